@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use super::candidate::Application;
 use super::findings::escaped;
 use super::import::Counts;
-use super::{Application, Role};
+use super::role::Role;
 use crate::domain::application::statuses_at;
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, HireRecord, StepStatus};
 use crate::domain::erasure::Privacy;

@@ -2,7 +2,7 @@
 
 use serde::de::MapAccess;
 
-use super::candidate_step::{StepEntry, StepMatcher};
+use super::candidate_step::{CandidateStepEntry, StepMatcher};
 use super::context::Context;
 use super::fields::Fields;
 use super::findings::Pointer;
@@ -16,7 +16,7 @@ use crate::domain::erasure::{Privacy, REASON_CHARACTERS_MAX};
 use crate::domain::id::{ApplicationId, CandidateId};
 use crate::domain::plain;
 use crate::domain::text;
-use crate::store::application::ApplicationRecord;
+use crate::store::candidate_role;
 
 /// An application with its steps.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub struct Application {
     /// The candidate, as an index into the organization's candidates.
     pub candidate: usize,
     /// The application without its steps.
-    pub record: ApplicationRecord,
+    pub record: candidate_role::Record,
     /// The candidate steps, first to last.
     pub steps: Vec<CandidateStep>,
 }
@@ -33,8 +33,8 @@ pub struct Application {
 pub(super) struct CandidateEntry {
     index: usize,
     candidate: usize,
-    record: ApplicationRecord,
-    steps: Option<Array<StepEntry>>,
+    record: candidate_role::Record,
+    steps: Option<Array<CandidateStepEntry>>,
 }
 
 impl Object for CandidateEntry {
@@ -53,10 +53,10 @@ impl Object for CandidateEntry {
         "hireNotes",
         "steps",
     ];
-    type Arrays = Option<Array<StepEntry>>;
+    type Arrays = Option<Array<CandidateStepEntry>>;
 
     fn array<'de, A: MapAccess<'de>>(
-        steps: &mut Option<Array<StepEntry>>,
+        steps: &mut Option<Array<CandidateStepEntry>>,
         name: &str,
         at: Pointer<'_>,
         context: &mut Context<'_>,
@@ -68,7 +68,7 @@ impl Object for CandidateEntry {
         Ok(name == "steps")
     }
 
-    fn read(mut fields: Fields<'_, '_>, steps: Option<Array<StepEntry>>) -> Option<Self> {
+    fn read(mut fields: Fields<'_, '_>, steps: Option<Array<CandidateStepEntry>>) -> Option<Self> {
         let id = fields.optional_id::<CandidateId>("id");
         let application_id = application_id(&mut fields);
         let name = fields.name();
@@ -91,7 +91,7 @@ impl Object for CandidateEntry {
             }
         };
         let applied_at = applied_at?.unwrap_or(fields.context.now);
-        let record = ApplicationRecord { id: application_id?, status: status?, applied_at, hire: hire? };
+        let record = candidate_role::Record { id: application_id?, status: status?, applied_at, hire: hire? };
         Some(Self { index: fields.at().index(), candidate, record, steps })
     }
 }

@@ -7,7 +7,7 @@ use super::context::Context;
 use super::fields::Fields;
 use super::findings::Pointer;
 use super::reader::{Array, Object};
-use super::role::Pipeline;
+use super::role_step::Pipeline;
 use crate::domain::application::default_statuses;
 use crate::domain::candidate_step::{
     ApplicationStatus, CandidateStep, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, StepStatus, StepType,
@@ -17,7 +17,7 @@ use crate::domain::timestamp::Timestamp;
 use crate::store::role_step;
 
 /// A candidate step of the document. Missing members default to those of the role step.
-pub(super) struct StepEntry {
+pub(super) struct CandidateStepEntry {
     index: usize,
     id: CandidateStepId,
     role_step_id: RoleStepId,
@@ -37,7 +37,7 @@ struct Outcome {
     validated_at: Option<Timestamp>,
 }
 
-impl Object for StepEntry {
+impl Object for CandidateStepEntry {
     const MEMBERS: &'static [&'static str] = &[
         "id",
         "roleStepId",
@@ -139,7 +139,7 @@ impl Outcome {
         id: CandidateStepId,
         name: String,
         step_type: StepType,
-        of: &role_step::PipelineStep,
+        of: &role_step::Record,
     ) -> CandidateStep {
         CandidateStep {
             id,
@@ -161,7 +161,7 @@ impl Outcome {
 pub(super) struct StepMatcher<'a> {
     pipeline: &'a Pipeline,
     /// The steps of the pipeline and the removed ones, by id.
-    by_id: HashMap<&'a str, &'a role_step::PipelineStep>,
+    by_id: HashMap<&'a str, &'a role_step::Record>,
 }
 
 impl<'a> StepMatcher<'a> {
@@ -187,7 +187,7 @@ impl<'a> StepMatcher<'a> {
             context.findings.push(at.member("steps"), detail);
             return None;
         };
-        let copy = |(step, status): (&role_step::PipelineStep, StepStatus)| {
+        let copy = |(step, status): (&role_step::Record, StepStatus)| {
             Outcome::of_status(status, context.now).into_step(context.new_id(), step.name.clone(), step.step_type, step)
         };
         Some(of.iter().zip(statuses).map(copy).collect())
@@ -197,7 +197,7 @@ impl<'a> StepMatcher<'a> {
     /// their order.
     pub(super) fn match_given(
         &self,
-        given: Array<StepEntry>,
+        given: Array<CandidateStepEntry>,
         at: Pointer<'_>,
         context: &mut Context<'_>,
     ) -> Option<Vec<CandidateStep>> {
@@ -230,10 +230,10 @@ impl<'a> StepMatcher<'a> {
     /// The role step of a given step, which must not repeat one of the steps before it.
     fn role_step(
         &self,
-        step: &StepEntry,
+        step: &CandidateStepEntry,
         has_order: bool,
         before: &[CandidateStep],
-    ) -> Result<&'a role_step::PipelineStep, Misfit> {
+    ) -> Result<&'a role_step::Record, Misfit> {
         let id = &step.role_step_id;
         let wrong = |member, detail: String| Err(Misfit { member, detail });
         let Some(of) = self.by_id.get(id.as_str()).copied() else {
@@ -260,7 +260,7 @@ impl<'a> StepMatcher<'a> {
         if has_order {
             return None;
         }
-        let has = |of: &&role_step::PipelineStep| steps.iter().any(|step| step.role_step_id == of.id);
+        let has = |of: &&role_step::Record| steps.iter().any(|step| step.role_step_id == of.id);
         let missing: Vec<&str> = self.pipeline.steps.iter().filter(|of| !has(of)).map(|of| of.id.as_str()).collect();
         if !missing.is_empty() {
             let missing = missing.join(", ");
@@ -276,8 +276,8 @@ struct Misfit {
     detail: String,
 }
 
-impl StepEntry {
-    fn into_step(self, of: &role_step::PipelineStep) -> CandidateStep {
+impl CandidateStepEntry {
+    fn into_step(self, of: &role_step::Record) -> CandidateStep {
         let Self { id, order, name, step_type, outcome, .. } = self;
         let name = name.unwrap_or_else(|| of.name.clone());
         let step = outcome.into_step(id, name, step_type.unwrap_or(of.step_type), of);

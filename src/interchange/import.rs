@@ -4,8 +4,11 @@ use std::collections::HashSet;
 use std::fmt;
 use std::time::Duration;
 
+use super::candidate::Application;
+use super::document::Document;
 use super::findings::{Findings, Pointer};
-use super::{Application, Document, Organization, Role};
+use super::organization::Organization;
+use super::role::Role;
 use crate::domain::id::UserId;
 use crate::domain::timestamp::Timestamp;
 use crate::store::{self, Error, Tx};

@@ -9,7 +9,8 @@ use super::context::Context;
 use super::fields::Fields;
 use super::findings::Pointer;
 use super::reader::{self, Array, Object};
-use crate::domain::candidate_step::{ApplicationStatus, StepType};
+use super::role_step::{Pipeline, RoleStepEntry};
+use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::role::{
     CLOSE_REASON_CHARACTERS_MAX, CollarType, POSITIONS_MAX, RoleStatus, SALARY_MAX, Salary, SalaryPeriod, Seats,
     TEXT_CHARACTERS_MAX, WorkType, is_currency,
@@ -20,18 +21,18 @@ use crate::store::{role, role_step};
 #[derive(Debug, Clone)]
 pub struct Role {
     /// The role's own columns.
-    pub record: role::RoleRecord,
+    pub record: role::Record,
     /// The steps of the pipeline, first to last.
-    pub steps: Vec<role_step::PipelineStep>,
+    pub steps: Vec<role_step::Record>,
     /// Steps that were removed from the pipeline but that applications still have. Their `order` has no meaning.
-    pub removed_steps: Vec<role_step::PipelineStep>,
+    pub removed_steps: Vec<role_step::Record>,
     /// The applications, in the order of the document.
     pub applications: Vec<Application>,
 }
 
 #[derive(Default)]
 pub(super) struct Arrays {
-    steps: Option<Array<Step>>,
+    steps: Option<Array<RoleStepEntry>>,
     candidates: Option<Array<CandidateEntry>>,
 }
 
@@ -78,7 +79,7 @@ impl Object for Role {
     }
 
     fn read(mut fields: Fields<'_, '_>, arrays: Arrays) -> Option<Self> {
-        let steps = pipeline(&mut fields, arrays.steps.unwrap_or_default());
+        let pipeline = Pipeline::of(&mut fields, arrays.steps.unwrap_or_default());
         let entries = arrays.candidates.unwrap_or_default();
         let hired = entries.items.iter().filter(|entry| entry.status() == ApplicationStatus::Hired).count();
         let mut seats = seats(&mut fields, hired as i64);
@@ -88,10 +89,10 @@ impl Object for Role {
         }
         let record = record(&mut fields, seats);
         // Without the steps, every application would get a misleading finding.
-        let mut pipeline = steps?;
+        let mut pipeline = pipeline?;
         let is_open = seats.is_some_and(|seats| seats.status == RoleStatus::Open);
         if is_open && pipeline.steps.is_empty() && entries.items.is_empty() {
-            pipeline.steps.push(default_step(&mut fields));
+            pipeline.add_default_step(&mut fields);
         }
         let applications = match_applications(&mut fields, entries, &pipeline);
         let Pipeline { steps, removed } = pipeline;
@@ -99,7 +100,7 @@ impl Object for Role {
     }
 }
 
-fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::RoleRecord> {
+fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::Record> {
     let id = fields.own_id();
     let name = fields.name();
     let description = fields.json_object("description");
@@ -111,7 +112,7 @@ fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::Rol
     let public = fields.boolean("public");
     let created_at = fields.time("createdAt");
     let close_reason = close_reason(fields, seats);
-    Some(role::RoleRecord {
+    Some(role::Record {
         id: id?,
         name: name?,
         description: Value::Object(description?.unwrap_or_default()).to_string(),
@@ -178,35 +179,6 @@ fn close_reason(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<Opt
     Some(reason)
 }
 
-/// The steps of a role.
-pub(super) struct Pipeline {
-    /// The steps that new applications get, first to last.
-    pub(super) steps: Vec<role_step::PipelineStep>,
-    /// The steps that were removed.
-    pub(super) removed: Vec<role_step::PipelineStep>,
-}
-
-/// The step for an open role without steps. Without one, its posting would offer a form that nobody could submit.
-fn default_step(fields: &mut Fields<'_, '_>) -> role_step::PipelineStep {
-    let notice = format!("{}: the role is open but has no steps, so the step Application was added", fields.at());
-    fields.context.notices.push(notice);
-    let id = fields.context.new_id();
-    role_step::PipelineStep { id, name: "Application".to_owned(), order: 1, step_type: StepType::Application }
-}
-
-/// The role's steps, in the order of the document. Removed steps must come last. `None` if a step had findings.
-fn pipeline(fields: &mut Fields<'_, '_>, steps: Array<Step>) -> Option<Pipeline> {
-    let is_sorted = steps.items.is_sorted_by_key(|step| step.is_removed);
-    if !is_sorted {
-        fields.member_finding("steps", "must list removed steps last");
-    }
-    let (removed, active): (Vec<Step>, Vec<Step>) = steps.items.into_iter().partition(|step| step.is_removed);
-    let numbered = |(order, step): (i64, Step)| role_step::PipelineStep { order, ..step.record };
-    let removed = removed.into_iter().map(|step| step.record).collect();
-    let pipeline = Pipeline { steps: (1..).zip(active).map(numbered).collect(), removed };
-    (steps.complete && is_sorted).then_some(pipeline)
-}
-
 /// Matches the role's applications with its steps. An application that does not fit is a finding.
 fn match_applications(
     fields: &mut Fields<'_, '_>,
@@ -227,26 +199,4 @@ fn match_applications(
         entry.match_steps(at, &matcher, fields.context)
     };
     entries.items.into_iter().filter_map(match_entry).collect()
-}
-
-/// A step entry of the document, before it has its order.
-struct Step {
-    record: role_step::PipelineStep,
-    is_removed: bool,
-}
-
-impl Object for Step {
-    const MEMBERS: &'static [&'static str] = &["id", "name", "stepType", "removed"];
-    type Arrays = ();
-
-    fn read(mut fields: Fields<'_, '_>, (): ()) -> Option<Self> {
-        let id = fields.own_id();
-        let name = fields.name();
-        let step_type = fields.word("stepType", StepType::WORDS, StepType::parse);
-        let is_removed = fields.boolean("removed");
-        // `pipeline` sets the order once the array is complete.
-        let step_type = step_type?.unwrap_or(StepType::Other);
-        let record = role_step::PipelineStep { id: id?, name: name?, order: 0, step_type };
-        Some(Self { record, is_removed: is_removed?.unwrap_or(false) })
-    }
 }

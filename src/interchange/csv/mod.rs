@@ -1,91 +1,12 @@
 //! Imports a table of candidates as CSV (RFC 4180) into an existing organization.
 //!
-//! `text` splits the text into records and cells, `row` parses cells as values, `plan` compares the rows with the file.
+//! `text` splits the text into records and cells, `row` parses cells as values, `table` puts the rows together, `plan`
+//! compares them with the file.
 
 mod plan;
 mod row;
+mod table;
 mod text;
 
 pub use plan::plan;
-
-use self::row::{Heading, Row};
-use self::text::Records;
-use crate::domain::charset;
-use crate::domain::timestamp::Timestamp;
-
-/// The accepted separators. Spreadsheets write semicolons where the decimal sign is a comma, and tabs in UTF-16 files.
-const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
-
-/// The names of all columns, as the documentation spells them.
-pub const COLUMNS: &[&str] = Heading::COLUMNS;
-
-/// A parsed table, not yet compared with the file.
-#[derive(Debug)]
-pub struct Table {
-    rows: Vec<Row>,
-    has_role: bool,
-    notices: Vec<String>,
-}
-
-impl Table {
-    /// Parses a table. [`plan()`] reports wrong rows. `now` is the default of every missing time.
-    ///
-    /// # Errors
-    /// A sentence for each fault of the headings, with the line.
-    pub fn parse(bytes: &[u8], now: Timestamp) -> Result<Self, Vec<String>> {
-        let decoded = charset::decode(bytes);
-        let bytes = &*decoded.bytes;
-        // The separator that gives the most known headings wins; in a tie, the first.
-        let known = |separator: &u8| Records::of(bytes, *separator).next().map_or(0, |record| Heading::known(&record));
-        let separator = SEPARATORS.into_iter().rev().max_by_key(known).unwrap_or(SEPARATORS[0]);
-        let mut records = Records::of(bytes, separator);
-        let heading = Heading::read(records.next())?;
-        let rows = records.map(|record| Row::read(&heading, record, now)).collect();
-        let read_as = |from| format!("the table is not UTF-8 and was read as {from}; check its accented letters");
-        let notices = decoded.from.map(read_as).into_iter().chain(heading.unknown()).collect();
-        Ok(Self { rows, has_role: heading.has_role(), notices })
-    }
-
-    /// The number of rows, including wrong ones.
-    pub fn rows(&self) -> usize {
-        self.rows.len()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn table(text: &str) -> Result<Table, Vec<String>> {
-        Table::parse(text.as_bytes(), Timestamp::from_micros(0))
-    }
-
-    #[test]
-    fn headings_are_recognized_in_any_order_case_and_separator() {
-        for text in [
-            "Email,NAME,role\na@b,A,r",
-            "Email\tname\nA@b\tA",
-            "\u{feff}role;\"name\"; email \r\nr;A;a@b\r\n",
-            "email;name\n",
-            "name,email",
-        ] {
-            assert!(table(text).is_ok(), "{text}");
-        }
-        let notices = table("name,email,a;b,,\"x\u{7}\"\n").unwrap().notices;
-        assert_eq!(notices.len(), 1, "{notices:?}");
-        let expected =
-            "unknown columns are ignored: \"a;b\", column 4 without a heading, \"x\\u{7}\"; the columns are name, ";
-        assert!(notices[0].contains(expected), "{notices:?}");
-    }
-
-    #[test]
-    fn all_missing_and_duplicate_headings_are_reported_at_once() {
-        let faults = table("name,Role,NAME,ROLE\n").unwrap_err();
-        assert_eq!(faults.len(), 3, "{faults:?}");
-        assert!(faults.iter().all(|sentence| sentence.starts_with("line 1: ")), "{faults:?}");
-        for text in ["", "\n\r\n", "\u{feff}", "\"name,email\n", "na\0me,email\n"] {
-            assert_eq!(table(text).unwrap_err().len(), 1, "{text:?}");
-        }
-        assert!(Table::parse(b"\xff\xfen\0a\0m\0e\0,", Timestamp::from_micros(0)).unwrap_err()[0].contains("UTF-8"));
-    }
-}
+pub use table::{COLUMNS, Table};

@@ -2,15 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Table;
 use super::row::{Outcome, Row, excerpt};
+use super::table::Table;
 use crate::domain::id::{OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;
 use crate::domain::role::Seats;
-use crate::interchange::Role;
 use crate::interchange::addition::{
     self, AddedRole, Addition, Applicants, ImportPlan, Progress, RefusedItem, Rejection,
 };
+use crate::interchange::role::Role;
 use crate::store::{self, Error, Tx};
 use crate::world::World;
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Resource;
+use super::resource::Resource;
 use crate::domain::plain;
 use crate::domain::text;
 use crate::domain::timestamp::{Rounding, Timestamp};

@@ -6,20 +6,22 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::application::{Application, AtStage, Offer, Reason, Status, outcome_type};
+use super::export::Export;
 use super::id::{application_id, candidate_id, role_id, step_of_application};
 use super::job::{Job, Stage};
 use super::person::Person;
-use super::{Export, Resource, pipeline};
+use super::pipeline;
+use super::resource::Resource;
 use crate::domain::candidate_step::HireRecord;
 use crate::domain::id::{ApplicationId, OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;
 use crate::domain::role::{POSITIONS_MAX, RoleStatus, Salary, Seats};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
-use crate::interchange::Role;
 use crate::interchange::addition::{
     self, AddedRole, Addition, Applicants, ImportPlan, Progress, RefusedItem, Rejection,
 };
+use crate::interchange::role::Role;
 use crate::store::{self, Error, Tx};
 
 /// Plans the import of an export.

@@ -7,17 +7,22 @@ use std::fmt;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
+use super::export::Export;
 use super::item::Item;
-use super::{Export, Resource};
+use super::resource::Resource;
+use crate::interchange::findings::escaped;
 use crate::interchange::json::{self, Strict};
 
-/// Parses a file into the export.
-///
-/// # Errors
-/// A sentence with line and column.
-pub(super) fn read(name: &str, bytes: &[u8], export: &mut Export) -> Result<(), String> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    json::parse_with(FileSeed { name, export }, bytes)
+impl Export {
+    /// Parses a file: an array of the resource that the file is named after, or an object whose members are such arrays.
+    ///
+    /// # Errors
+    /// A sentence, with line and column, if it is neither, or not JSON. [`plan`](super::plan()) reports faults of single
+    /// items.
+    pub fn read(&mut self, name: &str, bytes: &[u8]) -> Result<(), String> {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        json::parse_with(FileSeed { name, export: self }, bytes).map_err(|error| escaped(&format!("{name}: {error}")))
+    }
 }
 
 /// Parses a file: an array of the resource in its name, or an object of arrays.

@@ -1,0 +1,55 @@
+//! The resources of the API that an export contains.
+
+use crate::domain::words::words;
+
+words! {
+    /// A resource of the API. Files and members have its name.
+    Resource {
+        /// Jobs, which become roles.
+        Jobs = "jobs",
+        /// The stages of jobs, which become steps.
+        JobStages = "job_stages",
+        /// People.
+        Candidates = "candidates",
+        /// Applications of candidates to jobs.
+        Applications = "applications",
+        /// The reasons that rejected applications refer to.
+        RejectionReasons = "rejection_reasons",
+        /// Offers, for the dates of hires.
+        Offers = "offers",
+    }
+}
+
+impl Resource {
+    /// The resources that every import needs.
+    pub(super) const REQUIRED: [Self; 3] = [Self::Jobs, Self::Candidates, Self::Applications];
+
+    /// The resource of a file, from its name: `jobs.json`, or `jobs-2.json` for a second page.
+    pub fn of_file(name: &str) -> Option<Self> {
+        let stem = name.strip_suffix(".json")?;
+        let page = stem.trim_end_matches(|c: char| c.is_ascii_digit());
+        let page = if page.len() < stem.len() { page.trim_end_matches(['-', '_', '.']) } else { stem };
+        Self::parse(page)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_consist_of_resource_and_page() {
+        for (name, resource) in [
+            ("jobs.json", Resource::Jobs),
+            ("job_stages.json", Resource::JobStages),
+            ("candidates-12.json", Resource::Candidates),
+            ("candidates_2.json", Resource::Candidates),
+            ("offers.3.json", Resource::Offers),
+        ] {
+            assert_eq!(Resource::of_file(name), Some(resource), "{name}");
+        }
+        for name in ["jobs", "users.json", "jobs-.json", "job.json", "my-jobs.json", ".json", "jobs.json.gz"] {
+            assert_eq!(Resource::of_file(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The steps of a role in the document: the pipeline, and steps that were removed from it.
+
+use super::fields::Fields;
+use super::reader::{Array, Object};
+use crate::domain::candidate_step::StepType;
+use crate::store::role_step::Record;
+
+/// The steps of a role.
+pub(super) struct Pipeline {
+    /// The steps that new applications get, first to last.
+    pub(super) steps: Vec<Record>,
+    /// The steps that were removed.
+    pub(super) removed: Vec<Record>,
+}
+
+impl Pipeline {
+    /// The role's steps, in the order of the document. Removed steps must come last. `None` if a step had findings.
+    pub(super) fn of(fields: &mut Fields<'_, '_>, entries: Array<RoleStepEntry>) -> Option<Self> {
+        let is_sorted = entries.items.is_sorted_by_key(|entry| entry.is_removed);
+        if !is_sorted {
+            fields.member_finding("steps", "must list removed steps last");
+        }
+        let (removed, active): (Vec<_>, Vec<_>) = entries.items.into_iter().partition(|entry| entry.is_removed);
+        let numbered = |(order, entry): (i64, RoleStepEntry)| Record { order, ..entry.record };
+        let removed = removed.into_iter().map(|entry| entry.record).collect();
+        let pipeline = Self { steps: (1..).zip(active).map(numbered).collect(), removed };
+        (entries.complete && is_sorted).then_some(pipeline)
+    }
+
+    /// Adds a step to an open role without any. Otherwise its posting would offer a form that nobody could submit.
+    pub(super) fn add_default_step(&mut self, fields: &mut Fields<'_, '_>) {
+        let notice = format!("{}: the role is open but has no steps, so the step Application was added", fields.at());
+        fields.context.notices.push(notice);
+        let (id, name) = (fields.context.new_id(), "Application".to_owned());
+        self.steps.push(Record { id, name, order: 1, step_type: StepType::Application });
+    }
+}
+
+/// A role step of the document, before it has its order.
+pub(super) struct RoleStepEntry {
+    record: Record,
+    is_removed: bool,
+}
+
+impl Object for RoleStepEntry {
+    const MEMBERS: &'static [&'static str] = &["id", "name", "stepType", "removed"];
+    type Arrays = ();
+
+    fn read(mut fields: Fields<'_, '_>, (): ()) -> Option<Self> {
+        let id = fields.own_id();
+        let name = fields.name();
+        let step_type = fields.word("stepType", StepType::WORDS, StepType::parse);
+        let is_removed = fields.boolean("removed");
+        // `Pipeline::of` sets the order once the array is complete.
+        let step_type = step_type?.unwrap_or(StepType::Other);
+        let record = Record { id: id?, name: name?, order: 0, step_type };
+        Some(Self { record, is_removed: is_removed?.unwrap_or(false) })
+    }
+}
