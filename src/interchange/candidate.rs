@@ -1,12 +1,13 @@
 //! Candidates of a role in the document: the person and the state of the application. Its steps are in `candidate_step`.
 
-use serde::de::MapAccess;
+use serde::Serialize;
 
-use super::candidate_step::{CandidateStepEntry, StepMatcher};
+use super::candidate_step::{CandidateStepEntry, ExportedCandidateStep, StepMatcher};
 use super::context::Context;
+use super::export_source::{ExportSource, LazyArray};
 use super::fields::Fields;
 use super::findings::Pointer;
-use super::reader::{self, Array, Object};
+use super::reader::{Array, Object, arrays};
 use super::user;
 use crate::domain::application::contradiction;
 use crate::domain::candidate_step::{
@@ -16,7 +17,7 @@ use crate::domain::erasure::{Privacy, REASON_CHARACTERS_MAX};
 use crate::domain::id::{ApplicationId, CandidateId};
 use crate::domain::plain;
 use crate::domain::text;
-use crate::store::candidate_role;
+use crate::store::{Error, candidate, candidate_role, candidate_step};
 
 /// An application with its steps.
 #[derive(Debug, Clone)]
@@ -37,6 +38,8 @@ pub(super) struct CandidateEntry {
     steps: Option<Array<CandidateStepEntry>>,
 }
 
+arrays!(CandidateArrays { steps: CandidateStepEntry });
+
 impl Object for CandidateEntry {
     const MEMBERS: &'static [&'static str] = &[
         "id",
@@ -53,22 +56,9 @@ impl Object for CandidateEntry {
         "hireNotes",
         "steps",
     ];
-    type Arrays = Option<Array<CandidateStepEntry>>;
+    type Arrays = CandidateArrays;
 
-    fn array<'de, A: MapAccess<'de>>(
-        steps: &mut Option<Array<CandidateStepEntry>>,
-        name: &str,
-        at: Pointer<'_>,
-        context: &mut Context<'_>,
-        members: &mut A,
-    ) -> Result<bool, A::Error> {
-        if name == "steps" {
-            *steps = reader::array(at, context, members)?;
-        }
-        Ok(name == "steps")
-    }
-
-    fn read(mut fields: Fields<'_, '_>, steps: Option<Array<CandidateStepEntry>>) -> Option<Self> {
+    fn read(mut fields: Fields<'_, '_>, arrays: CandidateArrays) -> Option<Self> {
         let id = fields.optional_id::<CandidateId>("id");
         let application_id = application_id(&mut fields);
         let name = fields.name();
@@ -92,7 +82,7 @@ impl Object for CandidateEntry {
         };
         let applied_at = applied_at?.unwrap_or(fields.context.now);
         let record = candidate_role::Record { id: application_id?, status: status?, applied_at, hire: hire? };
-        Some(Self { index: fields.at().index(), candidate, record, steps })
+        Some(Self { index: fields.at().index(), candidate, record, steps: arrays.steps })
     }
 }
 
@@ -165,5 +155,65 @@ impl CandidateEntry {
             return None;
         }
         Some(Application { candidate, record, steps })
+    }
+}
+
+/// An application and its candidate.
+pub(super) type ApplicationRow = (candidate_role::Record, candidate::Record);
+
+/// An application, with its candidate, as an export writes it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ExportedCandidate<'s> {
+    id: String,
+    application_id: String,
+    name: String,
+    email: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hold_reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    erased_at: Option<String>,
+    applied_at: String,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hired_date: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offer_accepted_date: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    external_position_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hire_notes: Option<String>,
+    steps: LazyArray<'s, CandidateStep, ExportedCandidateStep>,
+}
+
+impl<'s> ExportedCandidate<'s> {
+    pub(super) fn new(source: &'s ExportSource<'s>, (application, candidate): ApplicationRow) -> Result<Self, Error> {
+        let candidate_role::Record { id, status, applied_at, hire } = application;
+        let application_id = id.to_string();
+        let steps = move || candidate_step::of_application(source.tx, &id);
+        let (hired_date, offer_accepted_date, external_position_id, hire_notes) = match hire {
+            None => (None, None, None, None),
+            Some(hire) => (
+                Some(hire.hired_date.to_string()),
+                hire.offer_accepted_date.map(|at| at.to_string()),
+                hire.external_position_id,
+                hire.notes,
+            ),
+        };
+        Ok(Self {
+            id: candidate.id.to_string(),
+            application_id,
+            name: candidate.name,
+            email: candidate.email.as_str().to_owned(),
+            hold_reason: candidate.privacy.hold_reason,
+            erased_at: candidate.privacy.erased_at.map(|at| at.to_string()),
+            applied_at: applied_at.to_string(),
+            status: status.as_str(),
+            hired_date,
+            offer_accepted_date,
+            external_position_id,
+            hire_notes,
+            steps: source.array(steps, ExportedCandidateStep::new),
+        })
     }
 }

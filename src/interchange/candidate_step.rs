@@ -3,7 +3,10 @@
 
 use std::collections::HashMap;
 
+use serde::Serialize;
+
 use super::context::Context;
+use super::export_source::ExportSource;
 use super::fields::Fields;
 use super::findings::Pointer;
 use super::reader::{Array, Object};
@@ -14,7 +17,7 @@ use crate::domain::candidate_step::{
 };
 use crate::domain::id::{CandidateStepId, RoleStepId};
 use crate::domain::timestamp::Timestamp;
-use crate::store::role_step;
+use crate::store::{Error, role_step};
 
 /// A candidate step of the document. Missing members default to those of the role step.
 pub(super) struct CandidateStepEntry {
@@ -282,5 +285,45 @@ impl CandidateStepEntry {
         let name = name.unwrap_or_else(|| of.name.clone());
         let step = outcome.into_step(id, name, step_type.unwrap_or(of.step_type), of);
         CandidateStep { order: order.unwrap_or(of.order), ..step }
+    }
+}
+
+/// A candidate step as an export writes it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ExportedCandidateStep {
+    id: String,
+    role_step_id: String,
+    order: i64,
+    name: String,
+    step_type: &'static str,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rejected_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rejection_reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome_reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    validated_at: Option<String>,
+}
+
+impl ExportedCandidateStep {
+    pub(super) fn new(_: &ExportSource<'_>, step: CandidateStep) -> Result<Self, Error> {
+        Ok(Self {
+            id: step.id.to_string(),
+            role_step_id: step.role_step_id.to_string(),
+            order: step.order,
+            name: step.name,
+            step_type: step.step_type.as_str(),
+            status: step.status.as_str(),
+            rejected_at: step.rejected_at.map(|at| at.to_string()),
+            rejection_reason: step.rejection_reason,
+            outcome_type: step.outcome_type,
+            outcome_reason: step.outcome_reason,
+            validated_at: step.validated_at.map(|at| at.to_string()),
+        })
     }
 }

@@ -1,27 +1,25 @@
 //! The whole document: its users and organizations, and how it is parsed.
 
-use serde::de::MapAccess;
-
 use super::context::Context;
 use super::fields::Fields;
 use super::findings::{Findings, Pointer, escaped};
 use super::organization::Organization;
-use super::reader::{self, Array, Object};
-use crate::store;
+use super::reader::{self, Object, arrays};
+use crate::domain::user::UserProfile;
 use crate::world::World;
 
 /// A consistent document. Missing ids were generated, and missing times are the time of reading.
 #[derive(Debug, Clone)]
 pub struct Document {
     /// The users of the whole service.
-    pub users: Vec<store::user::Record>,
+    pub users: Vec<UserProfile>,
     /// The organizations, with everything that belongs to them.
     pub organizations: Vec<Organization>,
     /// A sentence for each default that a person should know about.
     added: Vec<String>,
 }
 
-/// Parses a document without looking at the file. [`check`] compares it with the file.
+/// Parses a document without looking at the file. [`check`](super::check) compares it with the file.
 ///
 /// # Errors
 /// All findings, each with its location.
@@ -55,30 +53,11 @@ impl Document {
     }
 }
 
-#[derive(Default)]
-struct DocumentArrays {
-    users: Option<Array<store::user::Record>>,
-    organizations: Option<Array<Organization>>,
-}
+arrays!(DocumentArrays { users: UserProfile, organizations: Organization });
 
 impl Object for Document {
     const MEMBERS: &'static [&'static str] = &["users", "organizations"];
     type Arrays = DocumentArrays;
-
-    fn array<'de, A: MapAccess<'de>>(
-        arrays: &mut DocumentArrays,
-        name: &str,
-        at: Pointer<'_>,
-        context: &mut Context<'_>,
-        members: &mut A,
-    ) -> Result<bool, A::Error> {
-        match name {
-            "users" => arrays.users = reader::array(at, context, members)?,
-            "organizations" => arrays.organizations = reader::array(at, context, members)?,
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
 
     fn read(_: Fields<'_, '_>, arrays: DocumentArrays) -> Option<Self> {
         Some(Self {

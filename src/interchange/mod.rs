@@ -5,7 +5,7 @@
 //! one.
 //!
 //! `reader` parses a document object by object, so that a large one is never in memory as JSON. The file of each noun
-//! defines its object. `import` writes the typed document to the file, `export` writes the file as a document.
+//! defines its object, and how an export writes it. `import` writes the typed document to the file, `export` writes the file as a document.
 
 mod addition;
 mod candidate;
@@ -14,6 +14,7 @@ mod context;
 pub mod csv;
 mod document;
 mod export;
+mod export_source;
 mod fields;
 mod findings;
 pub mod greenhouse;
@@ -30,7 +31,8 @@ pub use addition::{
 };
 pub use candidate::Application;
 pub use document::{Document, parse};
-pub use export::{ExportError, Secrets, export};
+pub use export::{ExportError, export};
+pub use export_source::Secrets;
 pub use findings::{FINDINGS_MAX, Finding, Findings};
 pub use import::{Counts, check, check_for_new_file, import, insert, insert_without_applications, staged_rows};
 pub use organization::Organization;

@@ -1,13 +1,13 @@
 //! The object of an organization in the document: settings, members, and the candidates that its roles share.
 
-use serde::de::MapAccess;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::context::Context;
+use super::export_source::{ExportSource, LazyArray, Secrets};
 use super::fields::Fields;
-use super::findings::Pointer;
-use super::reader::{self, Array, Object};
-use super::role::Role;
+use super::reader::{Object, arrays};
+use super::role::{ExportedRole, Role};
 use crate::domain::hr_integration::{TargetUrl, URL_CHARACTERS_MAX};
 use crate::domain::organization::{
     DECISION_VISIBLE_AFTER_HOURS, DECISION_VISIBLE_AFTER_HOURS_DEFAULT, DOMAIN_CHARACTERS_MAX, LOGO_CHARACTERS_MAX,
@@ -16,8 +16,7 @@ use crate::domain::organization::{
 use crate::domain::signature::{SECRET_CHARACTERS_MAX, SigningSecret};
 use crate::domain::text::{SLUG_CHARACTERS_MAX, Slug};
 use crate::domain::user::OrgRole;
-use crate::store::candidate::CandidateRecord;
-use crate::store::{hr_integration, membership, organization};
+use crate::store::{Error, candidate, hr_integration, membership, organization, role};
 
 /// An organization with everything that belongs to it.
 #[derive(Debug, Clone)]
@@ -29,16 +28,12 @@ pub struct Organization {
     /// The memberships.
     pub members: Vec<membership::OrgMember>,
     /// The candidates of all its roles, each once.
-    pub candidates: Vec<CandidateRecord>,
+    pub candidates: Vec<candidate::Record>,
     /// The roles with their applications.
     pub roles: Vec<Role>,
 }
 
-#[derive(Default)]
-pub(super) struct Arrays {
-    members: Option<Array<membership::OrgMember>>,
-    roles: Option<Array<Role>>,
-}
+arrays!(OrganizationArrays { members: membership::OrgMember, roles: Role });
 
 impl Object for Organization {
     const MEMBERS: &'static [&'static str] = &[
@@ -59,28 +54,13 @@ impl Object for Organization {
         "members",
         "roles",
     ];
-    type Arrays = Arrays;
+    type Arrays = OrganizationArrays;
 
     fn enter(context: &mut Context<'_>) {
         context.begin_organization();
     }
 
-    fn array<'de, A: MapAccess<'de>>(
-        arrays: &mut Arrays,
-        name: &str,
-        at: Pointer<'_>,
-        context: &mut Context<'_>,
-        members: &mut A,
-    ) -> Result<bool, A::Error> {
-        match name {
-            "members" => arrays.members = reader::array(at, context, members)?,
-            "roles" => arrays.roles = reader::array(at, context, members)?,
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    fn read(mut fields: Fields<'_, '_>, arrays: Arrays) -> Option<Self> {
+    fn read(mut fields: Fields<'_, '_>, arrays: OrganizationArrays) -> Option<Self> {
         let record = record(&mut fields);
         let hr_integration = fields.object("hrIntegration", &["url", "secret", "enabled"], integration);
         Some(Self {
@@ -187,5 +167,93 @@ impl Object for membership::OrgMember {
             return None;
         }
         Some(Self { user_id, org_role })
+    }
+}
+
+/// An organization as an export writes it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ExportedOrganization<'s> {
+    id: String,
+    slug: String,
+    name: String,
+    domain: String,
+    logo: String,
+    portal: ExportedPortal,
+    require_external_position_id: bool,
+    enabled: bool,
+    time_zone: String,
+    pay_transparency: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retention_days: Option<i64>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    privacy_notice: String,
+    decision_visible_after_hours: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hr_integration: Option<ExportedHrIntegration>,
+    members: LazyArray<'s, membership::OrgMember, ExportedMember>,
+    roles: LazyArray<'s, role::Record, ExportedRole<'s>>,
+}
+
+#[derive(Serialize)]
+struct ExportedPortal {
+    enabled: bool,
+    theme: Value,
+}
+
+#[derive(Serialize)]
+struct ExportedHrIntegration {
+    url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret: Option<String>,
+    enabled: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ExportedMember {
+    user_id: String,
+    org_role: &'static str,
+}
+
+impl<'s> ExportedOrganization<'s> {
+    pub(super) fn new(source: &'s ExportSource<'s>, organization: organization::Organization) -> Result<Self, Error> {
+        let organization = organization.record;
+        let integration = hr_integration::find(source.tx, &organization.id)?;
+        let exported =
+            |secret: SigningSecret| (source.secrets == Secrets::Included).then(|| secret.reveal().to_owned());
+        let (id, again) = (organization.id.clone(), organization.id.clone());
+        let members = move || membership::of_organization(source.tx, &id);
+        let roles = move || role::of_organization(source.tx, &again);
+        let theme = source
+            .json_column(&format!("the theme of the organization {}", organization.id), &organization.portal_theme)?;
+        Ok(Self {
+            id: organization.id.to_string(),
+            slug: organization.slug.as_str().to_owned(),
+            name: organization.name,
+            domain: organization.domain,
+            logo: organization.logo,
+            portal: ExportedPortal { enabled: organization.portal_enabled, theme },
+            require_external_position_id: organization.require_external_position_id,
+            enabled: organization.enabled,
+            time_zone: organization.time_zone,
+            pay_transparency: organization.pay_transparency,
+            retention_days: organization.retention_days,
+            privacy_notice: organization.privacy_notice,
+            decision_visible_after_hours: organization.decision_visible_after_hours,
+            hr_integration: integration.map(|(integration, _)| ExportedHrIntegration {
+                url: integration.url.as_str().to_owned(),
+                secret: integration.secret.and_then(exported),
+                enabled: integration.enabled,
+            }),
+            members: source.array(members, ExportedMember::new),
+            roles: source.array(roles, ExportedRole::new),
+        })
+    }
+}
+
+impl ExportedMember {
+    fn new(_: &ExportSource<'_>, member: membership::OrgMember) -> Result<Self, Error> {
+        Ok(Self { user_id: member.user_id.into(), org_role: member.org_role.as_str() })
     }
 }

@@ -19,29 +19,70 @@ pub(super) trait Object: Sized {
     /// The names of all members, in the order of the documentation.
     const MEMBERS: &'static [&'static str];
 
-    /// The members that are arrays of objects, each absent until it is parsed.
-    type Arrays: Default;
+    /// The members that are arrays of objects: `()`, or a type that [`arrays`] defines.
+    type Arrays: Arrays;
 
     /// Called before the first member is parsed.
     fn enter(_context: &mut Context<'_>) {}
 
-    /// Parses a member that is an array of objects. Returns false, without reading, for any other member.
-    ///
-    /// # Errors
-    /// Fails on invalid syntax only.
-    fn array<'de, A: MapAccess<'de>>(
-        _arrays: &mut Self::Arrays,
-        _name: &str,
-        _at: Pointer<'_>,
-        _context: &mut Context<'_>,
-        _members: &mut A,
-    ) -> Result<bool, A::Error> {
-        Ok(false)
-    }
-
     /// Makes the value from its members. Adds findings and returns `None` if something is wrong.
     fn read(fields: Fields<'_, '_>, arrays: Self::Arrays) -> Option<Self>;
 }
+
+/// The members of an object that are arrays of objects.
+pub(super) trait Arrays: Default {
+    /// Parses a member if it is one of these arrays. Returns false, without reading, for any other member.
+    ///
+    /// # Errors
+    /// Fails on invalid syntax only.
+    fn parse<'de, A: MapAccess<'de>>(
+        &mut self,
+        name: &str,
+        at: Pointer<'_>,
+        context: &mut Context<'_>,
+        members: &mut A,
+    ) -> Result<bool, A::Error>;
+}
+
+impl Arrays for () {
+    fn parse<'de, A: MapAccess<'de>>(
+        &mut self,
+        _: &str,
+        _: Pointer<'_>,
+        _: &mut Context<'_>,
+        _: &mut A,
+    ) -> Result<bool, A::Error> {
+        Ok(false)
+    }
+}
+
+/// Defines [`Arrays`] with a field for each member, which is `None` until the member is parsed.
+macro_rules! arrays {
+    ($name:ident { $($member:ident: $item:ty),+ }) => {
+        #[derive(Default)]
+        pub(super) struct $name {
+            $($member: Option<$crate::interchange::reader::Array<$item>>),+
+        }
+
+        impl $crate::interchange::reader::Arrays for $name {
+            fn parse<'de, A: serde::de::MapAccess<'de>>(
+                &mut self,
+                name: &str,
+                at: $crate::interchange::findings::Pointer<'_>,
+                context: &mut $crate::interchange::context::Context<'_>,
+                members: &mut A,
+            ) -> Result<bool, A::Error> {
+                match name {
+                    $(stringify!($member) => self.$member = $crate::interchange::reader::array(at, context, members)?,)+
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            }
+        }
+    };
+}
+
+pub(super) use arrays;
 
 /// A parsed array.
 pub(super) struct Array<T> {
@@ -147,7 +188,7 @@ impl<T: Object> ObjectSeed<'_, '_, T> {
         if !T::MEMBERS.contains(&name.as_str()) {
             self.context.findings.push(at, format!("unknown member; known here: {}", T::MEMBERS.join(", ")));
         }
-        let is_array = T::array(arrays, &name, at, self.context, members)?;
+        let is_array = arrays.parse(&name, at, self.context, members)?;
         let value = if is_array { Value::Null } else { members.next_value_seed(Strict)? };
         own.insert(name, value);
         Ok(())

@@ -1,21 +1,22 @@
 //! The object of a role in the document: its steps and seats, and the check that its applications fit both.
 
-use serde::de::MapAccess;
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Number, Value};
 
-use super::candidate::{Application, CandidateEntry};
+use super::candidate::{Application, ApplicationRow, CandidateEntry, ExportedCandidate};
 use super::candidate_step::StepMatcher;
 use super::context::Context;
+use super::export_source::{ExportSource, LazyArray};
 use super::fields::Fields;
-use super::findings::Pointer;
-use super::reader::{self, Array, Object};
-use super::role_step::{Pipeline, RoleStepEntry};
+use super::json;
+use super::reader::{Array, Object, arrays};
+use super::role_step::{ExportedRoleStep, Pipeline, RoleStepEntry};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::role::{
     CLOSE_REASON_CHARACTERS_MAX, CollarType, POSITIONS_MAX, RoleStatus, SALARY_MAX, Salary, SalaryPeriod, Seats,
     TEXT_CHARACTERS_MAX, WorkType, is_currency,
 };
-use crate::store::{role, role_step};
+use crate::store::{Error, candidate_role, role, role_step};
 
 /// A role with its pipeline and applications.
 #[derive(Debug, Clone)]
@@ -30,11 +31,7 @@ pub struct Role {
     pub applications: Vec<Application>,
 }
 
-#[derive(Default)]
-pub(super) struct Arrays {
-    steps: Option<Array<RoleStepEntry>>,
-    candidates: Option<Array<CandidateEntry>>,
-}
+arrays!(RoleArrays { steps: RoleStepEntry, candidates: CandidateEntry });
 
 impl Object for Role {
     const MEMBERS: &'static [&'static str] = &[
@@ -57,28 +54,13 @@ impl Object for Role {
         "steps",
         "candidates",
     ];
-    type Arrays = Arrays;
+    type Arrays = RoleArrays;
 
     fn enter(context: &mut Context<'_>) {
         context.begin_role();
     }
 
-    fn array<'de, A: MapAccess<'de>>(
-        arrays: &mut Arrays,
-        name: &str,
-        at: Pointer<'_>,
-        context: &mut Context<'_>,
-        members: &mut A,
-    ) -> Result<bool, A::Error> {
-        match name {
-            "steps" => arrays.steps = reader::array(at, context, members)?,
-            "candidates" => arrays.candidates = reader::array(at, context, members)?,
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    fn read(mut fields: Fields<'_, '_>, arrays: Arrays) -> Option<Self> {
+    fn read(mut fields: Fields<'_, '_>, arrays: RoleArrays) -> Option<Self> {
         let pipeline = Pipeline::of(&mut fields, arrays.steps.unwrap_or_default());
         let entries = arrays.candidates.unwrap_or_default();
         let hired = entries.items.iter().filter(|entry| entry.status() == ApplicationStatus::Hired).count();
@@ -199,4 +181,64 @@ fn match_applications(
         entry.match_steps(at, &matcher, fields.context)
     };
     entries.items.into_iter().filter_map(match_entry).collect()
+}
+
+/// A role as an export writes it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ExportedRole<'s> {
+    id: String,
+    name: String,
+    description: Value,
+    department: String,
+    location: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    work_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    collar_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salary_min: Option<Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salary_max: Option<Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salary_currency: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salary_period: Option<&'static str>,
+    status: &'static str,
+    public: bool,
+    positions: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    close_reason: Option<String>,
+    created_at: String,
+    steps: LazyArray<'s, role_step::Step, ExportedRoleStep>,
+    candidates: LazyArray<'s, ApplicationRow, ExportedCandidate<'s>>,
+}
+
+impl<'s> ExportedRole<'s> {
+    pub(super) fn new(source: &'s ExportSource<'s>, role: role::Record) -> Result<Self, Error> {
+        let (id, again) = (role.id.clone(), role.id.clone());
+        let steps = move || role_step::of_role_with_removed(source.tx, &id);
+        let candidates = move || candidate_role::of_role(source.tx, &again);
+        let description = source.json_column(&format!("the description of the role {}", role.id), &role.description)?;
+        Ok(Self {
+            id: role.id.to_string(),
+            name: role.name,
+            description,
+            department: role.department,
+            location: role.location,
+            work_type: role.work_type.map(WorkType::as_str),
+            collar_type: role.collar_type.map(CollarType::as_str),
+            salary_min: role.salary.min.and_then(json::number),
+            salary_max: role.salary.max.and_then(json::number),
+            salary_currency: role.salary.currency,
+            salary_period: role.salary.period.map(SalaryPeriod::as_str),
+            status: role.seats.status.as_str(),
+            public: role.public,
+            positions: role.seats.positions,
+            close_reason: role.close_reason,
+            created_at: role.created_at.to_string(),
+            steps: source.array(steps, ExportedRoleStep::new),
+            candidates: source.array(candidates, ExportedCandidate::new),
+        })
+    }
 }

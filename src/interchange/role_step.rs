@@ -1,9 +1,13 @@
 //! The steps of a role in the document: the pipeline, and steps that were removed from it.
 
+use serde::Serialize;
+
+use super::export_source::ExportSource;
 use super::fields::Fields;
 use super::reader::{Array, Object};
 use crate::domain::candidate_step::StepType;
-use crate::store::role_step::Record;
+use crate::store::Error;
+use crate::store::role_step::{Record, Step};
 
 /// The steps of a role.
 pub(super) struct Pipeline {
@@ -56,4 +60,30 @@ impl Object for RoleStepEntry {
         let record = Record { id: id?, name: name?, order: 0, step_type };
         Some(Self { record, is_removed: is_removed?.unwrap_or(false) })
     }
+}
+
+/// A role step as an export writes it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ExportedRoleStep {
+    id: String,
+    name: String,
+    step_type: &'static str,
+    #[serde(skip_serializing_if = "is_false")]
+    removed: bool,
+}
+
+impl ExportedRoleStep {
+    pub(super) fn new(_: &ExportSource<'_>, step: Step) -> Result<Self, Error> {
+        Ok(Self {
+            id: step.id.to_string(),
+            name: step.name,
+            step_type: step.step_type.as_str(),
+            removed: step.order.is_none(),
+        })
+    }
+}
+
+fn is_false(truth: &bool) -> bool {
+    !truth
 }

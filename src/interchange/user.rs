@@ -1,9 +1,14 @@
 //! The object of a user in the document.
 
+use serde::Serialize;
+
+use super::export_source::ExportSource;
 use super::fields::Fields;
 use super::reader::Object;
 use crate::domain::text::{EMAIL_MUST_BE, Email};
 use crate::domain::user::{PlatformRole, UserProfile};
+use crate::store::Error;
+use crate::store::user::User;
 
 impl Object for UserProfile {
     const MEMBERS: &'static [&'static str] = &["id", "email", "name", "platformRole", "enabled"];
@@ -28,4 +33,28 @@ impl Object for UserProfile {
 /// Reads the email address of a user or a candidate.
 pub(super) fn email(fields: &mut Fields<'_, '_>) -> Option<Email> {
     fields.required("email", EMAIL_MUST_BE, |value| Email::parse(value.as_str()?))
+}
+
+/// A user as an export writes it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ExportedUser {
+    id: String,
+    email: String,
+    name: String,
+    platform_role: &'static str,
+    enabled: bool,
+}
+
+impl ExportedUser {
+    pub(super) fn new(_: &ExportSource<'_>, user: User) -> Result<Self, Error> {
+        let user = user.profile;
+        Ok(Self {
+            id: user.id.to_string(),
+            email: user.email.as_str().to_owned(),
+            name: user.name,
+            platform_role: user.platform_role.as_str(),
+            enabled: user.enabled,
+        })
+    }
 }

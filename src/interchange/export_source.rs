@@ -1,0 +1,82 @@
+//! What every part of an export needs: the file, and arrays that are read from it when they are written.
+
+use std::cell::RefCell;
+
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::json;
+use crate::store::{Error, Tx};
+
+/// Whether the document includes the secrets of HR integrations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Secrets {
+    /// Anyone who has the document can then sign deliveries.
+    Included,
+    /// An import then disables the integrations.
+    LeftOut,
+}
+
+/// State that all parts of an export share.
+pub(super) struct ExportSource<'t> {
+    pub(super) tx: &'t Tx<'t>,
+    pub(super) secrets: Secrets,
+    /// The store's error; serde only carries its text.
+    pub(super) failed: RefCell<Option<Error>>,
+    /// A sentence for each thing that was left out.
+    pub(super) notices: RefCell<Vec<String>>,
+}
+
+impl<'t> ExportSource<'t> {
+    pub(super) fn new(tx: &'t Tx<'t>, secrets: Secrets) -> Self {
+        Self { tx, secrets, failed: RefCell::new(None), notices: RefCell::default() }
+    }
+
+    /// An array that `read` loads when it is written. `convert` makes an item of each record.
+    pub(super) fn array<R, T>(
+        &'t self,
+        read: impl Fn() -> Result<Vec<R>, Error> + 't,
+        convert: fn(&'t Self, R) -> Result<T, Error>,
+    ) -> LazyArray<'t, R, T> {
+        LazyArray { source: self, read: Box::new(read), convert }
+    }
+
+    fn fail<E: serde::ser::Error>(&self, error: Error) -> E {
+        let text = error.to_string();
+        self.failed.replace(Some(error));
+        E::custom(text)
+    }
+
+    /// Parses a column that holds a caller's own JSON. Replaces a value that is nested deeper than an import allows with an
+    /// empty object, and adds a notice.
+    pub(super) fn json_column(&self, owner: &str, text: &str) -> Result<Value, Error> {
+        let value: Value = serde_json::from_str(text)
+            .map_err(|error| Error::Defect(format!("a column of JSON cannot be read: {error}")))?;
+        if json::is_deeper(&value, 0) {
+            let notice = format!("not in the document: {owner}, which is nested more than {} deep", json::DEPTH_MAX);
+            self.notices.borrow_mut().push(notice);
+            return Ok(Value::Object(Map::new()));
+        }
+        Ok(value)
+    }
+}
+
+/// An array that is read from the file when it is written.
+pub(super) struct LazyArray<'s, R, T> {
+    source: &'s ExportSource<'s>,
+    read: Box<dyn Fn() -> Result<Vec<R>, Error> + 's>,
+    convert: fn(&'s ExportSource<'s>, R) -> Result<T, Error>,
+}
+
+impl<R, T: Serialize> Serialize for LazyArray<'_, R, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let records = (self.read)().map_err(|error| self.source.fail::<S::Error>(error))?;
+        let mut array = serializer.serialize_seq(Some(records.len()))?;
+        for record in records {
+            let item = (self.convert)(self.source, record).map_err(|error| self.source.fail::<S::Error>(error))?;
+            array.serialize_element(&item)?;
+        }
+        array.end()
+    }
+}
