@@ -4,10 +4,11 @@ use hyper::Method;
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
+use super::role::wire::WireRoleFacts;
 use crate::domain::id::{self, Id, RoleId};
 use crate::domain::invitation::{LOCALE_DEFAULT, TOKEN_RANDOM_BYTES};
 use crate::domain::refusal::Refusal;
-use crate::domain::role::{CollarType, Salary, SalaryPeriod, WorkType};
+use crate::domain::role::{Salary, SalaryPeriod};
 use crate::domain::text::Slug;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
@@ -172,15 +173,11 @@ fn wire_organization(organization: &PortalOrganization, theme: Theme) -> WireOrg
 fn wire_role(role: RoleRecord, theme: &Theme) -> Result<WireRole, Error> {
     let description = serde_json::from_str(&role.description)
         .map_err(|error| Error::Defect(format!("a stored description is not JSON: {error}")))?;
-    let salary = theme.visible_salary(role.salary);
+    let salary = theme.visible_salary(role.salary.clone());
     Ok(WireRole {
         id: role.id.to_string(),
-        name: role.name,
+        facts: WireRoleFacts::of(&role),
         description,
-        department: role.department,
-        location: role.location,
-        work_type: role.work_type.map(WorkType::as_str),
-        collar_type: role.collar_type.map(CollarType::as_str),
         salary_min: salary.as_ref().and_then(|salary| json::number(salary.min?)),
         salary_max: salary.as_ref().and_then(|salary| json::number(salary.max?)),
         salary_currency: salary.as_ref().and_then(|salary| salary.currency.clone()),
@@ -215,12 +212,9 @@ struct WireOrganization<'a> {
 #[serde(rename_all = "camelCase")]
 struct WireRole {
     id: String,
-    name: String,
+    #[serde(flatten)]
+    facts: WireRoleFacts,
     description: Value,
-    department: String,
-    location: String,
-    work_type: Option<&'static str>,
-    collar_type: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     salary_min: Option<Number>,
     #[serde(skip_serializing_if = "Option::is_none")]

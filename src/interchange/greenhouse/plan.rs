@@ -15,7 +15,7 @@ use super::resource::Resource;
 use crate::domain::candidate_step::HireRecord;
 use crate::domain::id::{ApplicationId, OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;
-use crate::domain::role::{POSITIONS_MAX, RoleStatus, Salary, Seats};
+use crate::domain::role::{POSITIONS_MAX, RoleStatus, Seats};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 use crate::interchange::addition::{
@@ -347,18 +347,12 @@ impl Planner<'_> {
 impl PlannedRole {
     fn new(id: RoleId, job: Job, pipeline: pipeline::Pipeline, now: Timestamp) -> Self {
         let record = store::role::RoleRecord {
-            id,
             name: job.name.clone(),
             description: job.description.clone(),
             department: job.department.clone(),
             location: job.location.clone(),
-            work_type: None,
-            collar_type: None,
-            salary: Salary { min: None, max: None, currency: None, period: None },
             seats: Seats { status: job.status, positions: 1, hired: 0 },
-            public: false,
-            close_reason: None,
-            created_at: job.created_at.unwrap_or(now),
+            ..store::role::RoleRecord::draft(id, job.created_at.unwrap_or(now))
         };
         let pipeline::Pipeline { steps, step_indexes } = pipeline;
         let role = Role { record, steps, removed_steps: Vec::new(), applications: Vec::new() };

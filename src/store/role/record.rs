@@ -1,6 +1,10 @@
-//! The rows of roles.
+//! The columns of a role: one list, which every query that reads or writes a whole role uses.
+//!
+//! A new column has its place in [`RoleRecord`], the list, [`record`], [`values`] and [`members`].
 
-use crate::db::row::{Columns, Row, ToSql};
+use serde_json::{Map, Number, Value as Json};
+
+use crate::db::row::{Columns, Row, Value, params_from_iter};
 use crate::db::tx::{Error, Tx};
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::role::{CollarType, RoleStatus, Salary, SalaryPeriod, Seats, WorkType};
@@ -17,13 +21,34 @@ pub struct RoleRecord {
     pub location: String,
     pub work_type: Option<WorkType>,
     pub collar_type: Option<CollarType>,
+    /// The salary; any part may be missing.
     pub salary: Salary,
     pub seats: Seats,
-    /// Whether the portal may show the role.
+    /// Whether the portal shows the role while it is open.
     pub public: bool,
-    /// Why staff closed the role, if they gave a reason; only while it is closed.
+    /// The reason for closing the role; `None` if it is not closed, or the document of an import gave none.
     pub close_reason: Option<String>,
     pub created_at: Timestamp,
+}
+
+impl RoleRecord {
+    /// A private draft with one position and nothing else.
+    pub fn draft(id: RoleId, created_at: Timestamp) -> Self {
+        Self {
+            id,
+            name: String::new(),
+            description: "{}".to_owned(),
+            department: String::new(),
+            location: String::new(),
+            work_type: None,
+            collar_type: None,
+            salary: Salary { min: None, max: None, currency: None, period: None },
+            seats: Seats { status: RoleStatus::Draft, positions: 1, hired: 0 },
+            public: false,
+            close_reason: None,
+            created_at,
+        }
+    }
 }
 
 /// A role with its organization.
@@ -34,25 +59,45 @@ pub struct Role {
     pub updated_at: Timestamp,
 }
 
-/// The columns of [`RoleRecord`], as [`record`] reads them.
-pub(in super::super) const COLUMNS: &str = "id, name, description, department, location, work_type, collar_type,
-  salary_min, salary_max, salary_currency, salary_period, status, positions, hired, public, close_reason, created_at";
+/// The columns that a change can set. A macro, because `concat!` takes no constant.
+macro_rules! changeable {
+    () => {
+        "name, description, department, location, work_type, collar_type, salary_min, salary_max, salary_currency, \
+         salary_period, status, public, positions, close_reason"
+    };
+}
 
-/// Reads [`COLUMNS`].
+/// The number of [`values`].
+const CHANGEABLE_COUNT: usize = 14;
+
+/// The columns that [`record`] reads.
+pub(in super::super) const COLUMNS: &str = concat!("id, created_at, hired, ", changeable!());
+
+/// Reads [`COLUMNS`], which further columns may follow.
 pub(in super::super) fn record(columns: &mut Columns<'_>) -> Result<RoleRecord, Error> {
+    let (id, created_at, hired) = (columns.parse(RoleId::parse)?, columns.time()?, columns.read()?);
+    let [name, description, department, location] =
+        [columns.read()?, columns.read()?, columns.read()?, columns.read()?];
+    let work_type = columns.parse_or_none(WorkType::parse)?;
+    let collar_type = columns.parse_or_none(CollarType::parse)?;
+    let salary = salary(columns)?;
+    let status = columns.parse(RoleStatus::parse)?;
+    let public = columns.read()?;
+    let seats = Seats { status, positions: columns.read()?, hired };
+    let close_reason = columns.read()?;
     Ok(RoleRecord {
-        id: columns.parse(RoleId::parse)?,
-        name: columns.read()?,
-        description: columns.read()?,
-        department: columns.read()?,
-        location: columns.read()?,
-        work_type: columns.parse_or_none(WorkType::parse)?,
-        collar_type: columns.parse_or_none(CollarType::parse)?,
-        salary: salary(columns)?,
-        seats: Seats { status: columns.parse(RoleStatus::parse)?, positions: columns.read()?, hired: columns.read()? },
-        public: columns.read()?,
-        close_reason: columns.read()?,
-        created_at: columns.time()?,
+        id,
+        name,
+        description,
+        department,
+        location,
+        work_type,
+        collar_type,
+        salary,
+        seats,
+        public,
+        close_reason,
+        created_at,
     })
 }
 
@@ -76,35 +121,107 @@ pub(super) fn role(row: &Row<'_>) -> Result<Role, Error> {
     })
 }
 
-/// Adds a role. Returns `false` if a role with this id exists.
-pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleRecord) -> Result<bool, Error> {
-    let sql = "INSERT INTO roles (id, organization_id, name, description, department, location, work_type, collar_type,
-                 salary_min, salary_max, salary_currency, salary_period, status, public, positions, hired,
-                 close_reason, created_at, updated_at, shown_since)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $19)
-               ON CONFLICT DO NOTHING";
-    let params: [&dyn ToSql; 19] = [
-        &role.id.as_str(),
-        &organization.as_str(),
-        &role.name,
-        &role.description,
-        &role.department,
-        &role.location,
-        &role.work_type.map(WorkType::as_str),
-        &role.collar_type.map(CollarType::as_str),
-        &role.salary.min,
-        &role.salary.max,
-        &role.salary.currency,
-        &role.salary.period.map(SalaryPeriod::as_str),
-        &role.seats.status.as_str(),
-        &role.public,
-        &role.seats.positions,
-        &role.seats.hired,
-        &role.close_reason,
-        &role.created_at.micros(),
-        &tx.now.micros(),
+/// The values of the columns that a change can set, in the order of their list.
+fn values(role: &RoleRecord) -> [Value; CHANGEABLE_COUNT] {
+    let word = |word: Option<&'static str>| Value::from(word.map(str::to_owned));
+    [
+        role.name.clone().into(),
+        role.description.clone().into(),
+        role.department.clone().into(),
+        role.location.clone().into(),
+        word(role.work_type.map(WorkType::as_str)),
+        word(role.collar_type.map(CollarType::as_str)),
+        role.salary.min.into(),
+        role.salary.max.into(),
+        role.salary.currency.clone().into(),
+        word(role.salary.period.map(SalaryPeriod::as_str)),
+        role.seats.status.as_str().to_owned().into(),
+        role.public.into(),
+        role.seats.positions.into(),
+        role.close_reason.clone().into(),
+    ]
+}
+
+/// A role's members in the detail of an activity.
+///
+/// # Errors
+/// [`Error::Defect`] if the description is not JSON.
+pub(super) fn members(role: &RoleRecord) -> Result<Map<String, Json>, Error> {
+    let text = |text: &str| Json::from(text);
+    let amount = |amount: Option<f64>| amount.and_then(Number::from_f64).map(Json::Number);
+    let description = serde_json::from_str(&role.description)
+        .map_err(|error| Error::Defect(format!("a role's description is not JSON: {error}")))?;
+    let members = [
+        ("name", Some(text(&role.name))),
+        ("description", Some(description)),
+        ("department", Some(text(&role.department))),
+        ("location", Some(text(&role.location))),
+        ("workType", role.work_type.map(|word| text(word.as_str()))),
+        ("collarType", role.collar_type.map(|word| text(word.as_str()))),
+        ("salaryMin", amount(role.salary.min)),
+        ("salaryMax", amount(role.salary.max)),
+        ("salaryCurrency", role.salary.currency.as_deref().map(text)),
+        ("salaryPeriod", role.salary.period.map(|word| text(word.as_str()))),
+        ("status", Some(text(role.seats.status.as_str()))),
+        ("public", Some(Json::from(role.public))),
+        ("positions", Some(Json::from(role.seats.positions))),
+        ("closeReason", role.close_reason.as_deref().map(text)),
     ];
-    Ok(tx.run(sql, &params[..])? == 1)
+    let members = members.into_iter().map(|(name, value)| (name.to_owned(), value.unwrap_or_default()));
+    Ok(members.collect())
+}
+
+/// Adds a role. Returns false if a role has this id already.
+pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleRecord) -> Result<bool, Error> {
+    const OTHER: usize = 6;
+    let parameters = parameters::<{ OTHER + CHANGEABLE_COUNT }>(0).join(", ");
+    let sql = format!(
+        "INSERT INTO roles (id, organization_id, created_at, hired, updated_at, shown_since, {})
+         VALUES ({parameters})
+         ON CONFLICT DO NOTHING",
+        changeable!()
+    );
+    let other: [Value; OTHER] = [
+        role.id.as_str().to_owned().into(),
+        organization.as_str().to_owned().into(),
+        role.created_at.micros().into(),
+        role.seats.hired.into(),
+        tx.now.micros().into(),
+        tx.now.micros().into(),
+    ];
+    Ok(tx.run(&sql, params_from_iter(other.into_iter().chain(values(role))))? == 1)
+}
+
+/// Changes the row of a role that was `before`. `is_shown_change` says whether the portal shows a difference.
+///
+/// # Errors
+/// [`Error::Defect`] if the role changed since the rule saw it.
+pub(super) fn update(tx: &Tx<'_>, before: &Role, after: &RoleRecord, is_shown_change: bool) -> Result<(), Error> {
+    let columns = concat!("(", changeable!(), ")");
+    let changed = parameters::<CHANGEABLE_COUNT>(0).join(", ");
+    let [now, is_shown, organization_id, id, status, positions, hired] = parameters(CHANGEABLE_COUNT);
+    let sql = format!(
+        "UPDATE roles
+         SET {columns} = ({changed}), updated_at = {now},
+           shown_since = CASE WHEN {is_shown} THEN {now} ELSE shown_since END
+         WHERE organization_id = {organization_id} AND id = {id}
+           AND status = {status} AND positions = {positions} AND hired = {hired}"
+    );
+    let seats = before.record.seats;
+    let other: [Value; 7] = [
+        tx.now.micros().into(),
+        is_shown_change.into(),
+        before.organization_id.as_str().to_owned().into(),
+        after.id.as_str().to_owned().into(),
+        seats.status.as_str().to_owned().into(),
+        seats.positions.into(),
+        seats.hired.into(),
+    ];
+    if tx.run(&sql, params_from_iter(values(after).into_iter().chain(other)))? == 1 {
+        Ok(())
+    } else {
+        Err(Error::Defect(format!("role {} changed since the rule saw it", after.id)))
+    }
 }
 
 /// Every role of an organization, oldest first.
@@ -142,4 +259,9 @@ pub(in super::super) fn touch(tx: &Tx<'_>, organization: &OrganizationId, role: 
                WHERE organization_id = $2 AND id = $3";
     tx.run(sql, (tx.now.micros(), organization.as_str(), role.as_str()))?;
     Ok(())
+}
+
+/// The parameters `$n` of a statement, after the first `after`.
+fn parameters<const N: usize>(after: usize) -> [String; N] {
+    std::array::from_fn(|index| format!("${}", after + index + 1))
 }

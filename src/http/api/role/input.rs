@@ -77,7 +77,6 @@ impl RoleChange {
             Some(given) => given.clone().unwrap_or_else(|| cleared.to_owned()),
         };
         Ok(RoleRecord {
-            id: before.id.clone(),
             name: self.name.clone().unwrap_or_else(|| before.name.clone()),
             description: text(&self.description, &before.description, "{}"),
             department: text(&self.department, &before.department, ""),
@@ -87,8 +86,7 @@ impl RoleChange {
             salary,
             seats,
             public: self.public.unwrap_or(before.public),
-            close_reason: before.close_reason.clone(),
-            created_at: before.created_at,
+            ..before.clone()
         })
     }
 }

@@ -15,9 +15,8 @@ use super::portal;
 use crate::domain::activity::Action;
 use crate::domain::api_key::Scope;
 use crate::domain::id::{OrganizationId, RoleId, RoleStepId};
-use crate::domain::role::{self, CLOSE_REASON_CHARACTERS_MAX, RoleStatus, Salary, Seats};
+use crate::domain::role::{self, CLOSE_REASON_CHARACTERS_MAX};
 use crate::domain::text::NAME_CHARACTERS_MAX;
-use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
 use crate::http::api::envelope;
 use crate::http::api::resource::{ORGANIZATION, ROLE};
@@ -95,7 +94,7 @@ fn decode_create(_: &Ctx, request: &Request) -> Result<RoleCreateInput, Error> {
 fn create(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCreateInput) -> Result<Reply, Error> {
     let organization = &input.organization;
     visible::organization(tx, caller, organization)?.require_manager()?;
-    let record = input.role.apply(&empty_draft(ctx.world.id(), tx.now))?;
+    let record = input.role.apply(&RoleRecord::draft(ctx.world.id(), tx.now))?;
     let steps: Vec<store::role_step::PipelineStep> = (1..)
         .zip(&input.steps)
         .map(|(order, step)| {
@@ -105,23 +104,6 @@ fn create(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCreateInput) -
         .collect();
     store::role::add(tx, caller, organization, &record, &steps, &store::activity::stamp(&*ctx.world))?;
     changed_reply(tx, organization, &record.id)
-}
-
-fn empty_draft(id: RoleId, now: Timestamp) -> RoleRecord {
-    RoleRecord {
-        id,
-        name: String::new(),
-        description: "{}".to_owned(),
-        department: String::new(),
-        location: String::new(),
-        work_type: None,
-        collar_type: None,
-        salary: Salary { min: None, max: None, currency: None, period: None },
-        seats: Seats { status: RoleStatus::Draft, positions: 1, hired: 0 },
-        public: false,
-        close_reason: None,
-        created_at: now,
-    }
 }
 
 /// `GET /api/v1/roles/{id}`: a role with its description, its steps, the removed steps that applications have, and the number

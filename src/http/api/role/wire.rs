@@ -7,8 +7,31 @@ use crate::domain::role::{CollarType, SalaryPeriod, WorkType};
 use crate::http::api::organization_status::WireApplicationCounts;
 use crate::interchange::json;
 use crate::store::Error;
-use crate::store::role::{ApplicationCounts, Role};
+use crate::store::role::{ApplicationCounts, Role, RoleRecord};
 use crate::store::role_step::RoleStep;
+
+/// The facts of a role that staff and the portal both see.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::http::api) struct WireRoleFacts {
+    name: String,
+    department: String,
+    location: String,
+    work_type: Option<&'static str>,
+    collar_type: Option<&'static str>,
+}
+
+impl WireRoleFacts {
+    pub(in crate::http::api) fn of(role: &RoleRecord) -> Self {
+        Self {
+            name: role.name.clone(),
+            department: role.department.clone(),
+            location: role.location.clone(),
+            work_type: role.work_type.map(WorkType::as_str),
+            collar_type: role.collar_type.map(CollarType::as_str),
+        }
+    }
+}
 
 /// A role as lists show it, without its description.
 #[derive(Serialize)]
@@ -16,11 +39,8 @@ use crate::store::role_step::RoleStep;
 pub(super) struct WireRole {
     id: String,
     organization_id: String,
-    name: String,
-    department: String,
-    location: String,
-    work_type: Option<&'static str>,
-    collar_type: Option<&'static str>,
+    #[serde(flatten)]
+    facts: WireRoleFacts,
     salary_min: Option<Number>,
     salary_max: Option<Number>,
     salary_currency: Option<String>,
@@ -38,13 +58,9 @@ impl WireRole {
     pub(super) fn new(role: Role) -> Self {
         let Role { record, organization_id, updated_at } = role;
         Self {
-            id: record.id.into(),
+            id: record.id.to_string(),
             organization_id: organization_id.into(),
-            name: record.name,
-            department: record.department,
-            location: record.location,
-            work_type: record.work_type.map(WorkType::as_str),
-            collar_type: record.collar_type.map(CollarType::as_str),
+            facts: WireRoleFacts::of(&record),
             salary_min: record.salary.min.and_then(json::number),
             salary_max: record.salary.max.and_then(json::number),
             salary_currency: record.salary.currency,
