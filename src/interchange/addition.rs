@@ -241,27 +241,27 @@ impl<'t> Applicants<'t> {
 
 /// How far an application has come. Steps are counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Progress {
+pub(super) enum ImportedProgress {
     /// It is at this step.
     AtStep(usize),
     /// The candidate withdrew it at this step.
     Withdrawn(usize),
     /// The organization ended it at this step.
-    Rejected(usize, Rejection),
+    Rejected(usize, ImportedRejection),
     /// The candidate was hired.
     Hired(HireRecord),
 }
 
 /// The data of a rejected step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Rejection {
+pub(super) struct ImportedRejection {
     pub(super) at: Timestamp,
     pub(super) reason: String,
     pub(super) outcome_type: Option<String>,
     pub(super) outcome_reason: Option<String>,
 }
 
-impl Progress {
+impl ImportedProgress {
     fn status(&self) -> ApplicationStatus {
         match self {
             Self::AtStep(_) => ApplicationStatus::InProgress,
@@ -289,16 +289,16 @@ pub(super) fn new_application(
     id: ApplicationId,
     candidate: usize,
     applied_at: Timestamp,
-    progress: Progress,
+    progress: ImportedProgress,
     role_steps: &[store::role_step::PipelineStep],
     step_id: impl Fn(&store::role_step::PipelineStep) -> CandidateStepId,
 ) -> Application {
     let status = progress.status();
     let statuses = progress.statuses(role_steps.len());
     let (rejection, hire) = match progress {
-        Progress::Rejected(_, rejection) => (Some(rejection), None),
-        Progress::Hired(hire) => (None, Some(hire)),
-        Progress::AtStep(_) | Progress::Withdrawn(_) => (None, None),
+        ImportedProgress::Rejected(_, rejection) => (Some(rejection), None),
+        ImportedProgress::Hired(hire) => (None, Some(hire)),
+        ImportedProgress::AtStep(_) | ImportedProgress::Withdrawn(_) => (None, None),
     };
     let hired_at = |order| hire.as_ref().filter(|_| order == role_steps.len() as i64).map(|hire| hire.hired_date);
     let step = |(of, status): (&store::role_step::PipelineStep, StepStatus)| {

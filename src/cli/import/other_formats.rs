@@ -12,7 +12,7 @@ use crate::domain::id::OrganizationId;
 use crate::domain::refusal::Refusal;
 use crate::domain::text::Slug;
 use crate::interchange::csv::{self, Table};
-use crate::interchange::greenhouse::{self, Export, Resource};
+use crate::interchange::greenhouse::{self, HarvestExport, HarvestResource};
 use crate::interchange::{self, Counts, ImportPlan, RefusedItem};
 use crate::store::file::{self, Missing, Older};
 use crate::store::{self, Error, Tx};
@@ -67,7 +67,7 @@ pub(super) fn greenhouse(args: &Args, world: &dyn World) -> Result<(), Failure> 
     if args.role.is_some() {
         return Err(misused("--role does not apply to a Greenhouse export, whose applications name their jobs"));
     }
-    let mut export = Export::default();
+    let mut export = HarvestExport::default();
     let mut bytes_left = INPUT_BYTES_MAX;
     for source in &args.documents {
         for file in files(source, &mut export)? {
@@ -81,7 +81,7 @@ pub(super) fn greenhouse(args: &Args, world: &dyn World) -> Result<(), Failure> 
 }
 
 /// The named file, or the files of a directory that are named after a resource, sorted by name.
-fn files(source: &Path, export: &mut Export) -> Result<Vec<PathBuf>, Failure> {
+fn files(source: &Path, export: &mut HarvestExport) -> Result<Vec<PathBuf>, Failure> {
     if !source.is_dir() {
         return Ok(vec![source.to_owned()]);
     }
@@ -90,7 +90,7 @@ fn files(source: &Path, export: &mut Export) -> Result<Vec<PathBuf>, Failure> {
     for entry in source.read_dir().map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         let name = name_of(&path);
-        if Resource::of_file(&name).is_some() {
+        if HarvestResource::of_file(&name).is_some() {
             files.push(path);
         } else {
             export.notice(&format!("{name} is ignored"));
@@ -101,7 +101,7 @@ fn files(source: &Path, export: &mut Export) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Reads a file into the export. Returns the number of bytes read.
-fn read_into(export: &mut Export, file: &Path, bytes_max: u64) -> Result<u64, Failure> {
+fn read_into(export: &mut HarvestExport, file: &Path, bytes_max: u64) -> Result<u64, Failure> {
     let unreadable = |error: io::Error| Failure::new(format!("{} cannot be read: {error}", file.display()));
     let bytes = read(file, bytes_max).map_err(unreadable)?;
     let malformed = |error| Failure::new(format!("nothing was imported: {error}"));

@@ -10,25 +10,25 @@ use crate::domain::timestamp::Timestamp;
 
 /// An application to a job.
 #[derive(Debug)]
-pub(super) struct Application {
+pub(super) struct HarvestApplication {
     pub(super) id: u64,
     pub(super) location: String,
     /// A prospect has not applied, so it may lack a job.
     pub(super) is_prospect: bool,
     pub(super) person: u64,
     pub(super) job: Option<u64>,
-    pub(super) status: Status,
+    pub(super) status: HarvestStatus,
     pub(super) applied_at: Option<Timestamp>,
     pub(super) rejected_at: Option<Timestamp>,
     pub(super) last_activity_at: Option<Timestamp>,
     pub(super) stage: Option<AtStage>,
     /// The id of the reason, and the copy of the reason inside the application.
-    pub(super) reason: (Option<u64>, Reason),
+    pub(super) reason: (Option<u64>, HarvestReason),
 }
 
 /// Greenhouse's status of an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Status {
+pub(super) enum HarvestStatus {
     Active,
     Rejected,
     Hired,
@@ -45,32 +45,32 @@ pub(super) struct AtStage {
 
 /// A rejection reason.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Reason {
+pub(super) struct HarvestReason {
     pub(super) name: Option<String>,
     pub(super) type_name: Option<String>,
 }
 
 /// An accepted offer.
 #[derive(Debug, Clone)]
-pub(super) struct Offer {
+pub(super) struct HarvestOffer {
     pub(super) version: u64,
     pub(super) resolved_at: Option<Timestamp>,
     pub(super) opening_id: Option<String>,
 }
 
-pub(super) fn application(item: &mut Item) -> Option<Application> {
+pub(super) fn application(item: &mut Item) -> Option<HarvestApplication> {
     let prospect = item.optional("prospect", "true or false", Value::as_bool);
     let must_be = "one of active, rejected, hired, converted";
     let status = item.required("status", must_be, &format!("is missing; it must be {must_be}"), |value| {
         match value.as_str()? {
-            "active" => Some(Status::Active),
-            "rejected" => Some(Status::Rejected),
-            "hired" => Some(Status::Hired),
-            "converted" => Some(Status::Converted),
+            "active" => Some(HarvestStatus::Active),
+            "rejected" => Some(HarvestStatus::Rejected),
+            "hired" => Some(HarvestStatus::Hired),
+            "converted" => Some(HarvestStatus::Converted),
             _ => None,
         }
     });
-    let is_prospect = prospect == Some(true) || status == Some(Status::Converted);
+    let is_prospect = prospect == Some(true) || status == Some(HarvestStatus::Converted);
     let person = item.id("candidate_id", "is missing; every application belongs to a candidate");
     let mut entries = 0;
     let jobs = item.array_of("jobs", |inner| {
@@ -86,7 +86,7 @@ pub(super) fn application(item: &mut Item) -> Option<Application> {
     let reason = named_reason(item, "rejection_reason.name", "rejection_reason.type.name");
     let reason = (item.optional_id("rejection_reason.id"), reason);
     item.is_valid().then_some(())?;
-    Some(Application {
+    Some(HarvestApplication {
         id: item.own_id()?,
         location: item.location().to_owned(),
         is_prospect,
@@ -107,25 +107,28 @@ fn at_stage(item: &mut Item) -> Option<AtStage> {
     Some(AtStage { id: id?, name: name? })
 }
 
-fn named_reason(item: &mut Item, name: &str, type_name: &str) -> Reason {
-    Reason { name: item.text(name, OUTCOME_CHARACTERS_MAX), type_name: item.text(type_name, OUTCOME_CHARACTERS_MAX) }
+fn named_reason(item: &mut Item, name: &str, type_name: &str) -> HarvestReason {
+    HarvestReason {
+        name: item.text(name, OUTCOME_CHARACTERS_MAX),
+        type_name: item.text(type_name, OUTCOME_CHARACTERS_MAX),
+    }
 }
 
 /// Parses a rejection reason, with its id.
-pub(super) fn reason(item: &mut Item) -> Option<(u64, Reason)> {
+pub(super) fn reason(item: &mut Item) -> Option<(u64, HarvestReason)> {
     let reason = named_reason(item, "name", "type.name");
     item.is_valid().then_some((item.own_id()?, reason))
 }
 
 /// Parses an offer, with the id of its application. `None` unless it was accepted.
-pub(super) fn offer(item: &mut Item) -> Option<(u64, Offer)> {
+pub(super) fn offer(item: &mut Item) -> Option<(u64, HarvestOffer)> {
     let application = item.id("application_id", "is missing; every offer belongs to an application");
     let version = item.optional("version", "a whole number", Value::as_u64).unwrap_or(0);
     let resolved_at = item.time("resolved_at");
     let opening_id = item.text("opening.opening_id", OUTCOME_CHARACTERS_MAX);
     let is_accepted = item.get("status").and_then(Value::as_str) == Some("accepted");
     (is_accepted && item.is_valid()).then_some(())?;
-    Some((application?, Offer { version, resolved_at, opening_id }))
+    Some((application?, HarvestOffer { version, resolved_at, opening_id }))
 }
 
 /// The outcome type, from the name of the reason's type. The documentation lists "We rejected them", "They rejected us"

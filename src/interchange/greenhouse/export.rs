@@ -2,41 +2,41 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::application::{self, Application, Offer, Reason};
+use super::application::{self, HarvestApplication, HarvestOffer, HarvestReason};
 use super::item::Item;
-use super::job::{self, Job, Stage};
-use super::person::{self, Person};
-use super::resource::Resource;
+use super::job::{self, HarvestJob, HarvestStage};
+use super::person::{self, HarvestPerson};
+use super::resource::HarvestResource;
 use crate::interchange::addition::RefusedItem;
 use crate::interchange::findings::escaped;
 
 /// A parsed export, not yet compared with the file.
 #[derive(Debug, Default)]
-pub struct Export {
-    found: HashSet<Resource>,
-    pub(super) ids: HashMap<(Resource, u64), String>,
-    pub(super) jobs: Vec<Job>,
-    pub(super) stages: Vec<Stage>,
-    pub(super) people: Vec<Person>,
-    pub(super) applications: Vec<Application>,
-    pub(super) reasons: HashMap<u64, Reason>,
-    pub(super) offers: HashMap<u64, Offer>,
+pub struct HarvestExport {
+    found: HashSet<HarvestResource>,
+    pub(super) ids: HashMap<(HarvestResource, u64), String>,
+    pub(super) jobs: Vec<HarvestJob>,
+    pub(super) stages: Vec<HarvestStage>,
+    pub(super) people: Vec<HarvestPerson>,
+    pub(super) applications: Vec<HarvestApplication>,
+    pub(super) reasons: HashMap<u64, HarvestReason>,
+    pub(super) offers: HashMap<u64, HarvestOffer>,
     pub(super) refused: Vec<RefusedItem>,
     pub(super) notices: Vec<String>,
 }
 
-impl Export {
+impl HarvestExport {
     /// Checks that all required resources were read.
     ///
     /// # Errors
     /// A sentence that names the missing ones.
     pub fn require_complete(&self) -> Result<(), String> {
-        let missing = Resource::REQUIRED.into_iter().filter(|resource| !self.found.contains(resource));
-        let missing: Vec<&str> = missing.map(Resource::as_str).collect();
+        let missing = HarvestResource::REQUIRED.into_iter().filter(|resource| !self.found.contains(resource));
+        let missing: Vec<&str> = missing.map(HarvestResource::as_str).collect();
         if missing.is_empty() {
             return Ok(());
         }
-        let (missing, all) = (missing.join(", "), Resource::WORDS.join(".json, "));
+        let (missing, all) = (missing.join(", "), HarvestResource::WORDS.join(".json, "));
         Err(format!("the export lacks {missing}; its files are {all}.json, or one object with these members"))
     }
 
@@ -50,7 +50,7 @@ impl Export {
         self.notices.push(escaped(sentence));
     }
 
-    pub(super) fn start_resource(&mut self, resource: Resource) {
+    pub(super) fn start_resource(&mut self, resource: HarvestResource) {
         self.found.insert(resource);
     }
 
@@ -63,12 +63,12 @@ impl Export {
             item.fault(format!("the id is not unique; {first} has it too"));
         }
         match resource {
-            Resource::Jobs => self.jobs.extend(job::job(&mut item)),
-            Resource::JobStages => self.stages.extend(job::stage(&mut item)),
-            Resource::Candidates => self.people.extend(person::person(&mut item)),
-            Resource::Applications => self.applications.extend(application::application(&mut item)),
-            Resource::RejectionReasons => self.reasons.extend(application::reason(&mut item)),
-            Resource::Offers => {
+            HarvestResource::Jobs => self.jobs.extend(job::job(&mut item)),
+            HarvestResource::JobStages => self.stages.extend(job::stage(&mut item)),
+            HarvestResource::Candidates => self.people.extend(person::person(&mut item)),
+            HarvestResource::Applications => self.applications.extend(application::application(&mut item)),
+            HarvestResource::RejectionReasons => self.reasons.extend(application::reason(&mut item)),
+            HarvestResource::Offers => {
                 if let Some((application, offer)) = application::offer(&mut item) {
                     // The export contains every version of a changed offer; the newest counts.
                     let newest = self.offers.entry(application).or_insert_with(|| offer.clone());

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::resource::Resource;
+use super::resource::HarvestResource;
 use crate::domain::plain;
 use crate::domain::text;
 use crate::domain::timestamp::{Rounding, Timestamp};
@@ -13,7 +13,7 @@ const ID_EXCERPT_CHARACTERS: usize = 40;
 
 /// One item of an export, or an object within one.
 pub(super) struct Item {
-    resource: Resource,
+    resource: HarvestResource,
     members: Map<String, Value>,
     location: String,
     faults: Vec<String>,
@@ -21,13 +21,13 @@ pub(super) struct Item {
 
 impl Item {
     /// An item at location `at` of the export.
-    pub(super) fn new(resource: Resource, at: &str, members: Map<String, Value>) -> Self {
+    pub(super) fn new(resource: HarvestResource, at: &str, members: Map<String, Value>) -> Self {
         let id = members.get("id").map_or_else(|| "without an id".to_owned(), Value::to_string);
         let location = format!("{} {} ({at})", resource.as_str(), text::cut(&id, ID_EXCERPT_CHARACTERS));
         Self { resource, members, location, faults: Vec::new() }
     }
 
-    pub(super) fn resource(&self) -> Resource {
+    pub(super) fn resource(&self) -> HarvestResource {
         self.resource
     }
 
@@ -56,7 +56,7 @@ impl Item {
         names.try_fold(first, |value, name| value.get(name)).filter(|value| !value.is_null())
     }
 
-    /// The item's own id. [`Export`](super::Export) has reported a missing one before.
+    /// The item's own id. [`HarvestExport`](super::HarvestExport) has reported a missing one before.
     pub(super) fn own_id(&self) -> Option<u64> {
         self.get("id").and_then(Value::as_u64)
     }

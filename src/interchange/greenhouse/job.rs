@@ -14,7 +14,7 @@ const TEXT_CHARACTERS_MAX: usize = 255;
 
 /// A job, which becomes a role.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(super) struct HarvestJob {
     pub(super) id: u64,
     pub(super) item_location: String,
     pub(super) name: String,
@@ -25,12 +25,12 @@ pub(super) struct Job {
     pub(super) department: String,
     pub(super) location: String,
     pub(super) created_at: Option<Timestamp>,
-    pub(super) openings: Vec<Opening>,
+    pub(super) openings: Vec<HarvestOpening>,
 }
 
 /// An opening of a job, which becomes a position.
 #[derive(Debug)]
-pub(super) struct Opening {
+pub(super) struct HarvestOpening {
     pub(super) is_open: bool,
     /// The application that filled it.
     pub(super) application: Option<u64>,
@@ -41,7 +41,7 @@ pub(super) struct Opening {
 
 /// A stage of a job, which becomes a step.
 #[derive(Debug)]
-pub(super) struct Stage {
+pub(super) struct HarvestStage {
     pub(super) id: u64,
     pub(super) job: u64,
     pub(super) name: String,
@@ -51,7 +51,7 @@ pub(super) struct Stage {
     pub(super) is_active: bool,
 }
 
-pub(super) fn job(item: &mut Item) -> Option<Job> {
+pub(super) fn job(item: &mut Item) -> Option<HarvestJob> {
     let name = item.name("name", NAME_CHARACTERS_MAX);
     let status = item.required("status", "one of open, closed, draft", "is missing", |value| match value.as_str()? {
         "open" => Some(RoleStatus::Open),
@@ -67,7 +67,7 @@ pub(super) fn job(item: &mut Item) -> Option<Job> {
     let created_at = item.time("created_at");
     let openings = item.array_of("openings", opening);
     item.is_valid().then_some(())?;
-    Some(Job {
+    Some(HarvestJob {
         id: item.own_id()?,
         item_location: item.location().to_owned(),
         name: name?,
@@ -90,13 +90,13 @@ fn joined_names(item: &mut Item, path: &str, names: &[&str]) -> String {
     joined
 }
 
-fn opening(item: &mut Item) -> Option<Opening> {
+fn opening(item: &mut Item) -> Option<HarvestOpening> {
     let is_open = item.optional("status", "open or closed", |value| match value.as_str()? {
         "open" => Some(true),
         "closed" => Some(false),
         _ => None,
     });
-    Some(Opening {
+    Some(HarvestOpening {
         is_open: is_open.unwrap_or(false),
         application: item.optional_id("application_id"),
         opening_id: item.text("opening_id", OUTCOME_CHARACTERS_MAX),
@@ -104,14 +104,14 @@ fn opening(item: &mut Item) -> Option<Opening> {
     })
 }
 
-pub(super) fn stage(item: &mut Item) -> Option<Stage> {
+pub(super) fn stage(item: &mut Item) -> Option<HarvestStage> {
     let job = item.id("job_id", "is missing; every stage belongs to a job");
     let name = item.name("name", NAME_CHARACTERS_MAX);
     let priority = item.optional("priority", "a whole number", Value::as_i64);
     let is_active = item.optional("active", "true or false", Value::as_bool);
     item.is_valid().then_some(())?;
     let (priority, is_active) = (priority.unwrap_or(i64::MAX), is_active.unwrap_or(true));
-    Some(Stage { id: item.own_id()?, job: job?, name: name?, priority, is_active })
+    Some(HarvestStage { id: item.own_id()?, job: job?, name: name?, priority, is_active })
 }
 
 /// Guesses the type of a stage from the words of its name: Greenhouse has no types of stages.

@@ -18,6 +18,6 @@ mod plan;
 mod reader;
 mod resource;
 
-pub use export::Export;
+pub use export::HarvestExport;
 pub use plan::plan;
-pub use resource::Resource;
+pub use resource::HarvestResource;

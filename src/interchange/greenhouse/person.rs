@@ -7,7 +7,7 @@ use crate::domain::text::{self, Email, NAME_CHARACTERS_MAX};
 
 /// A candidate of the export.
 #[derive(Debug)]
-pub(super) struct Person {
+pub(super) struct HarvestPerson {
     pub(super) id: u64,
     pub(super) location: String,
     pub(super) name: String,
@@ -15,7 +15,7 @@ pub(super) struct Person {
     pub(super) email: Option<Email>,
 }
 
-pub(super) fn person(item: &mut Item) -> Option<Person> {
+pub(super) fn person(item: &mut Item) -> Option<HarvestPerson> {
     let names = ["first_name", "last_name"].map(|name| item.text(name, NAME_CHARACTERS_MAX));
     let name = names.into_iter().flatten().collect::<Vec<_>>().join(" ");
     if name.is_empty() || text::characters(&name) > NAME_CHARACTERS_MAX {
@@ -29,5 +29,5 @@ pub(super) fn person(item: &mut Item) -> Option<Person> {
     let chosen = emails.iter().position(|(_, is_personal)| *is_personal).unwrap_or(0);
     let email = emails.into_iter().nth(chosen).map(|(email, _)| email);
     item.is_valid().then_some(())?;
-    Some(Person { id: item.own_id()?, location: item.location().to_owned(), name, email })
+    Some(HarvestPerson { id: item.own_id()?, location: item.location().to_owned(), name, email })
 }

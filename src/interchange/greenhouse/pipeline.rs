@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::application::AtStage;
 use super::id::{only_step_id, step_id};
-use super::job::{Job, Stage, step_type};
+use super::job::{HarvestJob, HarvestStage, step_type};
 use crate::domain::candidate_step::StepType;
 use crate::domain::role::RoleStatus;
 use crate::store::role_step;
@@ -17,7 +17,7 @@ pub(super) struct Pipeline {
 }
 
 /// The steps of a job that becomes a new role. `used` are the stages of its applications; `None` if it has none.
-pub(super) fn of_new_role(job: &Job, mut stages: Vec<Stage>, used: Option<&BTreeMap<u64, &AtStage>>) -> Pipeline {
+pub(super) fn of_new_role(job: &HarvestJob, mut stages: Vec<HarvestStage>, used: Option<&BTreeMap<u64, &AtStage>>) -> Pipeline {
     // Applications can still be at a deleted stage.
     stages.retain(|stage| stage.is_active || used.is_some_and(|used| used.contains_key(&stage.id)));
     stages.sort_by_key(|stage| (stage.priority, stage.id));
@@ -46,7 +46,7 @@ pub(super) fn of_new_role(job: &Job, mut stages: Vec<Stage>, used: Option<&BTree
 /// same name that staff have added since.
 pub(super) fn of_existing_role(
     steps: Vec<role_step::PipelineStep>,
-    stages: &[Stage],
+    stages: &[HarvestStage],
     used: Option<&BTreeMap<u64, &AtStage>>,
 ) -> Pipeline {
     let step_index = |id: u64, name: &str| {

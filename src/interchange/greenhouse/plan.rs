@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::application::{Application, AtStage, Offer, Reason, Status, outcome_type};
-use super::export::Export;
+use super::application::{HarvestApplication, AtStage, HarvestOffer, HarvestReason, HarvestStatus, outcome_type};
+use super::export::HarvestExport;
 use super::id::{application_id, candidate_id, role_id, step_of_application};
-use super::job::{Job, Stage};
-use super::person::Person;
+use super::job::{HarvestJob, HarvestStage};
+use super::person::HarvestPerson;
 use super::pipeline;
-use super::resource::Resource;
+use super::resource::HarvestResource;
 use crate::domain::candidate_step::HireRecord;
 use crate::domain::id::{ApplicationId, OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;
@@ -19,7 +19,7 @@ use crate::domain::role::{POSITIONS_MAX, RoleStatus, Seats};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 use crate::interchange::addition::{
-    self, AddedRole, Addition, Applicants, ImportPlan, Progress, RefusedItem, Rejection,
+    self, AddedRole, Addition, Applicants, ImportPlan, ImportedProgress, RefusedItem, ImportedRejection,
 };
 use crate::interchange::role::Role;
 use crate::store::{self, Error, Tx};
@@ -28,8 +28,8 @@ use crate::store::{self, Error, Tx};
 ///
 /// # Errors
 /// A refusal if all jobs and applications are in the file already. Otherwise a failure of SQLite.
-pub fn plan(tx: &Tx<'_>, export: Export, organization: OrganizationId) -> Result<ImportPlan, Error> {
-    let Export { ids, jobs, stages, people, applications, reasons, offers, refused, mut notices, .. } = export;
+pub fn plan(tx: &Tx<'_>, export: HarvestExport, organization: OrganizationId) -> Result<ImportPlan, Error> {
+    let HarvestExport { ids, jobs, stages, people, applications, reasons, offers, refused, mut notices, .. } = export;
     let first = jobs.first().map(|job| role_id(job.id));
     let (prospects, applications): (Vec<_>, Vec<_>) = applications.into_iter().partition(|one| one.is_prospect);
     let applicants: HashSet<u64> = applications.iter().map(|one| one.person).collect();
@@ -88,9 +88,9 @@ fn skipped(count: usize, what: &str, why: &str) -> Option<String> {
 struct Planner<'t> {
     tx: &'t Tx<'t>,
     /// The location of every item, including refused ones.
-    ids: &'t HashMap<(Resource, u64), String>,
+    ids: &'t HashMap<(HarvestResource, u64), String>,
     /// The people; `None` for a refused one.
-    people: HashMap<u64, Option<Person>>,
+    people: HashMap<u64, Option<HarvestPerson>>,
     /// The index of each job in `roles`; `None` for a refused job.
     jobs: HashMap<u64, Option<usize>>,
     /// The organization's existing roles that no job of the export has matched yet.
@@ -100,8 +100,8 @@ struct Planner<'t> {
     applicants: Applicants<'t>,
     /// The accepted applications, as indexes of person and role.
     applied: HashSet<(usize, usize)>,
-    reasons: HashMap<u64, Reason>,
-    offers: HashMap<u64, Offer>,
+    reasons: HashMap<u64, HarvestReason>,
+    offers: HashMap<u64, HarvestOffer>,
     skipped: Skipped,
     refused: Vec<RefusedItem>,
 }
@@ -115,7 +115,7 @@ struct Skipped {
 
 /// A job that becomes a role, or that belongs to an existing one.
 struct PlannedRole {
-    job: Job,
+    job: HarvestJob,
     role: Role,
     /// The seats of the existing role, if an earlier import made it.
     before: Option<Seats>,
@@ -130,13 +130,13 @@ struct AcceptedApplication {
     role: usize,
     name: String,
     email: Email,
-    progress: Progress,
+    progress: ImportedProgress,
 }
 
 impl Planner<'_> {
     /// Makes roles from the jobs. Their seats follow from their applications, in [`PlannedRole::into_added`].
-    fn add_jobs(&mut self, jobs: Vec<Job>, stages: Vec<Stage>, applications: &[Application]) -> Result<(), Error> {
-        let mut of_job: HashMap<u64, Vec<Stage>> = HashMap::new();
+    fn add_jobs(&mut self, jobs: Vec<HarvestJob>, stages: Vec<HarvestStage>, applications: &[HarvestApplication]) -> Result<(), Error> {
+        let mut of_job: HashMap<u64, Vec<HarvestStage>> = HashMap::new();
         stages.into_iter().for_each(|stage| of_job.entry(stage.job).or_default().push(stage));
         let mut used: HashMap<u64, BTreeMap<u64, &AtStage>> = HashMap::new();
         for application in applications {
@@ -179,7 +179,7 @@ impl Planner<'_> {
     }
 
     /// True if an earlier import added this application to the role of its job.
-    fn is_imported(&self, application: &Application) -> Result<bool, Error> {
+    fn is_imported(&self, application: &HarvestApplication) -> Result<bool, Error> {
         let role = application.job.and_then(|job| self.jobs.get(&job).copied().flatten());
         let Some(role) = role.map(|role| &self.roles[role]).filter(|role| role.before.is_some()) else {
             return Ok(false);
@@ -201,7 +201,7 @@ impl Planner<'_> {
     }
 
     /// Accepts an application, or returns all reasons against it.
-    fn add_application(&mut self, application: &Application) -> Result<Result<(), Vec<String>>, Error> {
+    fn add_application(&mut self, application: &HarvestApplication) -> Result<Result<(), Vec<String>>, Error> {
         let mut faults = Vec::new();
         let role = self.role(application, &mut faults);
         let person = self.person(application.person, &mut faults)?;
@@ -228,14 +228,14 @@ impl Planner<'_> {
     fn accept(
         &mut self,
         id: ApplicationId,
-        application: &Application,
+        application: &HarvestApplication,
         accepted: AcceptedApplication,
     ) -> Result<(), Error> {
         let AcceptedApplication { role, name, email, progress } = accepted;
         let candidate = self.applicants.find_or_add(|| candidate_id(application.person), name, email)?;
         self.applied.insert((candidate, role));
         let roles = &mut self.roles[role];
-        roles.hired += i64::from(matches!(progress, Progress::Hired(_)));
+        roles.hired += i64::from(matches!(progress, ImportedProgress::Hired(_)));
         let applied_at = application.applied_at.unwrap_or(self.tx.now);
         let step_id = |order| step_of_application(application.id, order);
         let steps = &roles.role.steps;
@@ -245,17 +245,17 @@ impl Planner<'_> {
     }
 
     /// The role of an application's job.
-    fn role(&self, application: &Application, faults: &mut Vec<String>) -> Option<usize> {
+    fn role(&self, application: &HarvestApplication, faults: &mut Vec<String>) -> Option<usize> {
         let job = application.job?;
         let found = self.jobs.get(&job).copied().flatten();
         if found.is_none() {
-            faults.push(self.missing_reference(Resource::Jobs, "its job", job));
+            faults.push(self.missing_reference(HarvestResource::Jobs, "its job", job));
         }
         found
     }
 
     /// The reason why an item that another one refers to is not imported.
-    fn missing_reference(&self, resource: Resource, noun: &str, id: u64) -> String {
+    fn missing_reference(&self, resource: HarvestResource, noun: &str, id: u64) -> String {
         if self.ids.contains_key(&(resource, id)) {
             format!("{noun} {id} was refused")
         } else {
@@ -266,7 +266,7 @@ impl Planner<'_> {
     /// The name and address of a person. A person with faults is refused once, and so is each of their applications.
     fn person(&mut self, id: u64, faults: &mut Vec<String>) -> Result<Option<(String, Email)>, Error> {
         let Some(Some(person)) = self.people.get(&id) else {
-            faults.push(self.missing_reference(Resource::Candidates, "its candidate", id));
+            faults.push(self.missing_reference(HarvestResource::Candidates, "its candidate", id));
             return Ok(None);
         };
         let (name, email) = (person.name.clone(), person.email.clone());
@@ -289,7 +289,7 @@ impl Planner<'_> {
     }
 
     /// The index of the role's step at which an application is, or ended.
-    fn step(&self, role: usize, application: &Application, faults: &mut Vec<String>) -> Option<usize> {
+    fn step(&self, role: usize, application: &HarvestApplication, faults: &mut Vec<String>) -> Option<usize> {
         let PlannedRole { job, step_indexes, role, .. } = &self.roles[role];
         if role.steps.is_empty() {
             faults.push(format!("the role {1} of its job {0} has no steps; add one", job.id, role.record.id));
@@ -297,7 +297,7 @@ impl Planner<'_> {
         }
         let Some(stage) = &application.stage else { return Some(0) };
         // A hired candidate is at the last step, regardless of the stage in Greenhouse; the index is not used.
-        if application.status == Status::Hired {
+        if application.status == HarvestStatus::Hired {
             return Some(0);
         }
         let found = step_indexes.get(&stage.id).copied();
@@ -308,23 +308,23 @@ impl Planner<'_> {
         found
     }
 
-    fn progress(&self, role: usize, step: usize, application: &Application) -> Progress {
+    fn progress(&self, role: usize, step: usize, application: &HarvestApplication) -> ImportedProgress {
         let now = self.tx.now;
         match application.status {
-            Status::Active | Status::Converted => Progress::AtStep(step),
-            Status::Rejected => {
+            HarvestStatus::Active | HarvestStatus::Converted => ImportedProgress::AtStep(step),
+            HarvestStatus::Rejected => {
                 let (id, own) = &application.reason;
                 let known = id.and_then(|id| self.reasons.get(&id)).cloned().unwrap_or_default();
                 let type_name = own.type_name.as_deref().or(known.type_name.as_deref());
-                let rejection = Rejection {
+                let rejection = ImportedRejection {
                     at: application.rejected_at.or(application.last_activity_at).unwrap_or(now),
                     reason: String::new(),
                     outcome_type: Some(outcome_type(type_name).to_owned()),
                     outcome_reason: own.name.clone().or(known.name),
                 };
-                Progress::Rejected(step, rejection)
+                ImportedProgress::Rejected(step, rejection)
             }
-            Status::Hired => {
+            HarvestStatus::Hired => {
                 // The opening closed on the day of the hire; the offer was accepted a little earlier.
                 let openings = &self.roles[role].job.openings;
                 let opening = openings.iter().find(|opening| opening.application == Some(application.id));
@@ -333,7 +333,7 @@ impl Planner<'_> {
                 let closed_at = opening.and_then(|opening| opening.closed_at);
                 let hired_date = closed_at.or(accepted_at).or(application.last_activity_at).unwrap_or(now);
                 let opening_id = opening.and_then(|opening| opening.opening_id.clone());
-                Progress::Hired(HireRecord {
+                ImportedProgress::Hired(HireRecord {
                     hired_date,
                     offer_accepted_date: accepted_at,
                     external_position_id: opening_id.or_else(|| offer.and_then(|offer| offer.opening_id.clone())),
@@ -345,7 +345,7 @@ impl Planner<'_> {
 }
 
 impl PlannedRole {
-    fn new(id: RoleId, job: Job, pipeline: pipeline::Pipeline, now: Timestamp) -> Self {
+    fn new(id: RoleId, job: HarvestJob, pipeline: pipeline::Pipeline, now: Timestamp) -> Self {
         let record = store::role::RoleRecord {
             name: job.name.clone(),
             description: job.description.clone(),
@@ -360,7 +360,7 @@ impl PlannedRole {
     }
 
     /// A job that an earlier import turned into a role.
-    fn existing(record: store::role::RoleRecord, job: Job, pipeline: pipeline::Pipeline) -> Self {
+    fn existing(record: store::role::RoleRecord, job: HarvestJob, pipeline: pipeline::Pipeline) -> Self {
         let pipeline::Pipeline { steps, step_indexes } = pipeline;
         let before = Some(record.seats);
         let role = Role { record, steps, removed_steps: Vec::new(), applications: Vec::new() };

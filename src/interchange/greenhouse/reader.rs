@@ -7,13 +7,13 @@ use std::fmt;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::export::Export;
+use super::export::HarvestExport;
 use super::item::Item;
-use super::resource::Resource;
+use super::resource::HarvestResource;
 use crate::interchange::findings::escaped;
 use crate::interchange::json::{self, Strict};
 
-impl Export {
+impl HarvestExport {
     /// Parses a file: an array of the resource that the file is named after, or an object whose members are such arrays.
     ///
     /// # Errors
@@ -28,7 +28,7 @@ impl Export {
 /// Parses a file: an array of the resource in its name, or an object of arrays.
 struct FileSeed<'a> {
     name: &'a str,
-    export: &'a mut Export,
+    export: &'a mut HarvestExport,
 }
 
 impl<'de> DeserializeSeed<'de> for FileSeed<'_> {
@@ -43,14 +43,14 @@ impl<'de> Visitor<'de> for FileSeed<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match Resource::of_file(self.name) {
+        match HarvestResource::of_file(self.name) {
             Some(resource) => write!(f, "an array of {}", resource.as_str()),
-            None => write!(f, "an object with members such as {}", Resource::WORDS.join(", ")),
+            None => write!(f, "an object with members such as {}", HarvestResource::WORDS.join(", ")),
         }
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<(), A::Error> {
-        match Resource::of_file(self.name) {
+        match HarvestResource::of_file(self.name) {
             Some(resource) => {
                 ItemsSeed { resource, at: format!("{}#", self.name), export: self.export }.visit_seq(items)
             }
@@ -66,7 +66,7 @@ impl<'de> Visitor<'de> for FileSeed<'_> {
             if seen.contains(&member) {
                 return Err(de::Error::custom(format!("the member {member:?} appears twice")));
             }
-            if let Some(resource) = Resource::parse(&member) {
+            if let Some(resource) = HarvestResource::parse(&member) {
                 let at = format!("{}#/{member}", self.name);
                 members.next_value_seed(ItemsSeed { resource, at, export: &mut *self.export })?;
             } else {
@@ -81,10 +81,10 @@ impl<'de> Visitor<'de> for FileSeed<'_> {
 
 /// Parses an array of items.
 struct ItemsSeed<'a> {
-    resource: Resource,
+    resource: HarvestResource,
     /// The location: a file name, with a JSON Pointer as fragment (RFC 6901 section 6).
     at: String,
-    export: &'a mut Export,
+    export: &'a mut HarvestExport,
 }
 
 impl<'de> DeserializeSeed<'de> for ItemsSeed<'_> {

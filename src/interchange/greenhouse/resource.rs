@@ -4,7 +4,7 @@ use crate::domain::words::words;
 
 words! {
     /// A resource of the API. Files and members have its name.
-    Resource {
+    HarvestResource {
         /// Jobs, which become roles.
         Jobs = "jobs",
         /// The stages of jobs, which become steps.
@@ -20,7 +20,7 @@ words! {
     }
 }
 
-impl Resource {
+impl HarvestResource {
     /// The resources that every import needs.
     pub(super) const REQUIRED: [Self; 3] = [Self::Jobs, Self::Candidates, Self::Applications];
 
@@ -40,16 +40,16 @@ mod tests {
     #[test]
     fn file_names_consist_of_resource_and_page() {
         for (name, resource) in [
-            ("jobs.json", Resource::Jobs),
-            ("job_stages.json", Resource::JobStages),
-            ("candidates-12.json", Resource::Candidates),
-            ("candidates_2.json", Resource::Candidates),
-            ("offers.3.json", Resource::Offers),
+            ("jobs.json", HarvestResource::Jobs),
+            ("job_stages.json", HarvestResource::JobStages),
+            ("candidates-12.json", HarvestResource::Candidates),
+            ("candidates_2.json", HarvestResource::Candidates),
+            ("offers.3.json", HarvestResource::Offers),
         ] {
-            assert_eq!(Resource::of_file(name), Some(resource), "{name}");
+            assert_eq!(HarvestResource::of_file(name), Some(resource), "{name}");
         }
         for name in ["jobs", "users.json", "jobs-.json", "job.json", "my-jobs.json", ".json", "jobs.json.gz"] {
-            assert_eq!(Resource::of_file(name), None, "{name}");
+            assert_eq!(HarvestResource::of_file(name), None, "{name}");
         }
     }
 }
