@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
-use super::network::Network;
+use super::network::DeliveryNetwork;
 use super::tls::Tls;
 use crate::domain::address;
 use crate::domain::hr_integration::Target;
@@ -20,7 +20,7 @@ const ADDRESSES_MAX: usize = 4;
 
 /// Everything that an attempt needs to reach its target.
 pub(super) struct Connector {
-    pub(super) network: Arc<dyn Network>,
+    pub(super) network: Arc<dyn DeliveryNetwork>,
     pub(super) tls: Arc<Tls>,
     pub(super) allow_private_targets: bool,
     pub(super) timeout: Duration,
@@ -91,7 +91,11 @@ fn require_public(address: &SocketAddr) -> Result<(), String> {
 }
 
 /// Connects to the first address that accepts. If none does, the first failure is the one that is reported.
-async fn connect(network: &dyn Network, addresses: &[SocketAddr], limit: Duration) -> Result<TcpStream, AttemptError> {
+async fn connect(
+    network: &dyn DeliveryNetwork,
+    addresses: &[SocketAddr],
+    limit: Duration,
+) -> Result<TcpStream, AttemptError> {
     let tried = &addresses[..addresses.len().min(ADDRESSES_MAX)];
     let limit = limit / u32::try_from(tried.len().max(1)).unwrap_or(1);
     let mut first = None;

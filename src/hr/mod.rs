@@ -13,6 +13,6 @@ mod settings;
 mod tls;
 mod worker;
 
-pub use network::{Network, NetworkFuture, SystemNetwork};
+pub use network::{DeliveryNetwork, NetworkFuture, SystemNetwork};
 pub use settings::Settings;
 pub use worker::Worker;

@@ -7,11 +7,11 @@ use std::pin::Pin;
 
 use tokio::net::{TcpStream, lookup_host};
 
-/// The future of a network operation, boxed so that [`Network`] can be a trait object.
+/// The future of a network operation, boxed so that [`DeliveryNetwork`] can be a trait object.
 pub type NetworkFuture<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
 /// Looks up hosts and connects to addresses.
-pub trait Network: Send + Sync {
+pub trait DeliveryNetwork: Send + Sync {
     /// Returns every address of `host`, a name or an IP address in any spelling that the resolver accepts.
     fn look_up<'a>(&'a self, host: &'a str, port: u16) -> NetworkFuture<'a, Vec<SocketAddr>>;
 
@@ -23,7 +23,7 @@ pub trait Network: Send + Sync {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemNetwork;
 
-impl Network for SystemNetwork {
+impl DeliveryNetwork for SystemNetwork {
     fn look_up<'a>(&'a self, host: &'a str, port: u16) -> NetworkFuture<'a, Vec<SocketAddr>> {
         Box::pin(async move { Ok(lookup_host((host, port)).await?.collect()) })
     }

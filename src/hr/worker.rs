@@ -12,7 +12,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 
 use super::attempt;
 use super::connection::Connector;
-use super::network::Network;
+use super::network::DeliveryNetwork;
 use super::settings::Settings;
 use super::tls::Tls;
 use crate::domain::hr_delivery::{self, AttemptOutcome, DeliveryAttempt};
@@ -60,7 +60,7 @@ impl Worker {
         store: Arc<Store>,
         world: Arc<dyn World>,
         telemetry: Arc<Telemetry>,
-        network: Arc<dyn Network>,
+        network: Arc<dyn DeliveryNetwork>,
         settings: Settings,
     ) -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -107,7 +107,7 @@ struct Deliveries {
     store: Arc<Store>,
     world: Arc<dyn World>,
     telemetry: Arc<Telemetry>,
-    network: Arc<dyn Network>,
+    network: Arc<dyn DeliveryNetwork>,
     settings: Settings,
     tls: Arc<Tls>,
     /// Wakes the delivery loop when the intake has added messages.

@@ -27,11 +27,11 @@ pub(super) struct CandidateStepEntry {
     order: Option<i64>,
     name: Option<String>,
     step_type: Option<StepType>,
-    outcome: Outcome,
+    outcome: StepOutcome,
 }
 
 /// A step's status and the members that depend on it.
-struct Outcome {
+struct StepOutcome {
     status: StepStatus,
     rejected_at: Option<Timestamp>,
     rejection_reason: Option<String>,
@@ -77,14 +77,14 @@ impl Object for CandidateStepEntry {
 }
 
 /// Reads the status, and refuses members that only a `rejected` or `validated` step has.
-fn outcome(fields: &mut Fields<'_, '_>) -> Option<Outcome> {
+fn outcome(fields: &mut Fields<'_, '_>) -> Option<StepOutcome> {
     let status = fields.word("status", StepStatus::WORDS, StepStatus::parse);
     let rejected_at = fields.time("rejectedAt");
     let rejection_reason = fields.optional_lines("rejectionReason", NOTES_CHARACTERS_MAX);
     let outcome_type = fields.optional_text("outcomeType", OUTCOME_CHARACTERS_MAX);
     let outcome_reason = fields.optional_text("outcomeReason", OUTCOME_CHARACTERS_MAX);
     let validated_at = fields.time("validatedAt");
-    let mut outcome = Outcome {
+    let mut outcome = StepOutcome {
         status: status?.unwrap_or(StepStatus::Pending),
         rejected_at: rejected_at?,
         rejection_reason: rejection_reason?,
@@ -108,7 +108,7 @@ fn outcome(fields: &mut Fields<'_, '_>) -> Option<Outcome> {
     Some(outcome)
 }
 
-impl Outcome {
+impl StepOutcome {
     /// An outcome with defaults for everything but the status.
     fn of_status(status: StepStatus, now: Timestamp) -> Self {
         let mut outcome = Self {
@@ -191,7 +191,12 @@ impl<'a> StepMatcher<'a> {
             return None;
         };
         let copy = |(step, status): (&role_step::Record, StepStatus)| {
-            Outcome::of_status(status, context.now).into_step(context.new_id(), step.name.clone(), step.step_type, step)
+            StepOutcome::of_status(status, context.now).into_step(
+                context.new_id(),
+                step.name.clone(),
+                step.step_type,
+                step,
+            )
         };
         Some(of.iter().zip(statuses).map(copy).collect())
     }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::{Arc, Mutex};
 
 use appliance::domain::address;
-use appliance::hr::{Network, NetworkFuture, SystemNetwork};
+use appliance::hr::{DeliveryNetwork, NetworkFuture, SystemNetwork};
 use serde_json::{Value, json};
 
 use crate::hr_send::{delivering, eventually, integrate};
@@ -159,7 +159,7 @@ impl ScriptedNetwork {
     }
 }
 
-impl Network for ScriptedNetwork {
+impl DeliveryNetwork for ScriptedNetwork {
     fn look_up<'a>(&'a self, host: &'a str, port: u16) -> NetworkFuture<'a, Vec<SocketAddr>> {
         self.looked_up.lock().unwrap().push(host.to_owned());
         let mut names = self.names.lock().unwrap();
@@ -186,7 +186,7 @@ pub(crate) fn guarded() -> (App, Arc<ScriptedNetwork>) {
 
 pub(crate) fn with_scripted_network(hr: &Hr) -> (App, Arc<ScriptedNetwork>) {
     let network = Arc::new(ScriptedNetwork::default());
-    (delivering(Hr { network: Arc::clone(&network) as Arc<dyn Network>, ..hr.clone() }), network)
+    (delivering(Hr { network: Arc::clone(&network) as Arc<dyn DeliveryNetwork>, ..hr.clone() }), network)
 }
 
 /// Listens on every address of this machine, so that no connection goes unnoticed.

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use appliance::hr::{Network, NetworkFuture};
+use appliance::hr::{DeliveryNetwork, NetworkFuture};
 use serde_json::{Value, json};
 use socket2::{Domain, Socket, Type};
 use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
@@ -113,7 +113,7 @@ struct HangingNetwork {
     knows_names: bool,
 }
 
-impl Network for HangingNetwork {
+impl DeliveryNetwork for HangingNetwork {
     fn look_up<'a>(&'a self, _: &'a str, port: u16) -> NetworkFuture<'a, Vec<SocketAddr>> {
         if self.knows_names {
             return Box::pin(std::future::ready(Ok(vec![SocketAddr::from(([127, 0, 0, 1], port))])));

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::row::{Outcome, Row, excerpt};
+use super::row::{RowOutcome, Row, excerpt};
 use super::table::Table;
 use crate::domain::id::{OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;
@@ -197,36 +197,36 @@ impl<'t> Planner<'t> {
             }
             None => None,
         };
-        let after = if let Some(Outcome::Hired(_)) = outcome { seats.taken_elsewhere() } else { Some(seats) };
+        let after = if let Some(RowOutcome::Hired(_)) = outcome { seats.taken_elsewhere() } else { Some(seats) };
         if after.is_none() {
             let Seats { hired, positions, .. } = seats;
             faults.push(format!("the role has no position left ({hired} hired, {positions} positions)"));
         }
         let (step, seats) = (step?, after?);
         let progress = match outcome? {
-            Outcome::InProgress => Progress::AtStep(step),
-            Outcome::Withdrawn => Progress::Withdrawn(step),
-            Outcome::NotSelected { at, notes, outcome_type, outcome_reason } => {
+            RowOutcome::InProgress => Progress::AtStep(step),
+            RowOutcome::Withdrawn => Progress::Withdrawn(step),
+            RowOutcome::NotSelected { at, notes, outcome_type, outcome_reason } => {
                 Progress::Rejected(step, Rejection { at, reason: notes, outcome_type, outcome_reason })
             }
-            Outcome::Hired(hire) => Progress::Hired(hire),
+            RowOutcome::Hired(hire) => Progress::Hired(hire),
         };
         Some(AcceptedRow { role, progress, seats })
     }
 }
 
 /// The index of the role's step at which a row's application is, or ended.
-fn step(row: &Row, outcome: &Outcome, steps: &[store::role_step::PipelineStep]) -> Result<usize, String> {
+fn step(row: &Row, outcome: &RowOutcome, steps: &[store::role_step::PipelineStep]) -> Result<usize, String> {
     let Some(last) = steps.len().checked_sub(1) else {
         return Err("the role has no steps; it needs at least one".to_owned());
     };
     let Some(named) = &row.step else {
         return match outcome {
-            Outcome::InProgress => Ok(0),
-            Outcome::Hired(_) => Ok(last),
+            RowOutcome::InProgress => Ok(0),
+            RowOutcome::Hired(_) => Ok(last),
             // With a single step there is no choice.
-            Outcome::Withdrawn | Outcome::NotSelected { .. } if last == 0 => Ok(0),
-            Outcome::Withdrawn | Outcome::NotSelected { .. } => {
+            RowOutcome::Withdrawn | RowOutcome::NotSelected { .. } if last == 0 => Ok(0),
+            RowOutcome::Withdrawn | RowOutcome::NotSelected { .. } => {
                 Err("step is missing; an application that has ended needs the step at which it did".to_owned())
             }
         };
@@ -235,7 +235,7 @@ fn step(row: &Row, outcome: &Outcome, steps: &[store::role_step::PipelineStep]) 
         |step: &store::role_step::PipelineStep| step.id.as_str() == named || folded(&step.name) == folded(named);
     let found: Vec<usize> = (0..steps.len()).filter(|index| is_named(&steps[*index])).collect();
     match (found.as_slice(), outcome) {
-        ([index], Outcome::Hired(_)) if *index != last => Err(format!(
+        ([index], RowOutcome::Hired(_)) if *index != last => Err(format!(
             "step is {:?}, but a Hired candidate is at the last step, {:?}",
             excerpt(named),
             excerpt(&steps[last].name)

@@ -117,12 +117,12 @@ pub(super) struct Row {
     pub(super) role: Option<String>,
     pub(super) applied_at: Timestamp,
     pub(super) step: Option<String>,
-    pub(super) outcome: Option<Outcome>,
+    pub(super) outcome: Option<RowOutcome>,
 }
 
 /// The result of the application, as the row states it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum RowOutcome {
     InProgress,
     Withdrawn,
     NotSelected { at: Timestamp, notes: String, outcome_type: Option<String>, outcome_reason: Option<String> },
@@ -220,7 +220,7 @@ impl<'a> Cells<'a> {
     }
 
     /// The result of the application. Cells that do not fit the status are faults.
-    fn outcome(&mut self, now: Timestamp) -> Option<Outcome> {
+    fn outcome(&mut self, now: Timestamp) -> Option<RowOutcome> {
         let status = self.optional("status", &format!("one of {}", ApplicationStatus::WORDS.join(", ")), status);
         let rejected_at = self.time("rejectedAt");
         let outcome_type = self.text("outcomeType", OUTCOME_CHARACTERS_MAX, plain::flaw_of_line);
@@ -233,15 +233,15 @@ impl<'a> Cells<'a> {
         // Wrong cells are among the faults already. The other values still allow checking the role's steps.
         let notes = notes.flatten();
         Some(match status {
-            ApplicationStatus::InProgress => Outcome::InProgress,
-            ApplicationStatus::Withdrawn => Outcome::Withdrawn,
-            ApplicationStatus::NotSelected => Outcome::NotSelected {
+            ApplicationStatus::InProgress => RowOutcome::InProgress,
+            ApplicationStatus::Withdrawn => RowOutcome::Withdrawn,
+            ApplicationStatus::NotSelected => RowOutcome::NotSelected {
                 at: rejected_at.flatten().unwrap_or(now),
                 notes: notes.unwrap_or_default(),
                 outcome_type: outcome_type.flatten(),
                 outcome_reason: outcome_reason.flatten(),
             },
-            ApplicationStatus::Hired => Outcome::Hired(HireRecord {
+            ApplicationStatus::Hired => RowOutcome::Hired(HireRecord {
                 hired_date: hired_date.flatten().unwrap_or(now),
                 offer_accepted_date: None,
                 external_position_id: external_position_id.flatten(),

@@ -53,7 +53,7 @@ pub(crate) struct Options {
 /// How a test's service delivers to HR systems.
 #[derive(Clone)]
 pub(crate) struct Hr {
-    pub(crate) network: Arc<dyn hr::Network>,
+    pub(crate) network: Arc<dyn hr::DeliveryNetwork>,
     pub(crate) schedule: &'static str,
     pub(crate) timeout: Duration,
     pub(crate) allow_private: bool,
