@@ -197,12 +197,12 @@ impl Link {
 
 /// The filters: each where it has something to choose from, or something was chosen.
 fn groups(link: &Link, filter: &Filter, searched: &SearchResult<'_, '_>) -> Vec<Group> {
-    let words = &link.texts.careers;
+    let (words, labels) = (&link.texts.careers, &link.texts.role);
     let groups = Facet::ALL.into_iter().filter_map(|facet| {
         let (heading, all) = match facet {
-            Facet::Department => (words.department, words.all_departments),
-            Facet::Location => (words.location, words.all_locations),
-            Facet::WorkType => (words.work_type, words.all_work_types),
+            Facet::Department => (labels.department, words.all_departments),
+            Facet::Location => (labels.location, words.all_locations),
+            Facet::WorkType => (labels.work_type, words.all_work_types),
         };
         let chosen = filter.chosen(facet);
         let mut values = searched.values(facet);

@@ -13,6 +13,7 @@ pub(in crate::http) mod place;
 pub(in crate::http) mod posting;
 mod privacy;
 mod role;
+mod role_facts;
 pub(in crate::http) mod share;
 mod sitemap;
 mod theme;

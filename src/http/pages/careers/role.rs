@@ -3,7 +3,8 @@
 use askama::Template;
 
 use super::posting::{self, Employer};
-use super::visit::{Visit, home, named, organization, role_path, valid_until_change};
+use super::role_facts::{RoleFact, role_facts};
+use super::visit::{Visit, home, organization, role_path, valid_until_change};
 use super::{missing, share};
 use crate::domain::id::{Id, RoleId};
 use crate::http::api::portal;
@@ -74,8 +75,7 @@ pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Repl
         canonical: share::role_url(base, &organization.slug, role.id.as_str()),
         logo: organization.has_logo.then(|| share::file_url(base, &organization.slug, "logo")),
         excerpt: share::summary(&body),
-        work_type: role.work_type.map(|work_type| named(texts, work_type)),
-        salary: shows_salary.then(|| texts.salary(&role.salary)).flatten(),
+        facts: role_facts(texts, &role, shows_salary),
         description: markdown::to_html(&body),
         apply: format!("{path}/apply?lang={}", texts.tag),
         home: format!("{}?lang={}", home(&organization.slug), texts.tag),
@@ -117,8 +117,7 @@ struct Role<'a> {
     logo: Option<String>,
     excerpt: String,
     role: &'a RoleRecord,
-    work_type: Option<&'static str>,
-    salary: Option<String>,
+    facts: Vec<RoleFact>,
     /// The day, for machines and for people.
     posted: Option<(String, String)>,
     /// Safe HTML.

@@ -1,6 +1,6 @@
 //! German.
 
-use super::{Careers, Common, Counted, Forms, Signup, Status, Texts};
+use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
 
 pub(super) static TEXTS: Texts = Texts {
     tag: "de",
@@ -47,6 +47,7 @@ pub(super) static TEXTS: Texts = Texts {
         unavailable_more: "Es wurde nichts geändert. Wenn Sie ein Formular ausgefüllt haben, gehen Sie im Browser zurück: Ihre Angaben sind dort noch da. Bitte versuchen Sie es in einer Minute noch einmal.",
         ask: "Wenn Sie deswegen nachfragen, nennen Sie bitte diese Nummer: {number}",
     },
+    role: role_labels::DE,
     careers: Careers {
         title: "Karriere bei {organization}",
         title_of_page: "{title}, Seite {page}",
@@ -55,9 +56,6 @@ pub(super) static TEXTS: Texts = Texts {
         search_hint: "Ein Wort aus Bezeichnung, Abteilung oder Ort",
         search_button: "Suchen",
         filters: "Filtern",
-        department: "Abteilung",
-        location: "Ort",
-        work_type: "Arbeitsform",
         all_departments: "Alle Abteilungen",
         all_locations: "Alle Orte",
         all_work_types: "Alle Arbeitsformen",
@@ -74,8 +72,6 @@ pub(super) static TEXTS: Texts = Texts {
         previous: "Vorherige Seite",
         next: "Nächste Seite",
         role_title: "{role} bei {organization}",
-        salary: "Gehalt",
-        posted: "Veröffentlicht am",
         apply: "Auf diese Stelle bewerben",
         apply_hint: "Das dauert etwa zwei Minuten. Ein Konto brauchen Sie nicht.",
         closed: "{role}: nicht mehr offen",

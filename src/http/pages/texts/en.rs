@@ -1,6 +1,6 @@
 //! English.
 
-use super::{Careers, Common, Counted, Forms, Signup, Status, Texts};
+use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
 
 pub(super) static TEXTS: Texts = Texts {
     tag: "en",
@@ -47,6 +47,7 @@ pub(super) static TEXTS: Texts = Texts {
         unavailable_more: "Nothing was changed. If you filled in a form, go back in your browser: what you entered is still there. Please try again in a minute.",
         ask: "If you contact us about this, please quote this number: {number}",
     },
+    role: role_labels::EN,
     careers: Careers {
         title: "Careers at {organization}",
         title_of_page: "{title}, page {page}",
@@ -55,9 +56,6 @@ pub(super) static TEXTS: Texts = Texts {
         search_hint: "A word from the name, the department or the location",
         search_button: "Search",
         filters: "Filter",
-        department: "Department",
-        location: "Location",
-        work_type: "Work type",
         all_departments: "All departments",
         all_locations: "All locations",
         all_work_types: "All work types",
@@ -74,8 +72,6 @@ pub(super) static TEXTS: Texts = Texts {
         previous: "Previous page",
         next: "Next page",
         role_title: "{role} at {organization}",
-        salary: "Salary",
-        posted: "Posted on",
         apply: "Apply for this role",
         apply_hint: "It takes about two minutes. You do not need an account.",
         closed: "{role} is no longer open",

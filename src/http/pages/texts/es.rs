@@ -1,6 +1,6 @@
 //! Spanish.
 
-use super::{Careers, Common, Counted, Forms, Signup, Status, Texts};
+use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
 
 pub(super) static TEXTS: Texts = Texts {
     tag: "es",
@@ -47,6 +47,7 @@ pub(super) static TEXTS: Texts = Texts {
         unavailable_more: "No se ha cambiado nada. Si ha rellenado un formulario, vuelva atrás en el navegador: lo que ha escrito sigue allí. Inténtelo de nuevo dentro de un minuto.",
         ask: "Si pregunta por ello, indique este número: {number}",
     },
+    role: role_labels::ES,
     careers: Careers {
         title: "Empleo en {organization}",
         title_of_page: "{title}, página {page}",
@@ -55,9 +56,6 @@ pub(super) static TEXTS: Texts = Texts {
         search_hint: "Una palabra del nombre, del departamento o del lugar",
         search_button: "Buscar",
         filters: "Filtrar",
-        department: "Departamento",
-        location: "Lugar",
-        work_type: "Modalidad de trabajo",
         all_departments: "Todos los departamentos",
         all_locations: "Todos los lugares",
         all_work_types: "Todas las modalidades",
@@ -74,8 +72,6 @@ pub(super) static TEXTS: Texts = Texts {
         previous: "Página anterior",
         next: "Página siguiente",
         role_title: "{role} en {organization}",
-        salary: "Salario",
-        posted: "Publicado el",
         apply: "Presentar mi candidatura",
         apply_hint: "Se tarda unos dos minutos y no hace falta ninguna cuenta.",
         closed: "{role}: puesto cerrado",

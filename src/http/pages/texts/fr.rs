@@ -1,6 +1,6 @@
 //! French.
 
-use super::{Careers, Common, Counted, Forms, Signup, Status, Texts};
+use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
 
 pub(super) static TEXTS: Texts = Texts {
     tag: "fr",
@@ -47,6 +47,7 @@ pub(super) static TEXTS: Texts = Texts {
         unavailable_more: "Rien n’a été modifié. Si vous avez rempli un formulaire, revenez en arrière dans le navigateur : ce que vous avez saisi y est encore. Veuillez réessayer dans une minute.",
         ask: "Si vous nous contactez à ce sujet, indiquez ce numéro : {number}",
     },
+    role: role_labels::FR,
     careers: Careers {
         title: "Carrières chez {organization}",
         title_of_page: "{title}, page {page}",
@@ -55,9 +56,6 @@ pub(super) static TEXTS: Texts = Texts {
         search_hint: "Un mot de l’intitulé, du service ou du lieu",
         search_button: "Rechercher",
         filters: "Filtrer",
-        department: "Service",
-        location: "Lieu",
-        work_type: "Mode de travail",
         all_departments: "Tous les services",
         all_locations: "Tous les lieux",
         all_work_types: "Tous les modes de travail",
@@ -74,8 +72,6 @@ pub(super) static TEXTS: Texts = Texts {
         previous: "Page précédente",
         next: "Page suivante",
         role_title: "{role} chez {organization}",
-        salary: "Salaire",
-        posted: "Publié le",
         apply: "Postuler à ce poste",
         apply_hint: "Deux minutes suffisent, et aucun compte n’est nécessaire.",
         closed: "{role} : poste fermé",

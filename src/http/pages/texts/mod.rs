@@ -4,7 +4,9 @@
 //! [`fill`] replaces placeholders such as `{name}`. Texts are plain; the page escapes them.
 
 mod format;
+mod role_labels;
 
+use self::role_labels::RoleLabels;
 use crate::http::server::language::Language;
 use crate::http::server::request::Request;
 use crate::store::Error;
@@ -28,6 +30,7 @@ pub(in crate::http) struct Texts {
     pub(in crate::http) own_name: &'static str,
     pub(in crate::http) forms: Forms,
     pub(in crate::http) common: Common,
+    pub(in crate::http) role: RoleLabels,
     pub(in crate::http) careers: Careers,
     pub(in crate::http) signup: Signup,
     pub(in crate::http) status: Status,
@@ -117,11 +120,8 @@ pub(in crate::http) struct Careers {
     pub(in crate::http) search: &'static str,
     pub(in crate::http) search_hint: &'static str,
     pub(in crate::http) search_button: &'static str,
-    /// The filters: the headings, and the links that remove each.
+    /// The filters: the heading, and the links that remove each.
     pub(in crate::http) filters: &'static str,
-    pub(in crate::http) department: &'static str,
-    pub(in crate::http) location: &'static str,
-    pub(in crate::http) work_type: &'static str,
     pub(in crate::http) all_departments: &'static str,
     pub(in crate::http) all_locations: &'static str,
     pub(in crate::http) all_work_types: &'static str,
@@ -142,10 +142,8 @@ pub(in crate::http) struct Careers {
     pub(in crate::http) page_of: &'static str,
     pub(in crate::http) previous: &'static str,
     pub(in crate::http) next: &'static str,
-    /// A posting: the title of the browser tab (`{role}`, `{organization}`), and the labels of its facts.
+    /// A posting: the title of the browser tab (`{role}`, `{organization}`), and the application.
     pub(in crate::http) role_title: &'static str,
-    pub(in crate::http) salary: &'static str,
-    pub(in crate::http) posted: &'static str,
     pub(in crate::http) apply: &'static str,
     pub(in crate::http) apply_hint: &'static str,
     /// The message about a role that is no longer open: `{role}`.

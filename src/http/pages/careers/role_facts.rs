@@ -1,0 +1,24 @@
+//! The facts of a role in its posting, each with its label in the reader's language.
+
+use super::visit::named;
+use crate::http::pages::texts::Texts;
+use crate::store::role::RoleRecord;
+
+/// A fact of a role.
+pub(super) struct RoleFact {
+    pub(super) label: &'static str,
+    pub(super) text: String,
+}
+
+/// The facts that a role has, in the order of the page.
+pub(super) fn role_facts(texts: &Texts, role: &RoleRecord, shows_salary: bool) -> Vec<RoleFact> {
+    let labels = &texts.role;
+    let facts = [
+        (labels.department, Some(role.department.clone())),
+        (labels.location, Some(role.location.clone())),
+        (labels.work_type, role.work_type.map(|work_type| named(texts, work_type).to_owned())),
+        (labels.salary, shows_salary.then(|| texts.salary(&role.salary)).flatten()),
+    ];
+    let present = facts.into_iter().filter_map(|(label, text)| Some(RoleFact { label, text: text? }));
+    present.filter(|fact| !fact.text.trim().is_empty()).collect()
+}

@@ -1,0 +1,43 @@
+//! The labels of a role's facts, in all languages. They stand in one file, so that a new column of a role changes one file
+//! of texts.
+
+/// The labels of a role's facts in one language.
+pub(in crate::http) struct RoleLabels {
+    pub(in crate::http) department: &'static str,
+    pub(in crate::http) location: &'static str,
+    pub(in crate::http) work_type: &'static str,
+    pub(in crate::http) salary: &'static str,
+    pub(in crate::http) posted: &'static str,
+}
+
+pub(super) const EN: RoleLabels = RoleLabels {
+    department: "Department",
+    location: "Location",
+    work_type: "Work type",
+    salary: "Salary",
+    posted: "Posted on",
+};
+
+pub(super) const DE: RoleLabels = RoleLabels {
+    department: "Abteilung",
+    location: "Ort",
+    work_type: "Arbeitsform",
+    salary: "Gehalt",
+    posted: "Veröffentlicht am",
+};
+
+pub(super) const FR: RoleLabels = RoleLabels {
+    department: "Service",
+    location: "Lieu",
+    work_type: "Mode de travail",
+    salary: "Salaire",
+    posted: "Publié le",
+};
+
+pub(super) const ES: RoleLabels = RoleLabels {
+    department: "Departamento",
+    location: "Lugar",
+    work_type: "Modalidad de trabajo",
+    salary: "Salario",
+    posted: "Publicado el",
+};
