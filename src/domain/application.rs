@@ -1,6 +1,6 @@
 //! Consistency between the status of an application and its steps, for imported facts.
 //!
-//! Decisions keep the two consistent by themselves; see `candidate_step`.
+//! The decisions in `candidate_step` change both together, so they need no such check.
 
 use std::cmp::Ordering;
 

@@ -124,15 +124,15 @@ pub struct IntegrationInput {
     pub url: TargetUrl,
     /// What to do with the secret.
     pub secret: SecretInput,
-    /// Whether deliveries are sent. `None` keeps an admin's setting and ends a deactivation by the service.
+    /// Whether deliveries are sent. `None` retains an admin's setting and ends a deactivation by the service.
     pub enabled: Option<bool>,
 }
 
 /// What an admin wants to do with the secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretInput {
-    /// Keep the secret, or make one if there is none.
-    Keep,
+    /// Retain the secret, or make one if there is none.
+    Unchanged,
     /// Use this secret.
     Given(SigningSecret),
     /// Make a new secret.
@@ -149,9 +149,9 @@ pub fn put(
 ) -> (Integration, bool) {
     let known = before.and_then(|before| before.secret.clone());
     let (secret, is_made) = match (&input.secret, &known) {
-        (SecretInput::Keep, Some(known)) => (known.clone(), false),
+        (SecretInput::Unchanged, Some(known)) => (known.clone(), false),
         (SecretInput::Given(given), _) => (given.clone(), false),
-        (SecretInput::Keep, None) | (SecretInput::Rotate, _) => (made_secret.clone(), true),
+        (SecretInput::Unchanged, None) | (SecretInput::Rotate, _) => (made_secret.clone(), true),
     };
     let previous_secret = match known {
         Some(known) if known != secret => Some((known, now.plus(PREVIOUS_SECRET_FOR))),
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn integrations_are_enabled_unless_an_admin_disabled_them() {
-        let (url, now) = (input(SecretInput::Keep).url, Timestamp::from_micros(0));
+        let (url, now) = (input(SecretInput::Unchanged).url, Timestamp::from_micros(0));
         let off = |reason: Option<&str>, secret: Option<SigningSecret>| {
             let disabled_reason = reason.map(str::to_owned);
             Integration { url: url.clone(), secret, previous_secret: None, enabled: false, disabled_reason }
@@ -264,7 +264,7 @@ mod tests {
             (Some(&off(Some("gone"), Some(secret(1)))), None, true),
             (Some(&off(None, None)), None, true),
         ] {
-            let input = IntegrationInput { enabled: wanted, ..input(SecretInput::Keep) };
+            let input = IntegrationInput { enabled: wanted, ..input(SecretInput::Unchanged) };
             assert_eq!(put(before, &input, &secret(2), now).0.enabled, enabled, "{before:?} {wanted:?}");
         }
     }
@@ -272,9 +272,9 @@ mod tests {
     #[test]
     fn a_secret_is_made_if_there_is_none_or_on_rotation() {
         let now = Timestamp::from_micros(0);
-        let (first, is_made) = put(None, &input(SecretInput::Keep), &secret(1), now);
+        let (first, is_made) = put(None, &input(SecretInput::Unchanged), &secret(1), now);
         assert_eq!((first.signing_secrets(now), is_made), (vec![secret(1)], true));
-        let (same, is_made) = put(Some(&first), &input(SecretInput::Keep), &secret(2), now);
+        let (same, is_made) = put(Some(&first), &input(SecretInput::Unchanged), &secret(2), now);
         assert_eq!((same.signing_secrets(now), is_made), (vec![secret(1)], false));
         let (rotated, is_made) = put(Some(&first), &input(SecretInput::Rotate), &secret(2), now);
         assert_eq!((rotated.signing_secrets(now), is_made), (vec![secret(2), secret(1)], true));

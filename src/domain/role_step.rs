@@ -69,11 +69,11 @@ mod tests {
     fn a_step_is_added_at_any_position_up_to_the_end() {
         assert_eq!(new_step_order(0, None), Ok(1));
         assert_eq!(new_step_order(3, None), Ok(4));
-        for wished in 1..=4 {
-            assert_eq!(new_step_order(3, Some(wished)), Ok(usize::try_from(wished).unwrap()));
+        for requested in 1..=4 {
+            assert_eq!(new_step_order(3, Some(requested)), Ok(usize::try_from(requested).unwrap()));
         }
-        for wished in [5, 0, -1, i64::MIN] {
-            assert!(matches!(new_step_order(3, Some(wished)), Err(Refusal::Invalid(_))), "{wished}");
+        for requested in [5, 0, -1, i64::MIN] {
+            assert!(matches!(new_step_order(3, Some(requested)), Err(Refusal::Invalid(_))), "{requested}");
         }
         assert_eq!(new_step_order(STEPS_MAX - 1, None), Ok(STEPS_MAX));
         assert!(matches!(new_step_order(STEPS_MAX, Some(1)), Err(Refusal::ConflictWith(_))));
@@ -83,8 +83,8 @@ mod tests {
     fn a_new_order_names_each_step_once() {
         let id = |text: &str| RoleStepId::parse(text).unwrap();
         let steps = [id("a"), id("b"), id("c")];
-        let order = |wished: &[&str]| {
-            require_complete_order(&steps, &wished.iter().map(|text| RoleStepId::parse(text)).collect::<Vec<_>>())
+        let order = |requested: &[&str]| {
+            require_complete_order(&steps, &requested.iter().map(|text| RoleStepId::parse(text)).collect::<Vec<_>>())
         };
         assert_eq!(order(&["c", "a", "b"]), Ok(vec![id("c"), id("a"), id("b")]));
         let cases: [(&[&str], &str); 5] = [
@@ -94,9 +94,9 @@ mod tests {
             (&["a", "b", "x"], "[2]"),
             (&["a", "b", "c", "!"], "[3]"),
         ];
-        for (wished, words) in cases {
-            let refusal = order(wished).unwrap_err();
-            assert!(refusal.sentence().contains(words), "{wished:?}: {refusal:?}");
+        for (requested, words) in cases {
+            let refusal = order(requested).unwrap_err();
+            assert!(refusal.sentence().contains(words), "{requested:?}: {refusal:?}");
         }
         assert_eq!(require_complete_order(&[], &[]), Ok(Vec::new()));
     }

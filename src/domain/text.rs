@@ -1,4 +1,4 @@
-//! Checked texts: email addresses and slugs. Each keeps its given spelling and is compared by a lower-cased key.
+//! Checked texts: email addresses and slugs. Each retains its original spelling and is compared by a lower-cased key.
 
 use super::plain;
 

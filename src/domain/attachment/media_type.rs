@@ -72,7 +72,7 @@ impl MediaTypeScan {
         if matches!(self.0, PossibleType::Nothing) {
             self.0 = begin(chunk);
         }
-        let is_still = match &mut self.0 {
+        let is_possible = match &mut self.0 {
             PossibleType::Archive(archive) => {
                 archive.take(chunk);
                 true
@@ -81,13 +81,13 @@ impl MediaTypeScan {
             PossibleType::Utf16(text) => text.take(chunk),
             PossibleType::Nothing | PossibleType::Pdf | PossibleType::Other => true,
         };
-        if !is_still {
+        if !is_possible {
             self.0 = PossibleType::Other;
         }
     }
 
     /// Whether the content so far can still have an accepted type.
-    pub fn is_hopeful(&self) -> bool {
+    pub fn is_acceptable_so_far(&self) -> bool {
         !matches!(self.0, PossibleType::Other)
     }
 
@@ -221,9 +221,9 @@ impl Utf16 {
 /// Text in UTF-8 or windows-1252: no control characters except tabs and line breaks.
 #[derive(Debug, Clone, Default)]
 struct Text {
-    is_no_utf8: bool,
+    is_invalid_utf8: bool,
     /// Whether a byte has no character in windows-1252.
-    is_no_western: bool,
+    is_invalid_western: bool,
     /// The first bytes of a character that ends in the next chunk.
     carried: Vec<u8>,
 }
@@ -235,13 +235,13 @@ impl Text {
         if chunk.iter().any(is_control) {
             return false;
         }
-        self.is_no_western |= chunk.iter().any(|byte| matches!(byte, 0x81 | 0x8d | 0x8f | 0x90 | 0x9d));
+        self.is_invalid_western |= chunk.iter().any(|byte| matches!(byte, 0x81 | 0x8d | 0x8f | 0x90 | 0x9d));
         self.take_utf8(chunk);
-        !(self.is_no_utf8 && self.is_no_western)
+        !(self.is_invalid_utf8 && self.is_invalid_western)
     }
 
     fn take_utf8(&mut self, chunk: &[u8]) {
-        if self.is_no_utf8 {
+        if self.is_invalid_utf8 {
             return;
         }
         let mut bytes = std::mem::take(&mut self.carried);
@@ -249,18 +249,18 @@ impl Text {
         let whole = match std::str::from_utf8(&bytes) {
             Ok(text) => text,
             Err(error) => {
-                self.is_no_utf8 = error.error_len().is_some();
+                self.is_invalid_utf8 = error.error_len().is_some();
                 self.carried = bytes[error.valid_up_to()..].to_vec();
                 std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
             }
         };
         // The control characters of ISO 8859-1, in two bytes each.
-        self.is_no_utf8 |= whole.chars().any(|c| ('\u{80}'..='\u{9f}').contains(&c));
+        self.is_invalid_utf8 |= whole.chars().any(|c| ('\u{80}'..='\u{9f}').contains(&c));
     }
 
     fn media_type(&self) -> Option<MediaType> {
-        let is_utf8 = !self.is_no_utf8 && self.carried.is_empty();
-        if is_utf8 { Some(MediaType::Text) } else { (!self.is_no_western).then_some(MediaType::WesternText) }
+        let is_utf8 = !self.is_invalid_utf8 && self.carried.is_empty();
+        if is_utf8 { Some(MediaType::Text) } else { (!self.is_invalid_western).then_some(MediaType::WesternText) }
     }
 }
 
@@ -353,13 +353,13 @@ mod tests {
     #[test]
     fn unacceptable_content_is_detected_before_its_end() {
         let mut scan = MediaTypeScan::default();
-        assert!(scan.is_hopeful());
+        assert!(scan.is_acceptable_so_far());
         scan.take(b"so far, so good\n");
-        assert!(scan.is_hopeful());
+        assert!(scan.is_acceptable_so_far());
         scan.take(b"\0");
-        assert!(!scan.is_hopeful());
+        assert!(!scan.is_acceptable_so_far());
         scan.take(b"and good again");
-        assert_eq!((scan.is_hopeful(), scan.media_type()), (false, None));
+        assert_eq!((scan.is_acceptable_so_far(), scan.media_type()), (false, None));
     }
 
     #[test]

@@ -100,7 +100,7 @@ impl AttachmentToken {
 
 impl std::fmt::Debug for AttachmentToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Token(…)")
+        f.write_str("AttachmentToken(…)")
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
     fn a_token_is_parsed_and_not_printed_by_debug() {
         let token = AttachmentToken::new([7; ATTACHMENT_TOKEN_BYTES]);
         assert_eq!(AttachmentToken::parse(token.reveal()), Some(token.clone()));
-        assert_eq!(format!("{token:?}"), "Token(…)");
+        assert_eq!(format!("{token:?}"), "AttachmentToken(…)");
         for bad in ["", "a", "a b", &"x".repeat(25), &"x".repeat(27), &"ä".repeat(13)] {
             assert_eq!(AttachmentToken::parse(bad), None, "{bad}");
         }

@@ -137,7 +137,7 @@ fn held_deliveries_name_the_reason_and_cannot_be_retried() {
         (DeliveryEvent::Ping, DeliveryState::Failed, Some(false), None, None, true),
         (DeliveryEvent::Ping, DeliveryState::Failed, None, None, None, false),
     ] {
-        let standing = DeliveryFacts { event, state, enabled, earlier };
-        assert_eq!((standing.held(), standing.require_retry().is_ok()), (held, may_retry), "{standing:?}");
+        let facts = DeliveryFacts { event, state, enabled, earlier };
+        assert_eq!((facts.held(), facts.require_retry().is_ok()), (held, may_retry), "{facts:?}");
     }
 }

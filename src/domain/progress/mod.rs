@@ -109,8 +109,8 @@ impl Progress {
 /// The progress that the candidate sees at a time. `visible_after` is the age from which a decision is visible; with
 /// `None`, decisions are never visible.
 ///
-/// A candidate who withdrew on the status page (`withdrawn_at`) keeps seeing the progress of that moment, marked as
-/// withdrawn. Later decisions are not for them.
+/// A candidate who withdrew on the status page (`withdrawn_at`) still sees the progress of that moment, marked as
+/// withdrawn. Later decisions stay hidden.
 pub fn visible_progress(
     history: &ApplicationHistory,
     withdrawn_at: Option<Timestamp>,

@@ -76,7 +76,7 @@ fn decode_put(_: &Ctx, request: &Request) -> Result<IntegrationPutInput, Error> 
         fields.fault::<()>("rotateSecret", "generates a new secret, so none can be sent with it");
     }
     let url = fields.valid_with(url)?;
-    let without_given = if rotate { SecretInput::Rotate } else { SecretInput::Keep };
+    let without_given = if rotate { SecretInput::Rotate } else { SecretInput::Unchanged };
     let integration = IntegrationInput { url, secret: given.map_or(without_given, SecretInput::Given), enabled };
     Ok(IntegrationPutInput { organization_id: request.id_param("id", ORGANIZATION_ABSENT)?, integration })
 }

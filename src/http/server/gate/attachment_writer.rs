@@ -51,7 +51,7 @@ impl AttachmentWriter {
 
     /// Whether the content so far can be of an accepted type.
     pub(super) fn may_be_accepted(&self) -> bool {
-        self.scan.is_hopeful()
+        self.scan.is_acceptable_so_far()
     }
 
     /// Adds bytes. Every complete chunk is written before this returns.
