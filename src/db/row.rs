@@ -1,7 +1,7 @@
 //! Reading the rows of a query and binding its parameters: all that the store may name of the SQLite driver.
 
 pub(crate) use rusqlite::types::Value;
-pub(crate) use rusqlite::{Connection, Row, ToSql, params_from_iter};
+pub(crate) use rusqlite::{Connection, Row, params_from_iter};
 
 use rusqlite::types::{FromSql, FromSqlError};
 
@@ -15,6 +15,7 @@ pub(crate) struct Columns<'a> {
     index: usize,
 }
 
+#[allow(dead_code, reason = "the nouns change to it one by one")]
 impl<'a> Columns<'a> {
     pub(crate) fn of(row: &'a Row<'a>) -> Self {
         Self { row, index: 0 }
