@@ -142,7 +142,7 @@ impl StepOutcome {
         id: CandidateStepId,
         name: String,
         step_type: StepType,
-        of: &role_step::Record,
+        of: &role_step::PipelineStep,
     ) -> CandidateStep {
         CandidateStep {
             id,
@@ -164,7 +164,7 @@ impl StepOutcome {
 pub(super) struct StepMatcher<'a> {
     pipeline: &'a Pipeline,
     /// The steps of the pipeline and the removed ones, by id.
-    by_id: HashMap<&'a str, &'a role_step::Record>,
+    by_id: HashMap<&'a str, &'a role_step::PipelineStep>,
 }
 
 impl<'a> StepMatcher<'a> {
@@ -190,7 +190,7 @@ impl<'a> StepMatcher<'a> {
             context.findings.push(at.member("steps"), detail);
             return None;
         };
-        let copy = |(step, status): (&role_step::Record, StepStatus)| {
+        let copy = |(step, status): (&role_step::PipelineStep, StepStatus)| {
             StepOutcome::of_status(status, context.now).into_step(
                 context.new_id(),
                 step.name.clone(),
@@ -241,7 +241,7 @@ impl<'a> StepMatcher<'a> {
         step: &CandidateStepEntry,
         has_order: bool,
         before: &[CandidateStep],
-    ) -> Result<&'a role_step::Record, Misfit> {
+    ) -> Result<&'a role_step::PipelineStep, Misfit> {
         let id = &step.role_step_id;
         let wrong = |member, detail: String| Err(Misfit { member, detail });
         let Some(of) = self.by_id.get(id.as_str()).copied() else {
@@ -268,7 +268,7 @@ impl<'a> StepMatcher<'a> {
         if has_order {
             return None;
         }
-        let has = |of: &&role_step::Record| steps.iter().any(|step| step.role_step_id == of.id);
+        let has = |of: &&role_step::PipelineStep| steps.iter().any(|step| step.role_step_id == of.id);
         let missing: Vec<&str> = self.pipeline.steps.iter().filter(|of| !has(of)).map(|of| of.id.as_str()).collect();
         if !missing.is_empty() {
             let missing = missing.join(", ");
@@ -285,7 +285,7 @@ struct Misfit {
 }
 
 impl CandidateStepEntry {
-    fn into_step(self, of: &role_step::Record) -> CandidateStep {
+    fn into_step(self, of: &role_step::PipelineStep) -> CandidateStep {
         let Self { id, order, name, step_type, outcome, .. } = self;
         let name = name.unwrap_or_else(|| of.name.clone());
         let step = outcome.into_step(id, name, step_type.unwrap_or(of.step_type), of);

@@ -192,7 +192,7 @@ pub(super) struct ExportedOrganization<'s> {
     #[serde(skip_serializing_if = "Option::is_none")]
     hr_integration: Option<ExportedHrIntegration>,
     members: LazyArray<'s, membership::OrgMember, ExportedMember>,
-    roles: LazyArray<'s, role::Record, ExportedRole<'s>>,
+    roles: LazyArray<'s, role::RoleRecord, ExportedRole<'s>>,
 }
 
 #[derive(Serialize)]

@@ -22,11 +22,11 @@ use crate::store::{Error, candidate_role, role, role_step};
 #[derive(Debug, Clone)]
 pub struct Role {
     /// The role's own columns.
-    pub record: role::Record,
+    pub record: role::RoleRecord,
     /// The steps of the pipeline, first to last.
-    pub steps: Vec<role_step::Record>,
+    pub steps: Vec<role_step::PipelineStep>,
     /// Steps that were removed from the pipeline but that applications still have. Their `order` has no meaning.
-    pub removed_steps: Vec<role_step::Record>,
+    pub removed_steps: Vec<role_step::PipelineStep>,
     /// The applications, in the order of the document.
     pub applications: Vec<Application>,
 }
@@ -82,7 +82,7 @@ impl Object for Role {
     }
 }
 
-fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::Record> {
+fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::RoleRecord> {
     let id = fields.own_id();
     let name = fields.name();
     let description = fields.json_object("description");
@@ -94,7 +94,7 @@ fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::Rec
     let public = fields.boolean("public");
     let created_at = fields.time("createdAt");
     let close_reason = close_reason(fields, seats);
-    Some(role::Record {
+    Some(role::RoleRecord {
         id: id?,
         name: name?,
         description: Value::Object(description?.unwrap_or_default()).to_string(),
@@ -210,12 +210,12 @@ pub(super) struct ExportedRole<'s> {
     #[serde(skip_serializing_if = "Option::is_none")]
     close_reason: Option<String>,
     created_at: String,
-    steps: LazyArray<'s, role_step::Step, ExportedRoleStep>,
+    steps: LazyArray<'s, role_step::RoleStep, ExportedRoleStep>,
     candidates: LazyArray<'s, ApplicationRow, ExportedCandidate<'s>>,
 }
 
 impl<'s> ExportedRole<'s> {
-    pub(super) fn new(source: &'s ExportSource<'s>, role: role::Record) -> Result<Self, Error> {
+    pub(super) fn new(source: &'s ExportSource<'s>, role: role::RoleRecord) -> Result<Self, Error> {
         let (id, again) = (role.id.clone(), role.id.clone());
         let steps = move || role_step::of_role_with_removed(source.tx, &id);
         let candidates = move || candidate_role::of_role(source.tx, &again);

@@ -7,14 +7,14 @@ use super::fields::Fields;
 use super::reader::{Array, Object};
 use crate::domain::candidate_step::StepType;
 use crate::store::Error;
-use crate::store::role_step::{Record, Step};
+use crate::store::role_step::{PipelineStep, RoleStep};
 
 /// The steps of a role.
 pub(super) struct Pipeline {
     /// The steps that new applications get, first to last.
-    pub(super) steps: Vec<Record>,
+    pub(super) steps: Vec<PipelineStep>,
     /// The steps that were removed.
-    pub(super) removed: Vec<Record>,
+    pub(super) removed: Vec<PipelineStep>,
 }
 
 impl Pipeline {
@@ -25,7 +25,7 @@ impl Pipeline {
             fields.member_finding("steps", "must list removed steps last");
         }
         let (removed, active): (Vec<_>, Vec<_>) = entries.items.into_iter().partition(|entry| entry.is_removed);
-        let numbered = |(order, entry): (i64, RoleStepEntry)| Record { order, ..entry.record };
+        let numbered = |(order, entry): (i64, RoleStepEntry)| PipelineStep { order, ..entry.record };
         let removed = removed.into_iter().map(|entry| entry.record).collect();
         let pipeline = Self { steps: (1..).zip(active).map(numbered).collect(), removed };
         (entries.complete && is_sorted).then_some(pipeline)
@@ -36,13 +36,13 @@ impl Pipeline {
         let notice = format!("{}: the role is open but has no steps, so the step Application was added", fields.at());
         fields.context.notices.push(notice);
         let (id, name) = (fields.context.new_id(), "Application".to_owned());
-        self.steps.push(Record { id, name, order: 1, step_type: StepType::Application });
+        self.steps.push(PipelineStep { id, name, order: 1, step_type: StepType::Application });
     }
 }
 
 /// A role step of the document, before it has its order.
 pub(super) struct RoleStepEntry {
-    record: Record,
+    record: PipelineStep,
     is_removed: bool,
 }
 
@@ -57,7 +57,7 @@ impl Object for RoleStepEntry {
         let is_removed = fields.boolean("removed");
         // `Pipeline::of` sets the order once the array is complete.
         let step_type = step_type?.unwrap_or(StepType::Other);
-        let record = Record { id: id?, name: name?, order: 0, step_type };
+        let record = PipelineStep { id: id?, name: name?, order: 0, step_type };
         Some(Self { record, is_removed: is_removed?.unwrap_or(false) })
     }
 }
@@ -74,7 +74,7 @@ pub(super) struct ExportedRoleStep {
 }
 
 impl ExportedRoleStep {
-    pub(super) fn new(_: &ExportSource<'_>, step: Step) -> Result<Self, Error> {
+    pub(super) fn new(_: &ExportSource<'_>, step: RoleStep) -> Result<Self, Error> {
         Ok(Self {
             id: step.id.to_string(),
             name: step.name,

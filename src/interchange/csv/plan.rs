@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::row::{RowOutcome, Row, excerpt};
+use super::row::{Row, RowOutcome, excerpt};
 use super::table::Table;
 use crate::domain::id::{OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;

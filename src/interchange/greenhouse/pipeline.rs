@@ -17,7 +17,11 @@ pub(super) struct Pipeline {
 }
 
 /// The steps of a job that becomes a new role. `used` are the stages of its applications; `None` if it has none.
-pub(super) fn of_new_role(job: &HarvestJob, mut stages: Vec<HarvestStage>, used: Option<&BTreeMap<u64, &AtStage>>) -> Pipeline {
+pub(super) fn of_new_role(
+    job: &HarvestJob,
+    mut stages: Vec<HarvestStage>,
+    used: Option<&BTreeMap<u64, &AtStage>>,
+) -> Pipeline {
     // Applications can still be at a deleted stage.
     stages.retain(|stage| stage.is_active || used.is_some_and(|used| used.contains_key(&stage.id)));
     stages.sort_by_key(|stage| (stage.priority, stage.id));

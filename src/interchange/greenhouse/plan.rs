@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::application::{HarvestApplication, AtStage, HarvestOffer, HarvestReason, HarvestStatus, outcome_type};
+use super::application::{AtStage, HarvestApplication, HarvestOffer, HarvestReason, HarvestStatus, outcome_type};
 use super::export::HarvestExport;
 use super::id::{application_id, candidate_id, role_id, step_of_application};
 use super::job::{HarvestJob, HarvestStage};
@@ -19,7 +19,7 @@ use crate::domain::role::{POSITIONS_MAX, RoleStatus, Seats};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 use crate::interchange::addition::{
-    self, AddedRole, Addition, Applicants, ImportPlan, ImportedProgress, RefusedItem, ImportedRejection,
+    self, AddedRole, Addition, Applicants, ImportPlan, ImportedProgress, ImportedRejection, RefusedItem,
 };
 use crate::interchange::role::Role;
 use crate::store::{self, Error, Tx};
@@ -135,7 +135,12 @@ struct AcceptedApplication {
 
 impl Planner<'_> {
     /// Makes roles from the jobs. Their seats follow from their applications, in [`PlannedRole::into_added`].
-    fn add_jobs(&mut self, jobs: Vec<HarvestJob>, stages: Vec<HarvestStage>, applications: &[HarvestApplication]) -> Result<(), Error> {
+    fn add_jobs(
+        &mut self,
+        jobs: Vec<HarvestJob>,
+        stages: Vec<HarvestStage>,
+        applications: &[HarvestApplication],
+    ) -> Result<(), Error> {
         let mut of_job: HashMap<u64, Vec<HarvestStage>> = HashMap::new();
         stages.into_iter().for_each(|stage| of_job.entry(stage.job).or_default().push(stage));
         let mut used: HashMap<u64, BTreeMap<u64, &AtStage>> = HashMap::new();
