@@ -8,7 +8,7 @@ use crate::domain::id::{OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;
 use crate::domain::role::Seats;
 use crate::interchange::addition::{
-    self, AddedRole, Addition, Applicants, ImportPlan, Progress, RefusedItem, Rejection,
+    self, AddedRole, Addition, Applicants, ImportPlan, ImportedProgress, ImportedRejection, RefusedItem,
 };
 use crate::interchange::role::Role;
 use crate::store::{self, Error, Tx};
@@ -74,7 +74,7 @@ struct RoleRows {
 /// A row that fits its role.
 struct AcceptedRow {
     role: usize,
-    progress: Progress,
+    progress: ImportedProgress,
     /// The role's seats after this row.
     seats: Seats,
 }
@@ -204,12 +204,12 @@ impl<'t> Planner<'t> {
         }
         let (step, seats) = (step?, after?);
         let progress = match outcome? {
-            RowOutcome::InProgress => Progress::AtStep(step),
-            RowOutcome::Withdrawn => Progress::Withdrawn(step),
+            RowOutcome::InProgress => ImportedProgress::AtStep(step),
+            RowOutcome::Withdrawn => ImportedProgress::Withdrawn(step),
             RowOutcome::NotSelected { at, notes, outcome_type, outcome_reason } => {
-                Progress::Rejected(step, Rejection { at, reason: notes, outcome_type, outcome_reason })
+                ImportedProgress::Rejected(step, ImportedRejection { at, reason: notes, outcome_type, outcome_reason })
             }
-            RowOutcome::Hired(hire) => Progress::Hired(hire),
+            RowOutcome::Hired(hire) => ImportedProgress::Hired(hire),
         };
         Some(AcceptedRow { role, progress, seats })
     }
