@@ -17,7 +17,7 @@ use crate::domain::erasure::{Privacy, REASON_CHARACTERS_MAX};
 use crate::domain::id::{ApplicationId, CandidateId};
 use crate::domain::plain;
 use crate::domain::text;
-use crate::store::{Error, candidate, candidate_role, candidate_step};
+use crate::store::{Error, application, candidate, candidate_step};
 
 /// An application with its steps.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub struct Application {
     /// The candidate, as an index into the organization's candidates.
     pub candidate: usize,
     /// The application without its steps.
-    pub record: candidate_role::Record,
+    pub record: application::ApplicationRecord,
     /// The candidate steps, first to last.
     pub steps: Vec<CandidateStep>,
 }
@@ -34,7 +34,7 @@ pub struct Application {
 pub(super) struct CandidateEntry {
     index: usize,
     candidate: usize,
-    record: candidate_role::Record,
+    record: application::ApplicationRecord,
     steps: Option<Array<CandidateStepEntry>>,
 }
 
@@ -81,7 +81,7 @@ impl Object for CandidateEntry {
             }
         };
         let applied_at = applied_at?.unwrap_or(fields.context.now);
-        let record = candidate_role::Record { id: application_id?, status: status?, applied_at, hire: hire? };
+        let record = application::ApplicationRecord { id: application_id?, status: status?, applied_at, hire: hire? };
         Some(Self { index: fields.at().index(), candidate, record, steps: arrays.steps })
     }
 }
@@ -159,7 +159,7 @@ impl CandidateEntry {
 }
 
 /// An application and its candidate.
-pub(super) type ApplicationRow = (candidate_role::Record, candidate::Record);
+pub(super) type ApplicationRow = (application::ApplicationRecord, candidate::CandidateRecord);
 
 /// An application, with its candidate, as an export writes it.
 #[derive(Serialize)]
@@ -188,7 +188,7 @@ pub(super) struct ExportedCandidate<'s> {
 
 impl<'s> ExportedCandidate<'s> {
     pub(super) fn new(source: &'s ExportSource<'s>, (application, candidate): ApplicationRow) -> Result<Self, Error> {
-        let candidate_role::Record { id, status, applied_at, hire } = application;
+        let application::ApplicationRecord { id, status, applied_at, hire } = application;
         let application_id = id.to_string();
         let steps = move || candidate_step::of_application(source.tx, &id);
         let (hired_date, offer_accepted_date, external_position_id, hire_notes) = match hire {

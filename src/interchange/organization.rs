@@ -28,7 +28,7 @@ pub struct Organization {
     /// The memberships.
     pub members: Vec<membership::OrgMember>,
     /// The candidates of all its roles, each once.
-    pub candidates: Vec<candidate::Record>,
+    pub candidates: Vec<candidate::CandidateRecord>,
     /// The roles with their applications.
     pub roles: Vec<Role>,
 }

@@ -16,7 +16,7 @@ use crate::domain::role::{
     CLOSE_REASON_CHARACTERS_MAX, CollarType, POSITIONS_MAX, RoleStatus, SALARY_MAX, Salary, SalaryPeriod, Seats,
     TEXT_CHARACTERS_MAX, WorkType, is_currency,
 };
-use crate::store::{Error, candidate_role, role, role_step};
+use crate::store::{Error, application, role, role_step};
 
 /// A role with its pipeline and applications.
 #[derive(Debug, Clone)]
@@ -218,7 +218,7 @@ impl<'s> ExportedRole<'s> {
     pub(super) fn new(source: &'s ExportSource<'s>, role: role::RoleRecord) -> Result<Self, Error> {
         let (id, again) = (role.id.clone(), role.id.clone());
         let steps = move || role_step::of_role_with_removed(source.tx, &id);
-        let candidates = move || candidate_role::of_role(source.tx, &again);
+        let candidates = move || application::of_role(source.tx, &again);
         let description = source.json_column(&format!("the description of the role {}", role.id), &role.description)?;
         Ok(Self {
             id: role.id.to_string(),
