@@ -15,7 +15,6 @@ pub(crate) struct Columns<'a> {
     index: usize,
 }
 
-#[allow(dead_code, reason = "the nouns change to it one by one")]
 impl<'a> Columns<'a> {
     pub(crate) fn of(row: &'a Row<'a>) -> Self {
         Self { row, index: 0 }
