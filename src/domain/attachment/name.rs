@@ -1,6 +1,6 @@
 //! File names of attachments: the name that the applicant gave, made safe to show and to save.
 
-use super::MediaType;
+use super::media_type::MediaType;
 use crate::domain::text;
 
 /// The longest name, in characters.
