@@ -273,7 +273,7 @@ fn imports_go_down(source: &Source) -> Vec<String> {
 }
 
 /// Modules that may still be part of a circle, by the folder at the top. A number may only become smaller.
-const IN_CIRCLES_MAX: [(&str, usize); 5] = [("cli", 19), ("domain", 0), ("hr", 0), ("interchange", 0), ("store", 0)];
+const IN_CIRCLES_MAX: [(&str, usize); 5] = [("cli", 0), ("domain", 0), ("hr", 0), ("interchange", 0), ("store", 0)];
 
 /// The path of a file's module, as its names from the root on.
 fn module(source: &Source) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! `appliance activity`: lists platform activity, without an HTTP client.
 
-use super::Failure;
+use super::failure::Failure;
 use super::list::{ListArgs, to_json};
 use crate::domain::id::ApiKeyId;
 use crate::http::api::list_item;

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::{DbArg, Failure, print_message};
+use super::db_arg::DbArg;
+use super::failure::Failure;
+use super::output::print_message;
 use crate::domain::activity::ChainHead;
 use crate::store::{self, file};
 use crate::world::World;
@@ -32,7 +34,7 @@ pub struct Args {
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare_to_read(&args.db.db)?;
     file::require_absent(&args.target)?;
-    super::record_reading(&args.db.db, world, "backup", &json!({}))?;
+    args.db.record_reading(world, "backup", &json!({}))?;
     file::backup(&args.db.db, &args.target)?;
     let head = store::read_alone(&args.target, world, store::activity::head)?;
     file::write_manifest(&args.target, manifest(&args.target, &head, world).as_bytes())?;

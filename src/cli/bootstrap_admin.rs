@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use super::{DbArg, Failure, act_and_print, parse_name, parse_new_email, print_message};
+use super::db_arg::DbArg;
+use super::failure::Failure;
+use super::output::{act_and_print, print_message};
+use super::value::{parse_name, parse_new_email};
 use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Grant, KeySecret, Scope};
 use crate::domain::id::UserId;
 use crate::domain::text::Email;

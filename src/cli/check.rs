@@ -1,6 +1,8 @@
 //! `appliance check`: checks the integrity of a file.
 
-use super::{DbArg, Failure, print_data, print_message};
+use super::db_arg::DbArg;
+use super::failure::Failure;
+use super::output::{print_listing, print_message};
 use crate::domain::activity::ChainHead;
 use crate::store::{self, check, file};
 use crate::world::World;
@@ -30,10 +32,10 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
         findings.extend(store::read_alone(&args.db.db, world, |tx| store::activity::head_mismatch(tx, noted))?);
     }
     for finding in &findings {
-        print_data(finding)?;
+        print_listing(finding)?;
     }
     for report in check::reports(&args.db.db)? {
-        print_data(&report)?;
+        print_listing(&report)?;
     }
     if findings.is_empty() {
         print_message(&format!("{} is sound", args.db.db.display()));

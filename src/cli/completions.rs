@@ -4,9 +4,10 @@
 
 use std::fmt::Write as _;
 
-use clap::{Arg, Command, CommandFactory, ValueEnum};
+use clap::{Arg, Command, ValueEnum};
 
-use super::{Cli, Failure, print_data};
+use super::failure::Failure;
+use super::output::print_listing;
 
 /// Print a script that completes commands and flags in your shell.
 #[derive(Debug, clap::Args)]
@@ -27,10 +28,11 @@ enum Shell {
     Fish,
 }
 
+/// `root` is the command line that the script completes.
+///
 /// # Errors
 /// Fails if standard output cannot be written.
-pub fn run(args: &Args) -> Result<(), Failure> {
-    let mut root = Cli::command();
+pub fn run(args: &Args, mut root: Command) -> Result<(), Failure> {
     root.build();
     let nodes = command_nodes("", &root);
     let script = match args.shell {
@@ -38,7 +40,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         Shell::Zsh => zsh(&nodes),
         Shell::Fish => fish(&nodes),
     };
-    print_data(script.trim_end())
+    print_listing(script.trim_end())
 }
 
 /// One command of the tree.

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{Failure, act_and_print, bootstrap_admin, print_data, print_message};
+use super::bootstrap_admin;
+use super::failure::Failure;
+use super::output::{act_and_print, print_data, print_message};
 use crate::domain::api_key::EXPIRES_IN_DAYS_DEFAULT;
 use crate::domain::text::{Email, Slug};
 use crate::interchange;
@@ -22,13 +24,13 @@ const SLUG: &str = "halmwind";
 
 const ADMIN: &str = "demo@example.com";
 
-/// Creates the sample company at the first start and prints its portal, a key and a command to try. At later starts prints
-/// the portal and how to get another key.
+/// Creates the sample company at the first start and prints the URL of its portal, a key and a command to try. At later
+/// starts prints the URL and how to get another key.
 ///
 /// # Errors
 /// Fails if the file holds anything else, so that a demo never mixes with real data; or if the file cannot be written.
 pub(super) fn prepare(store: &Store, path: &Path, world: &dyn World, base_url: &str) -> Result<(), Failure> {
-    let portal = format!("{base_url}/api/public/portal/{SLUG}");
+    let portal = format!("{base_url}/careers/{SLUG}");
     if store.read(has_sample_company)? {
         print_data(&format!("portal: {portal}"))?;
         return print_data(&format!("new key: appliance bootstrap-admin --db {} --email {ADMIN}", path.display()));

@@ -5,7 +5,9 @@ use std::io::{self, BufWriter};
 use clap::builder::BoolishValueParser;
 use serde_json::json;
 
-use super::{DbArg, Failure, print_message};
+use super::db_arg::DbArg;
+use super::failure::Failure;
+use super::output::print_message;
 use crate::interchange::{self, ExportError, Secrets};
 use crate::store;
 use crate::store::file;
@@ -36,7 +38,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare_to_read(path)?;
     let secrets = if args.with_secrets { Secrets::Included } else { Secrets::LeftOut };
     let facts = json!({ "withSecrets": args.with_secrets });
-    super::record_reading(path, world, "export", &facts)?;
+    args.db.record_reading(world, "export", &facts)?;
     let mut out = BufWriter::new(io::stdout().lock());
     let exported = store::read_alone(path, world, |tx| {
         let left_out = (store::hr_delivery::owed(tx)?, store::export::signups_count(tx)?);

@@ -1,6 +1,6 @@
 //! `appliance hr-deliveries`: lists deliveries that do not reach the HR systems.
 
-use super::Failure;
+use super::failure::Failure;
 use super::list::{ListArgs, to_json};
 use crate::domain::hr_delivery::{self, HeldBy};
 use crate::http::api::list_item;

@@ -3,9 +3,12 @@
 use clap::Subcommand;
 use serde_json::json;
 
+use super::db_arg::DbArg;
+use super::failure::Failure;
 use super::list::{ListArgs, to_json};
+use super::output::{act_and_print, print_message};
 use super::user::no_user;
-use super::{DbArg, Failure, act_and_print, one_of, parse_email, parse_name, print_message};
+use super::value::{one_of, parse_email, parse_name};
 use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Grant, KeySecret, Scope};
 use crate::domain::id::{ApiKeyId, Id};
 use crate::domain::text::Email;

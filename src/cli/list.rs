@@ -4,7 +4,9 @@ use clap::Args;
 use clap::builder::BoolishValueParser;
 use serde::Serialize;
 
-use super::{DbArg, Failure, print_data, print_message};
+use super::db_arg::DbArg;
+use super::failure::Failure;
+use super::output::{print_listing, print_message};
 
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
@@ -30,14 +32,14 @@ impl ListArgs {
     ) -> Result<(), Failure> {
         if self.json {
             let lines = items.iter().map(json).collect::<Result<Vec<_>, _>>()?;
-            return print_data(&format!("[{}]", lines.join(",\n")));
+            return print_listing(&format!("[{}]", lines.join(",\n")));
         }
         if items.is_empty() {
             print_message(nothing);
             return Ok(());
         }
         let lines: Vec<String> = items.iter().map(|item| tab_separated(&columns(item))).collect();
-        print_data(&lines.join("\n"))
+        print_listing(&lines.join("\n"))
     }
 }
 

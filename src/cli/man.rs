@@ -4,9 +4,10 @@
 
 use std::fmt::Write as _;
 
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command};
 
-use super::{Cli, Failure, print_data};
+use super::failure::Failure;
+use super::output::print_listing;
 
 /// Print the manual page, for `man`.
 #[derive(Debug, clap::Args)]
@@ -15,12 +16,13 @@ use super::{Cli, Failure, print_data};
   appliance man > /usr/local/share/man/man1/appliance.1")]
 pub struct Args {}
 
+/// `root` is the command line that the page describes.
+///
 /// # Errors
 /// Fails if standard output cannot be written.
-pub fn run() -> Result<(), Failure> {
-    let mut root = Cli::command();
+pub fn run(mut root: Command) -> Result<(), Failure> {
     root.build();
-    print_data(page(&root).trim_end())
+    print_listing(page(&root).trim_end())
 }
 
 /// The whole page in roff, the markup of `man`.

@@ -3,8 +3,11 @@
 use clap::Subcommand;
 use serde_json::json;
 
+use super::db_arg::DbArg;
+use super::failure::Failure;
 use super::list::{ListArgs, enabled_or_disabled, to_json};
-use super::{DbArg, Failure, parse_name, parse_slug, print_data, print_message};
+use super::output::{print_data, print_message};
+use super::value::{parse_name, parse_slug};
 use crate::domain::id::OrganizationId;
 use crate::domain::organization::TIME_ZONE_DEFAULT;
 use crate::domain::text::Slug;
@@ -111,7 +114,7 @@ fn create(args: &Create, world: &dyn World) -> Result<(), Failure> {
     let stamp = store::activity::stamp(world);
     store::act_alone(path, world, |tx| {
         store::organization::create(tx, &stamp, None, &organization)?;
-        record(tx, world, "organization create", &organization.id)
+        record_command(tx, world, "organization create", &organization.id)
     })?;
     print_data(organization.id.as_str())
 }
@@ -126,7 +129,7 @@ fn set_enabled(args: &BySlug, enabled: bool, world: &dyn World) -> Result<(), Fa
         };
         let after = OrganizationRecord { enabled, ..record.clone() };
         store::organization::change(tx, &stamp, None, &record, &after)?;
-        self::record(tx, world, if enabled { "organization enable" } else { "organization disable" }, &record.id)?;
+        record_command(tx, world, if enabled { "organization enable" } else { "organization disable" }, &record.id)?;
         Ok::<_, Error>(true)
     })?;
     let slug = args.slug.as_str();
@@ -138,7 +141,7 @@ fn set_enabled(args: &BySlug, enabled: bool, world: &dyn World) -> Result<(), Fa
 }
 
 /// Records the command as platform activity.
-fn record(tx: &Tx<'_>, world: &dyn World, command: &str, organization: &OrganizationId) -> Result<(), Error> {
+fn record_command(tx: &Tx<'_>, world: &dyn World, command: &str, organization: &OrganizationId) -> Result<(), Error> {
     let facts = json!({ "organizationId": organization.as_str() });
     store::activity::platform::record_command(tx, world, command, &facts)
 }

@@ -11,7 +11,10 @@ use ipnet::IpNet;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{EXIT_CONFIG, EXIT_FAILED, Failure, demo, print_message};
+use super::db_arg::DB_DEFAULT;
+use super::demo;
+use super::failure::{EXIT_CONFIG, EXIT_FAILED, Failure};
+use super::output::print_message;
 use crate::domain::disk::{self, UploadLimits};
 use crate::domain::hr_delivery::{self, RetrySchedule};
 use crate::domain::rate::RatePolicy;
@@ -211,7 +214,7 @@ fn lacks_trusted_proxy(args: &Args, address: SocketAddr) -> bool {
 fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
     let world: Arc<dyn World> = Arc::new(Real::new());
     let base_url = args.base_url.unwrap_or_else(|| url.to_owned());
-    let path = args.db.unwrap_or_else(|| PathBuf::from(if args.demo { demo::FILE } else { super::FILE }));
+    let path = args.db.unwrap_or_else(|| PathBuf::from(if args.demo { demo::FILE } else { DB_DEFAULT }));
     let store = Store::open(&path, Arc::clone(&world)).map_err(|error| cannot_open(&error))?;
     report_repeated_erasures(store.erased_again(), &path);
     if store.erased_without_list() > 0 {

@@ -4,7 +4,10 @@ use std::io::{IsTerminal, Read};
 
 use serde_json::json;
 
-use super::{DbArg, Failure, parse_email, print_message};
+use super::db_arg::DbArg;
+use super::failure::Failure;
+use super::output::print_message;
+use super::value::parse_email;
 use crate::domain::password::{self, PasswordFault};
 use crate::domain::text::Email;
 use crate::store;
@@ -33,7 +36,7 @@ pub struct Args {
 /// Fails if the password is too short, too long or easy to guess, the user does not exist, or the file cannot be used.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare(&args.db.db, Missing::Refuse, Older::Refuse)?;
-    let password = read()?;
+    let password = read_password()?;
     let refused = |fault: PasswordFault| Failure::new(fault.sentence());
     password::check_length(&password).map_err(refused)?;
     let nobody = || Failure::new(format!("there is no user with the address {}", args.email.as_str()));
@@ -54,7 +57,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read() -> Result<String, Failure> {
+fn read_password() -> Result<String, Failure> {
     let cannot = |error: std::io::Error| Failure::new(format!("the password cannot be read: {error}"));
     if std::io::stdin().is_terminal() {
         let password = rpassword::prompt_password("Password: ").map_err(cannot)?;

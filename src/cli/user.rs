@@ -3,8 +3,11 @@
 use clap::Subcommand;
 use serde_json::json;
 
+use super::db_arg::DbArg;
+use super::failure::Failure;
 use super::list::{ListArgs, enabled_or_disabled, to_json};
-use super::{DbArg, Failure, one_of, parse_email, parse_name, parse_new_email, print_data, print_message};
+use super::output::{print_data, print_message};
+use super::value::{one_of, parse_email, parse_name, parse_new_email};
 use crate::domain::id::UserId;
 use crate::domain::text::Email;
 use crate::domain::user::{PlatformRole, UserProfile};
@@ -116,7 +119,7 @@ fn create(args: &Create, world: &dyn World) -> Result<(), Failure> {
     let is_new = store::act_alone(path, world, |tx| {
         let is_new = store::user::create(tx, &store::activity::stamp(world), None, &user)?;
         if is_new {
-            record(tx, world, "user create", &user.id)?;
+            record_command(tx, world, "user create", &user.id)?;
         }
         Ok::<_, Error>(is_new)
     });
@@ -133,7 +136,7 @@ fn set_enabled(args: &ByEmail, enabled: bool, world: &dyn World) -> Result<(), F
         let Some(User { profile, .. }) = store::user::find_by_email(tx, &args.email)? else { return Ok(false) };
         let after = UserProfile { enabled, ..profile.clone() };
         store::user::change(tx, &store::activity::stamp(world), None, &profile, &after)?;
-        record(tx, world, if enabled { "user enable" } else { "user disable" }, &profile.id)?;
+        record_command(tx, world, if enabled { "user enable" } else { "user disable" }, &profile.id)?;
         Ok::<_, Error>(true)
     })?;
     let email = args.email.as_str();
@@ -145,7 +148,7 @@ fn set_enabled(args: &ByEmail, enabled: bool, world: &dyn World) -> Result<(), F
 }
 
 /// Records the command as platform activity.
-fn record(tx: &Tx<'_>, world: &dyn World, command: &str, user: &UserId) -> Result<(), Error> {
+fn record_command(tx: &Tx<'_>, world: &dyn World, command: &str, user: &UserId) -> Result<(), Error> {
     store::activity::platform::record_command(tx, world, command, &json!({ "userId": user.as_str() }))
 }
 

@@ -9,7 +9,7 @@ use super::api::{
     health, hr_delivery, hr_integration, logo, me, openapi, organization_status, portal, report, role, role_step,
     security_txt, session, status_link, usage,
 };
-use super::pages::{careers, plain, signup, status_page};
+use super::pages::{asset, careers, problem, signup, status_page};
 use super::server::resource::Audience;
 use super::server::route::Route;
 use super::server::table::{Area, Table};
@@ -25,7 +25,7 @@ const AREAS: &[Area] = &[
 /// Builds the table and completes the OpenAPI description with its routes.
 pub fn table() -> Table {
     let description = Arc::new(Description::default());
-    let table = Table::new(all(&description), AREAS, plain::problem);
+    let table = Table::new(all(&description), AREAS, problem::page);
     description.describe(table.routes());
     table
 }
@@ -58,6 +58,7 @@ fn all(description: &Arc<Description>) -> Vec<Route> {
         activity::routes(),
         portal::routes(),
         careers::routes(),
+        asset::routes(),
         session::routes(),
         signup::routes(),
         public_signup::routes(),

@@ -44,7 +44,7 @@ fn the_file_of_a_form_with_errors_need_not_be_sent_again() {
     let text = form.send(&app).expect(400).text();
     assert_eq!(fields_with_errors(&text), ["name"]);
     assert!(text.contains("Ada CV.pdf is already uploaded."), "{text}");
-    assert!(text.contains("aria-describedby=\"cv-hint cv-kept\""), "{text}");
+    assert!(text.contains("aria-describedby=\"cv-hint cv-uploaded\""), "{text}");
     assert_eq!(attachments(&app), ["Ada CV.pdf|application/pdf|0"]);
     let token = input_value(&text, "cvToken").unwrap();
     assert_eq!(token.len(), 26);

@@ -43,7 +43,7 @@ fn each_client_address_has_a_number_of_applications_an_hour() {
     assert_eq!(answer.header("retry-after"), Some("3597"));
     let text = answer.text();
     assert!(text.contains("Many applications have come from your connection"), "{text}");
-    assert!(text.contains("Nothing was sent yet.") && text.contains("again in 60 min"), "{text}");
+    assert!(text.contains("Nothing has been sent yet.") && text.contains("again in 60 min"), "{text}");
     assert_eq!((fields_with_errors(&text).len(), input_value(&text, "name").as_deref()), (0, Some("Ada Lovelace")));
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["2"]);
     status_path(&form.send_by(&other));
@@ -80,7 +80,7 @@ fn a_form_over_the_limit_is_shown_again_in_the_language_of_the_page() {
         ("en", "Everything you entered is still here: please send it again in 60 min."),
         ("de", "Alle Ihre Angaben sind noch da: Bitte senden Sie sie in 60 Min. noch einmal."),
         ("es", "Todo lo que ha escrito sigue aquí: envíelo de nuevo dentro de 60 min."),
-        ("fr", "Tout ce que vous avez saisi est encore là : veuillez l’envoyer à nouveau dans 60 min."),
+        ("fr", "Tout ce que vous avez saisi est encore là\u{a0}: veuillez l’envoyer à nouveau dans 60 min."),
     ] {
         let text = form.sent_to(&format!("{}?lang={tag}", form.path)).send_urlencoded(&app).expect(429).text();
         assert!(text.contains(words) && input_value(&text, "name").is_some(), "{tag}: {text}");

@@ -20,7 +20,7 @@ fn the_first_start_prints_a_portal_a_key_and_a_command_to_try() {
     assert!(portal["roles"].as_array().unwrap().len() > 1, "{portal}");
     let output = service.stop("TERM").succeeded();
     assert_eq!(output.stdout.lines().count(), 3, "{output:?}");
-    assert_eq!(labelled(&output.stdout, "portal: "), format!("{url}/api/public/portal/halmwind"));
+    assert_eq!(labelled(&output.stdout, "portal: "), format!("{url}/careers/halmwind"));
     let key = labelled(&output.stdout, "key: ");
     assert!(is_key(key), "{output:?}");
     let line = labelled(&output.stdout, "try: ");
@@ -44,7 +44,7 @@ fn a_later_start_prints_the_command_for_a_new_key() {
     let url = service.url();
     let output = service.stop("TERM").succeeded();
     assert!(!output.stdout.contains("rpk_") && !output.stderr.contains("rpk_"), "{output:?}");
-    assert_eq!(labelled(&output.stdout, "portal: "), format!("{url}/api/public/portal/halmwind"));
+    assert_eq!(labelled(&output.stdout, "portal: "), format!("{url}/careers/halmwind"));
     let command = labelled(&output.stdout, "new key: ").strip_prefix("appliance ").unwrap();
     let made = dir.run(&command.split(' ').collect::<Vec<_>>()).succeeded();
     let service = dir.serve(&["--demo"]);
@@ -76,7 +76,7 @@ fn the_demo_organization_is_the_one_of_the_examples() {
 fn the_portal_url_begins_with_the_base_url() {
     let dir = WorkDir::new();
     let output = dir.serve(&["--demo", "--base-url", "https://demo.example.com/"]).stop("TERM").succeeded();
-    assert_eq!(labelled(&output.stdout, "portal: "), "https://demo.example.com/api/public/portal/halmwind");
+    assert_eq!(labelled(&output.stdout, "portal: "), "https://demo.example.com/careers/halmwind");
 }
 
 #[test]

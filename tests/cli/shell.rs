@@ -82,3 +82,14 @@ fn the_manual_lists_every_command_with_its_flags() {
         );
     }
 }
+
+#[test]
+fn listings_end_quietly_if_their_reader_has_gone_and_secrets_fail() {
+    let dir = WorkDir::new();
+    let bootstrap = ["bootstrap-admin", "--db", "a.db", "--email", "owner@acme.example"];
+    dir.run(&bootstrap).succeeded();
+    for args in [&["man"][..], &["completions", "bash"], &["user", "list", "--db", "a.db"]] {
+        assert_eq!(dir.run_with_closed_stdout(args).succeeded().stderr, "", "{args:?}");
+    }
+    dir.run_with_closed_stdout(&bootstrap).failed(1, "standard output cannot be written");
+}

@@ -102,8 +102,18 @@ impl WorkDir {
 
     /// The same as [`WorkDir::run`], with standard output on a full disk.
     pub(crate) fn run_with_full_stdout(&self, args: &[&str]) -> Output {
-        let mut command = self.command(args);
-        let output = command.stdout(File::create("/dev/full").unwrap()).stdin(Stdio::null()).output().unwrap();
+        self.run_with_stdout(args, File::create("/dev/full").unwrap())
+    }
+
+    /// The same as [`WorkDir::run`], with standard output on a pipe whose reader has gone.
+    pub(crate) fn run_with_closed_stdout(&self, args: &[&str]) -> Output {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        self.run_with_stdout(args, writer)
+    }
+
+    fn run_with_stdout(&self, args: &[&str], stdout: impl Into<Stdio>) -> Output {
+        let output = self.command(args).stdout(stdout).stdin(Stdio::null()).output().unwrap();
         Output { code: output.status.code(), stdout: String::new(), stderr: String::from_utf8(output.stderr).unwrap() }
     }
 

@@ -5,9 +5,12 @@
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::strategy::Strategy;
-use super::{Args, Format, INPUT_BYTES_MAX, lock_for, misused, only_path, read, record};
-use crate::cli::{Failure, print_message};
+use super::args::{Args, Format, misused};
+use super::input::{INPUT_BYTES_MAX, read};
+use super::record::record_import;
+use super::strategy::{Strategy, lock_for};
+use crate::cli::failure::Failure;
+use crate::cli::output::print_message;
 use crate::domain::id::OrganizationId;
 use crate::domain::refusal::Refusal;
 use crate::domain::text::Slug;
@@ -18,38 +21,9 @@ use crate::store::file::{self, Missing, Older};
 use crate::store::{self, Error, Tx};
 use crate::world::World;
 
-/// The part of `import --help` about tables and Greenhouse exports.
-pub(super) const FORMAT_HELP: &str =
-    "A table is a CSV file (RFC 4180) in UTF-8, separated by commas, semicolons or tabs. Its \
-first line holds the headings, in any order and case. UTF-16 with a byte order mark and windows-1252 are also read. White space around a cell is ignored. Columns:
-  name                the candidate's name; a candidate who already exists by address does not change their name
-  email               the candidate's address; rows with the same address are applications of one candidate
-  role                the role's id, or its name if only one role has it; not needed with --role
-  appliedAt           a date (2026-11-21), or an RFC 3339 date-time with an offset; default: now
-  status              In Progress (the default), Not Selected, Hired or Withdrawn
-  step                the name or id of the role's step at which the application is, or ended; defaults to the first step
-                      for In Progress and the last for Hired; required otherwise
-  rejectedAt          when the application ended; only for Not Selected; default: now
-  outcomeType         rejected_by_organization, rejected_by_candidate or other; only for Not Selected
-  outcomeReason       for example lacking_skills; only for Not Selected
-  outcomeNotes        for Not Selected the reason in words, for Hired a note
-  hiredDate           only for Hired; default: now
-  externalPositionId  the position's code in the HR system; only for Hired
-
-A Greenhouse export consists of responses of the Harvest API, saved as jobs.json, candidates.json, applications.json and
-optionally job_stages.json, rejection_reasons.json and offers.json (further pages as jobs-2.json, …), or as one object with
-these members. Jobs become roles that are not public. Prospects are skipped. Jobs and applications from an earlier import
-are skipped and counted, so that items it refused can be corrected and imported later.";
-
-pub(super) const EXAMPLES: &str = "Examples:
-  appliance import --db jobs.db company.json
-  appliance import --db jobs.db --format csv --organization acme candidates.csv
-  appliance import --db jobs.db --format csv --organization acme --role role_01k… --partial candidates.csv
-  appliance import --db jobs.db --format greenhouse --organization acme harvest/";
-
 pub(super) fn csv(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let organization = organization(args)?;
-    let source = only_path(&args.documents)?;
+    let source = args.only_path()?;
     let name = source.display();
     let bytes =
         read(source, INPUT_BYTES_MAX).map_err(|error| Failure::new(format!("{name} cannot be read: {error}")))?;
@@ -151,7 +125,7 @@ fn import(
     }
     let strategy = Strategy::choose(path, addition.applications(), lock)?;
     let format = if args.format == Format::Csv { "csv" } else { "greenhouse" };
-    let recorded = |tx: &Tx<'_>, counts: Counts| record(tx, world, format, &counts).map(|()| counts);
+    let recorded = |tx: &Tx<'_>, counts: Counts| record_import(tx, world, format, &counts).map(|()| counts);
     let all = |tx: &Tx<'_>| recorded(tx, interchange::add(tx, &addition)?);
     let base = |tx: &Tx<'_>| recorded(tx, interchange::add_without_applications(tx, &addition)?);
     let imported = strategy.import(path, world, all, base, || interchange::staged_addition_rows(&addition))?;

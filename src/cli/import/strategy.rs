@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::path::Path;
 use std::time::Duration;
 
-use super::insert_failed;
-use crate::cli::Failure;
+use crate::cli::failure::Failure;
+use crate::domain::refusal::{FieldError, Refusal};
 use crate::interchange::Counts;
 use crate::store::file::Lock;
 use crate::store::staging::{StagedApplication, Staging};
@@ -14,6 +14,9 @@ use crate::world::World;
 
 /// The most applications that one transaction imports beside a running service. It holds the write lock for some 10 ms.
 const APPLICATIONS_AT_ONCE_MAX: usize = 200;
+
+/// The most applications that are imported beside a server. More would delay its writes longer than callers wait.
+const APPLICATIONS_BESIDE_SERVER_MAX: usize = 20_000;
 
 pub(super) enum Strategy {
     /// One transaction. A long one holds the lock, so that no service starts during the import.
@@ -98,4 +101,32 @@ fn unfinished(error: &Error) -> Failure {
         "the import is committed but not complete yet: {error}. `appliance serve` or the next import completes it; do not \
          import it again"
     ))
+}
+
+/// Locks the file against a server if the import is so large that a server would suffer.
+pub(super) fn lock_for(path: &Path, applications: usize) -> Result<Option<Lock>, Failure> {
+    if applications <= APPLICATIONS_BESIDE_SERVER_MAX {
+        return Ok(None);
+    }
+    match Lock::take(path) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(OpenError::Held(_)) => Err(Failure::new(format!(
+            "nothing was imported: the input has {applications} applications, and `appliance serve` runs on {}; stop it \
+             to import more than {APPLICATIONS_BESIDE_SERVER_MAX}",
+            path.display()
+        ))),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Another process can change the file between the check and the inserts; the constraints then refuse the import.
+fn insert_failed(error: Error) -> Failure {
+    match error {
+        Error::Refused(Refusal::Invalid(fields)) => {
+            let line = |field: &FieldError| format!("\n{}: {}", field.field, field.detail);
+            let lines: String = fields.iter().map(line).collect();
+            Failure::new(format!("the file was changed during the import, nothing was imported{lines}"))
+        }
+        error => error.into(),
+    }
 }

@@ -1,24 +1,26 @@
-//! Markdown as HTML that is safe wherever it stands, and as plain text: descriptions of roles, notices of organizations.
+//! Renders Markdown, such as role descriptions and privacy notices, as safe HTML or as plain text.
 //!
-//! The HTML has a closed list of elements, no attribute but a link's, and no element of the author's own: raw HTML is
-//! shown as the text that it is, so that nothing anybody wrote goes missing without their seeing it. Tables are not read:
-//! a row of two bytes can make one of ten thousand cells.
+//! The HTML consists of a closed list of elements. Only links and numbered lists have attributes. Raw HTML becomes visible
+//! text, so that authors notice it. Tables are not supported: a row of two bytes can become a row of ten thousand cells.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use serde_json::Value;
 
 use crate::http::server::html;
 
-/// How many elements stand inside one another. What is nested deeper keeps its text and loses its marks: nobody reads a
-/// list in a list in a list, and browsers stop at a few hundred.
+/// The deepest nesting of elements. Deeper elements lose their tags but not their text. Nobody reads lists nested this
+/// deep, and browsers flatten the page after a few hundred levels.
 const DEPTH_MAX: usize = 12;
 
-/// The highest of a page's headings that a text can have: the page has the first one itself.
+/// The longest summary, in characters. Search engines and link previews cut longer ones.
+const SUMMARY_CHARACTERS_MAX: usize = 200;
+
+/// The levels of headings in a text. The first level is the page's own heading.
 const HEADING_FIRST: usize = 2;
 const HEADING_LAST: usize = 6;
 
-/// The Markdown of a description as it is stored: `{ "format": "markdown", "body": "…" }`, and nothing of any other shape.
-pub(in crate::http) fn of_description(description: &str) -> String {
+/// The Markdown of a stored description: `{ "format": "markdown", "body": "…" }`. Any other shape gives an empty text.
+pub(in crate::http) fn from_description(description: &str) -> String {
     match serde_json::from_str(description) {
         Ok(Value::Object(mut members)) if members.get("format").is_some_and(|format| format == "markdown") => {
             match members.remove("body") {
@@ -30,7 +32,7 @@ pub(in crate::http) fn of_description(description: &str) -> String {
     }
 }
 
-/// Markdown as HTML: to stand in a page below its `h1`, as it is.
+/// Renders Markdown as safe HTML, for a page that has an `h1`.
 pub(in crate::http) fn to_html(markdown: &str) -> String {
     let mut writer = Writer { out: String::with_capacity(markdown.len() + markdown.len() / 4), ..Writer::default() };
     for event in Parser::new_ext(markdown, Options::ENABLE_STRIKETHROUGH) {
@@ -39,7 +41,7 @@ pub(in crate::http) fn to_html(markdown: &str) -> String {
     writer.out
 }
 
-/// Markdown as plain text on one line.
+/// Renders Markdown as plain text on one line.
 pub(in crate::http) fn to_text(markdown: &str) -> String {
     let mut out = String::with_capacity(markdown.len());
     for event in Parser::new_ext(markdown, Options::ENABLE_STRIKETHROUGH) {
@@ -58,40 +60,43 @@ pub(in crate::http) fn to_text(markdown: &str) -> String {
     line
 }
 
-/// The beginning of a text on one line, of whole words where it has any, with a sign that there is more.
-pub(in crate::http) fn excerpt(text: &str, characters_max: usize) -> String {
+/// The beginning of a description in one line of plain text, for feeds, search engines and link previews.
+pub(in crate::http) fn summary(markdown: &str) -> String {
+    excerpt(&to_text(markdown), SUMMARY_CHARACTERS_MAX)
+}
+
+/// Cuts a text after a word, or within a very long one, and adds an ellipsis.
+fn excerpt(text: &str, characters_max: usize) -> String {
     let Some((cut, _)) = text.char_indices().nth(characters_max) else { return text.to_owned() };
     let room = text[..cut].char_indices().last().map_or(0, |(at, _)| at);
     let end = text[..room].rfind(' ').filter(|end| *end * 2 > room).unwrap_or(room);
     format!("{}…", text[..end].trim_end())
 }
 
-/// Whether an element stands within a line.
 fn is_inline(end: TagEnd) -> bool {
     matches!(end, TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image)
 }
 
-/// Writes events.
+/// Turns the events of the Markdown parser into HTML.
 #[derive(Default)]
 struct Writer {
     out: String,
-    /// The elements that are open.
-    open: Vec<Open>,
-    /// How many of them have a mark in what was written.
+    open_elements: Vec<OpenElement>,
+    /// The number of open elements that have tags in the output.
     depth: usize,
-    /// The levels of the headings above the one that comes, as the author chose them.
+    /// The author's levels of the headings that the next heading may be below.
     headings: Vec<HeadingLevel>,
-    /// How much that can be seen was written.
-    seen: usize,
+    /// The number of visible characters and rules written so far.
+    visible: usize,
 }
 
-/// An element that is open.
-struct Open {
-    /// What ends it, where it has a mark.
+struct OpenElement {
+    /// The end tag; `None` for an element without tags in the output.
     end: Option<&'static str>,
-    /// Where it began, and what could be seen then: one that ends with nothing in it was never there.
-    at: usize,
-    seen: usize,
+    /// The length of the output and the count of visible characters before the element. If the count is the same at the
+    /// end, the element is empty and the output is cut back to this length.
+    begin: usize,
+    visible_before: usize,
 }
 
 impl Writer {
@@ -109,15 +114,15 @@ impl Writer {
             Event::HardBreak => self.out.push_str("<br>\n"),
             Event::Rule => {
                 self.out.push_str("<hr>\n");
-                self.seen += 1;
+                self.visible += 1;
             }
-            // What no option asked for.
+            // No option enables these.
             Event::InlineMath(_) | Event::DisplayMath(_) | Event::FootnoteReference(_) | Event::TaskListMarker(_) => {}
         }
     }
 
     fn start(&mut self, tag: &Tag<'_>) {
-        // Lines that lose their marks must not run into one another.
+        // Blocks that lose their tags must not run together.
         if self.depth + 1 >= DEPTH_MAX && !is_inline(tag.to_end()) {
             self.out.push(' ');
         }
@@ -128,12 +133,12 @@ impl Writer {
             Tag::CodeBlock(CodeBlockKind::Indented | CodeBlockKind::Fenced(_)) => {
                 self.open("<pre>", Some("</pre>\n"));
             }
-            // Its items are marked too, or neither is.
+            // A list has tags only if its items can have tags too.
             Tag::List(_) if self.depth + 1 >= DEPTH_MAX => self.open("", None),
             Tag::List(None) => self.open("<ul>\n", Some("</ul>\n")),
             Tag::List(Some(1)) => self.open("<ol>\n", Some("</ol>\n")),
             Tag::List(Some(first)) => self.open(&format!("<ol start=\"{first}\">\n"), Some("</ol>\n")),
-            Tag::Item if self.open.last().is_some_and(|list| list.end.is_none()) => self.open("", None),
+            Tag::Item if self.open_elements.last().is_some_and(|list| list.end.is_none()) => self.open("", None),
             Tag::Item => self.open("<li>", Some("</li>\n")),
             Tag::Emphasis => self.open("<em>", Some("</em>")),
             Tag::Strong => self.open("<strong>", Some("</strong>")),
@@ -142,12 +147,12 @@ impl Writer {
                 let url = html::escape(dest_url);
                 self.open(&format!("<a href=\"{url}\" rel=\"nofollow noopener\">"), Some("</a>"));
             }
-            // A picture is what it says, and a link that leads anywhere else is its words.
+            // Of an image, or a link to an unsafe address, only the text is shown.
             _ => self.open("", None),
         }
     }
 
-    /// A heading one deeper than the nearest one above it that the author put higher: none is left out on the way down.
+    /// Opens a heading one level below the nearest earlier heading of a higher level, so that no level is skipped.
     fn heading(&mut self, level: HeadingLevel) {
         while self.headings.last().is_some_and(|above| *above >= level) {
             self.headings.pop();
@@ -165,7 +170,7 @@ impl Writer {
 
     fn open(&mut self, start: &str, end: Option<&'static str>) {
         let end = end.filter(|_| self.depth < DEPTH_MAX);
-        self.open.push(Open { end, at: self.out.len(), seen: self.seen });
+        self.open_elements.push(OpenElement { end, begin: self.out.len(), visible_before: self.visible });
         if end.is_some() {
             self.depth += 1;
             self.out.push_str(start);
@@ -173,19 +178,19 @@ impl Writer {
     }
 
     fn end(&mut self) {
-        let Some(Open { end, at, seen }) = self.open.pop() else { return };
+        let Some(OpenElement { end, begin, visible_before }) = self.open_elements.pop() else { return };
         if end.is_some() {
             self.depth -= 1;
         }
-        if self.seen == seen {
-            self.out.truncate(at);
+        if self.visible == visible_before {
+            self.out.truncate(begin);
         } else {
             self.out.push_str(end.unwrap_or_default());
         }
     }
 
     fn text(&mut self, text: &str) {
-        self.seen += text.chars().filter(|c| is_seen(*c)).count();
+        self.visible += text.chars().filter(|c| is_visible(*c)).count();
         let is_text = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
         if text.chars().all(|c| is_text(&c)) {
             self.out.push_str(&html::escape(text));
@@ -195,13 +200,12 @@ impl Writer {
     }
 }
 
-/// Whether there is something to see where a character stands.
-fn is_seen(c: char) -> bool {
+fn is_visible(c: char) -> bool {
     let is_hidden = matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     !c.is_whitespace() && !c.is_control() && !is_hidden
 }
 
-/// Whether a link may be followed: to a page on the web, or to write a mail.
+/// Whether a link leads to a web page or an email address.
 fn is_safe(url: &str) -> bool {
     let rest = |scheme: &str| {
         let (begin, rest) = url.split_at_checked(scheme.len())?;
@@ -221,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_description_is_a_page_s() {
+    fn markdown_becomes_html_and_plain_text() {
         let markdown = "# The work\n\nYou *drive* a **tram**.\n\n- day\n- night ~~late~~\n\n3. three\n4. four\n\n> said\n\n---\n\n`a<b`\n\n    code\n";
         let html = "<h2>The work</h2>\n<p>You <em>drive</em> a <strong>tram</strong>.</p>\n<ul>\n<li>day</li>\n\
                     <li>night <del>late</del></li>\n</ul>\n<ol start=\"3\">\n<li>three</li>\n<li>four</li>\n</ol>\n\
@@ -231,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn html_is_the_text_that_it_is() {
+    fn raw_html_becomes_visible_text() {
         for (markdown, html) in [
             ("<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n"),
             ("a <img src=x onerror=\"y\"> b", "<p>a &lt;img src=x onerror=&quot;y&quot;&gt; b</p>\n"),
@@ -244,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_leads_to_the_web_or_to_a_mail() {
+    fn links_lead_to_web_pages_or_email_addresses_only() {
         let link = |url: &str| format!("<p><a href=\"{url}\" rel=\"nofollow noopener\">a</a></p>\n");
         for (url, escaped) in [
             ("https://example.com/?a=1&b='", "https://example.com/?a=1&amp;b=&#39;"),
@@ -276,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_go_down_one_by_one_below_the_page_s() {
+    fn headings_begin_at_the_second_level_and_skip_none() {
         let levels = |markdown: &str| {
             let html = to_html(markdown);
             html.match_indices("<h").map(|(at, _)| html[at + 2..=at + 2].to_owned()).collect::<String>()
@@ -286,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_nothing_in_it_is_not_there() {
+    fn empty_elements_are_omitted() {
         for markdown in
             ["#", "[](https://example.com)", "[\u{200b}](https://example.com)", "-\n-\n", ">", "*\u{a0}*x", ""]
         {
@@ -298,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn an_excerpt_ends_with_a_word() {
+    fn excerpts_end_after_a_word() {
         assert_eq!(excerpt("a tram driver", 13), "a tram driver");
         assert_eq!(excerpt("a tram driver", 12), "a tram…");
         assert_eq!(excerpt("äöüäöüäöü", 4), "äöü…");
@@ -307,15 +311,15 @@ mod tests {
     }
 
     #[test]
-    fn only_a_description_in_markdown_has_some() {
-        assert_eq!(of_description(r##"{"format":"markdown","body":"# a"}"##), "# a");
+    fn descriptions_of_another_shape_are_empty() {
+        assert_eq!(from_description(r##"{"format":"markdown","body":"# a"}"##), "# a");
         for other in ["{}", "[]", "", r#"{"format":"html","body":"a"}"#, r#"{"format":"markdown","body":1}"#] {
-            assert_eq!(of_description(other), "");
+            assert_eq!(from_description(other), "");
         }
     }
 
     #[test]
-    fn the_worst_that_fits_is_written_at_once() {
+    fn pathological_input_renders_in_bounded_time_and_size() {
         const BYTES: usize = 128 * 1_024;
         let deep = (0..360).fold(String::new(), |deep, at| deep + &" ".repeat(at * 2) + "- a\n");
         let mut worst = vec![deep];
@@ -337,27 +341,30 @@ mod tests {
         }
     }
 
-    /// Every mark is one that this file writes, and they are closed in order.
+    /// Asserts that the HTML has only allowed tags, that links are safe, and that tags are closed in order.
     fn assert_is_safe(html: &str) {
-        const MARKS: &[&str] =
+        const TAGS: &[&str] =
             &["p", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code", "em", "strong", "del"];
         let mut open: Vec<&str> = Vec::new();
         for (at, _) in html.match_indices('<') {
-            let (mark, _) = html[at + 1..].split_once('>').expect("a mark ends");
-            if let Some(url) = mark.strip_prefix("a href=\"") {
+            let (tag, _) = html[at + 1..].split_once('>').expect("every tag ends");
+            if let Some(url) = tag.strip_prefix("a href=\"") {
                 let url = url.strip_suffix("\" rel=\"nofollow noopener\"");
-                let url = url.expect("a link is not followed").to_ascii_lowercase();
-                assert!(["http://", "https://", "mailto:"].iter().any(|scheme| url.starts_with(scheme)), "{mark}");
-                assert!(!url.contains(['"', '<', '\'']), "{mark}");
+                let url = url.expect("links have rel").to_ascii_lowercase();
+                assert!(["http://", "https://", "mailto:"].iter().any(|scheme| url.starts_with(scheme)), "{tag}");
+                assert!(!url.contains(['"', '<', '\'']), "{tag}");
                 open.push("a");
-            } else if let Some(name) = mark.strip_prefix('/') {
+            } else if let Some(name) = tag.strip_prefix('/') {
                 assert_eq!(open.pop(), Some(name), "{html}");
-            } else if let Some(first) = mark.strip_prefix("ol start=\"") {
-                assert!(first.strip_suffix('"').expect("it ends").bytes().all(|b| b.is_ascii_digit()), "{mark}");
+            } else if let Some(first) = tag.strip_prefix("ol start=\"") {
+                assert!(
+                    first.strip_suffix('"').expect("the attribute ends").bytes().all(|b| b.is_ascii_digit()),
+                    "{tag}"
+                );
                 open.push("ol");
-            } else if !matches!(mark, "br" | "hr") {
-                assert!(MARKS.contains(&mark), "{mark}");
-                open.push(mark);
+            } else if !matches!(tag, "br" | "hr") {
+                assert!(TAGS.contains(&tag), "{tag}");
+                open.push(tag);
             }
             assert!(open.len() <= DEPTH_MAX, "{html}");
         }
@@ -366,7 +373,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_written_is_safe(markdown in r#"([-#>*_~`\[\]()!<>"'&;:/= \n\t0-9a-c\PC]|javascript:|https://a|<script|\[a\]\(|\]: |```|&#106;|&colon;){0,80}"#) {
+        fn any_input_renders_as_safe_html(markdown in r#"([-#>*_~`\[\]()!<>"'&;:/= \n\t0-9a-c\PC]|javascript:|https://a|<script|\[a\]\(|\]: |```|&#106;|&colon;){0,80}"#) {
             assert_is_safe(&to_html(&markdown));
             let text = to_text(&markdown);
             prop_assert!(!text.contains(char::is_control));

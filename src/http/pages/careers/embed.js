@@ -1,13 +1,13 @@
-// Puts an organization's open roles into a page of any site:
+// Shows an organization's open roles in a page of any site:
 //
 //   <div id="jobs"></div>
 //   <script src="https://jobs.example.com/careers/acme/embed.js" data-target="jobs" async></script>
 //
-// data-target: the id of the element to fill; without it the list stands where the script does.
-// data-lang:   en, de, fr or es; without it the page's own language.
+// data-target: the id of the element to fill. By default the list appears at the script.
+// data-lang:   en, de, fr or es. By default the language of the page.
 //
-// The list is in a shadow tree, so neither the page's styles nor these reach the other. It takes the page's font and
-// colour; ::part(role), ::part(link), ::part(facts) and ::part(button) can be styled. No cookie is set or sent.
+// The list is in a shadow tree, which separates its styles from the page's. It inherits the page's font and colour. The
+// page can style ::part(role), ::part(link), ::part(facts) and ::part(button). The script neither sets nor sends cookies.
 (() => {
   'use strict';
 
@@ -51,24 +51,24 @@
       min-height: 44px; margin: .75em .75em 0 0; padding: 0 1em; cursor: pointer }
     [hidden] { display: none }`;
 
-  const WAIT_MS = 15000;
+  const TIMEOUT_MS = 15000;
 
   const script = document.currentScript;
   const [, base, slug] = /^(.*)\/careers\/([^/?#]+)\/embed\.js/.exec(script.src);
-  const wanted = [script.dataset.lang, document.documentElement.lang]
+  const matched = [script.dataset.lang, document.documentElement.lang]
     .map((tag) => (tag || '').toLowerCase().split('-')[0])
     .find((tag) => Object.hasOwn(TEXTS, tag));
-  const lang = wanted || 'en';
+  const lang = matched || 'en';
   const texts = TEXTS[lang];
-  const query = wanted ? `?lang=${wanted}` : '';
+  const query = matched ? `?lang=${matched}` : '';
   const portal = `${base}/careers/${slug}`;
 
   const fill = (text, value) => text.replace('{0}', () => value);
 
-  // An element with properties and children. Data only ever becomes text.
-  const make = (name, properties, ...children) => {
+  // Makes an element. Strings among the children become text, never markup.
+  const createElement = (name, attributes, ...children) => {
     const element = document.createElement(name);
-    for (const [key, value] of Object.entries(properties)) {
+    for (const [key, value] of Object.entries(attributes)) {
       element.setAttribute(key, value);
     }
     element.append(...children);
@@ -79,83 +79,83 @@
     if (!currency || (min === undefined && max === undefined)) {
       return '';
     }
-    const show = (amount) => {
+    const format = (amount) => {
       const digits = Number.isInteger(amount) ? 0 : 2;
-      const format = { style: 'currency', currency, minimumFractionDigits: digits, maximumFractionDigits: digits };
+      const options = { style: 'currency', currency, minimumFractionDigits: digits, maximumFractionDigits: digits };
       try {
-        return new Intl.NumberFormat(lang, format).format(amount);
+        return new Intl.NumberFormat(lang, options).format(amount);
       } catch {
         return `${amount} ${currency}`;
       }
     };
     let text;
     if (min === undefined) {
-      text = fill(texts.to, show(max));
+      text = fill(texts.to, format(max));
     } else if (max === undefined) {
-      text = fill(texts.from, show(min));
+      text = fill(texts.from, format(min));
     } else {
-      text = min === max ? show(min) : `${show(min)} – ${show(max)}`;
+      text = min === max ? format(min) : `${format(min)} – ${format(max)}`;
     }
     return texts[period] ? fill(texts[period], text) : text;
   };
 
-  const item = (role) => {
+  const roleItem = (role) => {
     const url = `${portal}/roles/${encodeURIComponent(role.id)}${query}`;
     const facts = [role.department, role.location, role.workType && texts[role.workType], salary(role)];
     const line = facts.filter((fact) => fact && fact.trim()).join(' · ');
-    return make('li', { part: 'role' },
-      make('a', { part: 'link', href: url }, role.name),
-      ...(line ? [make('p', { part: 'facts', class: 'facts' }, line)] : []));
+    return createElement('li', { part: 'role' },
+      createElement('a', { part: 'link', href: url }, role.name),
+      ...(line ? [createElement('p', { part: 'facts', class: 'facts' }, line)] : []));
   };
 
-  const read = async () => {
-    const stop = new AbortController();
-    const timer = setTimeout(() => stop.abort(), WAIT_MS);
+  const fetchRoles = async () => {
+    const controller = new AbortController();
+    const timer = setTimeout(() => controller.abort(), TIMEOUT_MS);
     try {
       const url = `${base}/api/public/portal/${slug}`;
-      const answer = await fetch(url, { credentials: 'omit', referrerPolicy: 'no-referrer', signal: stop.signal });
-      // A portal that is off has nothing to show.
-      if (answer.status === 404) {
+      const response = await fetch(url, { credentials: 'omit', referrerPolicy: 'no-referrer', signal: controller.signal });
+      // The portal is off.
+      if (response.status === 404) {
         return [];
       }
-      if (!answer.ok) {
-        throw new Error(`status ${answer.status}`);
+      if (!response.ok) {
+        throw new Error(`status ${response.status}`);
       }
-      return (await answer.json()).roles;
+      return (await response.json()).roles;
     } finally {
       clearTimeout(timer);
     }
   };
 
-  const begin = (host) => {
+  const render = (host) => {
     const root = host.attachShadow({ mode: 'open' });
     try {
       const sheet = new CSSStyleSheet();
       sheet.replaceSync(STYLE);
       root.adoptedStyleSheets = [sheet];
     } catch {
-      root.append(make('style', {}, STYLE));
+      root.append(createElement('style', {}, STYLE));
     }
-    const status = make('p', { role: 'status' });
-    const list = make('ul', { role: 'list' });
-    const button = make('button', { type: 'button', part: 'button' }, texts.retry);
-    const again = make('div', {}, button, make('a', { part: 'link', href: portal + query }, texts.portal));
-    const section = make('section', { lang, 'aria-label': texts.title, tabindex: '-1' }, status, list, again);
+    const status = createElement('p', { role: 'status' });
+    const list = createElement('ul', { role: 'list' });
+    const button = createElement('button', { type: 'button', part: 'button' }, texts.retry);
+    const failure = createElement('div', {}, button, createElement('a', { part: 'link', href: portal + query }, texts.portal));
+    const section = createElement('section', { lang, 'aria-label': texts.title, tabindex: '-1' }, status, list, failure);
     root.append(section);
 
     const load = async () => {
       section.setAttribute('aria-busy', 'true');
-      again.hidden = true;
+      failure.hidden = true;
       status.hidden = false;
       status.textContent = texts.loading;
       try {
-        const items = (await read()).map(item);
+        const items = (await fetchRoles()).map(roleItem);
         list.replaceChildren(...items);
         status.textContent = texts.empty;
         status.hidden = items.length > 0;
       } catch {
         status.textContent = texts.failed;
-        again.hidden = false;
+        failure.hidden = false;
       }
       list.hidden = !list.hasChildNodes();
       section.removeAttribute('aria-busy');
@@ -167,7 +167,7 @@
     load();
   };
 
-  const place = () => {
+  const insert = () => {
     const host = document.createElement('div');
     const target = script.dataset.target && document.getElementById(script.dataset.target);
     if (target) {
@@ -177,12 +177,12 @@
     } else {
       document.body.append(host);
     }
-    begin(host);
+    render(host);
   };
 
   if (document.readyState === 'loading') {
-    document.addEventListener('DOMContentLoaded', place, { once: true });
+    document.addEventListener('DOMContentLoaded', insert, { once: true });
   } else {
-    place();
+    insert();
   }
 })();

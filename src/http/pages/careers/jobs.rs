@@ -1,9 +1,9 @@
-//! What job boards read: `/careers/{orgSlug}/jobs.xml`, in the shape that Indeed made common: `source`, in it a `job` for each
-//! role, in that each text in a section of its own.
+//! `/careers/{orgSlug}/jobs.xml`: an organization's roles for job boards, in the format that Indeed made common: a `source`
+//! with a `job` for each role, whose texts are `CDATA` sections.
 
-use super::place::Place;
-use super::visit::file;
-use super::{feed, share};
+use super::job_location::JobLocation;
+use super::portal_file::{self, rfc3339_seconds};
+use super::url;
 use crate::domain::role::{Salary, SalaryPeriod, WorkType};
 use crate::domain::text::Slug;
 use crate::http::api::portal;
@@ -19,33 +19,33 @@ use crate::store::portal::PortalOrganization;
 use crate::store::role::RoleRecord;
 use crate::store::{Error, Tx};
 
-/// Roles of the feed: far more than an organization of this size has.
+/// The most roles in the feed: far more than a small organization has.
 const JOBS_MAX: i64 = 5_000;
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![file("/careers/{orgSlug}/jobs.xml", CachePool::Feeds, jobs).rendered_one_at_a_time()]
+    vec![portal_file::route("/careers/{orgSlug}/jobs.xml", CachePool::Feeds, jobs).rendered_one_at_a_time()]
 }
 
 /// `GET /careers/{orgSlug}/jobs.xml`: every role that is public and open.
 ///
 /// # Errors
-/// `not_found` where there is no organization with this slug, or its portal is off.
+/// `not_found` if no organization has this slug, or its portal is off.
 fn jobs(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
     let shows_salary = portal::shows_salary(&organization.theme)?;
     let entries = entries(tx, &organization.id, JOBS_MAX)?;
     let base = &ctx.settings.base_url;
     let newest = entries.iter().map(|entry| entry.shown_since).max();
-    let built = feed::moment(newest.unwrap_or(organization.updated_at).max(organization.updated_at));
+    let built = rfc3339_seconds(newest.unwrap_or(organization.updated_at).max(organization.updated_at));
     let jobs: String = entries.iter().map(|entry| job(base, &organization, entry, shows_salary)).collect();
     let document = format!(
         "{}<source>\n<publisher>{}</publisher>\n<publisherurl>{}</publisherurl>\n<lastBuildDate>{built}</lastBuildDate>\n\
          {jobs}</source>\n",
         xml::DECLARATION,
         xml::cdata(&organization.name),
-        xml::cdata(&share::list_url(base, &organization.slug)),
+        xml::cdata(&url::list_url(base, &organization.slug)),
     );
-    feed::reply(tx, &organization, "application/xml; charset=utf-8", document)
+    portal_file::reply(tx, &organization, "application/xml; charset=utf-8", document)
 }
 
 fn job(
@@ -54,32 +54,33 @@ fn job(
     FeedEntry { role, shown_since }: &FeedEntry,
     shows_salary: bool,
 ) -> String {
-    let place = Place::read(&role.location).unwrap_or_default();
-    let markdown = markdown::of_description(&role.description);
-    // Readers expect these, with nothing in them where nothing is known.
-    let mut parts = vec![
+    let location = JobLocation::parse(&role.location).unwrap_or_default();
+    let markdown = markdown::from_description(&role.description);
+    // Readers expect these elements, even if they are empty.
+    let mut elements = vec![
         ("title", role.name.clone()),
-        ("date", feed::moment(role.created_at)),
+        ("date", rfc3339_seconds(role.created_at)),
         ("referencenumber", role.id.to_string()),
         ("requisitionid", role.id.to_string()),
-        ("url", share::role_url(base, &organization.slug, role.id.as_str())),
+        ("url", url::role_url(base, &organization.slug, role.id.as_str())),
         ("company", organization.name.clone()),
         ("sourcename", organization.name.clone()),
-        ("city", place.locality.to_owned()),
-        ("state", place.region.to_owned()),
-        ("country", place.country.unwrap_or_default().to_owned()),
+        ("city", location.locality.to_owned()),
+        ("state", location.region.to_owned()),
+        ("country", location.country.unwrap_or_default().to_owned()),
         ("description", markdown::to_html(&markdown)),
-        ("lastactivitydate", feed::moment(*shown_since)),
+        ("lastactivitydate", rfc3339_seconds(*shown_since)),
     ];
     let category = Some(role.department.clone()).filter(|department| !department.trim().is_empty());
-    parts.extend(category.map(|category| ("category", category)));
-    parts.extend(salary(&role.salary).filter(|_| shows_salary).map(|salary| ("salary", salary)));
-    parts.extend(remote(role).map(|remote| ("remotetype", remote.to_owned())));
-    let parts: String = parts.iter().map(|(name, text)| format!("<{name}>{}</{name}>\n", xml::cdata(text))).collect();
-    format!("<job>\n{parts}</job>\n")
+    elements.extend(category.map(|category| ("category", category)));
+    elements.extend(salary(&role.salary).filter(|_| shows_salary).map(|salary| ("salary", salary)));
+    elements.extend(remote_type(role).map(|remote| ("remotetype", remote.to_owned())));
+    let elements: String =
+        elements.iter().map(|(name, text)| format!("<{name}>{}</{name}>\n", xml::cdata(text))).collect();
+    format!("<job>\n{elements}</job>\n")
 }
 
-/// A salary in words: `60000 - 75000.5 EUR per year`.
+/// A salary such as `60000 - 75000.5 EUR per year`; `None` without a currency or an amount.
 fn salary(salary: &Salary) -> Option<String> {
     let currency = salary.currency.as_deref()?;
     let amount = match (salary.min.and_then(json::number), salary.max.and_then(json::number)) {
@@ -93,8 +94,8 @@ fn salary(salary: &Salary) -> Option<String> {
     Some(format!("{amount} {currency}{period}"))
 }
 
-/// How much of the work is done from anywhere, in the words that readers know.
-fn remote(role: &RoleRecord) -> Option<&'static str> {
+/// The work type in the words of the format; `None` for work on site.
+fn remote_type(role: &RoleRecord) -> Option<&'static str> {
     match role.work_type? {
         WorkType::Remote => Some("Fully remote"),
         WorkType::Hybrid => Some("Hybrid remote"),
@@ -107,20 +108,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_salary_is_told_as_far_as_it_is_known() {
-        let of = |min, max, currency: Option<&str>, period| {
+    fn salaries_need_a_currency_and_an_amount() {
+        let text = |min, max, currency: Option<&str>, period| {
             salary(&Salary { min, max, currency: currency.map(str::to_owned), period })
         };
         let (year, hour) = (Some(SalaryPeriod::Year), Some(SalaryPeriod::Hour));
-        for (told, expected) in [
-            (of(Some(60_000.0), Some(75_000.5), Some("EUR"), year), Some("60000 - 75000.5 EUR per year")),
-            (of(Some(15.5), Some(15.5), Some("USD"), hour), Some("15.5 USD per hour")),
-            (of(Some(15.5), None, Some("USD"), None), Some("from 15.5 USD")),
-            (of(None, Some(20.0), Some("USD"), None), Some("up to 20 USD")),
-            (of(None, None, Some("USD"), hour), None),
-            (of(Some(1.0), Some(2.0), None, hour), None),
+        for (actual, expected) in [
+            (text(Some(60_000.0), Some(75_000.5), Some("EUR"), year), Some("60000 - 75000.5 EUR per year")),
+            (text(Some(15.5), Some(15.5), Some("USD"), hour), Some("15.5 USD per hour")),
+            (text(Some(15.5), None, Some("USD"), None), Some("from 15.5 USD")),
+            (text(None, Some(20.0), Some("USD"), None), Some("up to 20 USD")),
+            (text(None, None, Some("USD"), hour), None),
+            (text(Some(1.0), Some(2.0), None, hour), None),
         ] {
-            assert_eq!(told.as_deref(), expected);
+            assert_eq!(actual.as_deref(), expected);
         }
     }
 }

@@ -1,11 +1,12 @@
-//! `GET /careers/{orgSlug}`: the roles that are public and open, newest first, fifty a page, with filters and a search.
+//! `GET /careers/{orgSlug}`: the public, open roles, newest first, fifty a page, with filters and a search.
 
 use std::borrow::Cow;
 
 use askama::Template;
 
-use super::visit::{Card, Visit, card, escaped, home, named, organization, valid_until_change};
-use super::{missing, share};
+use super::card::{RoleCard, work_type_name};
+use super::visit::{PortalVisit, valid_until_change};
+use super::{missing, url};
 use crate::domain::careers::{Facet, Filter, ListPage, SearchResult};
 use crate::domain::role::WorkType;
 use crate::http::api::portal;
@@ -17,31 +18,31 @@ use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::store::{self, Error, Tx};
 
-/// What chooses a list that is kept, besides the language. A search is not among it: anybody can invent one.
+/// The parameters that select a cached response, besides the language. Searches are not cached, because anybody can invent
+/// any number of them.
 pub(super) const PARAMETERS: &[CacheParameter] = &[
     CacheParameter {
         name: "page",
         normalize: |text| Some(page_number(text)).filter(|page| *page > 1).map(|page| page.to_string().into()),
     },
-    CacheParameter { name: name(Facet::Department), normalize: chosen },
-    CacheParameter { name: name(Facet::Location), normalize: chosen },
-    CacheParameter { name: name(Facet::WorkType), normalize: chosen },
+    CacheParameter { name: parameter(Facet::Department), normalize: facet_value },
+    CacheParameter { name: parameter(Facet::Location), normalize: facet_value },
+    CacheParameter { name: parameter(Facet::WorkType), normalize: facet_value },
 ];
 
 pub(super) struct ListPageInput {
-    visit: Visit,
+    visit: PortalVisit,
     filter: Filter,
+    /// At least 1. [`ListPage`] reduces a number beyond the last page.
     page: usize,
 }
 
-/// The list that is asked for. A page that is no number is the first; one beyond the last is the last.
-///
 /// # Errors
-/// `validation_error` where a parameter is there twice.
+/// `validation_error` if a parameter is given twice.
 pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<ListPageInput, Error> {
-    let chosen = [request.query(name(Facet::Department))?, request.query(name(Facet::Location))?];
-    let [department, location] = chosen;
-    let work_type = request.query(name(Facet::WorkType))?;
+    let department = request.query(parameter(Facet::Department))?;
+    let location = request.query(parameter(Facet::Location))?;
+    let work_type = request.query(parameter(Facet::WorkType))?;
     let search = request.query("q")?.unwrap_or_default();
     let page = request.query("page")?.map_or(1, |page| page_number(&page));
     Ok(ListPageInput {
@@ -54,55 +55,59 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<ListPageInput, Erro
 /// `GET /careers/{orgSlug}`
 ///
 /// # Errors
-/// `not_found`, as a page, where there is no organization with this slug, or its portal is off.
+/// `not_found`, as a page, if no organization has this slug, or its portal is off.
 pub(super) fn list(
     ctx: &Ctx,
     tx: &Tx<'_>,
-    ListPageInput { visit, filter, page: wanted }: &ListPageInput,
+    ListPageInput { visit, filter, page: requested }: &ListPageInput,
 ) -> Result<Reply, Error> {
-    let Some(organization) = organization(tx, visit.slug.as_ref())? else { return missing::portal(visit) };
+    let Some(organization) = visit.organization(tx)? else { return missing::portal(visit) };
     let texts = visit.texts;
     let listings = store::careers::listings(tx, &organization.id, usize::MAX)?;
     let searched = filter.searched(&listings);
     let found = searched.chosen();
-    let page = ListPage::of(found.len(), *wanted);
+    let page = ListPage::of(found.len(), *requested);
     let shows_salary = portal::shows_salary(&organization.theme)?;
-    let link = Link { texts, home: home(&organization.slug) };
+    let links = ListLinks { texts, path: url::list_path(&organization.slug) };
     let heading = fill(texts.careers.title, &[("organization", &organization.name)]);
     let title = if page.number == 1 {
         heading.clone()
     } else {
         fill(texts.careers.title_of_page, &[("title", &heading), ("page", &page.number.to_string())])
     };
-    let mut frame = visit.frame(&organization, title, &link.without_language(filter, page.number));
-    // A list that somebody narrowed is not for search engines: they have it whole.
+    let mut frame = visit.frame(&organization, title, &links.without_language(filter, page.number));
+    // Search engines list the whole list, not its filtered variants.
     frame.is_indexed = filter.is_empty();
     let base = &ctx.settings.base_url;
-    let address = share::list_url(base, &organization.slug);
-    let to_page = |number: usize| (1..=page.count).contains(&number).then(|| link.to(filter, number));
-    let reply = Reply::rendered(&List {
+    let address = url::list_url(base, &organization.slug);
+    let to_page = |number: usize| (1..=page.count).contains(&number).then(|| links.url(filter, number));
+    let reply = Reply::rendered(&ListTemplate {
         canonical: if page.number > 1 { format!("{address}?page={}", page.number) } else { address },
-        feed: share::file_url(base, &organization.slug, "feed.atom"),
-        logo: organization.has_logo.then(|| share::file_url(base, &organization.slug, "logo")),
+        feed: url::file_url(base, &organization.slug, "feed.atom"),
+        logo: organization.has_logo.then(|| url::file_url(base, &organization.slug, "logo")),
         heading,
         count: texts.counted(&texts.careers.count, found.len()),
         none_more: fill(texts.careers.none_more, &[("organization", &organization.name)]),
         is_empty: listings.is_empty(),
         filter,
-        groups: groups(&link, filter, &searched),
-        kept: Facet::ALL.into_iter().filter_map(|facet| Some((name(facet), filter.chosen(facet)?))).collect(),
-        all: link.to(&Filter::default(), 1),
-        roles: page.rows(&found).iter().map(|role| card(texts, &organization.slug, shows_salary, role)).collect(),
+        groups: groups(&links, filter, &searched),
+        chosen: Facet::ALL.into_iter().filter_map(|facet| Some((parameter(facet), filter.chosen(facet)?))).collect(),
+        all: links.url(&Filter::default(), 1),
+        roles: page
+            .rows(&found)
+            .iter()
+            .map(|role| RoleCard::new(texts, &organization.slug, shows_salary, role))
+            .collect(),
         page_of: fill(texts.careers.page_of, &[("page", &page.number.to_string()), ("pages", &page.count.to_string())]),
         has_pages: page.count > 1,
         previous: to_page(page.number.wrapping_sub(1)),
         next: to_page(page.number + 1),
-        home: link.home,
+        path: links.path,
         frame,
     })?;
-    // What leads to nothing anybody could make up: there is no end of it.
-    let leads_somewhere = page.number == *wanted && (filter.is_empty() || !found.is_empty());
-    if leads_somewhere {
+    // Anybody can invent filter values without results and page numbers. Such responses are not cached.
+    let is_cacheable = page.number == *requested && (filter.is_empty() || !found.is_empty());
+    if is_cacheable {
         valid_until_change(reply, texts, &organization, tx)
     } else {
         Ok(reply.in_language(texts.tag).with_tag())
@@ -111,57 +116,57 @@ pub(super) fn list(
 
 #[derive(Template)]
 #[template(path = "careers_list.html", config = "src/http/pages/templates/askama.toml")]
-struct List<'a> {
+struct ListTemplate<'a> {
     frame: Frame<'a>,
     canonical: String,
     feed: String,
-    /// The absolute URL of the organization's picture.
+    /// The absolute URL of the organization's logo.
     logo: Option<String>,
     heading: String,
     count: String,
     none_more: String,
-    /// Whether there is no role at all.
+    /// Whether the portal has no roles, with any filter.
     is_empty: bool,
     filter: &'a Filter,
-    groups: Vec<Group>,
-    /// What a search keeps of the filters.
-    kept: Vec<(&'static str, &'a str)>,
-    home: String,
+    groups: Vec<FilterGroup>,
+    /// The chosen filters as parameters, which a new search keeps.
+    chosen: Vec<(&'static str, &'a str)>,
+    path: String,
+    /// The URL without search and filters.
     all: String,
-    roles: Vec<Card<'a>>,
+    roles: Vec<RoleCard<'a>>,
     page_of: String,
     has_pages: bool,
     previous: Option<String>,
     next: Option<String>,
 }
 
-/// A filter, with the values that it can have.
-struct Group {
+/// The filter of one facet.
+struct FilterGroup {
     heading: &'static str,
-    all: Choice,
-    values: Vec<Choice>,
+    /// Removes the filter.
+    all: FilterLink,
+    values: Vec<FilterLink>,
 }
 
-/// A value of a filter.
-struct Choice {
+struct FilterLink {
     label: String,
     url: String,
     count: Option<String>,
     is_chosen: bool,
 }
 
-/// The page that is asked for by this text.
+/// Parses a page number. Anything else is page 1.
 fn page_number(text: &str) -> usize {
     text.parse().map_or(1, |page: usize| page.max(1))
 }
 
-/// The value of a filter, where one is chosen.
-fn chosen(text: &str) -> Option<Cow<'_, str>> {
+fn facet_value(text: &str) -> Option<Cow<'_, str>> {
     Filter::is_choice(text).then_some(Cow::Borrowed(text))
 }
 
-/// What a filter is called in a query.
-const fn name(facet: Facet) -> &'static str {
+/// The name of a facet's query parameter.
+const fn parameter(facet: Facet) -> &'static str {
     match facet {
         Facet::Department => "department",
         Facet::Location => "location",
@@ -169,35 +174,36 @@ const fn name(facet: Facet) -> &'static str {
     }
 }
 
-/// Links to the list.
-struct Link {
+/// Makes the URLs of the list with filters, a search and a page number.
+struct ListLinks {
     texts: &'static Texts,
-    home: String,
+    path: String,
 }
 
-impl Link {
-    /// Its path and query, without the language.
+impl ListLinks {
+    /// The URL without `lang`.
     fn without_language(&self, filter: &Filter, page: usize) -> String {
-        let chosen = Facet::ALL.into_iter().map(|facet| (name(facet), filter.chosen(facet).unwrap_or_default()));
+        let chosen = Facet::ALL.into_iter().map(|facet| (parameter(facet), filter.chosen(facet).unwrap_or_default()));
         let number = if page > 1 { page.to_string() } else { String::new() };
         let all = chosen.chain([("q", filter.search()), ("page", &number)]);
-        let parts =
-            all.filter(|(_, value)| !value.is_empty()).map(|(name, value)| format!("{name}={}", escaped(value)));
+        let parts = all
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(name, value)| format!("{name}={}", url::escape_query_value(value)));
         let query = parts.collect::<Vec<_>>().join("&");
-        if query.is_empty() { self.home.clone() } else { format!("{}?{query}", self.home) }
+        if query.is_empty() { self.path.clone() } else { format!("{}?{query}", self.path) }
     }
 
-    /// The same with it.
-    fn to(&self, filter: &Filter, page: usize) -> String {
+    /// The URL in the language of the page.
+    fn url(&self, filter: &Filter, page: usize) -> String {
         let url = self.without_language(filter, page);
         let join = if url.contains('?') { '&' } else { '?' };
         format!("{url}{join}lang={}", self.texts.tag)
     }
 }
 
-/// The filters: each where it has something to choose from, or something was chosen.
-fn groups(link: &Link, filter: &Filter, searched: &SearchResult<'_, '_>) -> Vec<Group> {
-    let (words, labels) = (&link.texts.careers, &link.texts.role);
+/// The filters that have at least two values, or a chosen one.
+fn groups(links: &ListLinks, filter: &Filter, searched: &SearchResult<'_, '_>) -> Vec<FilterGroup> {
+    let (words, labels) = (&links.texts.careers, &links.texts.role);
     let groups = Facet::ALL.into_iter().filter_map(|facet| {
         let (heading, all) = match facet {
             Facet::Department => (labels.department, words.all_departments),
@@ -212,17 +218,17 @@ fn groups(link: &Link, filter: &Filter, searched: &SearchResult<'_, '_>) -> Vec<
         if let Some(chosen) = chosen.filter(|chosen| values.iter().all(|(value, _)| value != chosen)) {
             values.push((chosen, 0));
         }
-        let value = |(value, count): (&str, usize)| Choice {
-            label: label(link.texts, facet, value),
-            url: link.to(&filter.with(facet, Some(value)), 1),
-            count: Some(link.texts.number(count as f64)),
+        let value = |(value, count): (&str, usize)| FilterLink {
+            label: label(links.texts, facet, value),
+            url: links.url(&filter.with(facet, Some(value)), 1),
+            count: Some(links.texts.number(count as f64)),
             is_chosen: chosen == Some(value),
         };
-        Some(Group {
+        Some(FilterGroup {
             heading,
-            all: Choice {
+            all: FilterLink {
                 label: all.to_owned(),
-                url: link.to(&filter.with(facet, None), 1),
+                url: links.url(&filter.with(facet, None), 1),
                 count: None,
                 is_chosen: chosen.is_none(),
             },
@@ -232,8 +238,8 @@ fn groups(link: &Link, filter: &Filter, searched: &SearchResult<'_, '_>) -> Vec<
     groups.collect()
 }
 
-/// What readers call a value: a work type by its name in their language, anything else as it is.
+/// The label of a value: a translated work type, or the value itself.
 fn label(texts: &Texts, facet: Facet, value: &str) -> String {
     let work_type = WorkType::parse(value).filter(|_| facet == Facet::WorkType);
-    work_type.map_or_else(|| value.to_owned(), |work_type| named(texts, work_type).to_owned())
+    work_type.map_or_else(|| value.to_owned(), |work_type| work_type_name(texts, work_type).to_owned())
 }

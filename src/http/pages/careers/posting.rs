@@ -1,46 +1,45 @@
-//! A role as search engines read it: schema.org JobPosting, as JSON-LD in the role's page.
+//! A role as search engines read it: a schema.org JobPosting, as JSON-LD in the role's page.
 //!
-//! Nothing is said that is not known: no `validThrough`, since a role is open until it is closed and its page is gone
-//! then; no `employmentType`; no country for a town whose country nobody wrote.
+//! The posting contains only known facts. There is no `validThrough`, because a role is open until it is closed, and then
+//! its page responds with 410. There is no `employmentType`, and no country unless the location names one.
 
 use serde_json::{Map, Value, json};
 
-use super::place::{self, Place};
-use super::share;
+use super::job_location::{self, JobLocation};
+use super::url;
 use crate::domain::role::{Salary, SalaryPeriod, WorkType};
 use crate::http::pages::markdown;
 use crate::http::server::html;
 use crate::interchange::json;
 use crate::store::role::RoleRecord;
 
-/// Who a role is with.
+/// The organization of a role.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::http) struct Employer<'a> {
-    pub(in crate::http) name: &'a str,
-    pub(in crate::http) slug: &'a str,
-    /// Its domain, as it was given.
-    pub(in crate::http) domain: &'a str,
-    /// The URL of its logo elsewhere; empty where there is none.
-    pub(in crate::http) logo: &'a str,
-    /// Whether it has a picture of its own here.
-    pub(in crate::http) has_logo: bool,
-    /// Whether its portal shows salaries.
-    pub(in crate::http) shows_salary: bool,
+pub(super) struct Employer<'a> {
+    pub(super) name: &'a str,
+    pub(super) slug: &'a str,
+    /// The organization's domain, as staff typed it.
+    pub(super) domain: &'a str,
+    /// The URL of a logo on another site; may be empty.
+    pub(super) logo: &'a str,
+    /// Whether this service stores a logo of the organization. It takes precedence over `logo`.
+    pub(super) has_logo: bool,
+    /// Whether the portal shows salaries.
+    pub(super) shows_salary: bool,
 }
 
 impl Employer<'_> {
-    /// The picture that stands for it.
-    fn logo(&self, base: &str) -> Option<String> {
+    fn logo_url(&self, base: &str) -> Option<String> {
         let is_url = |url: &str| url.starts_with("https://") || url.starts_with("http://");
-        let elsewhere = is_url(self.logo).then(|| self.logo.to_owned());
-        if self.has_logo { Some(share::file_url(base, self.slug, "logo")) } else { elsewhere }
+        let external = is_url(self.logo).then(|| self.logo.to_owned());
+        if self.has_logo { Some(url::file_url(base, self.slug, "logo")) } else { external }
     }
 }
 
-/// A role as JSON-LD: to stand in a `script` element, as it is. `posted` is the day that the page shows, which is the
-/// organization's and not that of UTC.
-pub(in crate::http) fn json_ld(base: &str, employer: &Employer<'_>, role: &RoleRecord, posted: Option<&str>) -> String {
-    inert(&posting(base, employer, role, posted).to_string())
+/// A role as JSON-LD that is safe inside a `script` element. `posted` is the date that the page shows, in the
+/// organization's time zone.
+pub(super) fn json_ld(base: &str, employer: &Employer<'_>, role: &RoleRecord, posted: Option<&str>) -> String {
+    escape_for_script(&posting(base, employer, role, posted).to_string())
 }
 
 fn posting(base: &str, employer: &Employer<'_>, role: &RoleRecord, posted: Option<&str>) -> Value {
@@ -51,21 +50,21 @@ fn posting(base: &str, employer: &Employer<'_>, role: &RoleRecord, posted: Optio
         "description": description(role),
         "datePosted": posted,
         "identifier": { "@type": "PropertyValue", "name": employer.name, "value": role.id.as_str() },
-        "url": share::role_url(base, employer.slug, role.id.as_str()),
+        "url": url::role_url(base, employer.slug, role.id.as_str()),
         "directApply": true,
         "hiringOrganization": organization(base, employer),
     });
-    let members = posting.as_object_mut().expect("it was made as an object right here");
-    insert_place(members, role);
+    let members = posting.as_object_mut().expect("the literal above is an object");
+    insert_location(members, role);
     if let Some(salary) = Some(&role.salary).filter(|_| employer.shows_salary).and_then(salary) {
         members.insert("baseSalary".to_owned(), salary);
     }
     posting
 }
 
-/// The description as HTML; a role without one is at least named.
+/// The description as HTML; the name of a role without one, because search engines require a description.
 fn description(role: &RoleRecord) -> String {
-    let html = markdown::to_html(&markdown::of_description(&role.description));
+    let html = markdown::to_html(&markdown::from_description(&role.description));
     if html.trim().is_empty() { format!("<p>{}</p>", html::escape(&role.name)) } else { html }
 }
 
@@ -78,33 +77,33 @@ fn organization(base: &str, employer: &Employer<'_>) -> Value {
     if let Some(domain) = Some(employer.domain.trim()).filter(is_host) {
         organization["sameAs"] = json!(format!("https://{domain}"));
     }
-    if let Some(logo) = employer.logo(base) {
+    if let Some(logo) = employer.logo_url(base) {
         organization["logo"] = json!(logo);
     }
     organization
 }
 
-/// Where the work is done. Work from anywhere has no place of its own where its line names countries: those are where
-/// people may be.
-fn insert_place(members: &mut Map<String, Value>, role: &RoleRecord) {
+/// Inserts where the work is done. If the location of a remote role is a list of countries, those are where applicants may
+/// live, and the job has no location.
+fn insert_location(members: &mut Map<String, Value>, role: &RoleRecord) {
     let is_remote = role.work_type == Some(WorkType::Remote);
-    let mut is_placed = true;
+    let mut has_location = true;
     if is_remote {
         members.insert("jobLocationType".to_owned(), json!("TELECOMMUTE"));
-        let countries = place::countries(&role.location);
-        is_placed = countries.is_empty();
+        let countries = job_location::parse_countries(&role.location);
+        has_location = countries.is_empty();
         let countries: Vec<Value> =
             countries.iter().map(|country| json!({ "@type": "Country", "name": country })).collect();
         if !countries.is_empty() {
             members.insert("applicantLocationRequirements".to_owned(), json!(countries));
         }
     }
-    let Some(place) = Place::read(&role.location).filter(|_| is_placed) else { return };
+    let Some(location) = JobLocation::parse(&role.location).filter(|_| has_location) else { return };
     let mut address = json!({ "@type": "PostalAddress" });
     let parts = [
-        ("addressLocality", place.locality),
-        ("addressRegion", place.region),
-        ("addressCountry", place.country.unwrap_or_default()),
+        ("addressLocality", location.locality),
+        ("addressRegion", location.region),
+        ("addressCountry", location.country.unwrap_or_default()),
     ];
     for (name, part) in parts.into_iter().filter(|(_, part)| !part.is_empty()) {
         address[name] = json!(part);
@@ -112,7 +111,7 @@ fn insert_place(members: &mut Map<String, Value>, role: &RoleRecord) {
     members.insert("jobLocation".to_owned(), json!({ "@type": "Place", "address": address }));
 }
 
-/// A salary that has a currency and an amount.
+/// The salary, if it has a currency and an amount.
 fn salary(salary: &Salary) -> Option<Value> {
     let currency = salary.currency.as_deref()?;
     let mut value = json!({ "@type": "QuantitativeValue" });
@@ -128,13 +127,13 @@ fn salary(salary: &Salary) -> Option<Value> {
         }
     }
     if let Some(period) = salary.period {
-        value["unitText"] = json!(unit(period));
+        value["unitText"] = json!(unit_text(period));
     }
     Some(json!({ "@type": "MonetaryAmount", "currency": currency, "value": value }))
 }
 
-/// What Google calls a period.
-fn unit(period: SalaryPeriod) -> &'static str {
+/// The period in the words of Google's documentation of job postings.
+fn unit_text(period: SalaryPeriod) -> &'static str {
     match period {
         SalaryPeriod::Hour => "HOUR",
         SalaryPeriod::Day => "DAY",
@@ -144,21 +143,21 @@ fn unit(period: SalaryPeriod) -> &'static str {
     }
 }
 
-/// The same JSON without a character that HTML could read: `</script` and `<!--` would end or hide what follows. All of
-/// them stand in strings.
-fn inert(json: &str) -> String {
-    let mut inert = String::with_capacity(json.len() + json.len() / 8);
+/// Escapes the characters that HTML or scripts treat specially: `</script` would end the element, and `<!--` would hide the
+/// rest of the page. In JSON these characters occur only in strings, so the escapes do not change its meaning.
+fn escape_for_script(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len() + json.len() / 8);
     for c in json.chars() {
         match c {
-            '<' => inert.push_str("\\u003c"),
-            '>' => inert.push_str("\\u003e"),
-            '&' => inert.push_str("\\u0026"),
-            '\u{2028}' => inert.push_str("\\u2028"),
-            '\u{2029}' => inert.push_str("\\u2029"),
-            c => inert.push(c),
+            '<' => escaped.push_str("\\u003c"),
+            '>' => escaped.push_str("\\u003e"),
+            '&' => escaped.push_str("\\u0026"),
+            '\u{2028}' => escaped.push_str("\\u2028"),
+            '\u{2029}' => escaped.push_str("\\u2029"),
+            c => escaped.push(c),
         }
     }
-    inert
+    escaped
 }
 
 #[cfg(test)]
@@ -194,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_posting_says_what_is_known() {
+    fn a_posting_contains_all_known_facts() {
         let expected = json!({
             "@context": "https://schema.org",
             "@type": "JobPosting",
@@ -229,20 +228,20 @@ mod tests {
     }
 
     #[test]
-    fn work_from_anywhere_says_from_where_it_is_known() {
-        let of = |location| posting(BASE, &employer(), &role(location, Some(WorkType::Remote)), None);
+    fn remote_roles_name_the_countries_of_applicants() {
+        let remote = |location| posting(BASE, &employer(), &role(location, Some(WorkType::Remote)), None);
         let countries = json!([{ "@type": "Country", "name": "DE" }, { "@type": "Country", "name": "AT" }]);
-        let germany = of("Germany / Austria");
+        let germany = remote("Germany / Austria");
         assert_eq!(germany["jobLocationType"], "TELECOMMUTE");
         assert_eq!(germany["applicantLocationRequirements"], countries);
         assert!(germany.get("jobLocation").is_none());
-        let bremen = of("Bremen");
+        let bremen = remote("Bremen");
         assert_eq!(bremen["jobLocation"]["address"]["addressLocality"], "Bremen");
         assert!(bremen.get("applicantLocationRequirements").is_none());
         for nowhere in ["", "Remote"] {
-            let nowhere = of(nowhere);
-            assert_eq!(nowhere["jobLocationType"], "TELECOMMUTE");
-            assert!(nowhere.get("jobLocation").is_none());
+            let posting = remote(nowhere);
+            assert_eq!(posting["jobLocationType"], "TELECOMMUTE");
+            assert!(posting.get("jobLocation").is_none());
         }
         let onsite = posting(BASE, &employer(), &role("Germany", Some(WorkType::Onsite)), None);
         assert!(onsite.get("jobLocationType").is_none());
@@ -250,26 +249,26 @@ mod tests {
     }
 
     #[test]
-    fn a_salary_is_there_where_it_is_shown_and_whole() {
-        let of = |employer: &Employer<'_>, change: &dyn Fn(&mut Salary)| {
+    fn salaries_are_included_if_they_are_shown_and_complete() {
+        let salary = |employer: &Employer<'_>, change: &dyn Fn(&mut Salary)| {
             let mut role = role("", None);
             change(&mut role.salary);
             posting(BASE, employer, &role, None)["baseSalary"].clone()
         };
         let hidden = Employer { shows_salary: false, ..employer() };
-        assert_eq!(of(&hidden, &|_| {}), Value::Null);
-        assert_eq!(of(&employer(), &|salary| salary.currency = None), Value::Null);
-        assert_eq!(of(&employer(), &|salary| (salary.min, salary.max) = (None, None)), Value::Null);
-        let same = of(&employer(), &|salary| salary.max = salary.min);
+        assert_eq!(salary(&hidden, &|_| {}), Value::Null);
+        assert_eq!(salary(&employer(), &|salary| salary.currency = None), Value::Null);
+        assert_eq!(salary(&employer(), &|salary| (salary.min, salary.max) = (None, None)), Value::Null);
+        let same = salary(&employer(), &|salary| salary.max = salary.min);
         assert_eq!(same["value"], json!({ "@type": "QuantitativeValue", "value": 60000, "unitText": "YEAR" }));
-        let from = of(&employer(), &|salary| (salary.max, salary.period) = (None, None));
+        let from = salary(&employer(), &|salary| (salary.max, salary.period) = (None, None));
         assert_eq!(from["value"], json!({ "@type": "QuantitativeValue", "minValue": 60000 }));
-        let to = of(&employer(), &|salary| (salary.min, salary.period) = (None, Some(SalaryPeriod::Hour)));
+        let to = salary(&employer(), &|salary| (salary.min, salary.period) = (None, Some(SalaryPeriod::Hour)));
         assert_eq!(to["value"], json!({ "@type": "QuantitativeValue", "maxValue": 75000.5, "unitText": "HOUR" }));
     }
 
     #[test]
-    fn nothing_in_it_ends_its_element() {
+    fn no_text_can_end_the_script_element() {
         let mut role = role("</script>", None);
         role.name = "</script><!-- & \u{2028}".to_owned();
         role.description = r#"{"format":"markdown","body":"</script><script>alert(1)</script>"}"#.to_owned();
@@ -283,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_here_goes_before_one_elsewhere_and_a_role_without_a_description_is_named() {
+    fn a_stored_logo_takes_precedence_and_the_name_replaces_an_empty_description() {
         let employer = Employer { has_logo: true, ..employer() };
         let mut role = role("", None);
         role.description = "{}".to_owned();

@@ -1,9 +1,9 @@
-//! `GET /careers/{orgSlug}/privacy`: what the organization does with personal data, in its own words or the service's.
+//! `GET /careers/{orgSlug}/privacy`: the organization's privacy notice, or the service's default notice.
 
 use askama::Template;
 
-use super::visit::{Visit, home, organization, valid_until_change};
-use super::{missing, share};
+use super::visit::{PortalVisit, valid_until_change};
+use super::{missing, url};
 use crate::http::pages::frame::Frame;
 use crate::http::pages::markdown;
 use crate::http::pages::texts::fill;
@@ -13,7 +13,7 @@ use crate::store::{Error, Tx};
 
 #[derive(Template)]
 #[template(path = "careers_privacy.html", config = "src/http/pages/templates/askama.toml")]
-struct Privacy<'a> {
+struct PrivacyPage<'a> {
     frame: Frame<'a>,
     canonical: String,
     /// Safe HTML.
@@ -25,20 +25,20 @@ struct Privacy<'a> {
 /// `GET /careers/{orgSlug}/privacy`
 ///
 /// # Errors
-/// `not_found`, as a page, where there is no organization with this slug, or its portal is off.
-pub(super) fn privacy(ctx: &Ctx, tx: &Tx<'_>, visit: &Visit) -> Result<Reply, Error> {
-    let Some(organization) = organization(tx, visit.slug.as_ref())? else { return missing::portal(visit) };
+/// `not_found`, as a page, if no organization has this slug, or its portal is off.
+pub(super) fn privacy(ctx: &Ctx, tx: &Tx<'_>, visit: &PortalVisit) -> Result<Reply, Error> {
+    let Some(organization) = visit.organization(tx)? else { return missing::portal(visit) };
     let texts = visit.texts;
     let notice = if organization.privacy_notice.trim().is_empty() {
-        fill(texts.careers.privacy_words, &[("organization", &plain(&organization.name))])
+        fill(texts.careers.privacy_words, &[("organization", &escape_markdown(&organization.name))])
     } else {
         organization.privacy_notice.clone()
     };
-    let home = home(&organization.slug);
+    let home = url::list_path(&organization.slug);
     let path = format!("{home}/privacy");
-    let reply = Reply::rendered(&Privacy {
+    let reply = Reply::rendered(&PrivacyPage {
         frame: visit.frame(&organization, texts.careers.privacy_title.to_owned(), &path),
-        canonical: share::file_url(&ctx.settings.base_url, &organization.slug, "privacy"),
+        canonical: url::file_url(&ctx.settings.base_url, &organization.slug, "privacy"),
         notice: markdown::to_html(&notice),
         home: format!("{home}?lang={}", texts.tag),
         all_roles: fill(texts.common.all_roles, &[("organization", &organization.name)]),
@@ -46,8 +46,8 @@ pub(super) fn privacy(ctx: &Ctx, tx: &Tx<'_>, visit: &Visit) -> Result<Reply, Er
     valid_until_change(reply, texts, &organization, tx)
 }
 
-/// A text as it stands in Markdown: none of its characters is a mark (CommonMark §2.4).
-fn plain(text: &str) -> String {
+/// Escapes a text so that Markdown shows it unchanged (CommonMark §2.4).
+fn escape_markdown(text: &str) -> String {
     text.chars().flat_map(|c| c.is_ascii_punctuation().then_some('\\').into_iter().chain([c])).collect()
 }
 
@@ -56,9 +56,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_in_a_notice_is_a_name() {
+    fn escaped_text_is_shown_unchanged() {
         let name = "*A* <b> [x](https://y) & `c` \\ _d_ {organization}";
-        let html = markdown::to_html(&plain(name));
+        let html = markdown::to_html(&escape_markdown(name));
         assert_eq!(html.trim_end(), format!("<p>{}</p>", crate::http::server::html::escape(name)));
     }
 }

@@ -1,11 +1,11 @@
-//! `GET /careers/{orgSlug}/roles/{roleId}`: a role that is public and open; `POST …/apply` leads to its signup form.
+//! `GET /careers/{orgSlug}/roles/{roleId}`: the posting of a public, open role. `POST …/apply` redirects to its signup form.
 
 use askama::Template;
 
 use super::posting::{self, Employer};
 use super::role_facts::{RoleFact, role_facts};
-use super::visit::{Visit, home, organization, role_path, valid_until_change};
-use super::{missing, share};
+use super::visit::{PortalVisit, valid_until_change};
+use super::{missing, url};
 use crate::domain::id::{Id, RoleId};
 use crate::http::api::portal;
 use crate::http::pages::frame::Frame;
@@ -19,66 +19,65 @@ use crate::store::role::RoleRecord;
 use crate::store::{self, Error, Tx};
 
 pub(super) struct RolePageInput {
-    visit: Visit,
-    role: Option<RoleId>,
+    visit: PortalVisit,
+    /// `None` if the path contains no valid id. Then there is no such role.
+    role_id: Option<RoleId>,
 }
 
-/// The role that is asked for; an id that none can have names nothing.
-///
 /// # Errors
-/// `validation_error` where the language is there twice.
+/// `validation_error` if the language is given twice.
 pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<RolePageInput, Error> {
-    Ok(RolePageInput { visit: super::visit::decode(ctx, request)?, role: RoleId::parse(request.param("roleId")) })
+    Ok(RolePageInput { visit: super::visit::decode(ctx, request)?, role_id: RoleId::parse(request.param("roleId")) })
 }
 
-/// A role's page, or the page that says why there is none.
-enum Found {
-    Role(Box<RoleRecord>, PortalOrganization),
+/// The role, or the page that explains why it is missing.
+enum RoleLookup {
+    Found(Box<RoleRecord>, PortalOrganization),
     Missing(Reply),
 }
 
-fn find(tx: &Tx<'_>, RolePageInput { visit, role }: &RolePageInput) -> Result<Found, Error> {
-    let Some(organization) = organization(tx, visit.slug.as_ref())? else {
-        return Ok(Found::Missing(missing::portal(visit)?));
+fn find(tx: &Tx<'_>, RolePageInput { visit, role_id }: &RolePageInput) -> Result<RoleLookup, Error> {
+    let Some(organization) = visit.organization(tx)? else {
+        return Ok(RoleLookup::Missing(missing::portal(visit)?));
     };
-    let Some(id) = role else { return Ok(Found::Missing(missing::role(tx, visit, &organization, None)?)) };
+    let Some(id) = role_id else { return Ok(RoleLookup::Missing(missing::role(tx, visit, &organization, None)?)) };
     if let Some(role) = store::portal::role(tx, &organization.id, id)? {
-        return Ok(Found::Role(Box::new(role), organization));
+        return Ok(RoleLookup::Found(Box::new(role), organization));
     }
     let former = store::careers::former(tx, &organization.id, id)?;
-    Ok(Found::Missing(missing::role(tx, visit, &organization, former.as_deref())?))
+    Ok(RoleLookup::Missing(missing::role(tx, visit, &organization, former.as_deref())?))
 }
 
 /// `GET /careers/{orgSlug}/roles/{roleId}`
 ///
 /// # Errors
-/// As pages: `not_found` where there is no such portal, or it has no such role; `gone` where the role was public and is
-/// filled or closed.
+/// As pages: `not_found` if the portal or the role does not exist; `gone` if the role is filled or closed.
 pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Reply, Error> {
     let (role, organization) = match find(tx, input)? {
-        Found::Role(role, organization) => (role, organization),
-        Found::Missing(reply) => return Ok(reply),
+        RoleLookup::Found(role, organization) => (role, organization),
+        RoleLookup::Missing(reply) => return Ok(reply),
     };
     let visit = &input.visit;
     let texts = visit.texts;
-    let path = role_path(&organization.slug, role.id.as_str());
+    let path = url::role_path(&organization.slug, role.id.as_str());
     let title = fill(texts.careers.role_title, &[("role", &role.name), ("organization", &organization.name)]);
-    let body = markdown::of_description(&role.description);
+    let body = markdown::from_description(&role.description);
     let shows_salary = portal::shows_salary(&organization.theme)?;
     let posted = ctx.world.day(&organization.time_zone, role.created_at);
+    // An older system may lack the organization's time zone.
     let posted = posted.or_else(|| ctx.world.day("UTC", role.created_at));
     let posted = posted.map(|day| (day.to_string(), texts.day(day)));
     let base = &ctx.settings.base_url;
     let employer = employer(&organization, shows_salary);
-    let reply = Reply::rendered(&Role {
+    let reply = Reply::rendered(&RolePage {
         frame: visit.frame(&organization, title, &path),
-        canonical: share::role_url(base, &organization.slug, role.id.as_str()),
-        logo: organization.has_logo.then(|| share::file_url(base, &organization.slug, "logo")),
-        excerpt: share::summary(&body),
+        canonical: url::role_url(base, &organization.slug, role.id.as_str()),
+        logo: organization.has_logo.then(|| url::file_url(base, &organization.slug, "logo")),
+        excerpt: markdown::summary(&body),
         facts: role_facts(texts, &role, shows_salary),
         description: markdown::to_html(&body),
         apply: format!("{path}/apply?lang={}", texts.tag),
-        home: format!("{}?lang={}", home(&organization.slug), texts.tag),
+        home: format!("{}?lang={}", url::list_path(&organization.slug), texts.tag),
         all_roles: fill(texts.common.all_roles, &[("organization", &organization.name)]),
         posting: posting::json_ld(base, &employer, &role, posted.as_ref().map(|(day, _)| day.as_str())),
         posted,
@@ -87,44 +86,43 @@ pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Repl
     valid_until_change(reply, texts, &organization, tx)
 }
 
-/// The organization as search engines read of it.
 fn employer(organization: &PortalOrganization, shows_salary: bool) -> Employer<'_> {
     let PortalOrganization { name, slug, domain, logo, has_logo, .. } = organization;
     Employer { name, slug, domain, logo, has_logo: *has_logo, shows_salary }
 }
 
-/// `POST /careers/{orgSlug}/roles/{roleId}/apply`: to the role's signup form, which is the same for all who ask while the
-/// link lives, in the language of the page.
+/// `POST /careers/{orgSlug}/roles/{roleId}/apply`: redirects to the role's signup form, in the language of the page. All
+/// visitors get the same signup link until it is due for renewal.
 ///
 /// # Errors
 /// As for the role's page.
 pub(super) fn apply(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Reply, Error> {
     match find(tx, input)? {
-        Found::Role(role, _) => {
+        RoleLookup::Found(role, _) => {
             let token = portal::signup_token(ctx, tx, &role.id)?;
             Ok(Reply::see_other(&format!("/signup/{token}?locale={}", input.visit.texts.tag)))
         }
-        Found::Missing(reply) => Ok(reply),
+        RoleLookup::Missing(reply) => Ok(reply),
     }
 }
 
 #[derive(Template)]
 #[template(path = "careers_role.html", config = "src/http/pages/templates/askama.toml")]
-struct Role<'a> {
+struct RolePage<'a> {
     frame: Frame<'a>,
     canonical: String,
-    /// The absolute URL of the organization's picture.
+    /// The absolute URL of the organization's logo.
     logo: Option<String>,
     excerpt: String,
     role: &'a RoleRecord,
     facts: Vec<RoleFact>,
-    /// The day, for machines and for people.
+    /// The date, as ISO 8601 and in words.
     posted: Option<(String, String)>,
     /// Safe HTML.
     description: String,
     apply: String,
     home: String,
     all_roles: String,
-    /// What search engines read of it: JSON that is safe in HTML.
+    /// JSON-LD that is safe in HTML.
     posting: String,
 }

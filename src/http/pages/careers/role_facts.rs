@@ -1,6 +1,6 @@
 //! The facts of a role in its posting, each with its label in the reader's language.
 
-use super::visit::named;
+use super::card::work_type_name;
 use crate::http::pages::texts::Texts;
 use crate::store::role::RoleRecord;
 
@@ -16,7 +16,7 @@ pub(super) fn role_facts(texts: &Texts, role: &RoleRecord, shows_salary: bool) -
     let facts = [
         (labels.department, Some(role.department.clone())),
         (labels.location, Some(role.location.clone())),
-        (labels.work_type, role.work_type.map(|work_type| named(texts, work_type).to_owned())),
+        (labels.work_type, role.work_type.map(|work_type| work_type_name(texts, work_type).to_owned())),
         (labels.salary, shows_salary.then(|| texts.salary(&role.salary)).flatten()),
     ];
     let present = facts.into_iter().filter_map(|(label, text)| Some(RoleFact { label, text: text? }));

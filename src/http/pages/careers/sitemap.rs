@@ -1,11 +1,10 @@
-//! What search engines read to find pages: `/careers/{orgSlug}/sitemap.xml` (sitemaps.org 0.9) and `/robots.txt` (RFC 9309).
+//! Files that lead search engines to pages: `/careers/{orgSlug}/sitemap.xml` (sitemaps.org 0.9) and `/robots.txt` (RFC 9309).
 
 use std::fmt::Write as _;
 
 use hyper::Method;
 
-use super::visit::file;
-use super::{feed, share};
+use super::{portal_file, url};
 use crate::domain::text::Slug;
 use crate::http::api::portal;
 use crate::http::pages::xml;
@@ -16,44 +15,44 @@ use crate::http::server::response_cache::CachePool;
 use crate::http::server::route::Route;
 use crate::store::{self, Error, Tx};
 
-/// Pages of one sitemap, the list among them: what the protocol allows.
+/// The most pages of one sitemap, including the list. The protocol allows no more.
 const PAGES_MAX: i64 = 50_000;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        file("/careers/{orgSlug}/sitemap.xml", CachePool::Feeds, sitemap).rendered_one_at_a_time(),
+        portal_file::route("/careers/{orgSlug}/sitemap.xml", CachePool::Feeds, sitemap).rendered_one_at_a_time(),
         Route::open(Audience::Api, Method::GET, "/robots.txt", |_, _| Ok(()), robots)
             .answering(&[(200, ""), (304, "")]),
     ]
 }
 
-/// `GET /careers/{orgSlug}/sitemap.xml`: the list and every role's page, with since when each is as it is.
+/// `GET /careers/{orgSlug}/sitemap.xml`: the list and every role's page, with the time of its last change.
 ///
 /// # Errors
-/// `not_found` where there is no organization with this slug, or its portal is off.
+/// `not_found` if no organization has this slug, or its portal is off.
 fn sitemap(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
     let roles = store::feed::times(tx, &organization.id, PAGES_MAX - 1)?;
     let base = &ctx.settings.base_url;
     let newest = roles.iter().map(|(_, at)| *at).max().unwrap_or(organization.updated_at);
     let mut document = format!("{}<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n", xml::DECLARATION);
-    let list = (share::list_url(base, &organization.slug), newest.max(organization.updated_at));
-    let pages = roles.iter().map(|(id, at)| (share::role_url(base, &organization.slug, id.as_str()), *at));
-    for (url, at) in std::iter::once(list).chain(pages) {
-        let (url, at) = (xml::text(&url), feed::moment(at));
-        let _ = writeln!(document, "<url><loc>{url}</loc><lastmod>{at}</lastmod></url>");
+    let list = (url::list_url(base, &organization.slug), newest.max(organization.updated_at));
+    let pages = roles.iter().map(|(id, at)| (url::role_url(base, &organization.slug, id.as_str()), *at));
+    for (loc, at) in std::iter::once(list).chain(pages) {
+        let (loc, at) = (xml::escape(&loc), portal_file::rfc3339_seconds(at));
+        let _ = writeln!(document, "<url><loc>{loc}</loc><lastmod>{at}</lastmod></url>");
     }
     document.push_str("</urlset>\n");
-    feed::reply(tx, &organization, "application/xml; charset=utf-8", document)
+    portal_file::reply(tx, &organization, "application/xml; charset=utf-8", document)
 }
 
-/// `GET /robots.txt`: portals may be read; what is behind tokens and the interface for programs may not. It names the sitemap
-/// of an organization that is alone here: a list of several would tell anybody who else is a customer.
+/// `GET /robots.txt`: allows portals, and disallows the API and pages behind secret links. Names the sitemap only if the
+/// service has one organization, because a list of sitemaps would reveal who the other customers are.
 fn robots(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     let mut text =
         "User-agent: *\nAllow: /careers/\nDisallow: /api/\nDisallow: /signup/\nDisallow: /status/\n".to_owned();
     if let Some(slug) = store::feed::only_slug(tx)? {
-        let _ = write!(text, "\nSitemap: {}", share::file_url(&ctx.settings.base_url, &slug, "sitemap.xml"));
+        let _ = write!(text, "\nSitemap: {}", url::file_url(&ctx.settings.base_url, &slug, "sitemap.xml"));
     }
     text.push('\n');
     Ok(Reply::tagged_file("text/plain; charset=utf-8", text))

@@ -1,5 +1,6 @@
-//! `GET /careers/{orgSlug}/theme.css`: an organization's colours, as the style of all pages asks for them.
+//! `GET /careers/{orgSlug}/theme.css`: an organization's colours, as variables of the stylesheet of all pages.
 
+use hyper::Method;
 use serde_json::Value;
 
 use crate::domain::colour::{Colour, Palette};
@@ -7,13 +8,24 @@ use crate::domain::text::Slug;
 use crate::http::api::portal;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
+use crate::http::server::resource::Audience;
+use crate::http::server::response_cache::CachePool;
+use crate::http::server::route::Route;
 use crate::store::{self, Error, Tx};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::open(Audience::Api, Method::GET, "/careers/{orgSlug}/theme.css", portal::decode_slug, theme)
+            .cached_in(CachePool::Pages)
+            .answering(&[(200, ""), (304, ""), (404, "not_found")]),
+    ]
+}
 
 /// `GET /careers/{orgSlug}/theme.css`
 ///
 /// # Errors
-/// `not_found` where there is no organization with this slug, or its portal is off.
-pub(super) fn theme(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
+/// `not_found` if no organization has this slug, or its portal is off.
+fn theme(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
     let theme = portal::parse_theme(&organization.theme)?;
     let colour = theme.get("primaryColor").and_then(Value::as_str).and_then(Colour::parse);
@@ -22,8 +34,8 @@ pub(super) fn theme(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, 
     Ok(Reply::tagged_file("text/css; charset=utf-8", style).valid_until_change(organization.id, read_at))
 }
 
-/// The colours, for readers who want a page light and for those who want it dark. An organization without a colour has
-/// those of the service.
+/// The organization's colours in light and dark mode. Without this file, or if it is empty, pages have the service's
+/// colours.
 fn style(Palette { brand, on_brand, text_on_light, text_on_dark }: Palette) -> String {
     format!(
         ":root {{ --brand: {brand}; --on-brand: {on_brand}; --brand-text: {text_on_light}; }}\n\
@@ -35,10 +47,10 @@ fn style(Palette { brand, on_brand, text_on_light, text_on_dark }: Palette) -> S
 mod tests {
     use super::*;
     use crate::domain::colour::{ON_DARK, ON_LIGHT};
-    use crate::http::pages::frame::STYLE;
+    use crate::http::pages::asset::STYLE;
 
     #[test]
-    fn the_colours_are_those_that_the_style_has_room_for() {
+    fn the_theme_sets_variables_that_the_stylesheet_uses() {
         let style = style(Palette::of(Colour::new(0xff, 0xe6, 0)));
         for name in ["--brand:", "--on-brand:", "--brand-text:"] {
             assert!(style.contains(name) && STYLE.contains(name), "{name}");
@@ -46,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_text_stands_on_is_what_it_was_measured_against() {
+    fn the_backgrounds_are_those_that_contrast_is_computed_against() {
         let (light, dark) = STYLE.split_once("@media (prefers-color-scheme: dark)").unwrap();
         for (part, [page, raised]) in [(light, ON_LIGHT), (dark, ON_DARK)] {
             assert!(part.contains(&format!("--page: {page};")), "{page}");
@@ -55,21 +67,21 @@ mod tests {
     }
 
     #[test]
-    fn the_style_s_own_colours_can_be_read_too() {
+    fn the_service_s_own_colours_have_enough_contrast() {
         let (light, dark) = STYLE.split_once("@media (prefers-color-scheme: dark)").unwrap();
-        let of = |part: &str, name: &str| {
+        let colour = |part: &str, name: &str| {
             let value = part.split(&format!("  {name}: ")).nth(1).and_then(|rest| rest.split(';').next());
             Colour::parse(value.unwrap()).unwrap()
         };
-        for (part, grounds) in [(light, ON_LIGHT), (dark, ON_DARK)] {
+        for (part, backgrounds) in [(light, ON_LIGHT), (dark, ON_DARK)] {
             for name in ["--text", "--quiet", "--bad", "--good", "--brand-text"] {
-                for ground in grounds {
-                    assert!(of(part, name).contrast(ground) >= 4.5, "{name} on {ground}");
+                for background in backgrounds {
+                    assert!(colour(part, name).contrast(background) >= 4.5, "{name} on {background}");
                 }
             }
-            // Edges that tell where a field is need less (WCAG 2.2, success criterion 1.4.11).
-            assert!(grounds.iter().all(|ground| of(part, "--edge").contrast(*ground) >= 3.0));
-            assert!(of(part, "--on-brand").contrast(of(part, "--brand")) >= 4.5);
+            // The edges of fields need less contrast than text (WCAG 2.2, success criterion 1.4.11).
+            assert!(backgrounds.iter().all(|background| colour(part, "--edge").contrast(*background) >= 3.0));
+            assert!(colour(part, "--on-brand").contrast(colour(part, "--brand")) >= 4.5);
         }
     }
 }

@@ -1,14 +1,14 @@
-//! `GET /signup/{token}`: the form, and the form once more with what is wrong in it.
+//! `GET /signup/{token}`: the form. Also renders a submitted form again, with its errors.
 
 use hyper::header;
 
-use super::said;
-use super::visit::Visit;
-use super::words::{self, Problem, Wrong};
-use crate::domain::attachment;
+use super::form_error::{self, FieldError, FormError};
+use super::no_form;
+use super::visit::SignupVisit;
+use crate::domain::attachment::{self, AttachmentFault, AttachmentToken};
 use crate::domain::form::{ID_RANDOM_BYTES, SignedForm};
 use crate::domain::invitation::LinkTarget;
-use crate::domain::refusal::{FieldError, Refusal};
+use crate::domain::refusal::{self, Refusal};
 use crate::domain::signup::{FormField, TypedSignup};
 use crate::http::pages::frame::Frame;
 use crate::http::pages::texts::{self, fill};
@@ -19,91 +19,91 @@ use crate::store::attachment::StagedAttachment;
 use crate::store::invitation::Invitation;
 use crate::store::{Error, Tx};
 
-pub(super) fn decode(_: &Ctx, request: &Request) -> Result<Visit, Error> {
-    Visit::of(request)
+pub(super) fn decode(_: &Ctx, request: &Request) -> Result<SignupVisit, Error> {
+    SignupVisit::decode(request)
 }
 
-/// `GET /signup/{token}`: the form, or for a browser that has applied where that stands.
+/// `GET /signup/{token}`: the form; or, for a browser that has applied, a link to its application.
 ///
 /// # Errors
-/// As pages: `not_found` for a link that there is none of, and while its role is not public or its organization's portal is
-/// off; `gone` where it has run out or the role takes no applications any more.
-pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, visit: &Visit) -> Result<Reply, Error> {
-    let invitation = match visit.follow(tx)? {
+/// As pages: `not_found` if the link is unknown, or its role or portal is not public; `gone` if the link has expired or the
+/// role no longer accepts applications.
+pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, visit: &SignupVisit) -> Result<Reply, Error> {
+    let invitation = match visit.invitation(tx)? {
         Some(invitation) if invitation.target == LinkTarget::Open => invitation,
-        other => return said::no_form(visit, other.as_ref()),
+        other => return no_form::link_without_form(visit, other.as_ref()),
     };
     if let Some(token) = visit.status_token(tx, &invitation.role_id)? {
-        return said::applied(visit, &invitation, token);
+        return no_form::has_applied(visit, &invitation, token);
     }
-    let sheet = Sheet { signed: signed(ctx, visit), ..Sheet::default() };
-    let page = FormPage::of(visit, &invitation, &sheet, None);
+    let form = FilledForm { signature: sign_new_form(ctx, visit), ..FilledForm::default() };
+    let page = FormPage::new(visit, &invitation, &form, None);
     Ok(Reply::rendered(&page)?.with(header::CACHE_CONTROL, "no-store"))
 }
 
-/// A new form for this link.
-pub(super) fn signed(ctx: &Ctx, visit: &Visit) -> String {
+/// Makes and signs a new form for the link.
+pub(super) fn sign_new_form(ctx: &Ctx, visit: &SignupVisit) -> String {
     let mut random = [0; ID_RANDOM_BYTES];
     ctx.world.fill(&mut random);
     SignedForm::new(&random, ctx.world.now()).signed(ctx.store.form_secret(), &visit.token)
 }
 
-/// The refusal of a form that the service cannot take now.
 const UNAVAILABLE: Refusal = Refusal::Unavailable {
     retry_after_s: 5,
     detail: "the service cannot take the application right now; send it again",
 };
 
-/// A form that is filled, and what is wrong with it.
+/// A form with its values and errors.
 #[derive(Default)]
-pub(super) struct Sheet {
-    /// What proves when it was made.
-    pub(super) signed: String,
+pub(super) struct FilledForm {
+    /// The text of a [`SignedForm`], which proves when the service made the form.
+    pub(super) signature: String,
     pub(super) typed: TypedSignup,
-    /// The file that came with it, or before.
-    pub(super) attachment: Option<attachment::AttachmentToken>,
-    pub(super) problem: Option<Problem>,
-    pub(super) faults: Vec<(FormField, Wrong)>,
+    /// The file that came with this submission or an earlier one.
+    pub(super) attachment: Option<AttachmentToken>,
+    pub(super) form_error: Option<FormError>,
+    pub(super) field_errors: Vec<(FormField, FieldError)>,
 }
 
-impl Sheet {
-    pub(super) fn is_wrong(&self) -> bool {
-        self.problem.is_some() || !self.faults.is_empty()
+impl FilledForm {
+    pub(super) fn has_errors(&self) -> bool {
+        self.form_error.is_some() || !self.field_errors.is_empty()
     }
 
     fn links(&self) -> String {
         self.typed.links.join("\n")
     }
 
-    /// The refusal that it is answered with. The page says it in the reader's words.
+    /// The refusal that decides the response's status. The page explains the errors in the reader's language.
     fn refusal(&self) -> Refusal {
-        match self.problem {
-            Some(Problem::Limited { retry_after_s }) => return Refusal::RateLimited { retry_after_s },
-            Some(Problem::Unavailable) => return UNAVAILABLE,
+        match self.form_error {
+            Some(FormError::Limited { retry_after_s }) => return Refusal::RateLimited { retry_after_s },
+            Some(FormError::Unavailable) => return UNAVAILABLE,
             _ => {}
         }
-        let has_fault = |fault| self.faults.contains(&(FormField::Cv, Wrong::File(fault)));
-        if has_fault(attachment::AttachmentFault::TooLarge) {
+        let has_fault = |fault| self.field_errors.contains(&(FormField::Cv, FieldError::File(fault)));
+        if has_fault(AttachmentFault::TooLarge) {
             return Refusal::PayloadTooLarge(attachment::ATTACHMENT_BYTES_MAX);
         }
-        if has_fault(attachment::AttachmentFault::NoRoom) {
+        if has_fault(AttachmentFault::NoRoom) {
             return attachment::NO_ROOM_FOR_FILE;
         }
-        let fields = self.faults.iter().map(|(field, _)| field.as_str());
-        let errors = fields.map(|field| FieldError { field: field.to_owned(), detail: String::new() });
+        let fields = self.field_errors.iter().map(|(field, _)| field.as_str());
+        let errors = fields.map(|field| refusal::FieldError { field: field.to_owned(), detail: String::new() });
         Refusal::Invalid(errors.collect())
     }
 }
 
-/// The form once more, with everything that was typed, and what is wrong. `staged` is the file that is kept for it.
-pub(super) fn again(
-    visit: &Visit,
+/// Renders a submitted form again, with its values and errors. `staged` is its file, which stays staged for the next
+/// submission.
+pub(super) fn show_again(
+    visit: &SignupVisit,
     invitation: &Invitation,
-    sheet: &Sheet,
+    form: &FilledForm,
     staged: Option<&StagedAttachment>,
 ) -> Result<Reply, Error> {
-    let page = FormPage::of(visit, invitation, sheet, staged);
-    Ok(Reply::rendered_refusal(&sheet.refusal(), &page)?.retaining_upload(staged))
+    let page = FormPage::new(visit, invitation, form, staged);
+    Ok(Reply::rendered_refusal(&form.refusal(), &page)?.retaining_upload(staged))
 }
 
 #[derive(askama::Template)]
@@ -115,33 +115,37 @@ struct FormPage<'a> {
     lead: String,
     email_hint: String,
     consent: String,
-    cv_kept: Option<String>,
+    cv_uploaded: Option<String>,
     action: String,
     slug: &'a str,
-    sheet: &'a Sheet,
+    form: &'a FilledForm,
     staged: Option<&'a StagedAttachment>,
-    problem: Option<String>,
-    faults: Vec<Told>,
+    form_error: Option<String>,
+    field_errors: Vec<FieldErrorView>,
 }
 
-/// A field that is at fault, as it is told.
-struct Told {
+struct FieldErrorView {
     field: FormField,
     label: &'static str,
-    words: String,
+    text: String,
 }
 
 impl<'a> FormPage<'a> {
-    fn of(visit: &Visit, invitation: &'a Invitation, sheet: &'a Sheet, staged: Option<&'a StagedAttachment>) -> Self {
+    fn new(
+        visit: &SignupVisit,
+        invitation: &'a Invitation,
+        form: &'a FilledForm,
+        staged: Option<&'a StagedAttachment>,
+    ) -> Self {
         let texts = &visit.texts.signup;
         let organization = ("organization", invitation.organization_name.as_str());
         let role = ("role", invitation.role_name.as_str());
         let title = fill(texts.title, &[role, organization]);
-        let title = if sheet.is_wrong() { fill(texts.title_with_errors, &[("title", &title)]) } else { title };
-        let told = |(field, wrong): &(FormField, Wrong)| Told {
+        let title = if form.has_errors() { fill(texts.title_with_errors, &[("title", &title)]) } else { title };
+        let view = |(field, error): &(FormField, FieldError)| FieldErrorView {
             field: *field,
-            label: words::label(texts, *field),
-            words: words::of_field(texts, *field, *wrong),
+            label: form_error::field_label(texts, *field),
+            text: form_error::field_error_text(texts, *field, *error),
         };
         Self {
             frame: visit.frame(Some(invitation), title),
@@ -150,18 +154,18 @@ impl<'a> FormPage<'a> {
             lead: fill(texts.lead, &[organization]),
             email_hint: fill(texts.email_hint, &[organization]),
             consent: fill(texts.consent, &[organization]),
-            cv_kept: staged.map(|staged| fill(texts.cv_kept, &[("file", &staged.file_name)])),
-            action: visit.url(),
+            cv_uploaded: staged.map(|staged| fill(texts.cv_uploaded, &[("file", &staged.file_name)])),
+            action: visit.form_url(),
             slug: &invitation.slug,
-            sheet,
+            form,
             staged,
-            problem: sheet.problem.map(|problem| words::of_problem(texts, problem)),
-            faults: sheet.faults.iter().map(told).collect(),
+            form_error: form.form_error.map(|error| form_error::form_error_text(texts, error)),
+            field_errors: form.field_errors.iter().map(view).collect(),
         }
     }
 
-    /// What is wrong with a field.
-    fn wrong(&self, name: &str) -> Option<&str> {
-        self.faults.iter().find(|told| told.field.as_str() == name).map(|told| told.words.as_str())
+    /// The first error of a field.
+    fn error_of(&self, name: &str) -> Option<&str> {
+        self.field_errors.iter().find(|error| error.field.as_str() == name).map(|error| error.text.as_str())
     }
 }

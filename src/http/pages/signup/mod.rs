@@ -1,10 +1,10 @@
-//! `/signup/{token}`: where a candidate's signup link leads, the form behind it, and what becomes of it when it is sent.
+//! `/signup/{token}`: the application form behind a signup link, and its submission.
 
 mod form;
-mod said;
+mod form_error;
+mod no_form;
 mod submit;
 mod visit;
-mod words;
 
 use hyper::Method;
 
@@ -13,7 +13,6 @@ use crate::http::server::resource::Audience;
 use crate::http::server::route::Route;
 use crate::store::Grade;
 
-/// The path of a link.
 const PATH: &str = "/signup/{token}";
 
 pub(in crate::http) fn routes() -> Vec<Route> {

@@ -1,10 +1,8 @@
-//! `/status/{token}`: where a candidate sees where they stand, takes the application back, downloads what they sent, and has
-//! it deleted. Whoever has the link may: there is nothing to sign in to.
-//!
-//! What the page shows is in `view`, the downloads in `data`, and what changes something in `acts`.
+//! `/status/{token}`: the page on which a candidate sees their application, withdraws it, downloads their data, and deletes
+//! it. Anyone who has the secret link may do all of that, because candidates have no account.
 
-mod acts;
-mod data;
+mod action;
+mod download;
 mod view;
 mod visit;
 
@@ -23,7 +21,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
             (400, "validation_error"),
             (404, "not_found"),
         ]),
-        Route::open(Audience::Page, Method::GET, "/status/{token}/data", decode, data::download).answering(&[
+        Route::open(Audience::Page, Method::GET, "/status/{token}/data", decode, download::download_data).answering(&[
             (200, ""),
             (400, "validation_error"),
             (404, "not_found"),
@@ -32,15 +30,15 @@ pub(in crate::http) fn routes() -> Vec<Route> {
             Audience::Page,
             Method::GET,
             "/status/{token}/documents/{documentId}",
-            data::decode_attachment,
-            data::download_attachment,
+            download::decode_attachment,
+            download::download_attachment,
         )
         .answering(&[(200, ""), (400, "validation_error"), (404, "not_found")]),
-        Route::open(Audience::Page, Method::POST, "/status/{token}/withdraw", decode, acts::withdraw)
+        Route::open(Audience::Page, Method::POST, "/status/{token}/withdraw", decode, action::withdraw)
             .in_constant_time()
             .writes(Grade::Durable)
             .answering(&[(303, ""), (400, "validation_error"), (404, "not_found")]),
-        Route::open(Audience::Page, Method::POST, "/status/{token}/delete", decode, acts::delete)
+        Route::open(Audience::Page, Method::POST, "/status/{token}/delete", decode, action::delete)
             .in_constant_time()
             .writes(Grade::Vital)
             .answering(&[(200, ""), (303, ""), (400, "validation_error"), (404, "not_found")]),

@@ -1,14 +1,14 @@
-//! `GET /status/{token}`.
+//! `GET /status/{token}`: the page itself, and the pages after a deletion and for unknown links.
 
 use askama::Template;
 use hyper::header;
 
-use super::visit::{FoundPage, Visit, private, private_page};
+use super::visit::{FoundStatusPage, StatusVisit, private_page, with_robots_disallowed};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::progress::{Progress, Stage};
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
-use crate::http::pages::frame::{self, Frame};
+use crate::http::pages::frame::{self, Branding, Frame, LanguageLink};
 use crate::http::pages::texts::{Status, Texts, fill};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
@@ -17,22 +17,24 @@ use crate::store::signup::Signup;
 use crate::store::status_page::view::{PageOrganization, StatusPageView};
 use crate::store::{Error, Tx};
 
-const NOWHERE: Refusal = Refusal::NotFound("the link leads nowhere, or does not any more");
+const NO_PAGE: Refusal = Refusal::NotFound("the link is unknown, or no longer valid");
 
-const KILOBYTE: f64 = 1_000.0;
+/// Bytes of a kilobyte, and kilobytes of a megabyte.
+const UNIT_STEP: f64 = 1_000.0;
 
 #[derive(Template)]
 #[template(path = "status.html", config = "src/http/pages/templates/askama.toml")]
-struct Page<'a> {
+struct StatusTemplate<'a> {
     frame: Frame<'a>,
     words: &'static Status,
-    /// The path of the page, which those of its acts begin with, and the query that keeps the language.
+    /// The path of the page, without a query.
     path: String,
+    /// The query that preserves a chosen language; may be empty.
     query: String,
-    new: Option<New>,
-    state: State,
+    confirmation: Option<Confirmation>,
+    state: StateNotice,
     applied: String,
-    steps: Vec<Step<'a>>,
+    steps: Vec<StepLine<'a>>,
     facts: Vec<Fact>,
     facts_heading: &'static str,
     consent: Option<String>,
@@ -41,151 +43,155 @@ struct Page<'a> {
     held: Option<String>,
 }
 
-/// What is said of an application that was just sent.
-struct New {
+/// The message after the candidate has sent the application.
+struct Confirmation {
+    /// The absolute URL of the page.
     link: String,
-    before: String,
+    applied_before: String,
 }
 
-/// Where an application is, in words.
-struct State {
+struct StateNotice {
     class: &'static str,
     heading: &'static str,
     more: String,
 }
 
-struct Step<'a> {
+struct StepLine<'a> {
     name: &'a str,
     class: &'static str,
     words: &'static str,
     is_current: bool,
 }
 
-/// A name and what it stands for, line by line.
 struct Fact {
     name: &'static str,
-    lines: Vec<Line>,
+    lines: Vec<FactLine>,
 }
 
-struct Line {
+struct FactLine {
     text: String,
-    /// Where it leads, if anywhere.
+    /// The path of a download, if the line is a link.
     path: Option<String>,
 }
 
-impl Line {
-    fn plain(text: &str) -> Self {
+impl FactLine {
+    fn text(text: &str) -> Self {
         Self { text: text.to_owned(), path: None }
     }
 }
 
 #[derive(Template)]
 #[template(path = "status_end.html", config = "src/http/pages/templates/askama.toml")]
-struct End<'a> {
+struct EndPage<'a> {
     frame: Frame<'a>,
     more: String,
 }
 
-/// `GET /status/{token}`: the role, how far the candidate sees that they are, what they sent, and what they can do.
+/// `GET /status/{token}`: the role, the application's progress as the candidate may see it, their data, and the actions.
 ///
 /// # Errors
-/// None but a 404 page where the link leads nowhere, or does not any more.
-pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, visit: &Visit) -> Result<Reply, Error> {
-    let Some(found) = visit.find(tx)? else { return nowhere(visit) };
-    let page = page(ctx, visit, &found, tx.now);
+/// `not_found`, as a page, if the link is unknown or spent.
+pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, visit: &StatusVisit) -> Result<Reply, Error> {
+    let Some(found) = visit.find(tx)? else { return not_found(visit) };
+    let page = status_template(ctx, visit, &found, tx.now);
     Ok(private_page(Reply::rendered(&page)?, found.texts))
 }
 
-/// The 404 page of a link that leads nowhere.
-pub(super) fn nowhere(visit: &Visit) -> Result<Reply, Error> {
+/// The 404 page of an unknown or spent link.
+pub(super) fn not_found(visit: &StatusVisit) -> Result<Reply, Error> {
     let (texts, words) = (visit.texts, &visit.texts.status);
     let frame = frame(texts, None, words.nowhere.to_owned(), Vec::new());
-    let reply = Reply::rendered_refusal(&NOWHERE, &End { frame, more: words.nowhere_more.to_owned() })?;
-    Ok(private(reply).with(header::CONTENT_LANGUAGE, texts.tag))
+    let reply = Reply::rendered_refusal(&NO_PAGE, &EndPage { frame, more: words.nowhere_more.to_owned() })?;
+    Ok(with_robots_disallowed(reply).with(header::CONTENT_LANGUAGE, texts.tag))
 }
 
-/// The page behind a deletion.
-pub(super) fn deleted(found: &FoundPage) -> Result<Reply, Error> {
+/// The page after a deletion.
+pub(super) fn deleted(found: &FoundStatusPage) -> Result<Reply, Error> {
     let (texts, words) = (found.texts, &found.texts.status);
-    let organization = &found.shown.organization;
+    let organization = &found.view.organization;
     let frame = frame(texts, Some(organization), words.deleted.to_owned(), Vec::new());
     let more = fill(words.deleted_more, &[("organization", &organization.name)]);
-    Ok(private_page(Reply::rendered(&End { frame, more })?, texts))
+    Ok(private_page(Reply::rendered(&EndPage { frame, more })?, texts))
 }
 
 fn frame<'a>(
     texts: &'static Texts,
     organization: Option<&'a PageOrganization>,
     title: String,
-    choices: Vec<frame::Choice>,
+    languages: Vec<LanguageLink>,
 ) -> Frame<'a> {
-    // Without a portal there are neither its colours nor anything to lead to.
+    // The branding links to the portal and loads its colours and logo, which are not available while the portal is off.
     let organization = organization.filter(|organization| organization.has_portal);
-    let organization = organization.map(|organization| frame::Shown {
+    let organization = organization.map(|organization| Branding {
         name: &organization.name,
         slug: &organization.slug,
         has_logo: organization.has_logo,
     });
-    Frame { texts, title, organization, choices, is_indexed: false }
+    Frame { texts, title, organization, languages, is_indexed: false }
 }
 
-fn page<'a>(ctx: &Ctx, visit: &Visit, found: &'a FoundPage, now: Timestamp) -> Page<'a> {
-    let FoundPage { page, shown, texts } = found;
+fn status_template<'a>(
+    ctx: &Ctx,
+    visit: &StatusVisit,
+    found: &'a FoundStatusPage,
+    now: Timestamp,
+) -> StatusTemplate<'a> {
+    let FoundStatusPage { page, view, texts } = found;
     let words = &texts.status;
-    let organization = &shown.organization;
-    let named = |text: &str| fill(text, &[("organization", &organization.name), ("role", &shown.role_name)]);
-    let progress = shown.progress(page, now);
+    let organization = &view.organization;
+    let named = |text: &str| fill(text, &[("organization", &organization.name), ("role", &view.role_name)]);
+    let progress = view.progress(page, now);
     let path = format!("/status/{}", visit.token);
-    let new =
-        visit.is_new.then(|| New { link: format!("{}{path}", ctx.settings.base_url), before: named(words.new_before) });
-    let choices = frame::choices(texts, &if visit.is_new { format!("{path}?new=1") } else { path.clone() });
-    let candidate = shown.application.as_ref().map(|applied| &applied.candidate);
-    let asked_at =
+    let confirmation = visit.is_new.then(|| Confirmation {
+        link: format!("{}{path}", ctx.settings.base_url),
+        applied_before: named(words.new_before),
+    });
+    let languages = frame::language_links(texts, &if visit.is_new { format!("{path}?new=1") } else { path.clone() });
+    let candidate = view.application.as_ref().map(|applied| &applied.candidate);
+    let deletion_asked_at =
         candidate.filter(|candidate| candidate.is_held && page.is_trusted).and_then(|candidate| candidate.asked_at);
     let held = |at| {
         let date = day(ctx, found, at);
         fill(words.held_more, &[("organization", &organization.name), ("date", &date)])
     };
-    Page {
-        frame: frame(texts, Some(organization), named(words.title), choices),
+    StatusTemplate {
+        frame: frame(texts, Some(organization), named(words.title), languages),
         words,
         query: visit.query(),
         path,
-        new,
+        confirmation,
         state: state(words, progress.status, named),
-        applied: fill(words.applied, &[("date", &day(ctx, found, shown.applied_at))]),
-        steps: steps(words, shown, &progress),
-        facts: facts(visit, texts, shown),
-        facts_heading: if shown.signup.is_some() { words.sent } else { words.known },
-        consent: shown
-            .signup
-            .as_ref()
-            .map(|sent| fill(words.consent, &[("date", &day(ctx, found, sent.consented_at))])),
+        applied: fill(words.applied, &[("date", &day(ctx, found, view.applied_at))]),
+        steps: steps(words, view, &progress),
+        facts: facts(visit, texts, view),
+        facts_heading: if view.signup.is_some() { words.sent } else { words.known },
+        consent: view.signup.as_ref().map(|sent| fill(words.consent, &[("date", &day(ctx, found, sent.consented_at))])),
         withdraw: (progress.status == ApplicationStatus::InProgress).then(|| named(words.withdraw_more)),
         delete: named(words.delete_more),
-        held: asked_at.map(held),
+        held: deletion_asked_at.map(held),
     }
 }
 
-/// The day of something, where the organization is.
-fn day(ctx: &Ctx, found: &FoundPage, at: Timestamp) -> String {
-    let zone = &found.shown.organization.time_zone;
+/// A date in the organization's time zone and the page's language.
+fn day(ctx: &Ctx, found: &FoundStatusPage, at: Timestamp) -> String {
+    let zone = &found.view.organization.time_zone;
+    // An older system may lack the organization's time zone.
     let day = ctx.world.day(zone, at).or_else(|| ctx.world.day("UTC", at));
     day.map(|day| found.texts.day(day)).unwrap_or_default()
 }
 
-fn state(words: &'static Status, status: ApplicationStatus, named: impl Fn(&str) -> String) -> State {
+fn state(words: &'static Status, status: ApplicationStatus, named: impl Fn(&str) -> String) -> StateNotice {
     let (class, heading, more) = match status {
         ApplicationStatus::InProgress => ("notice", words.running, words.running_more),
         ApplicationStatus::Withdrawn => ("notice", words.withdrawn, words.withdrawn_more),
         ApplicationStatus::NotSelected => ("notice", words.not_selected, words.not_selected_more),
         ApplicationStatus::Hired => ("notice good", words.hired, words.hired_more),
     };
-    State { class, heading, more: named(more) }
+    StateNotice { class, heading, more: named(more) }
 }
 
-fn steps<'a>(words: &'static Status, shown: &'a StatusPageView, progress: &Progress) -> Vec<Step<'a>> {
-    let step = |(place, stage): &(usize, Stage)| {
+fn steps<'a>(words: &'static Status, view: &'a StatusPageView, progress: &Progress) -> Vec<StepLine<'a>> {
+    let step = |(index, stage): &(usize, Stage)| {
         let (class, words) = match stage {
             Stage::Done => ("done", words.done),
             Stage::Current => ("current", words.current),
@@ -193,25 +199,26 @@ fn steps<'a>(words: &'static Status, shown: &'a StatusPageView, progress: &Progr
             Stage::Skipped => ("upcoming", words.skipped),
             Stage::Ended => ("ended", words.ended),
         };
-        Some(Step { name: shown.steps.get(*place)?, class, words, is_current: *stage == Stage::Current })
+        Some(StepLine { name: view.steps.get(*index)?, class, words, is_current: *stage == Stage::Current })
     };
     progress.steps.iter().filter_map(step).collect()
 }
 
-/// What the candidate typed. Nothing else is shown of them, because an address alone proves nothing; of somebody whom staff
-/// added, who they are.
-fn facts(visit: &Visit, texts: &'static Texts, shown: &StatusPageView) -> Vec<Fact> {
+/// The submitted form; or, for a candidate whom staff added, their name and address. A form shows nothing else about the
+/// candidate, because anybody can type somebody else's address.
+fn facts(visit: &StatusVisit, texts: &'static Texts, view: &StatusPageView) -> Vec<Fact> {
     let words = &texts.status;
-    let fact = |name, text: &str| Fact { name, lines: text.lines().map(Line::plain).collect() };
-    let line = |one: &Attachment| Line { text: attachment_text(texts, one), path: Some(visit.path_of(&one.id)) };
-    let mut facts = match (&shown.signup, &shown.application) {
+    let fact = |name, text: &str| Fact { name, lines: text.lines().map(FactLine::text).collect() };
+    let attachment =
+        |one: &Attachment| FactLine { text: attachment_text(texts, one), path: Some(visit.attachment_path(&one.id)) };
+    let mut facts = match (&view.signup, &view.application) {
         (Some(Signup { name, email, phone, links, note, attachments, .. }), _) => vec![
             fact(words.name, name),
             fact(words.email, email),
             fact(words.phone, phone),
-            Fact { name: words.links, lines: links.iter().map(|link| Line::plain(link)).collect() },
+            Fact { name: words.links, lines: links.iter().map(|link| FactLine::text(link)).collect() },
             fact(words.note, note),
-            Fact { name: words.document, lines: attachments.iter().map(line).collect() },
+            Fact { name: words.document, lines: attachments.iter().map(attachment).collect() },
         ],
         (None, Some(applied)) => {
             vec![fact(words.name, &applied.candidate.name), fact(words.email, &applied.candidate.email)]
@@ -222,14 +229,14 @@ fn facts(visit: &Visit, texts: &'static Texts, shown: &StatusPageView) -> Vec<Fa
     facts
 }
 
-/// The name and the size of an attachment, in whole kilobytes, or in megabytes to the tenth.
+/// An attachment's name and size, in whole kilobytes or tenths of a megabyte, rounded up.
 fn attachment_text(texts: &Texts, attachment: &Attachment) -> String {
     let words = &texts.status;
-    let kilobytes = (f64::from(attachment.bytes) / KILOBYTE).ceil();
-    let (unit, size) = if kilobytes < KILOBYTE {
+    let kilobytes = (f64::from(attachment.bytes) / UNIT_STEP).ceil();
+    let (unit, size) = if kilobytes < UNIT_STEP {
         (words.kilobytes, texts.number(kilobytes))
     } else {
-        (words.megabytes, texts.number((kilobytes / KILOBYTE * 10.0).ceil() / 10.0))
+        (words.megabytes, texts.number((kilobytes / UNIT_STEP * 10.0).ceil() / 10.0))
     };
     let size = fill(unit, &[("size", &size)]);
     fill(words.document_of, &[("name", &attachment.file_name), ("size", &size)])

@@ -1,4 +1,4 @@
-//! A reader of a status page: the link, the language, and what protects the answers behind it.
+//! A request for a status page: its link, its language, and the header fields that protect its responses.
 
 use hyper::header::{self, HeaderName};
 
@@ -14,68 +14,66 @@ use crate::store::{Error, Tx};
 
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
-/// Who reads, behind which link.
-pub(super) struct Visit {
+pub(super) struct StatusVisit {
     pub(super) token: String,
-    /// What the request asks for, or its browser.
+    /// The language of the query, or the best match for the browser.
     pub(super) texts: &'static Texts,
-    /// Whether the request itself says so.
-    pub(super) is_chosen: bool,
-    /// Whether the application was just sent.
+    /// Whether the query contains a language. Otherwise the page is in the language of the application.
+    pub(super) has_language: bool,
+    /// Whether the candidate has just sent the application.
     pub(super) is_new: bool,
 }
 
-/// What every page here is asked for by.
-///
 /// # Errors
-/// `validation_error` where a parameter is there twice.
-pub(super) fn decode(_: &Ctx, request: &Request) -> Result<Visit, Error> {
-    Ok(Visit {
+/// `validation_error` if a parameter is given twice.
+pub(super) fn decode(_: &Ctx, request: &Request) -> Result<StatusVisit, Error> {
+    Ok(StatusVisit {
         token: request.param("token").to_owned(),
         texts: texts::of(request)?,
-        is_chosen: request.query("lang")?.is_some() || request.query("locale")?.is_some(),
+        has_language: request.query("lang")?.is_some() || request.query("locale")?.is_some(),
         is_new: request.query("new")?.as_deref() == Some("1"),
     })
 }
 
-/// A page that a link leads to, and the language that it speaks to this reader.
-pub(super) struct FoundPage {
+/// The status page of a link, and the language to show it in.
+pub(super) struct FoundStatusPage {
     pub(super) page: StatusPage,
-    pub(super) shown: StatusPageView,
+    pub(super) view: StatusPageView,
     pub(super) texts: &'static Texts,
 }
 
-impl Visit {
-    /// Where the link leads; `None` where it leads nowhere, or does not any more.
-    pub(super) fn find(&self, tx: &Tx<'_>) -> Result<Option<FoundPage>, Error> {
+impl StatusVisit {
+    /// Finds the page; `None` if the link is unknown or spent.
+    pub(super) fn find(&self, tx: &Tx<'_>) -> Result<Option<FoundStatusPage>, Error> {
         let Some(page) = pages::find(tx, &status_page::token_digest(&self.token))? else { return Ok(None) };
-        let Some(shown) = view::load(tx, &page)? else { return Ok(None) };
-        let texts = if self.is_chosen { self.texts } else { texts::of_tag(&page.locale) };
-        Ok(Some(FoundPage { page, shown, texts }))
+        let Some(view) = view::load(tx, &page)? else { return Ok(None) };
+        let texts = if self.has_language { self.texts } else { texts::of_tag(&page.locale) };
+        Ok(Some(FoundStatusPage { page, view, texts }))
     }
 
-    /// The page itself. Who chose a language keeps it.
+    /// The path of the page, with the chosen language.
     pub(super) fn path(&self) -> String {
         format!("/status/{}{}", self.token, self.query())
     }
 
-    /// The path from which an attachment is downloaded.
-    pub(super) fn path_of(&self, attachment: &AttachmentId) -> String {
+    /// The path of an attachment's download.
+    pub(super) fn attachment_path(&self, attachment: &AttachmentId) -> String {
         format!("/status/{}/documents/{}{}", self.token, attachment.as_str(), self.query())
     }
 
-    /// The query that keeps a language that was chosen.
+    /// The query that preserves a chosen language; otherwise empty.
     pub(super) fn query(&self) -> String {
-        if self.is_chosen { format!("?lang={}", self.texts.tag) } else { String::new() }
+        if self.has_language { format!("?lang={}", self.texts.tag) } else { String::new() }
     }
 }
 
-/// An answer behind a link that is nobody else's business: kept nowhere and found by nobody.
-pub(super) fn private(reply: Reply) -> Reply {
+/// Keeps search engines away from a response behind a secret link.
+pub(super) fn with_robots_disallowed(reply: Reply) -> Reply {
     reply.with(X_ROBOTS_TAG, "noindex, nofollow")
 }
 
-/// The same of a page, which nobody keeps, in this language.
+/// Marks a page behind a secret link: search engines must not list it, and nobody may cache it.
 pub(super) fn private_page(reply: Reply, texts: &Texts) -> Reply {
-    private(reply).with(header::CACHE_CONTROL, "no-store").with(header::CONTENT_LANGUAGE, texts.tag)
+    let reply = with_robots_disallowed(reply);
+    reply.with(header::CACHE_CONTROL, "no-store").with(header::CONTENT_LANGUAGE, texts.tag)
 }

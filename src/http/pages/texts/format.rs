@@ -27,15 +27,15 @@ impl Texts {
         };
         let (sign, text) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
         let (whole, fraction) = text.split_once('.').map_or((text, None), |(whole, rest)| (whole, Some(rest)));
-        let mut shown = sign.to_owned();
+        let mut formatted = sign.to_owned();
         for (at, digit) in whole.chars().enumerate() {
             if at > 0 && (whole.len() - at).is_multiple_of(3) && whole.len() >= *grouped_from {
-                shown.push_str(group);
+                formatted.push_str(group);
             }
-            shown.push(digit);
+            formatted.push(digit);
         }
-        fraction.into_iter().for_each(|fraction| shown.extend([decimal, fraction]));
-        shown
+        fraction.into_iter().for_each(|fraction| formatted.extend([decimal, fraction]));
+        formatted
     }
 
     /// A text with a count, such as `1 role` or `2 roles`.
@@ -102,12 +102,12 @@ mod tests {
     }
 
     /// Shows non-breaking spaces as `_` (wide) and `'` (narrow).
-    fn seen(text: &str) -> String {
+    fn visible_spaces(text: &str) -> String {
         text.replace('\u{a0}', "_").replace('\u{202f}', "'")
     }
 
     #[test]
-    fn a_day_is_told_as_its_readers_tell_it() {
+    fn dates_follow_the_conventions_of_each_language() {
         let day = |tag: &str, month, day| of_tag(tag).day(Date::new(2026, month, day).unwrap());
         assert_eq!(day("en", 11, 22), "22 November 2026");
         assert_eq!(day("de", 11, 22), "22. November 2026");
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn every_language_has_twelve_months_that_differ() {
+    fn every_language_has_twelve_different_months() {
         for texts in ALL {
             let months: std::collections::BTreeSet<_> = texts.forms.months.iter().collect();
             assert!(months.len() == 12 && months.iter().all(|month| month.len() >= 3), "{}", texts.tag);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_grouped_and_only_fractions_have_digits_behind_the_point() {
+    fn numbers_are_grouped_and_only_fractions_have_decimals() {
         for (number, en, de, fr, es) in [
             (0.0, "0", "0", "0", "0"),
             (999.0, "999", "999", "999", "999"),
@@ -140,13 +140,13 @@ mod tests {
             (1e12, "1,000,000,000,000", "1.000.000.000.000", "1'000'000'000'000", "1.000.000.000.000"),
         ] {
             for (tag, expected) in [("en", en), ("de", de), ("fr", fr), ("es", es)] {
-                assert_eq!(seen(&of_tag(tag).number(number)), expected, "{tag} {number}");
+                assert_eq!(visible_spaces(&of_tag(tag).number(number)), expected, "{tag} {number}");
             }
         }
     }
 
     #[test]
-    fn one_is_one_and_in_french_none_is_too() {
+    fn one_takes_the_singular_and_so_does_zero_in_french() {
         let roles = Counted { one: "{count} role", many: "{count} roles" };
         let counted = |tag: &str, count| of_tag(tag).counted(&roles, count);
         assert_eq!((counted("en", 0), counted("fr", 0)), ("0 roles".to_owned(), "0 role".to_owned()));
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_salary_is_told_as_its_readers_tell_it() {
+    fn salaries_follow_the_conventions_of_each_language() {
         let year = Some(SalaryPeriod::Year);
         for (tag, expected) in [
             ("en", ["€50,000 – €60,000 a year", "CHF_50,000 – 60,000 a year", "from $15.50 an hour"]),
@@ -164,21 +164,24 @@ mod tests {
             ("es", ["50.000 – 60.000_€ al año", "50.000 – 60.000_CHF al año", "desde 15,50_US$ por hora"]),
         ] {
             let texts = of_tag(tag);
-            let told = |salary: Salary| seen(&texts.salary(&salary).unwrap());
-            assert_eq!(told(salary(Some(50_000.0), Some(60_000.0), "EUR", year)), expected[0]);
-            assert_eq!(told(salary(Some(50_000.0), Some(60_000.0), "CHF", year)), expected[1]);
-            assert_eq!(told(salary(Some(15.5), None, "USD", Some(SalaryPeriod::Hour))), expected[2]);
+            let formatted = |salary: Salary| visible_spaces(&texts.salary(&salary).unwrap());
+            assert_eq!(formatted(salary(Some(50_000.0), Some(60_000.0), "EUR", year)), expected[0]);
+            assert_eq!(formatted(salary(Some(50_000.0), Some(60_000.0), "CHF", year)), expected[1]);
+            assert_eq!(formatted(salary(Some(15.5), None, "USD", Some(SalaryPeriod::Hour))), expected[2]);
         }
     }
 
     #[test]
-    fn a_salary_of_which_parts_are_missing_is_told_by_the_others() {
-        let told = |min, max, currency, period| of_tag("en").salary(&salary(min, max, currency, period));
-        assert_eq!(told(None, None, "EUR", Some(SalaryPeriod::Year)), None);
-        assert_eq!(told(Some(3.0), Some(3.0), "GBP", Some(SalaryPeriod::Day)).unwrap(), "£3 a day");
-        assert_eq!(told(None, Some(60_000.0), "XYZ", None).map(|text| seen(&text)).unwrap(), "up to XYZ_60,000");
-        assert_eq!(told(Some(1.0), Some(2.0), "", Some(SalaryPeriod::Week)).unwrap(), "1 – 2 a week");
-        assert_eq!(told(Some(1.0), None, "", None).unwrap(), "from 1");
-        assert_eq!(told(Some(0.0), None, "EUR", Some(SalaryPeriod::Month)).unwrap(), "from €0 a month");
+    fn salaries_omit_missing_parts() {
+        let formatted = |min, max, currency, period| of_tag("en").salary(&salary(min, max, currency, period));
+        assert_eq!(formatted(None, None, "EUR", Some(SalaryPeriod::Year)), None);
+        assert_eq!(formatted(Some(3.0), Some(3.0), "GBP", Some(SalaryPeriod::Day)).unwrap(), "£3 a day");
+        assert_eq!(
+            formatted(None, Some(60_000.0), "XYZ", None).map(|text| visible_spaces(&text)).unwrap(),
+            "up to XYZ_60,000"
+        );
+        assert_eq!(formatted(Some(1.0), Some(2.0), "", Some(SalaryPeriod::Week)).unwrap(), "1 – 2 a week");
+        assert_eq!(formatted(Some(1.0), None, "", None).unwrap(), "from 1");
+        assert_eq!(formatted(Some(0.0), None, "EUR", Some(SalaryPeriod::Month)).unwrap(), "from €0 a month");
     }
 }

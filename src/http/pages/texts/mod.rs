@@ -183,7 +183,7 @@ pub(in crate::http) struct Signup {
     pub(in crate::http) cv: &'static str,
     pub(in crate::http) cv_hint: &'static str,
     /// The hint about a file that is already uploaded: `{file}`.
-    pub(in crate::http) cv_kept: &'static str,
+    pub(in crate::http) cv_uploaded: &'static str,
     /// The consent (`{organization}`), its name in the list of errors, and the link to the privacy notice.
     pub(in crate::http) consent: &'static str,
     pub(in crate::http) consent_name: &'static str,
@@ -210,7 +210,7 @@ pub(in crate::http) struct Signup {
     pub(in crate::http) cv_wrong_type: &'static str,
     pub(in crate::http) cv_empty: &'static str,
     pub(in crate::http) cv_more_than_one: &'static str,
-    pub(in crate::http) cv_gone: &'static str,
+    pub(in crate::http) cv_expired: &'static str,
     pub(in crate::http) cv_no_room: &'static str,
     /// Errors of the whole form: the hidden field was filled in, or the form was sent too early or too late.
     pub(in crate::http) robot: &'static str,
@@ -245,7 +245,7 @@ pub(in crate::http) struct Status {
     /// After applying: the confirmation, the request to save the link, and the hint for people who applied before
     /// (`{organization}`). Everybody sees the hint, so that it reveals nothing.
     pub(in crate::http) new: &'static str,
-    pub(in crate::http) new_keep: &'static str,
+    pub(in crate::http) new_save: &'static str,
     pub(in crate::http) new_before: &'static str,
     /// The date of the application: `{date}`.
     pub(in crate::http) applied: &'static str,
@@ -343,13 +343,13 @@ mod tests {
     use crate::http::server::language;
 
     #[test]
-    fn places_are_filled_once() {
+    fn placeholders_in_values_are_not_replaced() {
         assert_eq!(fill("{a} at {b}!", &[("a", "{b}"), ("b", "<c>")]), "{b} at <c>!");
-        assert_eq!(fill("no place", &[]), "no place");
+        assert_eq!(fill("no placeholder", &[]), "no placeholder");
     }
 
     #[test]
-    fn the_tags_are_those_of_the_texts() {
+    fn texts_have_the_order_and_tags_of_the_languages() {
         let tags: Vec<_> = ALL.iter().map(|texts| texts.tag).collect();
         assert_eq!(tags, language::TAGS);
         for tag in tags {

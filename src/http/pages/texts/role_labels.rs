@@ -36,7 +36,7 @@ pub(super) const FR: RoleLabels = RoleLabels {
 
 pub(super) const ES: RoleLabels = RoleLabels {
     department: "Departamento",
-    location: "Lugar",
+    location: "Ubicación",
     work_type: "Modalidad de trabajo",
     salary: "Salario",
     posted: "Publicado el",

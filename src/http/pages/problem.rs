@@ -1,4 +1,4 @@
-//! Plain pages for people: a heading and what there is to say.
+//! The page for a person whose request failed: a heading, an explanation and the request id.
 
 use askama::Template;
 use hyper::header;
@@ -10,28 +10,28 @@ use crate::http::server::reply::Reply;
 use crate::http::server::reply::page::FailedRequest;
 use crate::store::Error;
 
-/// A page with a heading and paragraphs. All of it is text: nothing in it is read as markup.
+/// The template escapes the title and the paragraphs.
 #[derive(Template)]
-#[template(path = "plain.html", config = "src/http/pages/templates/askama.toml")]
-pub(in crate::http) struct Plain<'a> {
+#[template(path = "problem.html", config = "src/http/pages/templates/askama.toml")]
+struct ProblemPage<'a> {
     frame: Frame<'a>,
     paragraphs: &'a [String],
 }
 
-impl<'a> Plain<'a> {
-    /// Of nobody's portal, and not for search engines.
-    pub(in crate::http) fn new(texts: &'static Texts, title: &str, paragraphs: &'a [String]) -> Self {
+impl<'a> ProblemPage<'a> {
+    /// A page of the service itself. It names no organization, and search engines must not list it.
+    fn new(texts: &'static Texts, title: &str, paragraphs: &'a [String]) -> Self {
         let frame =
-            Frame { texts, title: title.to_owned(), organization: None, choices: Vec::new(), is_indexed: false };
+            Frame { texts, title: title.to_owned(), organization: None, languages: Vec::new(), is_indexed: false };
         Self { frame, paragraphs }
     }
 }
 
-/// The page for a person whose request failed.
+/// Renders the page for a failed request.
 ///
 /// # Errors
-/// [`Error::Defect`] where the page cannot be rendered.
-pub(in crate::http) fn problem(problem: &FailedRequest<'_>, language: Language) -> Result<Reply, Error> {
+/// [`Error::Defect`] if the template cannot be rendered.
+pub(in crate::http) fn page(problem: &FailedRequest<'_>, language: Language) -> Result<Reply, Error> {
     let texts = texts::of_language(language);
     let common = &texts.common;
     let (title, more) = match problem.status {
@@ -43,7 +43,7 @@ pub(in crate::http) fn problem(problem: &FailedRequest<'_>, language: Language) 
         _ => (common.refused, common.refused_more),
     };
     let paragraphs = [more.to_owned(), fill(common.ask, &[("number", problem.request_id)])];
-    let page = Reply::rendered(&Plain::new(texts, title, &paragraphs))?;
+    let page = Reply::rendered(&ProblemPage::new(texts, title, &paragraphs))?;
     Ok(page.in_language(texts.tag).with(header::CACHE_CONTROL, "no-store"))
 }
 
@@ -52,9 +52,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_stays_text() {
+    fn title_and_paragraphs_are_escaped() {
         let paragraphs = ["{{ title }} <script>'\"".to_owned()];
-        let page = Plain::new(texts::of_tag("de"), "<b>&", &paragraphs).render().unwrap();
+        let page = ProblemPage::new(texts::of_tag("de"), "<b>&", &paragraphs).render().unwrap();
         assert!(page.contains("<h1>&#60;b&#62;&#38;</h1>") && page.contains("<html lang=\"de\">"), "{page}");
         assert!(page.contains("<p>{{ title }} &#60;script&#62;&#39;&#34;</p>"), "{page}");
     }

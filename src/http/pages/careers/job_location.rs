@@ -1,20 +1,19 @@
-//! Where a role is, for machines: what can honestly be read from the one line that people wrote.
+//! Parses the location of a role, one line of free text, for programs.
 //!
-//! A line is `Bremen`, `Bremen, Germany`, `Germany / Austria`, `Remote`. Only a country's name at its end is understood; a
-//! code is not, since many are states too (`San Francisco, CA`).
+//! Lines look like `Bremen`, `Bremen, Germany`, `Germany / Austria` or `Remote`. The parser recognizes a country by its
+//! name at the end of the line. It does not recognize country codes, because many are also states (`San Francisco, CA`).
 
-/// What a line about a place says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::http) struct Place<'a> {
-    /// The town, or whatever stands first; empty where there is none.
-    pub(in crate::http) locality: &'a str,
-    /// What stands between it and the country.
-    pub(in crate::http) region: &'a str,
-    /// The country (ISO 3166-1 alpha-2).
-    pub(in crate::http) country: Option<&'static str>,
+pub(super) struct JobLocation<'a> {
+    /// The town, or any other text at the beginning of the line; may be empty.
+    pub(super) locality: &'a str,
+    /// The text between the locality and the country; may be empty.
+    pub(super) region: &'a str,
+    /// The country's code (ISO 3166-1 alpha-2).
+    pub(super) country: Option<&'static str>,
 }
 
-/// Names of countries in the languages that pages speak, by code.
+/// Country codes with the countries' names in the languages of the pages, and some local names, in lower case.
 const COUNTRIES: &[(&str, &str)] = &[
     ("AE", "united arab emirates|vereinigte arabische emirate|émirats arabes unis|emiratos árabes unidos|uae"),
     ("AR", "argentina|argentinien|argentine"),
@@ -73,22 +72,22 @@ const COUNTRIES: &[(&str, &str)] = &[
     ("ZA", "south africa|südafrika|afrique du sud|sudáfrica"),
 ];
 
-/// What is written where there is no place.
-const NOWHERE: &str = "remote|fully remote|100% remote|anywhere|worldwide|global|home office|homeoffice|weltweit|télétravail|à distance|\
+/// Lines that name no place.
+const NO_PLACE: &str = "remote|fully remote|100% remote|anywhere|worldwide|global|home office|homeoffice|weltweit|télétravail|à distance|\
                        remoto|teletrabajo|en remoto";
 
-/// What stands before a place that people need not be at.
-const ANYWHERE: &[&str] =
+/// Prefixes of a place that people work for but not at.
+const REMOTE_PREFIXES: &[&str] =
     &["anywhere in ", "remote in ", "remote, ", "remote - ", "remote – ", "überall in ", "partout en ", "desde "];
 
-/// What stands between the countries of a list.
-const BETWEEN: &[&str] = &[",", ";", "|", " or ", " and ", " oder ", " und ", " ou ", " et ", " o ", " y ", " & "];
+/// Separators between the countries of a list.
+const SEPARATORS: &[&str] = &[",", ";", "|", " or ", " and ", " oder ", " und ", " ou ", " et ", " o ", " y ", " & "];
 
-impl<'a> Place<'a> {
-    /// The place that a line names; `None` for one that names none.
-    pub(in crate::http) fn read(line: &'a str) -> Option<Self> {
-        let line = without_anywhere(line);
-        if line.is_empty() || is_one_of(NOWHERE, line) {
+impl<'a> JobLocation<'a> {
+    /// Parses a line; `None` if it names no place.
+    pub(super) fn parse(line: &'a str) -> Option<Self> {
+        let line = without_remote(line);
+        if line.is_empty() || is_one_of(NO_PLACE, line) {
             return None;
         }
         let (rest, last) = line.rsplit_once(',').map_or(("", line), |(rest, last)| (rest.trim(), last.trim()));
@@ -98,29 +97,28 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The countries that a line is a list of: `Germany`, `Anywhere in Germany or Austria`. None where it names anything else.
-pub(in crate::http) fn countries(line: &str) -> Vec<&'static str> {
-    let mut names = without_anywhere(line).to_lowercase();
-    for between in BETWEEN {
-        names = names.replace(between, "/");
+/// Parses a list of countries, such as `Germany` or `Anywhere in Germany or Austria`. Empty if the line names anything else.
+pub(super) fn parse_countries(line: &str) -> Vec<&'static str> {
+    let mut names = without_remote(line).to_lowercase();
+    for separator in SEPARATORS {
+        names = names.replace(separator, "/");
     }
     let all: Option<Vec<_>> = names.split('/').map(|name| country(name.trim())).collect();
     all.unwrap_or_default()
 }
 
-/// A line without what only says that the work is done from anywhere.
-fn without_anywhere(line: &str) -> &str {
+/// Removes a prefix or suffix that only says that the work is remote.
+fn without_remote(line: &str) -> &str {
     let line = line.trim();
-    let behind = |before: &&str| {
-        let (end, _) = line.char_indices().nth(before.chars().count())?;
+    let after_prefix = |prefix: &&str| {
+        let (end, _) = line.char_indices().nth(prefix.chars().count())?;
         let (begin, rest) = line.split_at(end);
-        (begin.to_lowercase() == **before).then_some(rest)
+        (begin.to_lowercase() == **prefix).then_some(rest)
     };
-    let line = ANYWHERE.iter().find_map(behind).unwrap_or(line);
+    let line = REMOTE_PREFIXES.iter().find_map(after_prefix).unwrap_or(line);
     line.strip_suffix("(remote)").or_else(|| line.strip_suffix("(Remote)")).unwrap_or(line).trim()
 }
 
-/// A country by its name.
 fn country(name: &str) -> Option<&'static str> {
     COUNTRIES.iter().find(|(_, names)| is_one_of(names, name)).map(|(code, _)| *code)
 }
@@ -135,47 +133,47 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_what_the_line_says_and_no_more() {
-        let place = |locality, region, country| Some(Place { locality, region, country });
+    fn locations_contain_only_what_the_line_says() {
+        let location = |locality, region, country| Some(JobLocation { locality, region, country });
         for (line, expected) in [
-            ("Bremen", place("Bremen", "", None)),
-            (" Rostock, Germany ", place("Rostock", "", Some("DE"))),
-            ("Zürich, ZH, Schweiz", place("Zürich", "ZH", Some("CH"))),
-            ("Genève,  SUISSE", place("Genève", "", Some("CH"))),
-            ("Österreich", place("", "", Some("AT"))),
-            ("San Francisco, CA", place("San Francisco, CA", "", None)),
-            ("Wilmington, DE", place("Wilmington, DE", "", None)),
-            ("Germany / Austria", place("Germany / Austria", "", None)),
-            ("Anywhere in Germany", place("", "", Some("DE"))),
-            ("Überall in Bayern, Deutschland", place("Bayern", "", Some("DE"))),
-            ("Remote, Germany", place("", "", Some("DE"))),
-            ("AnyWhere In Germany", place("", "", Some("DE"))),
-            // The Kelvin sign is lower-cased to a letter of another length.
-            ("\u{212a}öln", place("\u{212a}öln", "", None)),
-            ("Bremen (Remote)", place("Bremen", "", None)),
-            ("<b>, Germany", place("<b>", "", Some("DE"))),
+            ("Bremen", location("Bremen", "", None)),
+            (" Rostock, Germany ", location("Rostock", "", Some("DE"))),
+            ("Zürich, ZH, Schweiz", location("Zürich", "ZH", Some("CH"))),
+            ("Genève,  SUISSE", location("Genève", "", Some("CH"))),
+            ("Österreich", location("", "", Some("AT"))),
+            ("San Francisco, CA", location("San Francisco, CA", "", None)),
+            ("Wilmington, DE", location("Wilmington, DE", "", None)),
+            ("Germany / Austria", location("Germany / Austria", "", None)),
+            ("Anywhere in Germany", location("", "", Some("DE"))),
+            ("Überall in Bayern, Deutschland", location("Bayern", "", Some("DE"))),
+            ("Remote, Germany", location("", "", Some("DE"))),
+            ("AnyWhere In Germany", location("", "", Some("DE"))),
+            // The lower case of the Kelvin sign has another length.
+            ("\u{212a}öln", location("\u{212a}öln", "", None)),
+            ("Bremen (Remote)", location("Bremen", "", None)),
+            ("<b>, Germany", location("<b>", "", Some("DE"))),
             ("", None),
             ("  ", None),
             ("Remote", None),
             ("Anywhere", None),
         ] {
-            assert_eq!(Place::read(line), expected, "{line}");
+            assert_eq!(JobLocation::parse(line), expected, "{line}");
         }
     }
 
     #[test]
-    fn a_list_of_countries_has_nothing_else_in_it() {
-        assert_eq!(countries("Germany"), ["DE"]);
-        assert_eq!(countries("Deutschland / Österreich, Suisse"), ["DE", "AT", "CH"]);
-        assert_eq!(countries("Anywhere in Germany or Austria"), ["DE", "AT"]);
-        assert_eq!(countries("Remote – France et Espagne"), ["FR", "ES"]);
+    fn a_list_of_countries_contains_nothing_else() {
+        assert_eq!(parse_countries("Germany"), ["DE"]);
+        assert_eq!(parse_countries("Deutschland / Österreich, Suisse"), ["DE", "AT", "CH"]);
+        assert_eq!(parse_countries("Anywhere in Germany or Austria"), ["DE", "AT"]);
+        assert_eq!(parse_countries("Remote – France et Espagne"), ["FR", "ES"]);
         for line in ["", "Remote", "Bremen", "Bremen, Germany", "Germany or Bremen", "Europe"] {
-            assert_eq!(countries(line), [""; 0], "{line}");
+            assert_eq!(parse_countries(line), [""; 0], "{line}");
         }
     }
 
     #[test]
-    fn no_name_is_two_countries() {
+    fn country_names_are_unique_and_in_lower_case() {
         let mut names: Vec<&str> = COUNTRIES.iter().flat_map(|(_, names)| names.split('|')).collect();
         names.sort_unstable();
         assert!(names.windows(2).all(|two| two[0] != two[1]));

@@ -1,0 +1,47 @@
+//! Why a command failed, and its exit status.
+
+use crate::store::{Error, OpenError};
+
+/// Exit status: the command failed.
+pub(super) const EXIT_FAILED: u8 = 1;
+
+/// Exit status: the flags are wrong. clap uses the same number.
+pub(super) const EXIT_USAGE: u8 = 2;
+
+/// Exit status of `serve` where a restart would not help (`EX_CONFIG` of sysexits), so that systemd does not try.
+pub(super) const EXIT_CONFIG: u8 = 78;
+
+#[derive(Debug)]
+pub struct Failure {
+    /// The exit status of the process.
+    pub exit: u8,
+    /// The problem and its remedy, for the person who ran the command.
+    pub message: String,
+}
+
+impl Failure {
+    /// A failure with exit status 1.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { exit: EXIT_FAILED, message: message.into() }
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::new(match error {
+            Error::Full(why) => format!("the disk is full and nothing was changed: {why}; free some space"),
+            Error::Unavailable(why) => format!("the file is not available now and nothing was changed: {why}"),
+            Error::Refused(refusal) => refusal.sentence(),
+            Error::Defect(why) => format!("the file cannot be used: {why}"),
+            Error::OutcomeUnknown(why) => {
+                format!("the disk failed, and it is unknown whether this was done; check before you repeat it: {why}")
+            }
+        })
+    }
+}

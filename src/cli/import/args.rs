@@ -1,0 +1,88 @@
+//! The flags of `appliance import`.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use clap::builder::BoolishValueParser;
+
+use super::help;
+use crate::cli::db_arg::DbArg;
+use crate::cli::failure::{EXIT_USAGE, Failure};
+use crate::cli::value::parse_slug;
+use crate::domain::id::{Id, RoleId};
+use crate::domain::text::Slug;
+
+/// Import users, organizations, roles and candidates into the file.
+///
+/// By default, imports a document that `appliance export` wrote; examples/demo.json is an example. The import is all or
+/// nothing: if anything is wrong with the document, the command reports every finding with its JSON Pointer, and the file
+/// does not change. Ids in the document are used; missing ones are generated. An id, email or slug that already exists in
+/// the file is an error. Creates the file if it does not exist. Required: email and name of users and candidates, slug and
+/// name of organizations, name of roles and steps.
+///
+/// `--format csv` imports a table of candidates. `--format greenhouse` imports jobs, candidates and applications from
+/// Greenhouse's Harvest API. Both need an organization that exists in the file. The command writes each refused row or item
+/// to standard output, with its location and all reasons. If any is refused, nothing is imported unless `--partial` is
+/// given. Exit status 0 if everything was imported, 1 if anything was refused.
+///
+/// Works while `serve` runs, for up to 20,000 applications, without blocking requests: more than 200 are first staged,
+/// invisible to everybody, and become visible a few at a time once the import is committed. A committed import is always
+/// completed: if the command is killed, `serve` continues it. Reads at most 512 MiB.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = format!("{}\n\n{}", help::FORMATS, help::EXAMPLES))]
+pub struct Args {
+    #[command(flatten)]
+    pub(super) db: DbArg,
+
+    /// The format of the input.
+    #[arg(long, env = "APPLIANCE_FORMAT", value_name = "FORMAT", default_value = "document")]
+    pub(super) format: Format,
+
+    /// The slug of the organization that receives a table or a Greenhouse export.
+    #[arg(long, env = "APPLIANCE_ORGANIZATION", value_name = "SLUG", value_parser = parse_slug)]
+    pub(super) organization: Option<Slug>,
+
+    /// The id of the role that all rows of a table apply to. Without this flag the table needs a column `role`.
+    #[arg(long, env = "APPLIANCE_ROLE", value_name = "ID", value_parser = parse_role_id)]
+    pub(super) role: Option<RoleId>,
+
+    /// Import the correct rows or items of a table or Greenhouse export, even if others were refused.
+    #[arg(long, env = "APPLIANCE_PARTIAL", value_parser = BoolishValueParser::new())]
+    pub(super) partial: bool,
+
+    /// The document (a JSON file), a CSV file, or Greenhouse's JSON files or their directory. `-` means standard input.
+    #[arg(value_name = "DOCUMENT", required = true)]
+    pub(super) documents: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// A document that `appliance export` wrote.
+    Document,
+    /// A table of candidates, with a heading line.
+    Csv,
+    /// JSON from Greenhouse's Harvest API.
+    Greenhouse,
+}
+
+impl Args {
+    /// The format takes one file; clap lets any number through.
+    pub(super) fn only_path(&self) -> Result<&Path, Failure> {
+        match self.documents.as_slice() {
+            [document] => Ok(document),
+            [_, second, ..] => {
+                Err(misused(&format!("unexpected argument '{}'; this format takes one file", second.display())))
+            }
+            [] => Err(misused("the DOCUMENT is missing")),
+        }
+    }
+}
+
+/// A wrong combination of flags, reported as clap reports wrong flags.
+pub(super) fn misused(problem: &str) -> Failure {
+    Failure { exit: EXIT_USAGE, message: format!("{problem}\nFor more information, try 'appliance import --help'.") }
+}
+
+fn parse_role_id(text: &str) -> Result<RoleId, String> {
+    RoleId::parse(text).ok_or_else(|| "an id has 1 to 64 characters of A-Z a-z 0-9 _ -".to_owned())
+}

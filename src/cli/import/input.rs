@@ -1,0 +1,31 @@
+//! Reads the input of an import.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// The most bytes that one import reads, over all its files. The import holds them and the parsed values in memory. A
+/// document of 100,000 candidates has some 100 MB, so this is several times the largest organization and stops an endless
+/// stream.
+pub(super) const INPUT_BYTES_MAX: u64 = 512 << 20;
+
+/// Reads a file, or standard input, of at most `bytes_max`. Refuses a larger regular file without reading it.
+pub(super) fn read(document: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let (source, size): (Box<dyn Read>, u64) = if document == Path::new("-") {
+        (Box::new(io::stdin().lock()), 0)
+    } else {
+        let file = File::open(document)?;
+        let size = file.metadata()?.len();
+        (Box::new(file), size)
+    };
+    let mut bytes = Vec::new();
+    if size <= bytes_max {
+        source.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    }
+    if size.max(bytes.len() as u64) > bytes_max {
+        let most = INPUT_BYTES_MAX >> 20;
+        let why = format!("an import reads at most {most} MiB over all its files; split it into several imports");
+        return Err(io::Error::other(why));
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,38 @@
+//! Parsers of flag values that several commands have.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use crate::domain::plain;
+use crate::domain::text::{self, Email, NAME_CHARACTERS_MAX, Slug};
+
+/// Parses the email address of an existing user. Addresses that are stored already pass, even where today's rules would
+/// refuse them.
+pub(super) fn parse_email(text: &str) -> Result<Email, String> {
+    Email::parse_stored(text).ok_or_else(|| "an email address looks like ada@example.org".to_owned())
+}
+
+/// Parses an email address that may be new to the file, by today's rules.
+pub(super) fn parse_new_email(text: &str) -> Result<Email, String> {
+    Email::parse(text).ok_or_else(|| "an email address looks like ada@example.org".to_owned())
+}
+
+pub(super) fn parse_name(text: &str) -> Result<String, String> {
+    let fits = !text.trim().is_empty() && text::characters(text) <= NAME_CHARACTERS_MAX;
+    match plain::flaw_of_line(text) {
+        Some(flaw) => Err(format!("a name {}", flaw.sentence())),
+        None if fits => Ok(text.to_owned()),
+        None => Err(format!("a name has 1 to {NAME_CHARACTERS_MAX} characters")),
+    }
+}
+
+pub(super) fn parse_slug(text: &str) -> Result<Slug, String> {
+    Slug::parse(text).ok_or_else(|| "a slug has 1 to 64 characters of a-z 0-9 -".to_owned())
+}
+
+/// A clap parser for a closed set of words, which help and shell completion list.
+pub(super) fn one_of<T: Clone + Send + Sync + 'static>(
+    words: &'static [&'static str],
+    parse: fn(&str) -> Option<T>,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(words).map(move |word| parse(&word).expect("it is one of the words"))
+}

@@ -1,0 +1,37 @@
+//! `POST /status/{token}/withdraw` and `POST /status/{token}/delete`.
+
+use super::view;
+use super::visit::{StatusVisit, with_robots_disallowed};
+use crate::domain::candidate_step::ApplicationStatus;
+use crate::domain::status_page::deletion::DeletionAnswer;
+use crate::http::server::ctx::Ctx;
+use crate::http::server::reply::Reply;
+use crate::store::status_page::{deletion, withdrawal};
+use crate::store::{Error, Tx};
+
+/// `POST /status/{token}/withdraw`: withdraws the application if the candidate sees it as in progress, and redirects to the
+/// page. If staff have already decided and the candidate does not see that yet, the decision stands, and staff see that the
+/// candidate withdrew.
+///
+/// # Errors
+/// `not_found`, as a page, if the link is unknown or spent.
+pub(super) fn withdraw(ctx: &Ctx, tx: &Tx<'_>, visit: &StatusVisit) -> Result<Reply, Error> {
+    let Some(found) = visit.find(tx)? else { return view::not_found(visit) };
+    if found.view.progress(&found.page, tx.now).status == ApplicationStatus::InProgress {
+        withdrawal::withdraw(tx, &*ctx.world, &found.page, &found.view)?;
+    }
+    Ok(with_robots_disallowed(Reply::see_other(&visit.path())))
+}
+
+/// `POST /status/{token}/delete`: deletes the data behind the link, and the link itself. If the candidate is under legal
+/// hold, redirects to the page, which explains that.
+///
+/// # Errors
+/// `not_found`, as a page, if the link is unknown or spent.
+pub(super) fn delete(ctx: &Ctx, tx: &Tx<'_>, visit: &StatusVisit) -> Result<Reply, Error> {
+    let Some(found) = visit.find(tx)? else { return view::not_found(visit) };
+    match deletion::delete(tx, ctx.store.erasures(), &*ctx.world, &found.page, &found.view)? {
+        DeletionAnswer::Done => view::deleted(&found),
+        DeletionAnswer::Held => Ok(with_robots_disallowed(Reply::see_other(&format!("{}#held", visit.path())))),
+    }
+}
