@@ -16,6 +16,7 @@ use crate::domain::organization::{
 use crate::domain::signature::{SECRET_CHARACTERS_MAX, SigningSecret};
 use crate::domain::text::{SLUG_CHARACTERS_MAX, Slug};
 use crate::domain::user::OrgRole;
+use crate::store::theme::Theme;
 use crate::store::{Error, candidate, hr_integration, membership, organization, role};
 
 /// An organization with everything that belongs to it.
@@ -101,7 +102,7 @@ fn record(fields: &mut Fields<'_, '_>) -> Option<organization::OrganizationRecor
         domain: domain?,
         logo: logo?,
         portal_enabled,
-        portal_theme: Value::Object(portal_theme).to_string(),
+        portal_theme: Theme::new(portal_theme),
         require_external_position_id: require_external_position_id?.unwrap_or(false),
         enabled: enabled?.unwrap_or(true),
         time_zone: time_zone?,
@@ -225,8 +226,10 @@ impl<'s> ExportedOrganization<'s> {
         let (id, again) = (organization.id.clone(), organization.id.clone());
         let members = move || membership::of_organization(source.tx, &id);
         let roles = move || role::of_organization(source.tx, &again);
-        let theme = source
-            .json_column(&format!("the theme of the organization {}", organization.id), &organization.portal_theme)?;
+        let theme = source.json_column(
+            &format!("the theme of the organization {}", organization.id),
+            organization.portal_theme.members()?,
+        );
         Ok(Self {
             id: organization.id.to_string(),
             slug: organization.slug.as_str().to_owned(),

@@ -16,6 +16,7 @@ use crate::domain::role::{
     CLOSE_REASON_CHARACTERS_MAX, CollarType, POSITIONS_MAX, RoleStatus, SALARY_MAX, Salary, SalaryPeriod, Seats,
     TEXT_CHARACTERS_MAX, WorkType, is_currency,
 };
+use crate::store::description::Description;
 use crate::store::{Error, application, role, role_step};
 
 /// A role with its pipeline and applications.
@@ -97,7 +98,7 @@ fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::Rol
     Some(role::RoleRecord {
         id: id?,
         name: name?,
-        description: Value::Object(description?.unwrap_or_default()).to_string(),
+        description: Description::new(description?.unwrap_or_default()),
         department: department?,
         location: location?,
         work_type: work_type?,
@@ -219,7 +220,8 @@ impl<'s> ExportedRole<'s> {
         let (id, again) = (role.id.clone(), role.id.clone());
         let steps = move || role_step::of_role_with_removed(source.tx, &id);
         let candidates = move || application::of_role(source.tx, &again);
-        let description = source.json_column(&format!("the description of the role {}", role.id), &role.description)?;
+        let description =
+            source.json_column(&format!("the description of the role {}", role.id), role.description.members()?);
         Ok(Self {
             id: role.id.to_string(),
             name: role.name,

@@ -17,6 +17,7 @@ pub mod candidate_step;
 pub mod careers;
 pub mod change_number;
 pub mod check;
+pub mod description;
 pub mod erasure;
 mod expiry;
 pub mod export;
@@ -28,6 +29,7 @@ pub mod hr_delivery;
 pub mod hr_integration;
 pub mod idempotency_key;
 pub mod invitation;
+mod json_object;
 pub mod logo;
 pub mod membership;
 mod open;
@@ -48,6 +50,7 @@ pub mod staging;
 pub mod status_page;
 #[cfg(test)]
 mod tests;
+pub mod theme;
 pub mod usage;
 pub mod user;
 

@@ -7,6 +7,7 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::text::Slug;
 use crate::domain::timestamp::Timestamp;
+use crate::store::theme::Theme;
 
 /// An organization as its portal shows it in the API, on pages and in feeds.
 #[derive(Debug, Clone)]
@@ -19,8 +20,7 @@ pub struct PortalOrganization {
     pub domain: String,
     /// The URL of a logo elsewhere; empty without one.
     pub logo: String,
-    /// The theme of the portal: a JSON object as text.
-    pub theme: String,
+    pub theme: Theme,
     /// The IANA time zone in which the organization's days begin.
     pub time_zone: String,
     /// The privacy notice as Markdown; blank for the service's own words.
@@ -45,7 +45,7 @@ pub fn organization(tx: &Tx<'_>, slug: &Slug) -> Result<Option<PortalOrganizatio
             slug: columns.read()?,
             domain: columns.read()?,
             logo: columns.read()?,
-            theme: columns.read()?,
+            theme: Theme::from_row(columns.text()?),
             time_zone: columns.read()?,
             privacy_notice: columns.read()?,
             updated_at: columns.time()?,

@@ -8,7 +8,7 @@ use super::role::wire::WireRoleFacts;
 use crate::domain::id::{self, Id, RoleId};
 use crate::domain::invitation::{LOCALE_DEFAULT, TOKEN_RANDOM_BYTES};
 use crate::domain::refusal::Refusal;
-use crate::domain::role::{Salary, SalaryPeriod};
+use crate::domain::role::SalaryPeriod;
 use crate::domain::text::Slug;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
@@ -53,10 +53,10 @@ pub(in crate::http) fn decode_slug(_: &Ctx, request: &Request) -> Result<Option<
 /// `not_found` if no organization has the slug, or its portal is disabled.
 fn portal(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = organization(tx, slug.as_ref())?;
-    let theme = Theme::parse(&organization)?;
     let roles = store::portal::roles(tx, &organization.id)?;
-    let roles = roles.into_iter().map(|role| wire_role(role, &theme)).collect::<Result<_, _>>()?;
-    let wire = WirePortal { org: wire_organization(&organization, theme), roles };
+    let roles =
+        roles.iter().map(|role| wire_role(role, organization.theme.shows_salary())).collect::<Result<_, _>>()?;
+    let wire = WirePortal { org: wire_organization(&organization)?, roles };
     Ok(Reply::tagged(&wire).valid_until_change(organization.id.clone(), store::change_number::portals(tx)?))
 }
 
@@ -70,10 +70,9 @@ fn decode_role(ctx: &Ctx, request: &Request) -> Result<(Option<Slug>, Option<Rol
 /// `not_found` if there is no such portal, or the portal has no such role.
 fn role(_: &Ctx, tx: &Tx<'_>, (slug, role): &(Option<Slug>, Option<RoleId>)) -> Result<Reply, Error> {
     let organization = organization(tx, slug.as_ref())?;
-    let theme = Theme::parse(&organization)?;
     let role = store::portal::role(tx, &organization.id, role.as_ref().ok_or(NO_ROLE)?)?.ok_or(NO_ROLE)?;
-    let role = wire_role(role, &theme)?;
-    let wire = WirePortalRole { org: wire_organization(&organization, theme), role };
+    let role = wire_role(&role, organization.theme.shows_salary())?;
+    let wire = WirePortalRole { org: wire_organization(&organization)?, role };
     Ok(Reply::tagged(&wire).valid_until_change(organization.id.clone(), store::change_number::portals(tx)?))
 }
 
@@ -130,57 +129,29 @@ pub(in crate::http) fn organization(tx: &Tx<'_>, slug: Option<&Slug>) -> Result<
     Ok(store::portal::organization(tx, slug.ok_or(NO_PORTAL)?)?.ok_or(NO_PORTAL)?)
 }
 
-/// A portal's theme as the API shows it: the stored members, and `showSalary` even if it is not stored.
-struct Theme {
-    members: Map<String, Value>,
-    show_salary: bool,
-}
-
-impl Theme {
-    fn parse(organization: &PortalOrganization) -> Result<Self, Error> {
-        let mut members = parse_theme(&organization.theme)?;
-        let show_salary = members.get("showSalary") == Some(&Value::Bool(true));
-        members.insert("showSalary".to_owned(), Value::Bool(show_salary));
-        Ok(Self { members, show_salary })
-    }
-
-    fn visible_salary(&self, salary: Salary) -> Option<Salary> {
-        self.show_salary.then_some(salary)
-    }
-}
-
-/// Parses a stored theme.
-pub(in crate::http) fn parse_theme(text: &str) -> Result<Map<String, Value>, Error> {
-    serde_json::from_str(text).map_err(|error| Error::Defect(format!("a stored theme is not a JSON object: {error}")))
-}
-
-/// Whether a portal with this stored theme shows salaries.
-pub(in crate::http) fn shows_salary(text: &str) -> Result<bool, Error> {
-    Ok(parse_theme(text)?.get("showSalary") == Some(&Value::Bool(true)))
-}
-
-fn wire_organization(organization: &PortalOrganization, theme: Theme) -> WireOrganization<'_> {
-    WireOrganization {
+fn wire_organization(organization: &PortalOrganization) -> Result<WireOrganization<'_>, Error> {
+    let mut portal_theme = organization.theme.members()?.clone();
+    portal_theme.insert("showSalary".to_owned(), Value::Bool(organization.theme.shows_salary()));
+    Ok(WireOrganization {
         name: &organization.name,
         logo: &organization.logo,
         slug: &organization.slug,
         domain: &organization.domain,
-        portal_theme: theme.members,
-    }
+        portal_theme,
+    })
 }
 
 /// A role as portals show it: without its status, its positions and its hires.
-fn wire_role(role: RoleRecord, theme: &Theme) -> Result<WireRole, Error> {
-    let description = serde_json::from_str(&role.description)
-        .map_err(|error| Error::Defect(format!("a stored description is not JSON: {error}")))?;
-    let salary = theme.visible_salary(role.salary.clone());
+fn wire_role(role: &RoleRecord, shows_salary: bool) -> Result<WireRole, Error> {
+    let description = role.description.members()?.clone();
+    let salary = shows_salary.then_some(&role.salary);
     Ok(WireRole {
         id: role.id.to_string(),
-        facts: WireRoleFacts::of(&role),
+        facts: WireRoleFacts::of(role),
         description,
-        salary_min: salary.as_ref().and_then(|salary| json::number(salary.min?)),
-        salary_max: salary.as_ref().and_then(|salary| json::number(salary.max?)),
-        salary_currency: salary.as_ref().and_then(|salary| salary.currency.clone()),
+        salary_min: salary.and_then(|salary| json::number(salary.min?)),
+        salary_max: salary.and_then(|salary| json::number(salary.max?)),
+        salary_currency: salary.and_then(|salary| salary.currency.clone()),
         salary_period: salary.and_then(|salary| salary.period).map(SalaryPeriod::as_str),
         created_at: role.created_at.to_string(),
     })
@@ -214,7 +185,7 @@ struct WireRole {
     id: String,
     #[serde(flatten)]
     facts: WireRoleFacts,
-    description: Value,
+    description: Map<String, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     salary_min: Option<Number>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,6 @@
 //! text, so that authors notice it. Tables are not supported: a row of two bytes can become a row of ten thousand cells.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
-use serde_json::Value;
 
 use crate::http::server::html;
 
@@ -18,19 +17,6 @@ const SUMMARY_CHARACTERS_MAX: usize = 200;
 /// The levels of headings in a text. The first level is the page's own heading.
 const HEADING_FIRST: usize = 2;
 const HEADING_LAST: usize = 6;
-
-/// The Markdown of a stored description: `{ "format": "markdown", "body": "…" }`. Any other shape gives an empty text.
-pub(in crate::http) fn from_description(description: &str) -> String {
-    match serde_json::from_str(description) {
-        Ok(Value::Object(mut members)) if members.get("format").is_some_and(|format| format == "markdown") => {
-            match members.remove("body") {
-                Some(Value::String(body)) => body,
-                _ => String::new(),
-            }
-        }
-        _ => String::new(),
-    }
-}
 
 /// Renders Markdown as safe HTML, for a page that has an `h1`.
 pub(in crate::http) fn to_html(markdown: &str) -> String {
@@ -308,14 +294,6 @@ mod tests {
         assert_eq!(excerpt("äöüäöüäöü", 4), "äöü…");
         assert_eq!(excerpt("", 4), "");
         assert_eq!(excerpt("ab", 0), "…");
-    }
-
-    #[test]
-    fn descriptions_of_another_shape_are_empty() {
-        assert_eq!(from_description(r##"{"format":"markdown","body":"# a"}"##), "# a");
-        for other in ["{}", "[]", "", r#"{"format":"html","body":"a"}"#, r#"{"format":"markdown","body":1}"#] {
-            assert_eq!(from_description(other), "");
-        }
     }
 
     #[test]

@@ -131,13 +131,12 @@ impl BodyFields {
         number.or_else(|| self.fault(name, must_be))
     }
 
-    /// An object with arbitrary members, as JSON text.
-    pub(in crate::http) fn json_object(&mut self, name: &str) -> Option<String> {
-        match self.take(name)? {
-            object @ Value::Object(_) => match json::flaw(&object) {
-                Some(flaw) => self.fault(name, flaw),
-                None => Some(object.to_string()),
-            },
+    /// An object with arbitrary members.
+    pub(in crate::http) fn json_object(&mut self, name: &str) -> Option<Map<String, Value>> {
+        let value = self.take(name)?;
+        match (json::flaw(&value), value) {
+            (None, Value::Object(members)) => Some(members),
+            (Some(flaw), Value::Object(_)) => self.fault(name, flaw),
             _ => self.fault(name, "must be an object"),
         }
     }

@@ -1,6 +1,6 @@
 //! Jobs and their stages ("The job object", "The job stage object" of the Harvest API's documentation).
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::html;
 use super::item::Item;
@@ -8,6 +8,7 @@ use crate::domain::candidate_step::{OUTCOME_CHARACTERS_MAX, StepType};
 use crate::domain::role::RoleStatus;
 use crate::domain::text::{self, NAME_CHARACTERS_MAX};
 use crate::domain::timestamp::Timestamp;
+use crate::store::description::Description;
 
 /// The longest department or location, as in a document. Several names together count as one.
 const TEXT_CHARACTERS_MAX: usize = 255;
@@ -20,8 +21,7 @@ pub(super) struct HarvestJob {
     pub(super) name: String,
     /// Open, closed or draft. Greenhouse has no status `filled`.
     pub(super) status: RoleStatus,
-    /// The description as JSON text.
-    pub(super) description: String,
+    pub(super) description: Description,
     pub(super) department: String,
     pub(super) location: String,
     pub(super) created_at: Option<Timestamp>,
@@ -61,7 +61,7 @@ pub(super) fn job(item: &mut Item) -> Option<HarvestJob> {
     });
     let notes = item.optional("notes", "a text", |value| value.as_str().map(html::to_markdown));
     let notes = notes.filter(|notes| !notes.is_empty());
-    let description = notes.map_or_else(|| json!({}), |body| json!({ "format": "markdown", "body": body }));
+    let description = notes.map(Description::of_markdown).unwrap_or_default();
     let department = joined_names(item, "departments", &["name"]);
     let location = joined_names(item, "offices", &["location.name", "name"]);
     let created_at = item.time("created_at");
@@ -72,7 +72,7 @@ pub(super) fn job(item: &mut Item) -> Option<HarvestJob> {
         item_location: item.location().to_owned(),
         name: name?,
         status: status?,
-        description: description.to_string(),
+        description,
         department,
         location,
         created_at,

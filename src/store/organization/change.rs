@@ -1,7 +1,7 @@
 //! Organizations as admins create and change them.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::record::{OrganizationRecord, insert, slug_exists, update};
 use super::status::write_status;
@@ -64,7 +64,7 @@ struct OrganizationDetail<'a> {
     domain: &'a str,
     logo: &'a str,
     portal_enabled: bool,
-    portal_theme: Value,
+    portal_theme: &'a Map<String, Value>,
     require_external_position_id: bool,
     enabled: bool,
     time_zone: &'a str,
@@ -76,15 +76,13 @@ struct OrganizationDetail<'a> {
 
 impl<'a> OrganizationDetail<'a> {
     fn new(organization: &'a OrganizationRecord) -> Result<Self, Error> {
-        let portal_theme = serde_json::from_str(&organization.portal_theme)
-            .map_err(|error| Error::Defect(format!("a theme is not JSON: {error}")))?;
         Ok(Self {
             slug: organization.slug.as_str(),
             name: &organization.name,
             domain: &organization.domain,
             logo: &organization.logo,
             portal_enabled: organization.portal_enabled,
-            portal_theme,
+            portal_theme: organization.portal_theme.members()?,
             require_external_position_id: organization.require_external_position_id,
             enabled: organization.enabled,
             time_zone: &organization.time_zone,

@@ -6,6 +6,7 @@ use crate::domain::id::{Id, OrganizationId};
 use crate::domain::organization::{DECISION_VISIBLE_AFTER_HOURS_DEFAULT, TIME_ZONE_DEFAULT};
 use crate::domain::text::Slug;
 use crate::domain::timestamp::Timestamp;
+use crate::store::theme::Theme;
 
 /// An organization, as interchange documents have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,8 +18,7 @@ pub struct OrganizationRecord {
     /// The URL of its logo elsewhere; empty without one.
     pub logo: String,
     pub portal_enabled: bool,
-    /// The theme of the portal: a JSON object as text.
-    pub portal_theme: String,
+    pub portal_theme: Theme,
     /// Whether each hire must name the position's code in the HR system.
     pub require_external_position_id: bool,
     /// A disabled organization has no portal, and only admins see it.
@@ -45,7 +45,7 @@ impl OrganizationRecord {
             domain: String::new(),
             logo: String::new(),
             portal_enabled: false,
-            portal_theme: "{}".to_owned(),
+            portal_theme: Theme::default(),
             require_external_position_id: false,
             enabled: true,
             time_zone: TIME_ZONE_DEFAULT.to_owned(),
@@ -80,7 +80,7 @@ fn organization(row: &Row<'_>) -> Result<Organization, Error> {
             domain: columns.read()?,
             logo: columns.read()?,
             portal_enabled: columns.read()?,
-            portal_theme: columns.read()?,
+            portal_theme: Theme::from_row(columns.text()?),
             require_external_position_id: columns.read()?,
             enabled: columns.read()?,
             time_zone: columns.read()?,
@@ -112,7 +112,7 @@ pub fn insert(tx: &Tx<'_>, organization: &OrganizationRecord, created_at: Timest
             &organization.domain,
             &organization.logo,
             organization.portal_enabled,
-            &organization.portal_theme,
+            organization.portal_theme.text(),
             organization.require_external_position_id,
             organization.enabled,
             &organization.time_zone,
@@ -141,7 +141,7 @@ pub(super) fn update(tx: &Tx<'_>, organization: &OrganizationRecord) -> Result<(
             &organization.domain,
             &organization.logo,
             organization.portal_enabled,
-            &organization.portal_theme,
+            organization.portal_theme.text(),
             organization.require_external_position_id,
             organization.enabled,
             &organization.time_zone,

@@ -9,14 +9,14 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::role::{CollarType, RoleStatus, Salary, SalaryPeriod, Seats, WorkType};
 use crate::domain::timestamp::Timestamp;
+use crate::store::description::Description;
 
 /// A role, as interchange documents and portals have it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoleRecord {
     pub id: RoleId,
     pub name: String,
-    /// A JSON object as text.
-    pub description: String,
+    pub description: Description,
     pub department: String,
     pub location: String,
     pub work_type: Option<WorkType>,
@@ -37,7 +37,7 @@ impl RoleRecord {
         Self {
             id,
             name: String::new(),
-            description: "{}".to_owned(),
+            description: Description::default(),
             department: String::new(),
             location: String::new(),
             work_type: None,
@@ -76,8 +76,8 @@ pub(in super::super) const COLUMNS: &str = concat!("id, created_at, hired, ", ch
 /// Reads [`COLUMNS`], which further columns may follow.
 pub(in super::super) fn record(columns: &mut Columns<'_>) -> Result<RoleRecord, Error> {
     let (id, created_at, hired) = (columns.parse(RoleId::parse)?, columns.time()?, columns.read()?);
-    let [name, description, department, location] =
-        [columns.read()?, columns.read()?, columns.read()?, columns.read()?];
+    let (name, description) = (columns.read()?, Description::from_row(columns.text()?));
+    let (department, location) = (columns.read()?, columns.read()?);
     let work_type = columns.parse_or_none(WorkType::parse)?;
     let collar_type = columns.parse_or_none(CollarType::parse)?;
     let salary = salary(columns)?;
@@ -126,7 +126,7 @@ fn values(role: &RoleRecord) -> [Value; CHANGEABLE_COUNT] {
     let word = |word: Option<&'static str>| Value::from(word.map(str::to_owned));
     [
         role.name.clone().into(),
-        role.description.clone().into(),
+        role.description.text().to_owned().into(),
         role.department.clone().into(),
         role.location.clone().into(),
         word(role.work_type.map(WorkType::as_str)),
@@ -145,15 +145,13 @@ fn values(role: &RoleRecord) -> [Value; CHANGEABLE_COUNT] {
 /// A role's members in the detail of an activity.
 ///
 /// # Errors
-/// [`Error::Defect`] if the description is not JSON.
+/// [`Error::Defect`] if the column of the description cannot be parsed.
 pub(super) fn members(role: &RoleRecord) -> Result<Map<String, Json>, Error> {
     let text = |text: &str| Json::from(text);
     let amount = |amount: Option<f64>| amount.and_then(Number::from_f64).map(Json::Number);
-    let description = serde_json::from_str(&role.description)
-        .map_err(|error| Error::Defect(format!("a role's description is not JSON: {error}")))?;
     let members = [
         ("name", Some(text(&role.name))),
-        ("description", Some(description)),
+        ("description", Some(role.description.members()?.clone().into())),
         ("department", Some(text(&role.department))),
         ("location", Some(text(&role.location))),
         ("workType", role.work_type.map(|word| text(word.as_str()))),

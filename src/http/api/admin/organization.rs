@@ -16,7 +16,6 @@ use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Admin;
 use crate::http::api::envelope;
 use crate::http::api::existing::ORGANIZATION_ABSENT;
-use crate::http::api::portal::parse_theme;
 use crate::http::api::time_cursor::{self, TimeCursor};
 use crate::http::server::body_fields::BodyFields;
 use crate::http::server::ctx::Ctx;
@@ -26,6 +25,7 @@ use crate::http::server::request::Request;
 use crate::http::server::route::Route;
 use crate::interchange::json;
 use crate::store::organization::{Organization, OrganizationRecord};
+use crate::store::theme::Theme;
 use crate::store::{self, Error, Grade, Tx};
 
 pub(in crate::http) fn routes() -> Vec<Route> {
@@ -118,24 +118,13 @@ impl OrganizationInput {
     }
 
     /// Merges the given members into the theme; `null` removes a member (RFC 7396, at the top level only).
-    fn changed_theme(&self, before: &str) -> Result<String, Error> {
-        if self.portal_theme.is_empty() {
-            return Ok(before.to_owned());
-        }
-        let mut theme = parse_theme(before)?;
-        for (name, value) in &self.portal_theme {
-            if value.is_null() {
-                theme.shift_remove(name);
-            } else {
-                theme.insert(name.clone(), value.clone());
-            }
-        }
-        let text = Value::Object(theme).to_string();
-        if text.len() > THEME_BYTES_MAX {
+    fn changed_theme(&self, before: &Theme) -> Result<Theme, Error> {
+        let after = before.with_changes(&self.portal_theme)?;
+        if !self.portal_theme.is_empty() && after.text().len() > THEME_BYTES_MAX {
             let must_have = format!("must have at most {THEME_BYTES_MAX} bytes in all");
             return Err(Refusal::invalid("portal.theme", must_have).into());
         }
-        Ok(text)
+        Ok(after)
     }
 }
 
@@ -281,7 +270,7 @@ pub(in crate::http) fn wire(organization: Organization) -> Result<WireOrganizati
         name: record.name,
         domain: record.domain,
         logo: record.logo,
-        portal: WirePortal { enabled: record.portal_enabled, theme: parse_theme(&record.portal_theme)? },
+        portal: WirePortal { enabled: record.portal_enabled, theme: record.portal_theme.members()?.clone() },
         require_external_position_id: record.require_external_position_id,
         enabled: record.enabled,
         time_zone: record.time_zone,

@@ -8,6 +8,7 @@ use crate::domain::role::{
 use crate::domain::role_step::STEPS_MAX;
 use crate::domain::text::NAME_CHARACTERS_MAX;
 use crate::http::server::body_fields::BodyFields;
+use crate::store::description::Description;
 use crate::store::role::RoleRecord;
 
 const MAX_BELOW_MIN: &str = "must not be less than salaryMin";
@@ -16,7 +17,7 @@ const MAX_BELOW_MIN: &str = "must not be less than salaryMin";
 #[derive(Debug, Default)]
 pub(super) struct RoleChange {
     name: Option<String>,
-    description: Option<Option<String>>,
+    description: Option<Option<Description>>,
     department: Option<Option<String>>,
     location: Option<Option<String>>,
     work_type: Option<Option<WorkType>>,
@@ -36,7 +37,7 @@ impl RoleChange {
         let amount = |fields: &mut BodyFields, name: &str| fields.number(name, SALARY_MAX);
         let change = Self {
             name,
-            description: fields.change("description", BodyFields::json_object),
+            description: fields.change("description", |fields, name| fields.json_object(name).map(Description::new)),
             department: fields.change("department", text),
             location: fields.change("location", text),
             work_type: fields.change("workType", |fields, name| fields.word(name, WorkType::WORDS, WorkType::parse)),
@@ -78,7 +79,10 @@ impl RoleChange {
         };
         Ok(RoleRecord {
             name: self.name.clone().unwrap_or_else(|| before.name.clone()),
-            description: text(&self.description, &before.description, "{}"),
+            description: match &self.description {
+                None => before.description.clone(),
+                Some(description) => description.clone().unwrap_or_default(),
+            },
             department: text(&self.department, &before.department, ""),
             location: text(&self.location, &before.location, ""),
             work_type: self.work_type.unwrap_or(before.work_type),

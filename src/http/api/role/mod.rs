@@ -11,7 +11,6 @@ use hyper::Method;
 use self::find::{find, find_to_manage};
 use self::input::{RoleChange, StepInput};
 use self::wire::{WireChangedRole, WireRoleInFull, WireWarning};
-use super::portal;
 use crate::domain::activity::Action;
 use crate::domain::api_key::Scope;
 use crate::domain::id::{OrganizationId, RoleId, RoleStepId};
@@ -233,7 +232,7 @@ fn warnings(tx: &Tx<'_>, role: &Role) -> Result<Vec<WireWarning>, Error> {
     if !organization.pay_transparency {
         return Ok(Vec::new());
     }
-    let shows_salary = portal::shows_salary(&organization.portal_theme)?;
+    let shows_salary = organization.portal_theme.shows_salary();
     let RoleRecord { seats, public, salary, .. } = &role.record;
     let hidden = role::hidden_pay(seats.status, *public, shows_salary, salary);
     Ok(hidden.map(|detail| WireWarning { code: "pay_transparency", detail }).into_iter().collect())

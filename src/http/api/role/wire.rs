@@ -1,7 +1,7 @@
 //! Roles and their steps as the API shows them to staff.
 
 use serde::Serialize;
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
 use crate::domain::role::{CollarType, SalaryPeriod, WorkType};
 use crate::http::api::organization_status::WireApplicationCounts;
@@ -80,7 +80,7 @@ impl WireRole {
 pub(super) struct WireRoleInFull {
     #[serde(flatten)]
     role: WireRole,
-    description: Value,
+    description: Map<String, Value>,
     steps: Vec<WireStep>,
     applications: WireApplicationCounts,
 }
@@ -89,8 +89,7 @@ impl WireRoleInFull {
     /// # Errors
     /// [`Error::Defect`] if the stored description is not JSON.
     pub(super) fn new(role: Role, steps: Vec<RoleStep>, applications: ApplicationCounts) -> Result<Self, Error> {
-        let description = serde_json::from_str(&role.record.description)
-            .map_err(|error| Error::Defect(format!("a stored description is not JSON: {error}")))?;
+        let description = role.record.description.members()?.clone();
         let ApplicationCounts { in_progress, hired, not_selected, withdrawn } = applications;
         Ok(Self {
             role: WireRole::new(role),

@@ -59,9 +59,9 @@ fn element(base: &str, organization: &PortalOrganization, entry: &FeedEntry) -> 
     let href = xml::escape(&url::role_url(base, &organization.slug, role.id.as_str()));
     let (published, updated) =
         (rfc3339_seconds(role.created_at), rfc3339_seconds(entry.shown_since.max(role.created_at)));
-    let markdown = markdown::from_description(&role.description);
-    let summary = xml::escape(&markdown::summary(&markdown));
-    let content = xml::escape(&markdown::to_html(&markdown));
+    let markdown = role.description.markdown();
+    let summary = xml::escape(&markdown::summary(markdown));
+    let content = xml::escape(&markdown::to_html(markdown));
     let department = match xml::escape(&role.department) {
         term if term.trim().is_empty() => String::new(),
         term => format!("<category term=\"{term}\"/>\n"),

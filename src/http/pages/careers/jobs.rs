@@ -32,7 +32,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// `not_found` if no organization has this slug, or its portal is off.
 fn jobs(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
-    let shows_salary = portal::shows_salary(&organization.theme)?;
+    let shows_salary = organization.theme.shows_salary();
     let entries = entries(tx, &organization.id, JOBS_MAX)?;
     let base = &ctx.settings.base_url;
     let newest = entries.iter().map(|entry| entry.shown_since).max();
@@ -55,7 +55,7 @@ fn job(
     shows_salary: bool,
 ) -> String {
     let location = JobLocation::parse(&role.location).unwrap_or_default();
-    let markdown = markdown::from_description(&role.description);
+    let markdown = role.description.markdown();
     // Readers expect these elements, even if they are empty.
     let mut elements = vec![
         ("title", role.name.clone()),
@@ -68,7 +68,7 @@ fn job(
         ("city", location.locality.to_owned()),
         ("state", location.region.to_owned()),
         ("country", location.country.unwrap_or_default().to_owned()),
-        ("description", markdown::to_html(&markdown)),
+        ("description", markdown::to_html(markdown)),
         ("lastactivitydate", rfc3339_seconds(*shown_since)),
     ];
     let category = Some(role.department.clone()).filter(|department| !department.trim().is_empty());

@@ -9,7 +9,6 @@ use super::visit::{PortalVisit, valid_until_change};
 use super::{missing, url};
 use crate::domain::careers::{Facet, Filter, ListPage, SearchResult};
 use crate::domain::role::WorkType;
-use crate::http::api::portal;
 use crate::http::pages::frame::Frame;
 use crate::http::pages::texts::{Texts, fill};
 use crate::http::server::cache_variant::CacheParameter;
@@ -67,7 +66,7 @@ pub(super) fn list(
     let searched = filter.searched(&listings);
     let found = searched.chosen();
     let page = ListPage::of(found.len(), *requested);
-    let shows_salary = portal::shows_salary(&organization.theme)?;
+    let shows_salary = organization.theme.shows_salary();
     let links = ListLinks { texts, path: url::list_path(&organization.slug) };
     let heading = fill(texts.careers.title, &[("organization", &organization.name)]);
     let title = if page.number == 1 {

@@ -6,7 +6,7 @@ use super::card::RoleCard;
 use super::url;
 use super::visit::PortalVisit;
 use crate::domain::refusal::Refusal;
-use crate::http::api::portal::{self, NO_PORTAL, NO_ROLE};
+use crate::http::api::portal::{NO_PORTAL, NO_ROLE};
 use crate::http::pages::frame::{self, Frame};
 use crate::http::pages::texts::fill;
 use crate::http::server::reply::Reply;
@@ -56,7 +56,7 @@ pub(super) fn role(
         None => (words.no_role.to_owned(), words.no_role_more, NO_ROLE),
     };
     let others = store::careers::listings(tx, &organization.id, OTHER_ROLES_MAX)?;
-    let shows_salary = portal::shows_salary(&organization.theme)?;
+    let shows_salary = organization.theme.shows_salary();
     let all = fill(texts.common.all_roles, &[("organization", &organization.name)]);
     // After a POST to `…/apply`, the language links lead to the role's page, because `…/apply` has no GET.
     let path = visit.path.strip_suffix("/apply").unwrap_or(&visit.path);

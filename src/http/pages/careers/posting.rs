@@ -64,7 +64,7 @@ fn posting(base: &str, employer: &Employer<'_>, role: &RoleRecord, posted: Optio
 
 /// The description as HTML; the name of a role without one, because search engines require a description.
 fn description(role: &RoleRecord) -> String {
-    let html = markdown::to_html(&markdown::from_description(&role.description));
+    let html = markdown::to_html(role.description.markdown());
     if html.trim().is_empty() { format!("<p>{}</p>", html::escape(&role.name)) } else { html }
 }
 
@@ -166,6 +166,7 @@ mod tests {
     use crate::domain::id::{Id, RoleId};
     use crate::domain::role::{RoleStatus, Seats};
     use crate::domain::timestamp::Timestamp;
+    use crate::store::description::Description;
 
     const BASE: &str = "https://jobs.example.com";
 
@@ -179,7 +180,7 @@ mod tests {
         RoleRecord {
             id: RoleId::parse("role_1").unwrap(),
             name: "Engineer".to_owned(),
-            description: r##"{"format":"markdown","body":"# You\n\nbuild."}"##.to_owned(),
+            description: Description::of_markdown("# You\n\nbuild.".to_owned()),
             department: "Engineering".to_owned(),
             location: location.to_owned(),
             work_type,
@@ -271,7 +272,7 @@ mod tests {
     fn no_text_can_end_the_script_element() {
         let mut role = role("</script>", None);
         role.name = "</script><!-- & \u{2028}".to_owned();
-        role.description = r#"{"format":"markdown","body":"</script><script>alert(1)</script>"}"#.to_owned();
+        role.description = Description::of_markdown("</script><script>alert(1)</script>".to_owned());
         let name = "<!--<script>";
         let employer = Employer { name, domain: "javascript:x", logo: "data:x", ..employer() };
         let json = json_ld(BASE, &employer, &role, None);
@@ -285,7 +286,7 @@ mod tests {
     fn a_stored_logo_takes_precedence_and_the_name_replaces_an_empty_description() {
         let employer = Employer { has_logo: true, ..employer() };
         let mut role = role("", None);
-        role.description = "{}".to_owned();
+        role.description = Description::default();
         let posting = posting(BASE, &employer, &role, None);
         assert_eq!(posting["hiringOrganization"]["logo"], "https://jobs.example.com/careers/acme/logo");
         assert_eq!(posting["description"], "<p>Engineer</p>");

@@ -61,8 +61,8 @@ pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Repl
     let texts = visit.texts;
     let path = url::role_path(&organization.slug, role.id.as_str());
     let title = fill(texts.careers.role_title, &[("role", &role.name), ("organization", &organization.name)]);
-    let body = markdown::from_description(&role.description);
-    let shows_salary = portal::shows_salary(&organization.theme)?;
+    let body = role.description.markdown();
+    let shows_salary = organization.theme.shows_salary();
     let posted = ctx.world.day(&organization.time_zone, role.created_at);
     // An older system may lack the organization's time zone.
     let posted = posted.or_else(|| ctx.world.day("UTC", role.created_at));
@@ -73,9 +73,9 @@ pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Repl
         frame: visit.frame(&organization, title, &path),
         canonical: url::role_url(base, &organization.slug, role.id.as_str()),
         logo: organization.has_logo.then(|| url::file_url(base, &organization.slug, "logo")),
-        excerpt: markdown::summary(&body),
+        excerpt: markdown::summary(body),
         facts: role_facts(texts, &role, shows_salary),
-        description: markdown::to_html(&body),
+        description: markdown::to_html(body),
         apply: format!("{path}/apply?lang={}", texts.tag),
         home: format!("{}?lang={}", url::list_path(&organization.slug), texts.tag),
         all_roles: fill(texts.common.all_roles, &[("organization", &organization.name)]),

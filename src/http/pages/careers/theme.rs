@@ -1,9 +1,6 @@
 //! `GET /careers/{orgSlug}/theme.css`: an organization's colours, as variables of the stylesheet of all pages.
 
-use hyper::Method;
-use serde_json::Value;
-
-use crate::domain::colour::{Colour, Palette};
+use crate::domain::colour::Palette;
 use crate::domain::text::Slug;
 use crate::http::api::portal;
 use crate::http::server::ctx::Ctx;
@@ -12,6 +9,7 @@ use crate::http::server::resource::Audience;
 use crate::http::server::response_cache::CachePool;
 use crate::http::server::route::Route;
 use crate::store::{self, Error, Tx};
+use hyper::Method;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -27,9 +25,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// `not_found` if no organization has this slug, or its portal is off.
 fn theme(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
-    let theme = portal::parse_theme(&organization.theme)?;
-    let colour = theme.get("primaryColor").and_then(Value::as_str).and_then(Colour::parse);
-    let style = colour.map(|colour| style(Palette::of(colour))).unwrap_or_default();
+    let style = organization.theme.primary_color().map(|colour| style(Palette::of(colour))).unwrap_or_default();
     let read_at = store::change_number::portals(tx)?;
     Ok(Reply::tagged_file("text/css; charset=utf-8", style).valid_until_change(organization.id, read_at))
 }
@@ -46,7 +42,7 @@ fn style(Palette { brand, on_brand, text_on_light, text_on_dark }: Palette) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::colour::{ON_DARK, ON_LIGHT};
+    use crate::domain::colour::{Colour, ON_DARK, ON_LIGHT};
     use crate::http::pages::asset::STYLE;
 
     #[test]
