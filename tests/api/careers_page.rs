@@ -70,14 +70,14 @@ fn every_language_formats_dates_and_salaries_in_its_own_way() {
             "1er octobre 2026",
             "60\u{202f}000 – 75\u{202f}000,50\u{a0}€ par an",
             "Postuler à ce poste",
-            "1 poste ouvert<",
+            "1 poste à pourvoir<",
         ),
         (
             "es",
             "1 de octubre de 2026",
             "60.000 – 75.000,50\u{a0}€ al año",
             "Presentar mi candidatura",
-            "1 puesto abierto<",
+            "1 puesto vacante<",
         ),
     ] {
         has(&page(&app, &format!("{}?lang={language}", role_path(&hiring))), &[day, salary, apply]);

@@ -124,9 +124,9 @@ macro_rules! tests {
 }
 pub(crate) use tests;
 
-/// Two threads for each core, because many tests wait for timeouts or for other processes.
+/// Four threads for each core, because many tests wait for timeouts or for other processes.
 fn test_threads() -> usize {
-    2 * std::thread::available_parallelism().map_or(1, usize::from)
+    4 * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn main() -> ExitCode {

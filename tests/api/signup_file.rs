@@ -124,7 +124,7 @@ fn a_staged_file_expires_after_an_hour() {
     for token in [token.as_str(), "00000000000000000000000000"] {
         let text = form.without_file().with("name", "Ada").with("cvToken", token).send(&app).expect(400).text();
         assert_eq!(fields_with_errors(&text), ["cv"], "{token}");
-        assert!(text.contains("The file is no longer here"), "{text}");
+        assert!(text.contains("The uploaded file has expired"), "{text}");
         assert_eq!(input_value(&text, "cvToken"), None);
         assert_eq!(input_value(&text, "form").as_deref(), Some(form.value("form")));
     }

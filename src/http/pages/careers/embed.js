@@ -1,13 +1,13 @@
-// Shows an organization's open roles in a page of any site:
+// Shows an organization's open roles in any page:
 //
 //   <div id="jobs"></div>
 //   <script src="https://jobs.example.com/careers/acme/embed.js" data-target="jobs" async></script>
 //
-// data-target: the id of the element to fill. By default the list appears at the script.
+// data-target: the id of the element to fill, or else it appears at the script.
 // data-lang:   en, de, fr or es. By default the language of the page.
 //
-// The list is in a shadow tree, which separates its styles from the page's. It inherits the page's font and colour. The
-// page can style ::part(role), ::part(link), ::part(facts) and ::part(button). The script neither sets nor sends cookies.
+// The list stands in a shadow tree and inherits font and colour. The page can style ::part(role), ::part(link),
+// ::part(facts) and ::part(button). No cookies.
 (() => {
   'use strict';
 
