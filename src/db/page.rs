@@ -10,8 +10,8 @@ use std::ops::Range;
 /// like the type of a b-tree page. It is reached at a file size of 137 GB.
 pub(crate) const NUMBER_MAX: u32 = 0x01ff_ffff;
 
-/// The bytes of a page that belong to no row and to no free block: between the pointers to the rows and the first row. `None`
-/// if it is no page of a table or index.
+/// The bytes of a page that belong to no row and to no free block: between the pointers to the rows and the first row.
+/// `None` if the page does not belong to a table or index.
 pub(crate) fn unallocated(page: &[u8]) -> Option<Range<usize>> {
     let header = match page.first()? {
         2 | 5 => 12,

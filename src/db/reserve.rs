@@ -1,5 +1,6 @@
 //! The reserve: a file beside the database, `FILE.reserve`, that holds disk space for the acts that must work on a full
-//! disk. When the disk is full, erasures, revocations and sign-ins release it. It is made again when the disk has room.
+//! disk. When the disk is full, erasures, revocations and sign-ins release it. The service makes the reserve again when the
+//! disk has room.
 //!
 //! While the disk is full, ordinary writes are refused before they reach SQLite. Otherwise they would use up the space that
 //! the reserve gave back.
@@ -79,7 +80,7 @@ impl Reserve {
         released.is_ok()
     }
 
-    /// Makes the reserve if the disk has room for it. Ordinary writes then go on.
+    /// Makes the reserve if the disk has room for it. Ordinary writes then work again.
     pub(crate) fn restore(&self) {
         let Some(disk) = self.disk() else {
             // The next write shows whether there is room.

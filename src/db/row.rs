@@ -1,4 +1,4 @@
-//! Reading the rows of a query and binding its parameters: all that the store may name of the SQLite driver.
+//! Reading the rows of a query and binding its parameters: the only part of the SQLite driver that the store may use.
 
 pub(crate) use rusqlite::types::Value;
 pub(crate) use rusqlite::{Connection, Row, params_from_iter};
@@ -38,7 +38,7 @@ impl<'a> Columns<'a> {
         Ok(value.as_str_or_null().map_err(rusqlite::Error::from)?)
     }
 
-    /// Reads the next column, a text that only values of `T` stand in.
+    /// Reads the next column, a text that `parse` accepts.
     ///
     /// # Errors
     /// [`Error::Defect`] if the column holds another text, which its `CHECK` does not let in.

@@ -91,8 +91,8 @@ impl Stopping {
     }
 }
 
-/// Runs the job that has been due longest, again and again. A job that always has work so delays each of the others by one of
-/// its steps at most.
+/// Runs the job that has been due longest, again and again. A job that always has work therefore delays each of the others
+/// by at most one of its steps.
 fn run(jobs: Vec<ScheduledJob>, stopping: &Stopping, health: &Health) {
     let begun = Instant::now();
     let mut jobs: Vec<(Instant, ScheduledJob)> = jobs.into_iter().map(|job| (begun + job.rest, job)).collect();

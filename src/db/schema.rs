@@ -1,4 +1,5 @@
-//! The schema's version, and the upgrade of an older file. Must not know a table: the floor above hands the schema in.
+//! The schema's version, and the upgrade of an older file. This module must not know any table: the floor above hands the
+//! schema in.
 //!
 //! An upgrade copies the file, checks the copy, and runs all steps in one transaction.
 
@@ -84,7 +85,8 @@ pub(crate) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Er
 }
 
 fn run_steps(connection: &Connection, schema: &Schema, first: usize) -> Result<(), Error> {
-    // Off while steps rebuild tables; the keys are checked before the commit. It cannot change inside a transaction.
+    // Foreign keys are off while steps rebuild tables, and are checked before the commit. The pragma has no effect inside a
+    // transaction, so it is set before.
     connection.execute_batch("PRAGMA foreign_keys = OFF")?;
     let tx = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     for step in schema.upgrades.iter().skip(first).copied().flatten() {

@@ -9,7 +9,7 @@ use super::super::tx::Error;
 pub enum OpenError {
     /// The file does not exist.
     Missing(PathBuf),
-    /// The file is no SQLite file, or belongs to another program.
+    /// The file is not a SQLite file, or belongs to another program.
     Foreign(PathBuf),
     /// The file is empty.
     Empty(PathBuf),

@@ -1,7 +1,7 @@
 //! The key cache: API keys in memory, so that a request costs no query for its key.
 //!
-//! The cache can be behind the file. Triggers move one change number whenever a key or a user changes; each cached key holds
-//! the number that it was read at. The transaction that a request ends in compares the two numbers.
+//! The cache can be behind the file. Triggers move one change number whenever a key or a user changes; each cached key
+//! holds the number that it was read at. The transaction at the end of a request compares the two numbers.
 
 use std::any::Any;
 use std::collections::HashMap;
