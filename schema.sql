@@ -1,7 +1,7 @@
 -- The schema of the file, in the order in which tables depend on each other.
 --
 -- Ids are text that the program makes, times are integer microseconds since 1970 in UTC, booleans are 0 or 1, JSON is
--- text. Constraints repeat the rules of the program, so a defect in a rule causes an error and not a wrong row.
+-- text. Constraints repeat the rules of the program, so a defect in a rule causes an error instead of a wrong row.
 
 -- A customer of the service. All records except users belong to exactly one organization. A disabled organization has no
 -- portal, and only admins see it. `retention_days`: candidates are erased this long after the last decision; null for
@@ -103,8 +103,8 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_of_user ON sessions (user_id);
 
 -- A key that acts as a user. The file has only the SHA-256 of its text. Revoked keys stay, for audits. `scopes_explicit`:
--- the key's maker named its scopes, so they decide whether it opens `/api/admin`. `ended_at`: when the service saw that
--- the key had expired. From then on it stays expired, even if the clock goes back.
+-- the creator of the key named its scopes, so they decide whether it opens `/api/admin`. `ended_at`: when the service saw
+-- that the key had expired. From then on it stays expired, even if the clock goes back.
 CREATE TABLE api_keys (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -165,8 +165,9 @@ CREATE TABLE api_key_usage_moves (
   at INTEGER NOT NULL
 ) STRICT;
 
--- Stored responses to requests with an Idempotency-Key, for a day. `fingerprint` is the SHA-256 of the request. Of an
--- answer with a secret, only the id of the created record is stored. Of an answer about an erased candidate, nothing is.
+-- Stored responses to requests with an Idempotency-Key, for a day. `fingerprint` is the SHA-256 of the request. If a
+-- response contains a secret, only the id of the created record is stored. If its candidate was erased, no part of the
+-- response is stored.
 CREATE TABLE idempotency_keys (
   key_number INTEGER NOT NULL REFERENCES api_keys (number),
   idempotency_key TEXT NOT NULL CHECK (length(idempotency_key) BETWEEN 1 AND 255),
@@ -276,8 +277,8 @@ CREATE INDEX candidate_words_of_block ON candidate_words (organization_id, in_na
 
 -- A candidate's application to one role of the same organization. Only a hired application has the hire columns.
 -- `candidate_number` is a copy of the candidate's number, for lists in that order. While the application is in progress,
--- `at_role_step_id` is the candidate's step since `at_since`. It is one of the application's own steps. These reference
--- the role steps, so an unused role step can be deleted without a scan of all applications.
+-- `at_role_step_id` is the candidate's step since `at_since`. It has no foreign key: the application's own steps
+-- reference the role steps, so an unused role step can be deleted without a scan of all applications.
 CREATE TABLE candidate_roles (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL,
@@ -332,9 +333,9 @@ CREATE TABLE candidate_role_steps (
 ) STRICT;
 CREATE INDEX candidate_role_steps_of_role_step ON candidate_role_steps (role_step_id, status);
 
--- A submitted application form, as typed (`/signup/{token}`). A later signup has no application: a candidate with the same
--- address had applied to the role before (`later_of`), and an address alone proves nothing. Its status page shows only
--- what the sender sent, and `steps`, the names of the role's steps at that time. `links` and `steps` are JSON arrays of
+-- A submitted application form, as typed (`/signup/{token}`). A later signup has no application: a candidate with the
+-- same address had applied to the role before (`later_of`), and an address alone proves nothing. Its status page shows
+-- only the submitted form and `steps`, the names of the role's steps at that time. `links` and `steps` are JSON arrays of
 -- texts; `locale` is the language of the form.
 CREATE TABLE signups (
   number INTEGER NOT NULL PRIMARY KEY,
@@ -452,12 +453,12 @@ CREATE TABLE form_secrets (
 ) STRICT;
 
 -- The activities: who acted (a user and their key, or nobody if the service itself did), when, on which records, and the
--- facts as JSON. `number` is the order of the acts. The rows are a chain: `hash` is the SHA-256 of the previous hash and of
--- the row's columns, with `detail_hash` instead of the detail. The detail may hold personal data, so it is not part of the
--- chain: `detail_hash` is its SHA-256 with a random salt. An erasure removes detail and salt; then the hash reveals nothing.
--- A deleted draft leaves its id. A row without an organization is platform activity: keys, users, sign-ins, commands on the
--- file. Only two kinds of rows lose their detail: those of an erased candidate, and those that have a candidate's name from
--- a signup that was deleted since. `check` reports any other row without its detail.
+-- facts as JSON. `number` is the order of the acts. The rows are a chain: `hash` is the SHA-256 of the previous hash and
+-- of the row's columns, with `detail_hash` instead of the detail. The detail may hold personal data, so it is not part of
+-- the chain: `detail_hash` is its SHA-256 with a random salt. An erasure removes detail and salt; then the hash reveals
+-- nothing. A deleted draft leaves its id in `role_id`. A row without an organization is platform activity: keys, users,
+-- sign-ins, commands on the file. Only two kinds of rows lose their detail: those of an erased candidate, and those that
+-- have a candidate's name from a signup that was deleted since. `check` reports any other row without its detail.
 CREATE TABLE activities (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -509,8 +510,8 @@ BEGIN
   SELECT raise(ABORT, 'activities are only appended');
 END;
 
--- The `number` of the last activity that the outbox has turned into deliveries. Later activities are owed as well. Their
--- deliveries are written a moment later, because the person who hires waits for each additional write of a hire.
+-- The `number` of the last activity that the outbox has turned into deliveries. Deliveries for later activities are owed
+-- too. The service writes them a moment later, because staff wait for each additional write of a hire.
 CREATE TABLE hr_intake (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   activity_number INTEGER NOT NULL CHECK (activity_number >= 0)
@@ -559,10 +560,10 @@ CREATE TABLE hr_attempts (
   CHECK (status IS NOT NULL OR error IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
 
--- Unfinished imports beside a running service. An import without `decided_at` is dropped with its rows; if it has `skipped`,
--- it was dropped and waits for its page wiping. A decided import will be complete: the service moves its rows to their
--- tables, a few in each transaction. `skipped` counts the rows that the file no longer allowed. `application` is JSON with
--- the application, its steps and its candidate.
+-- Unfinished imports beside a running service. An import without `decided_at` is dropped with its rows. If its `skipped`
+-- is above 0 as well, it was dropped, and waits for page wiping. A decided import is always finished: its rows are moved
+-- to their tables, a few in each transaction. `skipped` counts the rows that the file no longer allowed. `application` is
+-- JSON with the application, its steps and its candidate.
 CREATE TABLE imports (
   number INTEGER NOT NULL PRIMARY KEY,
   started_at INTEGER NOT NULL,

@@ -125,7 +125,8 @@ impl CheckpointJob {
         Ok(Some(()))
     }
 
-    /// If pages are left and none could be moved, a reader holds an old snapshot of the file.
+    /// If pages are left, a reader holds an old snapshot of the file. The failure counts from the last checkpoint that
+    /// moved pages.
     fn report_reader(&self, moved_before: u64, moved: u64, left: u64) {
         if moved > moved_before || left == 0 {
             self.health.report(READER, &Ok(()));

@@ -23,7 +23,6 @@ const BEAT_EVERY: Duration = Duration::from_secs(300);
 /// The number of steps between two sweeps.
 const STEPS_OF_SWEEP: u32 = 10;
 
-/// The believed clock.
 pub struct Clock {
     world: Arc<dyn World>,
     started: Duration,
@@ -55,7 +54,6 @@ impl Clock {
         Ok(Self { world, started: now, state: Mutex::new(state) })
     }
 
-    /// Reads the clocks.
     pub fn read(&self) -> ClockReading {
         self.reading(&mut self.state())
     }

@@ -28,7 +28,6 @@ const SLICE_BYTES_MIN: u64 = 256 << 10;
 /// The error of ordinary writes while the disk is full. The text is for the log.
 const FULL: &str = "the disk is full; only erasures, revocations and sign-ins are written";
 
-/// The reserve of one file.
 pub struct Reserve {
     path: PathBuf,
     directory: PathBuf,

@@ -88,7 +88,8 @@ pub fn save(tx: &Tx<'_>, organization: &OrganizationId, integration: &Integratio
     if integration.enabled { outbox::release_all(tx, organization) } else { Ok(()) }
 }
 
-/// Deletes the HR integration of an organization, whose pending deliveries are held. Returns `false` without one.
+/// Deletes the HR integration of an organization. Pending deliveries are then held. Returns `false` if there is no
+/// integration.
 pub fn delete(tx: &Tx<'_>, organization: &OrganizationId) -> Result<bool, Error> {
     outbox::take_up_all(tx)?;
     let sql = "DELETE FROM hr_integrations
@@ -117,8 +118,8 @@ pub fn append_activity(
     activity::append(tx, stamp, Some(who), action, &Subject::of_organization(organization.clone()), &detail)
 }
 
-/// The detail of an integration in an activity. Members of the organization read activities, and the URL may hold a token. So
-/// the detail has the origin of the URL, and whether the URL or the secret changed.
+/// The detail of an integration in an activity. Members of the organization read activities, and the URL may hold a token.
+/// The detail therefore has only the origin of the URL, and whether the URL or the secret changed.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct IntegrationDetail {

@@ -73,7 +73,7 @@ pub fn exists(tx: &Tx<'_>, step: &RoleStepId) -> Result<bool, Error> {
     tx.exists(sql, [step.as_str()])
 }
 
-/// The steps of a role's pipeline, in order, and behind them the removed steps that applications still have.
+/// The steps of a role's pipeline, in order, followed by the removed steps that applications still have.
 pub fn of_role_with_removed(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<RoleStep>, Error> {
     let sql = "SELECT s.id, s.name, s.step_order, s.step_type
                FROM role_steps s

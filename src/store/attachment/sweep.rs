@@ -110,7 +110,7 @@ impl Sweeper {
                 self.has_swept = true;
                 None
             }
-            // After a failure, because of a full disk or a lock of another process, the next scan finds it again.
+            // If the deletion failed, for example on a full disk, the next scan finds the attachment again.
             Err(error) => Some(error),
         };
         self.has_failed |= failure.is_some();

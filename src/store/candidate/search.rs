@@ -28,7 +28,7 @@ pub struct Filter {
     pub status: Option<ApplicationStatus>,
 }
 
-/// The rows of a sole condition that are few enough to be read and sorted for every page.
+/// If a sole condition has at most this many rows, all of them are read and sorted for every page.
 const FEW_ROWS: i64 = 1_000;
 
 /// The same for one of several conditions: the other conditions are checked for each of these candidates.
@@ -74,7 +74,7 @@ struct Search<'a> {
     sources: Vec<NumberSource>,
     /// The prefixes that are checked for each candidate of the sources.
     checked: Vec<WordPrefix>,
-    /// The highest number that was not searched.
+    /// The highest number that has not been searched yet.
     at_most: i64,
     /// The size of the page.
     rows: usize,
@@ -229,8 +229,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The newest number that is in every source, down to this one. Sources of many candidates skip to the numbers of those of
-    /// few.
+    /// The newest number that is in every source, down to this one. Sources of many candidates skip to the numbers that
+    /// sources of few candidates yield.
     fn newest_common_number(&mut self, at_least: i64) -> Result<Option<i64>, Error> {
         let mut number = self.at_most;
         'again: loop {

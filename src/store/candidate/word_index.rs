@@ -4,8 +4,8 @@ use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::search;
 
-/// The candidates of a block. Reading all of a common prefix in one block costs next to nothing, and a page of a prefix that
-/// is too common to be sorted is found within some tens of blocks.
+/// The size of a block. Reading all of a common prefix in one block costs next to nothing, and a page of a prefix that is
+/// too common to be sorted is found within a few dozen blocks.
 pub(super) const BLOCK_CANDIDATES: i64 = 1_024;
 
 /// The block of a candidate number.
@@ -19,9 +19,7 @@ pub struct IndexedText<'a> {
     pub organization_id: &'a str,
     /// The candidate's number.
     pub number: i64,
-    /// The candidate's name.
     pub name: &'a str,
-    /// The candidate's address.
     pub email: &'a str,
 }
 

@@ -1,5 +1,6 @@
-//! Page wiping after an erasure. The job wipes every page of the file in slices; then the checkpoints truncate the write-ahead
-//! log, and nothing of the erased candidates is left. Only starts the work, which `db::page_wiping` does.
+//! Page wiping after an erasure. The job wipes every page of the file in slices; then the checkpoints truncate the
+//! write-ahead log, and nothing of the erased candidates is left. This module only schedules the work. `db::page_wiping`
+//! does it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ pub(in super::super) fn job_step(path: &Path, erasures: Arc<Erasures>, writer: A
             pass = Some((FIRST_PAGE, erasures.committed_count()));
         }
         let (first, commits) = pass?;
-        // A slice that fails, because of a full disk or another process's lock, is tried again.
+        // If a slice fails, for example on a full disk, the next step tries it again.
         let next = match wiper.wipe_slice(first) {
             Ok(next) => next,
             Err(error) => return Some(Err(error)),

@@ -1,4 +1,5 @@
-//! The outbox after the erasure of a candidate: messages have ids, and nothing else of the candidate. They are still sent.
+//! The outbox after the erasure of a candidate: messages hold the candidate's ids, and nothing else about the candidate.
+//! Pending messages are still sent.
 
 use super::payload;
 use crate::db::row::Columns;

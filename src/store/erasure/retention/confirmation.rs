@@ -45,7 +45,7 @@ pub fn state(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId) -> R
     Ok(Some(RetentionState { days, due, due_since, waiting }))
 }
 
-/// The confirmation of an admin.
+/// The parts that an admin confirms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetentionConfirmation {
     /// The retention may erase all due candidates. The admin has seen this number of them.
