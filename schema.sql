@@ -1,6 +1,6 @@
 -- The schema of the file, in the order in which tables depend on each other.
 --
--- Ids are text that the program makes, times are integer microseconds since 1970 in UTC, booleans are 0 or 1, JSON is
+-- Ids are text that the program generates, times are integer microseconds since 1970 in UTC, booleans are 0 or 1, JSON is
 -- text. Constraints repeat the rules of the program, so a defect in a rule causes an error instead of a wrong row.
 
 -- A customer of the service. All records except users belong to exactly one organization. A disabled organization has no
@@ -220,7 +220,8 @@ CREATE INDEX roles_by_location ON roles (organization_id, location, created_at, 
 CREATE INDEX roles_by_work_type ON roles (organization_id, work_type, created_at, id);
 CREATE INDEX roles_of_organization ON roles (organization_id, status, public, created_at, id);
 
--- One step of a role's pipeline. A removed step has no `step_order`; it stays for the applications that have it.
+-- One step of a role's pipeline. A removed step has no `step_order`, and stays for the applications that have a copy of
+-- it.
 CREATE TABLE role_steps (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   role_id TEXT NOT NULL REFERENCES roles (id),
@@ -392,10 +393,11 @@ CREATE TABLE erasures_asked (
   asked_at INTEGER NOT NULL
 ) STRICT;
 
--- Attachments, in chunks of at most 64 KiB, each of which is a short write. Without a signup, an attachment is staged under
--- a token, of which `digest` is the SHA-256. Staged attachments are deleted after an hour. `bytes` and `media_type` are set
--- when the upload is complete. After the deletion of its signup, an attachment belongs to nobody, has `created_at` 0, and
--- is swept in slices. `sha256` is the digest of the whole content. The last chunk sets it; downloads and `check` compare it.
+-- Attachments, in chunks of at most 64 KiB, each of which is a short write. Without a signup, an attachment is staged
+-- under a token, of which `digest` is the SHA-256. Staged attachments are deleted after an hour. `bytes` and `media_type`
+-- are set when the upload is complete. After the deletion of its signup, an attachment is detached: it has `created_at`
+-- 0, and is swept in slices. `sha256` is the digest of the whole content. The last chunk sets it; downloads and `check`
+-- compare it.
 CREATE TABLE documents (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -418,7 +420,7 @@ CREATE TABLE document_pieces (
   PRIMARY KEY (document_number, number)
 ) STRICT;
 
--- A random mark by which the running service notices that somebody has replaced the file.
+-- A random mark by which the running service notices that the file was replaced.
 CREATE TABLE service_marks (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   mark BLOB NOT NULL CHECK (length(mark) = 16)
@@ -452,13 +454,13 @@ CREATE TABLE form_secrets (
   secret BLOB NOT NULL CHECK (length(secret) = 32)
 ) STRICT;
 
--- The activities: who acted (a user and their key, or nobody if the service itself did), when, on which records, and the
--- facts as JSON. `number` is the order of the acts. The rows are a chain: `hash` is the SHA-256 of the previous hash and
--- of the row's columns, with `detail_hash` instead of the detail. The detail may hold personal data, so it is not part of
--- the chain: `detail_hash` is its SHA-256 with a random salt. An erasure removes detail and salt; then the hash reveals
--- nothing. A deleted draft leaves its id in `role_id`. A row without an organization is platform activity: keys, users,
--- sign-ins, commands on the file. Only two kinds of rows lose their detail: those of an erased candidate, and those that
--- have a candidate's name from a signup that was deleted since. `check` reports any other row without its detail.
+-- Activity: who acted (a user and their key; null for the service itself), when, on which records, and the facts as JSON.
+-- `number` is the order of the acts. The rows are a chain: `hash` is the SHA-256 of the previous hash and of the row's
+-- columns, with `detail_hash` instead of the detail. The detail may hold personal data, so it is not part of the chain:
+-- `detail_hash` is its SHA-256 with a random salt. An erasure removes detail and salt; then the hash reveals nothing. A
+-- deleted draft leaves its id in `role_id`. A row without an organization is platform activity: keys, users, sign-ins,
+-- commands on the file. Only two kinds of rows lose their detail: those of an erased candidate, and those that have a
+-- candidate's name from a signup that was deleted since. `check` reports any other row without its detail.
 CREATE TABLE activities (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -521,8 +523,9 @@ INSERT INTO hr_intake (id, activity_number) VALUES (1, 0);
 -- The outbox: the deliveries that the service owes to HR systems. `number` is the order within an application; a `ping`
 -- belongs to none. `attempts` counts all attempts. `failed_attempts` counts the failures since the delivery was queued or
 -- retried, which is its position in the retry schedule. A pending row has a time for its next attempt, unless an earlier
--- delivery of its application has not arrived. The row does not say whether the integration is enabled. Two of the indexes
--- get their entry with the first attempt, so that queueing stays cheap. Deliveries without an attempt are among the pending.
+-- delivery of its application has not arrived. The row does not record whether the integration is enabled. Two of the
+-- indexes get their entry with the first attempt, so that queueing stays cheap. Deliveries without an attempt are among
+-- the pending.
 CREATE TABLE hr_deliveries (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),

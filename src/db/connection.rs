@@ -86,7 +86,7 @@ pub(crate) fn open_to_inspect_read_only(path: &Path) -> Result<Connection, Error
 /// Opens a file for a command that only reads, even if neither the file nor its directory can be written.
 ///
 /// # Errors
-/// [`Error::Unavailable`] if, in such a place, a write-ahead log holds pages that are not in the file.
+/// [`Error::Unavailable`] if nothing can be written there and a write-ahead log holds pages that are not in the file.
 pub(crate) fn open_to_read(path: &Path, for_use: Use) -> Result<Connection, Error> {
     open_and_read(path, |connection| set_up(connection, for_use))
 }

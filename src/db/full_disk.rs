@@ -20,7 +20,7 @@ pub(crate) fn retry<T>(reserve: &Reserve, mut step: impl FnMut() -> Result<T, Op
     }
 }
 
-/// Makes the reserve if the disk has room, and returns the job that goes on trying.
+/// Makes the reserve if the disk has room, and returns the job that continues to try.
 pub(crate) fn job_step<H: Hooks>(reserve: Arc<Reserve>, writer: Arc<WriterThread<H>>) -> Step {
     if !reserve.is_full() {
         reserve.restore();

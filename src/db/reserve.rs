@@ -38,7 +38,7 @@ pub struct Reserve {
 }
 
 impl Reserve {
-    /// The reserve beside the file at this path. Does not make it yet.
+    /// The reserve beside the file at this path. Its file is not created yet.
     pub(crate) fn of(path: &Path, world: Arc<dyn World>) -> Self {
         let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
         let (is_full, owed_rows) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -112,7 +112,7 @@ impl Reserve {
         self.owed_rows.load(Ordering::Relaxed)
     }
 
-    /// Notes how many rows are owed.
+    /// Notes the number of owed rows.
     pub(crate) fn set_owed_rows(&self, rows: usize) {
         self.owed_rows.store(rows as u64, Ordering::Relaxed);
     }

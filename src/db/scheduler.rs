@@ -1,5 +1,5 @@
-//! The scheduler: runs background jobs on a few threads until it is stopped. The floor above lists the jobs. Must not know
-//! what a job does.
+//! The scheduler: runs background jobs on a few threads until it is stopped. The floor above lists the jobs. This module
+//! must not know the purpose of a job.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -105,7 +105,7 @@ fn run(jobs: Vec<ScheduledJob>, stopping: &Stopping, health: &Health) {
     }
 }
 
-/// Runs one step. A panic is reported as a failure of the job; its next step may succeed, and the other jobs go on.
+/// Runs one step. A panic is reported as a failure of the job. Its next step may succeed, and the other jobs continue.
 fn run_step(job: &mut ScheduledJob, health: &Health) {
     match catch_unwind(AssertUnwindSafe(&mut job.step)) {
         Ok(None) => {}

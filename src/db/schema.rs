@@ -21,7 +21,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x5250_6b61;
 pub(crate) struct Schema {
     /// `PRAGMA user_version` of its files.
     pub version: i64,
-    /// The statements that make an empty file one of this version.
+    /// The statements that create this version in an empty file.
     pub sql: &'static str,
     /// The steps from version `n + 1` to `n + 2`, at index `n`.
     pub upgrades: &'static [&'static [Step]],
@@ -78,7 +78,7 @@ pub(crate) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Er
     let copy = make_copy(path, schema, names)?;
     let upgraded = run_steps(&connection, schema, first);
     if upgraded.is_err() {
-        // The file is unchanged, so nobody needs the copy, and each further try would leave another one.
+        // The file is unchanged, so the copy is not needed, and each further try would leave another one.
         let _ = std::fs::remove_file(copy);
     }
     upgraded

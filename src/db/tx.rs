@@ -135,7 +135,7 @@ impl Tx<'_> {
         outcome
     }
 
-    /// Runs `f`. If `f` fails, only its own writes are undone, and the transaction goes on.
+    /// Runs `f`. If `f` fails, only its own writes are undone, and the transaction continues.
     pub fn savepoint<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         let Undo::Whole(is_wanted) = &self.undo else { return self.by_savepoint(f) };
         let before = self.connection.total_changes();

@@ -1,10 +1,9 @@
 //! The table of background jobs, and the health reports in their order.
 //!
 //! Jobs share two threads: one for jobs that never wait for the writer, one for jobs that do. A step of a job is one slice
-//! of its work, so no other job waits for a long piece of work. Checkpoints have a thread of their own: they wait for the
-//! disk, and the jobs of the other two must keep running meanwhile. Two more threads are not in the table. The writer
-//! (`db::writer_thread`) runs jobs as they arrive, not on a schedule. HR delivery (`hr::worker`) runs an async runtime for
-//! its network connections.
+//! of its work, so no other job waits long. Checkpoints have a thread of their own: they wait for the disk, and the jobs of
+//! the other two must keep running meanwhile. Two more threads are not in the table. The writer (`db::writer_thread`) runs
+//! jobs as they arrive, not on a schedule. HR delivery (`hr::worker`) runs an async runtime for its network connections.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -118,8 +118,8 @@ pub fn append_activity(
     activity::append(tx, stamp, Some(who), action, &Subject::of_organization(organization.clone()), &detail)
 }
 
-/// The detail of an integration in an activity. Members of the organization read activities, and the URL may hold a token.
-/// The detail therefore has only the origin of the URL, and whether the URL or the secret changed.
+/// The detail of an integration in an activity row. Members of the organization read these rows, and the URL may hold a
+/// token. The detail therefore has only the origin of the URL, and whether the URL or the secret changed.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct IntegrationDetail {

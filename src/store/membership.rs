@@ -98,7 +98,7 @@ pub fn remove(
     Ok(true)
 }
 
-/// A membership in activity.
+/// The detail of a membership in an activity row.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MemberDetail<'a> {

@@ -58,7 +58,7 @@ fn members(value: &impl Serialize) -> Result<Map<String, Value>, Error> {
     }
 }
 
-/// Appends a row for an act of `who`, or of the service itself without one. `detail` is JSON text.
+/// Appends a row for an act of `who`; `None` stands for the service itself. `detail` is JSON text.
 pub fn append(
     tx: &Tx<'_>,
     stamp: &Stamp,

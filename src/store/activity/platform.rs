@@ -24,7 +24,7 @@ pub(in crate::store) const OF_PLATFORM_BY_ACTION: &str =
      ORDER BY a.number DESC
      LIMIT $3";
 
-/// Appends a row for an act of `who`, or of a command or the service itself without one.
+/// Appends a row for an act of `who`; `None` stands for a command or the service itself.
 pub fn record(
     tx: &Tx<'_>,
     stamp: &Stamp,

@@ -14,7 +14,7 @@ use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, Organiz
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 
-/// An application as imports and exports have it, without its steps.
+/// An application as in imports and exports, without its steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApplicationRecord {
     pub id: ApplicationId,

@@ -143,8 +143,8 @@ fn swept_during_upload() -> Error {
 /// `created_at` of a detached attachment: earlier than that of any staged one, so that the sweep finds it first.
 const DETACHED_AT: i64 = 0;
 
-/// Detaches the attachments of a signup. From now on nobody can read them, and the sweep deletes their content in slices,
-/// so that other jobs do not wait until megabytes are overwritten. The transaction must also report to the erasures, by
+/// Detaches the attachments of a signup. They can no longer be read, and the sweep deletes their content in slices, so that
+/// other jobs do not wait until megabytes are overwritten. The transaction must also report to the erasures, by
 /// [`super::erasure::candidate::erase`] or [`super::erasure::progress::Erasures::record_signup`], which wakes the sweep.
 pub(super) fn detach(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
     let sql = "UPDATE documents

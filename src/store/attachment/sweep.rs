@@ -35,8 +35,8 @@ pub(in super::super) fn job_step(
     Ok(Box::new(move || sweeper.step()))
 }
 
-/// Identifies the unfinished uploads of a previous process, which nobody will finish. The number alone does not identify them,
-/// because a new attachment may reuse the number of a deleted one.
+/// Identifies the unfinished uploads of a previous process, which no client can finish. The number alone does not identify
+/// them, because a new attachment may reuse the number of a deleted one.
 #[derive(Debug, Clone, Copy)]
 struct StartMark {
     newest_number: i64,

@@ -1,4 +1,4 @@
-//! The words by which searches find candidates, made of names and addresses. Erased candidates have none.
+//! The word index: the words of names and addresses, by which searches find candidates. Erased candidates have none.
 
 use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
@@ -70,7 +70,7 @@ pub(in crate::store) fn inconsistencies(tx: &Tx<'_>, findings_max: usize) -> Res
     Ok(findings)
 }
 
-/// A candidate with the texts that the index is made of.
+/// A candidate with the indexed texts.
 struct CheckedCandidate {
     number: i64,
     id: String,

@@ -57,7 +57,8 @@ fn read_facts(row: &Row<'_>, who: &Principal) -> Result<StepFacts, Error> {
     })
 }
 
-/// Saves a decision: steps, application, role, status cache, and the activity row, from which the outbox makes a delivery.
+/// Saves a decision: steps, application, role, status cache, and the activity row. The outbox makes a delivery from that
+/// row.
 ///
 /// # Errors
 /// [`Error::Defect`] if a row has changed since the facts were loaded.

@@ -22,8 +22,8 @@ use crate::store::signup::{self, reapplication};
 use crate::store::{activity, application, idempotency_key, outbox, personal_data, staging};
 use crate::world::World;
 
-/// Erases candidates, on behalf of the caller or, without one, of the service itself. Withdraws their applications in
-/// progress.
+/// Erases candidates, on behalf of the caller or, if `who` is `None`, of the service itself. Withdraws their applications
+/// in progress.
 ///
 /// # Errors
 /// [`Error::Unavailable`] if the erasure list cannot be written.

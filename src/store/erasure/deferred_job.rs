@@ -1,6 +1,6 @@
-//! The background job that carries out deferred erasures: of candidates who asked for their erasure while a hire was hidden
-//! from them. The status page responded as for any other erasure, and staff still see the hire. Staff can erase such a
-//! candidate at any time.
+//! The background job that carries out deferred erasures, those of candidates who asked for their erasure while a hire was
+//! hidden from them. The status page responded as for any other erasure, and staff still see the hire. Staff can erase such
+//! a candidate at any time.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Erasing candidates: their personal data leaves the file, while every count and the activity chain stay unchanged.
+//! Erasing candidates: removes their personal data from the file, and leaves every count and the activity chain unchanged.
 //!
 //! The transaction of an erasure (`candidate`) deletes and overwrites rows. The cleanup follows: `wipe` overwrites the
 //! bytes that SQLite leaves in pages, and a checkpoint truncates the write-ahead log. `progress` tracks how far this

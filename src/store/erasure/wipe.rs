@@ -11,8 +11,8 @@ use crate::db::scheduler::Step;
 use crate::db::tx::Error;
 use crate::db::writer::Writer;
 
-/// The job that wipes pages, a slice in each step. A slice takes some 10 ms, so at a rest of 50 ms a large file takes a few
-/// seconds per gigabyte and at most a fifth of a core.
+/// The job that wipes pages, a slice in each step. A slice takes about 10 ms, so at a rest of 50 ms a large file takes a
+/// few seconds per gigabyte and at most a fifth of a core.
 pub(in super::super) fn job_step(path: &Path, erasures: Arc<Erasures>, writer: Arc<Writer>) -> Result<Step, Error> {
     let wiper = PageWiper::open(path, writer)?;
     // The first page of the next slice, and the number of erasures that were committed when this pass began.

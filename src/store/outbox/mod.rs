@@ -3,7 +3,7 @@
 //! `queue`, and each `attempt` updates it.
 //!
 //! A pending delivery has a time for its next attempt, unless an earlier delivery of its application has not arrived. The
-//! integration is looked up for each attempt. The end of an integration, by an admin or by a receiver's 410, therefore
+//! integration is looked up for each attempt. Disabling an integration, by an admin or after a receiver's 410, therefore
 //! updates no other deliveries, however many there are.
 
 mod attempt;

@@ -76,8 +76,8 @@ pub fn add(
     activity::append(tx, stamp, Some(who), Action::RoleCreated, &subject, &detail)
 }
 
-/// Saves a role that was `before`. If the role stops being open, its signup links end. Without a difference, nothing is
-/// written.
+/// Saves a change of a role from `before` to `after`. If the role stops being open, its signup links end. Does nothing if
+/// both are equal.
 ///
 /// # Errors
 /// [`Error::Defect`] if the role changed since the rule saw it.

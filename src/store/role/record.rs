@@ -142,7 +142,7 @@ fn values(role: &RoleRecord) -> [Value; CHANGEABLE_COUNT] {
     ]
 }
 
-/// A role's members in the detail of an activity.
+/// The members of a role in the detail of an activity row.
 ///
 /// # Errors
 /// [`Error::Defect`] if the description is not JSON.

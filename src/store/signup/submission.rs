@@ -75,7 +75,7 @@ pub(super) struct PriorApplication {
     pub(super) application: ApplicationId,
 }
 
-/// Creates the candidate and the application, as far as the rule allows.
+/// Creates the candidate and the application if the rule allows it.
 pub(super) fn create_application(
     tx: &Tx<'_>,
     world: &dyn World,
