@@ -29,7 +29,7 @@ CREATE TABLE organizations (
 ) STRICT;
 CREATE INDEX organizations_by_time ON organizations (created_at, id);
 
--- The logo of an organization. The service serves it itself, so that its pages load nothing from other hosts.
+-- The uploaded logo of an organization. The service serves it, so that its pages load nothing from other hosts.
 CREATE TABLE organization_logos (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   media_type TEXT NOT NULL CHECK (media_type IN ('image/png', 'image/jpeg', 'image/webp', 'image/gif')),
@@ -137,10 +137,10 @@ CREATE TABLE api_key_usage (
   auth_endpoint TEXT NOT NULL
 ) STRICT;
 
--- The usage index: starting points from which to follow the rows of a key, namely one row in many (marks) and the newest
--- row. The service adds entries for many rows at once, so that they cost a request almost nothing. Rows after
--- `api_key_usage_marking.marked_to` may have no entry. Rows up to `pruned_to` were deleted with their marks. The newest
--- entry of each key still has the number of its requests.
+-- The usage index: the rows from which to follow the rows of a key. These are the key's newest row, and one row in 64
+-- (marks). The service adds entries for many rows at once, so that a request costs almost nothing more. Rows after
+-- `api_key_usage_marking.marked_to` may have no entry. Rows up to `pruned_to` were deleted with their marks. The
+-- `api_key_usage_newest` row of each key still has the number of its requests.
 CREATE TABLE api_key_usage_marks (
   key_number INTEGER NOT NULL,
   at INTEGER NOT NULL,
@@ -220,8 +220,7 @@ CREATE INDEX roles_by_location ON roles (organization_id, location, created_at, 
 CREATE INDEX roles_by_work_type ON roles (organization_id, work_type, created_at, id);
 CREATE INDEX roles_of_organization ON roles (organization_id, status, public, created_at, id);
 
--- One step of a role's pipeline. A removed step has no `step_order`, and stays for the applications that have a copy of
--- it.
+-- One step of a role's pipeline. A removed step has no `step_order`, and stays for applications that copied it.
 CREATE TABLE role_steps (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   role_id TEXT NOT NULL REFERENCES roles (id),
@@ -263,8 +262,8 @@ CREATE INDEX candidates_of_organization ON candidates (organization_id, number);
 CREATE INDEX candidates_erased ON candidates (number) WHERE erased_at IS NOT NULL;
 
 -- The words by which a search finds candidates, folded (without case and accents): the words of names, and the other
--- words of addresses. Words of names are separate, so that a search for a name does not read the words that all addresses
--- share. A rare word is looked up directly. A frequent word is searched in one `block` of candidates after the other,
+-- words of addresses. Words of names are separate, so that a search for a name does not read words that all addresses
+-- share. A rare word is looked up directly. A frequent word is searched in one `block` of candidates after another,
 -- newest first, so that a page costs the same for any number of candidates.
 CREATE TABLE candidate_words (
   organization_id TEXT NOT NULL REFERENCES organizations (id),
@@ -394,10 +393,10 @@ CREATE TABLE erasures_asked (
 ) STRICT;
 
 -- Attachments, in chunks of at most 64 KiB, each of which is a short write. Without a signup, an attachment is staged
--- under a token, of which `digest` is the SHA-256. Staged attachments are deleted after an hour. `bytes` and `media_type`
--- are set when the upload is complete. After the deletion of its signup, an attachment is detached: it has `created_at`
--- 0, and is swept in slices. `sha256` is the digest of the whole content. The last chunk sets it; downloads and `check`
--- compare it.
+-- under a token, and `digest` is the SHA-256 of the token. Staged attachments are deleted after an hour. `bytes`,
+-- `media_type` and `sha256` are set when the upload is complete. After the deletion of its signup, an attachment is
+-- detached: its `created_at` is 0, and the sweep deletes it in slices. `sha256` is the digest of the whole content, which
+-- downloads and `check` compare.
 CREATE TABLE documents (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -426,7 +425,7 @@ CREATE TABLE service_marks (
   mark BLOB NOT NULL CHECK (length(mark) = 16)
 ) STRICT;
 
--- The total size of all attachments, including staged ones. Triggers update it with each chunk.
+-- The total size of all attachments, including staged ones. Triggers update it for each chunk.
 CREATE TABLE attachment_totals (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   bytes INTEGER NOT NULL CHECK (bytes >= 0)
@@ -457,10 +456,10 @@ CREATE TABLE form_secrets (
 -- Activity: who acted (a user and their key; null for the service itself), when, on which records, and the facts as JSON.
 -- `number` is the order of the acts. The rows are a chain: `hash` is the SHA-256 of the previous hash and of the row's
 -- columns, with `detail_hash` instead of the detail. The detail may hold personal data, so it is not part of the chain:
--- `detail_hash` is its SHA-256 with a random salt. An erasure removes detail and salt; then the hash reveals nothing. A
--- deleted draft leaves its id in `role_id`. A row without an organization is platform activity: keys, users, sign-ins,
--- commands on the file. Only two kinds of rows lose their detail: those of an erased candidate, and those that have a
--- candidate's name from a signup that was deleted since. `check` reports any other row without its detail.
+-- `detail_hash` is its SHA-256 with a random salt. An erasure removes the detail and the salt, so the hash then reveals
+-- nothing. A deleted draft leaves its id in `role_id`. A row without an organization is platform activity: keys, users,
+-- sign-ins, commands on the file. Only two kinds of rows lose their detail: those of an erased candidate, and those with
+-- a candidate's name from a signup that was deleted later. `check` reports any other row that lacks its detail.
 CREATE TABLE activities (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -524,8 +523,8 @@ INSERT INTO hr_intake (id, activity_number) VALUES (1, 0);
 -- belongs to none. `attempts` counts all attempts. `failed_attempts` counts the failures since the delivery was queued or
 -- retried, which is its position in the retry schedule. A pending row has a time for its next attempt, unless an earlier
 -- delivery of its application has not arrived. The row does not record whether the integration is enabled. Two of the
--- indexes get their entry with the first attempt, so that queueing stays cheap. Deliveries without an attempt are among
--- the pending.
+-- indexes get their entry with the first attempt, so that queueing stays cheap. Deliveries without an attempt are in the
+-- index of pending ones.
 CREATE TABLE hr_deliveries (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),

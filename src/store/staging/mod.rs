@@ -1,9 +1,10 @@
 //! Staging: an import into the file of a running service, in transactions so short that no request waits for it.
 //!
 //! 1. The import stages its applications in `import_rows`, which nothing else reads. If the import ends here, its rows are
-//! dropped, and the service wipes what they leave in the pages of the file. 2. One transaction decides that all of them
-//! will be published. It also writes what they refer to: users, organizations, roles and steps. 3. They are published, a
-//! slice in each transaction. If the import ends early, the service publishes the rest.
+//!    dropped, and the service wipes the bytes that they leave in the pages of the file.
+//! 2. One transaction decides that all of them will be published. It also writes the records that they refer to: users,
+//!    organizations, roles and steps.
+//! 3. They are published, a slice in each transaction. If the import ends early, the service publishes the rest.
 
 mod staged_application;
 #[cfg(test)]
