@@ -26,7 +26,7 @@ impl IdleCache {
     /// The job that frees the caches if no request has read since its previous step. It frees them once, until a request
     /// reads again.
     pub(crate) fn job_step(self: &Arc<Self>) -> Result<Step, Error> {
-        // SQLite has one memory limit for the process, so a connection to no file can free the pages of all others.
+        // SQLite has one memory limit for the process, so an in-memory connection can free the pages of all others.
         let connection = Connection::open_in_memory()?;
         let cache = Arc::clone(self);
         let (mut reads_before, mut freed_at) = (0, 0);

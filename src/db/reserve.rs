@@ -130,7 +130,7 @@ impl Reserve {
         let open = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.path);
         let file = open?;
         let grown = match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
-            // Some file systems cannot allocate ahead. There, zeros take the space.
+            // Some file systems cannot allocate space in advance. On those, zeros are written instead.
             Err(rustix::io::Errno::OPNOTSUPP) => {
                 let missing_bytes = bytes.saturating_sub(self.bytes());
                 std::io::copy(&mut std::io::Read::take(std::io::repeat(0), missing_bytes), &mut &file).map(drop)

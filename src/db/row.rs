@@ -41,7 +41,7 @@ impl<'a> Columns<'a> {
     /// Reads the next column, a text that `parse` accepts.
     ///
     /// # Errors
-    /// [`Error::Defect`] if the column holds another text, which its `CHECK` does not let in.
+    /// [`Error::Defect`] if the column holds another text, which its `CHECK` constraint excludes.
     pub(crate) fn parse<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Error> {
         word(self.text()?, parse)
     }
@@ -70,7 +70,7 @@ impl<'a> Columns<'a> {
 /// Parses the text of a column that holds one of a set of words or ids.
 ///
 /// # Errors
-/// [`Error::Defect`] if the column holds another text, which its `CHECK` does not let in.
+/// [`Error::Defect`] if the column holds another text, which its `CHECK` constraint excludes.
 pub(crate) fn word<T>(text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Error> {
     parse(text).ok_or_else(|| Error::Defect(format!("a column holds the unknown word {text:?}")))
 }

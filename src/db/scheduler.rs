@@ -29,7 +29,7 @@ impl Scheduler {
     /// Starts a thread for each list of jobs.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if the system starts no more threads.
+    /// [`Error::Unavailable`] if the system cannot start another thread.
     pub(crate) fn start(threads: Vec<(&str, Vec<ScheduledJob>)>, health: &Arc<Health>) -> Result<Self, Error> {
         let start = |(name, jobs)| JobThread::start(name, jobs, Arc::clone(health));
         Ok(Self { threads: threads.into_iter().map(start).collect::<Result<_, _>>()? })

@@ -177,7 +177,7 @@ pub(crate) fn snapshot<T>(
     now: Timestamp,
     f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    // Dropping it ends the transaction, also after a panic: a connection must not return to the pool inside a transaction.
+    // Dropping it ends the transaction, even after a panic: a connection must not return to the pool inside a transaction.
     let _undone = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
     f(&Tx { connection, state: None, undo: Undo::Savepoint, now, earliest: now })
 }

@@ -35,7 +35,7 @@ impl Checkpoint {
     /// Runs a checkpoint.
     ///
     /// # Errors
-    /// [`Error::Full`] and other errors of SQLite where pages cannot be written. Another checkpoint in the way is not an
+    /// [`Error::Full`] and other errors of SQLite if pages cannot be written. Another checkpoint in the way is not an
     /// error.
     pub(crate) fn run(connection: &Connection, mode: Mode) -> Result<Self, Error> {
         let sql = match mode {

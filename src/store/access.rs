@@ -95,12 +95,12 @@ pub struct VisibleOrganization {
     pub slug: String,
     pub name: String,
     pub domain: String,
-    /// The URL of the logo.
+    /// The URL of a logo on another host; empty without one.
     pub logo: String,
     pub portal_enabled: bool,
     /// Whether a hire needs the position's code in the HR system.
     pub require_external_position_id: bool,
-    /// Whether postings must show salaries.
+    /// Whether the service warns about roles that are published without a salary.
     pub pay_transparency: bool,
     /// The time zone of the dates on pages (IANA).
     pub time_zone: String,

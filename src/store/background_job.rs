@@ -62,7 +62,7 @@ pub(super) const REPORTED: &[BackgroundJob] = &[
 enum Thread {
     /// For jobs that wait for the writer.
     Writes,
-    /// For jobs that never do.
+    /// For jobs that never wait for the writer.
     Reads,
     Checkpoints,
 }

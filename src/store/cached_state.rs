@@ -1,5 +1,5 @@
-//! Cached state: keys that have called, and the change numbers of portals. The service invalidates it at once after its own
-//! commits. A job finds out what other processes, such as commands, have changed.
+//! Cached state: the API keys of recent requests, and the change numbers of portals. The service invalidates it at once
+//! after its own commits. A job finds out what other processes, such as commands, have changed.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -24,7 +24,7 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
         progress("reading every page");
         let mut findings = integrity(tx)?;
         if !findings.is_empty() {
-            // The tables of a damaged file mean little, and reading them may fail.
+            // The tables of a damaged file are unreliable, and reading them may fail.
             return Ok(findings);
         }
         progress("following every foreign key");

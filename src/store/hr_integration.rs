@@ -54,7 +54,7 @@ pub fn find(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<(Integr
     })
 }
 
-/// Reads a secret. [`Columns::parse`] would put its text into the error.
+/// Reads a secret. Does not use [`Columns::parse`], which would put the text of the secret into the error.
 fn secret(columns: &mut Columns<'_>) -> Result<Option<SigningSecret>, Error> {
     let unreadable = || Error::Defect("an HR integration's secret cannot be read".to_owned());
     columns.text_or_none()?.map(|text| SigningSecret::parse(text).ok_or_else(unreadable)).transpose()

@@ -143,8 +143,8 @@ pub fn find(tx: &Tx<'_>, organization: &OrganizationId, user: &UserId) -> Result
     tx.one(&sql, (organization.as_str(), user.as_str()), membership)
 }
 
-/// A page of an organization's members, newest first, beginning after the member with this time and user id (`GET
-/// /api/admin/organizations/{id}/memberships`).
+/// A page of an organization's members, newest first, beginning after the member with this time and user id
+/// (`GET /api/admin/organizations/{id}/memberships`).
 pub fn page(
     tx: &Tx<'_>,
     organization: &OrganizationId,

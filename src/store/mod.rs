@@ -1,8 +1,8 @@
 //! The SQL of each kind of record, in a file or folder of its own, and the store of a running service (`service.rs`).
 //!
 //! The file of a record knows the record's tables and the transaction that it is handed. It must not know `service.rs`,
-//! HTTP, the JSON of clients, or SQLite itself, which is in `db`. JSON of clients is opaque text here; only activity
-//! details embed it. The rules are in `domain`. This file only declares modules, and no file of the folder imports it.
+//! HTTP, or SQLite itself, which is in `db`. JSON of clients is opaque text here; only activity details embed it. The rules
+//! are in `domain`. This file only declares modules, and no file of the folder imports it.
 
 pub mod access;
 pub mod activity;

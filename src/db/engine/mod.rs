@@ -284,7 +284,7 @@ impl<H: Hooks> Engine<H> {
         // shared memory that cannot grow. SQLite reports that with another error, possibly after the commit.
         let known = matches!(error.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy));
         let error = Error::from(error);
-        // After any other error, the commit may be in the log or not. If another commit overwrites it, it is not.
+        // After any other error, the commit may be in the log. It is not if another commit has overwritten it.
         if known || self.overwrite_commit() {
             self.undo().map_err(|worse| self.break_off(&worse))?;
             // A full disk stays a distinct error: some jobs are tried again with the space of the reserve.

@@ -15,7 +15,7 @@ pub enum OpenError {
     Empty(PathBuf),
     /// The file does not exist, but its write-ahead log does.
     Orphaned { path: PathBuf, wal: PathBuf },
-    /// Other users than the owner may read or write the file.
+    /// Users other than the owner may read or write the file.
     Exposed { path: PathBuf, mode: u32 },
     /// A newer version of the program wrote it.
     Newer {

@@ -24,7 +24,7 @@ use super::schema::{self, Schema};
 pub enum Missing {
     /// Create it.
     Create,
-    /// Refuse to go on.
+    /// Refuse it.
     Refuse,
 }
 
@@ -33,7 +33,7 @@ pub enum Missing {
 pub enum Older {
     /// Copy it, check the copy, then upgrade it in one transaction.
     Upgrade,
-    /// Refuse to go on.
+    /// Refuse it.
     Refuse,
 }
 

@@ -90,7 +90,7 @@ impl Sweeper {
         Ok(new)
     }
 
-    /// Deletes one slice, if there is one. Returns the outcome of the scan once all its attachments are done.
+    /// Deletes one slice, if there is one. Returns the outcome of the scan once all its attachments are handled.
     pub(super) fn step(&mut self) -> Option<Result<(), Error>> {
         let now = self.world.monotonic();
         let has_news = self.erasures.committed_count() != self.seen_erasures;

@@ -140,7 +140,7 @@ impl NumberSource {
         Self::Ranges(vec![RangeSource::new(RangeQuery::Status(status))])
     }
 
-    /// The number of candidates if all of them were read, and otherwise the highest number.
+    /// The number of candidates if all of them were read, and otherwise `i64::MAX`.
     pub(super) fn rows(&self) -> i64 {
         match self {
             Self::Sorted(all) => i64::try_from(all.numbers.len()).unwrap_or(i64::MAX),

@@ -1,9 +1,10 @@
 //! Lists of candidates, newest first. All filters share the order and the cursors.
 //!
 //! The cost of a page depends on its rows, not on the size of the organization. Each condition is a source of candidate
-//! numbers, newest first ([`NumberSource`]), and the sources skip to each other's next number. A source of few candidates is
-//! read and sorted whole. Of a source of many, the search reads only what the page needs. If several conditions are common,
-//! the newest candidates are tried first, because counting each condition would cost more than a page.
+//! numbers, newest first ([`NumberSource`]), and the sources skip to each other's next number. A source of few candidates
+//! is read and sorted whole. From a source of many candidates, the search reads only the rows that the page needs. If
+//! several conditions are common, the newest candidates are tried first, because counting each condition would cost more
+//! than a page.
 
 use super::number_source::{self, NumberSource, PrefixRange};
 use super::{BY_NUMBER, Candidate, NEWEST, read_candidate, with_email, word_index};
@@ -70,7 +71,7 @@ pub fn page(
 struct Search<'a> {
     tx: &'a Tx<'a>,
     organization: &'a OrganizationId,
-    /// A match is in each of the sources.
+    /// A candidate matches if every source yields its number.
     sources: Vec<NumberSource>,
     /// The prefixes that are checked for each candidate of the sources.
     checked: Vec<WordPrefix>,
@@ -82,7 +83,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Chooses the cheapest way to the page, and searches.
+    /// Chooses the cheapest plan for the filter, and searches.
     fn find(&mut self, filter: &Filter) -> Result<(), Error> {
         let prefixes = prefixes(filter);
         if let Some(email) = &filter.email {

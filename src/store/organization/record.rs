@@ -27,7 +27,7 @@ pub struct OrganizationRecord {
     pub time_zone: String,
     /// Whether the service warns about roles that are published without a salary.
     pub pay_transparency: bool,
-    /// The retention time in days; `None` to retain candidates for ever.
+    /// The retention time in days; `None` to retain candidates forever.
     pub retention_days: Option<i64>,
     /// The privacy notice as Markdown; blank for the service's default text.
     pub privacy_notice: String,

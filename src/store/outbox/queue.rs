@@ -82,7 +82,7 @@ pub struct Delivery {
 }
 
 /// The next delivery of an organization, if one is due. A ping goes first, because an admin waits for it. Otherwise, if the
-/// integration is enabled, it is the delivery that has been due for longest.
+/// integration is enabled, it is the delivery that has been due the longest.
 pub fn first_due(tx: &Tx<'_>, organization: &OrganizationId, enabled: bool) -> Result<Option<Delivery>, Error> {
     let sql = "SELECT number, id, type, payload
                FROM hr_deliveries

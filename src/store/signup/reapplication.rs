@@ -28,8 +28,8 @@ pub(in crate::store) fn release_later_signups(tx: &Tx<'_>, candidate: &Candidate
     Ok(later)
 }
 
-/// Lets released signups apply in the order of the rule. The first creates a candidate and an application, unless another
-/// candidate has its address by now; the others follow as for new signups. Their status pages stay.
+/// Applies released signups again, in the order of the rule. The first creates a candidate and an application, unless
+/// another candidate has its address by now; the others follow as for new signups. Their status pages stay.
 pub(in crate::store) fn reapply(
     tx: &Tx<'_>,
     world: &dyn World,

@@ -36,7 +36,8 @@ const WORK_MAX: Duration = Duration::from_millis(10);
 /// The most applications that one transaction stages or drops: an insert each, some milliseconds in all.
 const STAGED_MAX: usize = 128;
 
-/// The pause between two transactions, for other users of the write lock. They poll it at least every 25 ms.
+/// The pause between two transactions, for other users of the write lock. In the first 100 ms of a wait, SQLite polls the
+/// lock at least every 25 ms.
 const PAUSE: Duration = Duration::from_millis(25);
 
 /// A running import.
@@ -218,7 +219,7 @@ fn drop_slice(tx: &Tx<'_>, import: i64) -> Result<bool, Error> {
 }
 
 /// The imports that were dropped or skipped rows. The pages of the file may still hold bytes of those rows. Such an import
-/// is not decided and has `skipped`, unlike a running one.
+/// is not decided, and its `skipped` is above 0, unlike that of a running one.
 fn dropped(tx: &Tx<'_>) -> Result<Vec<i64>, Error> {
     let sql = "SELECT number
                FROM imports

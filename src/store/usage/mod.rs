@@ -1,4 +1,4 @@
-//! The usage log: one row for each request that an API key authenticated. Rows are only appended (`log`).
+//! The usage log: one row for each request that an API key authenticated. New rows are always appended (`log`).
 //!
 //! Each row names the previous row of the same key, so a page follows that chain. A sparse index (`index`) gives the row to
 //! start from; a background job (`indexing`) fills it in bulk, and pages scan the few rows that are not indexed yet. The
