@@ -1,7 +1,7 @@
 -- The schema of the file, in the order in which tables depend on each other.
 --
--- Ids are text that the program makes, times are integer microseconds since 1970 in UTC, booleans are 0 or 1, JSON is
--- text. Constraints repeat the rules of the program, so a defect in a rule causes an error and not a wrong row.
+-- Ids are text that the program generates, times are integer microseconds since 1970 in UTC, booleans are 0 or 1, JSON is
+-- text. Constraints repeat the rules of the program, so a defect in a rule causes an error instead of a wrong row.
 
 -- A customer of the service. All records except users belong to exactly one organization. A disabled organization has no
 -- portal, and only admins see it. `retention_days`: candidates are erased this long after the last decision; null for
@@ -29,7 +29,7 @@ CREATE TABLE organizations (
 ) STRICT;
 CREATE INDEX organizations_by_time ON organizations (created_at, id);
 
--- The logo of an organization. The service serves it itself, so that its pages load nothing from other hosts.
+-- The uploaded logo of an organization. The service serves it, so that its pages load nothing from other hosts.
 CREATE TABLE organization_logos (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   media_type TEXT NOT NULL CHECK (media_type IN ('image/png', 'image/jpeg', 'image/webp', 'image/gif')),
@@ -103,8 +103,8 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_of_user ON sessions (user_id);
 
 -- A key that acts as a user. The file has only the SHA-256 of its text. Revoked keys stay, for audits. `scopes_explicit`:
--- the key's maker named its scopes, so they decide whether it opens `/api/admin`. `ended_at`: when the service saw that
--- the key had expired. From then on it stays expired, even if the clock goes back.
+-- the creator of the key named its scopes, so they decide whether it opens `/api/admin`. `ended_at`: when the service saw
+-- that the key had expired. From then on it stays expired, even if the clock goes back.
 CREATE TABLE api_keys (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -137,10 +137,10 @@ CREATE TABLE api_key_usage (
   auth_endpoint TEXT NOT NULL
 ) STRICT;
 
--- The usage index: starting points from which to follow the rows of a key, namely one row in many (marks) and the newest
--- row. The service adds entries for many rows at once, so that they cost a request almost nothing. Rows after
--- `api_key_usage_marking.marked_to` may have no entry. Rows up to `pruned_to` were deleted with their marks. The newest
--- entry of each key still has the number of its requests.
+-- The usage index: the rows from which to follow the rows of a key. These are the key's newest row, and one row in 64
+-- (marks). The service adds entries for many rows at once, so that a request costs almost nothing more. Rows after
+-- `api_key_usage_marking.marked_to` may have no entry. Rows up to `pruned_to` were deleted with their marks. The
+-- `api_key_usage_newest` row of each key still has the number of its requests.
 CREATE TABLE api_key_usage_marks (
   key_number INTEGER NOT NULL,
   at INTEGER NOT NULL,
@@ -165,8 +165,9 @@ CREATE TABLE api_key_usage_moves (
   at INTEGER NOT NULL
 ) STRICT;
 
--- Stored responses to requests with an Idempotency-Key, for a day. `fingerprint` is the SHA-256 of the request. Of an
--- answer with a secret, only the id of the created record is stored. Of an answer about an erased candidate, nothing is.
+-- Stored responses to requests with an Idempotency-Key, for a day. `fingerprint` is the SHA-256 of the request. If a
+-- response contains a secret, only the id of the created record is stored. If its candidate was erased, no part of the
+-- response is stored.
 CREATE TABLE idempotency_keys (
   key_number INTEGER NOT NULL REFERENCES api_keys (number),
   idempotency_key TEXT NOT NULL CHECK (length(idempotency_key) BETWEEN 1 AND 255),
@@ -219,7 +220,7 @@ CREATE INDEX roles_by_location ON roles (organization_id, location, created_at, 
 CREATE INDEX roles_by_work_type ON roles (organization_id, work_type, created_at, id);
 CREATE INDEX roles_of_organization ON roles (organization_id, status, public, created_at, id);
 
--- One step of a role's pipeline. A removed step has no `step_order`; it stays for the applications that have it.
+-- One step of a role's pipeline. A removed step has no `step_order`, and stays for applications that copied it.
 CREATE TABLE role_steps (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   role_id TEXT NOT NULL REFERENCES roles (id),
@@ -261,8 +262,8 @@ CREATE INDEX candidates_of_organization ON candidates (organization_id, number);
 CREATE INDEX candidates_erased ON candidates (number) WHERE erased_at IS NOT NULL;
 
 -- The words by which a search finds candidates, folded (without case and accents): the words of names, and the other
--- words of addresses. Words of names are separate, so that a search for a name does not read the words that all addresses
--- share. A rare word is looked up directly. A frequent word is searched in one `block` of candidates after the other,
+-- words of addresses. Words of names are separate, so that a search for a name does not read words that all addresses
+-- share. A rare word is looked up directly. A frequent word is searched in one `block` of candidates after another,
 -- newest first, so that a page costs the same for any number of candidates.
 CREATE TABLE candidate_words (
   organization_id TEXT NOT NULL REFERENCES organizations (id),
@@ -276,8 +277,8 @@ CREATE INDEX candidate_words_of_block ON candidate_words (organization_id, in_na
 
 -- A candidate's application to one role of the same organization. Only a hired application has the hire columns.
 -- `candidate_number` is a copy of the candidate's number, for lists in that order. While the application is in progress,
--- `at_role_step_id` is the candidate's step since `at_since`. It is one of the application's own steps. These reference
--- the role steps, so an unused role step can be deleted without a scan of all applications.
+-- `at_role_step_id` is the candidate's step since `at_since`. It has no foreign key: the application's own steps
+-- reference the role steps, so an unused role step can be deleted without a scan of all applications.
 CREATE TABLE candidate_roles (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL,
@@ -332,9 +333,9 @@ CREATE TABLE candidate_role_steps (
 ) STRICT;
 CREATE INDEX candidate_role_steps_of_role_step ON candidate_role_steps (role_step_id, status);
 
--- A submitted application form, as typed (`/signup/{token}`). A later signup has no application: a candidate with the same
--- address had applied to the role before (`later_of`), and an address alone proves nothing. Its status page shows only
--- what the sender sent, and `steps`, the names of the role's steps at that time. `links` and `steps` are JSON arrays of
+-- A submitted application form, as typed (`/signup/{token}`). A later signup has no application: a candidate with the
+-- same address had applied to the role before (`later_of`), and an address alone proves nothing. Its status page shows
+-- only the submitted form and `steps`, the names of the role's steps at that time. `links` and `steps` are JSON arrays of
 -- texts; `locale` is the language of the form.
 CREATE TABLE signups (
   number INTEGER NOT NULL PRIMARY KEY,
@@ -391,10 +392,11 @@ CREATE TABLE erasures_asked (
   asked_at INTEGER NOT NULL
 ) STRICT;
 
--- Attachments, in chunks of at most 64 KiB, each of which is a short write. Without a signup, an attachment is staged under
--- a token, of which `digest` is the SHA-256. Staged attachments are deleted after an hour. `bytes` and `media_type` are set
--- when the upload is complete. After the deletion of its signup, an attachment belongs to nobody, has `created_at` 0, and
--- is swept in slices. `sha256` is the digest of the whole content. The last chunk sets it; downloads and `check` compare it.
+-- Attachments, in chunks of at most 64 KiB, each of which is a short write. Without a signup, an attachment is staged
+-- under a token, and `digest` is the SHA-256 of the token. Staged attachments are deleted after an hour. `bytes`,
+-- `media_type` and `sha256` are set when the upload is complete. After the deletion of its signup, an attachment is
+-- detached: its `created_at` is 0, and the sweep deletes it in slices. `sha256` is the digest of the whole content, which
+-- downloads and `check` compare.
 CREATE TABLE documents (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -417,13 +419,13 @@ CREATE TABLE document_pieces (
   PRIMARY KEY (document_number, number)
 ) STRICT;
 
--- A random mark by which the running service notices that somebody has replaced the file.
+-- A random mark by which the running service notices that the file was replaced.
 CREATE TABLE service_marks (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   mark BLOB NOT NULL CHECK (length(mark) = 16)
 ) STRICT;
 
--- The total size of all attachments, including staged ones. Triggers update it with each chunk.
+-- The total size of all attachments, including staged ones. Triggers update it for each chunk.
 CREATE TABLE attachment_totals (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   bytes INTEGER NOT NULL CHECK (bytes >= 0)
@@ -451,13 +453,13 @@ CREATE TABLE form_secrets (
   secret BLOB NOT NULL CHECK (length(secret) = 32)
 ) STRICT;
 
--- The activities: who acted (a user and their key, or nobody if the service itself did), when, on which records, and the
--- facts as JSON. `number` is the order of the acts. The rows are a chain: `hash` is the SHA-256 of the previous hash and of
--- the row's columns, with `detail_hash` instead of the detail. The detail may hold personal data, so it is not part of the
--- chain: `detail_hash` is its SHA-256 with a random salt. An erasure removes detail and salt; then the hash reveals nothing.
--- A deleted draft leaves its id. A row without an organization is platform activity: keys, users, sign-ins, commands on the
--- file. Only two kinds of rows lose their detail: those of an erased candidate, and those that have a candidate's name from
--- a signup that was deleted since. `check` reports any other row without its detail.
+-- Activity: who acted (a user and their key; null for the service itself), when, on which records, and the facts as JSON.
+-- `number` is the order of the acts. The rows are a chain: `hash` is the SHA-256 of the previous hash and of the row's
+-- columns, with `detail_hash` instead of the detail. The detail may hold personal data, so it is not part of the chain:
+-- `detail_hash` is its SHA-256 with a random salt. An erasure removes the detail and the salt, so the hash then reveals
+-- nothing. A deleted draft leaves its id in `role_id`. A row without an organization is platform activity: keys, users,
+-- sign-ins, commands on the file. Only two kinds of rows lose their detail: those of an erased candidate, and those with
+-- a candidate's name from a signup that was deleted later. `check` reports any other row that lacks its detail.
 CREATE TABLE activities (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -509,8 +511,8 @@ BEGIN
   SELECT raise(ABORT, 'activities are only appended');
 END;
 
--- The `number` of the last activity that the outbox has turned into deliveries. Later activities are owed as well. Their
--- deliveries are written a moment later, because the person who hires waits for each additional write of a hire.
+-- The `number` of the last activity that the outbox has turned into deliveries. Deliveries for later activities are owed
+-- too. The service writes them a moment later, because staff wait for each additional write of a hire.
 CREATE TABLE hr_intake (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   activity_number INTEGER NOT NULL CHECK (activity_number >= 0)
@@ -520,8 +522,9 @@ INSERT INTO hr_intake (id, activity_number) VALUES (1, 0);
 -- The outbox: the deliveries that the service owes to HR systems. `number` is the order within an application; a `ping`
 -- belongs to none. `attempts` counts all attempts. `failed_attempts` counts the failures since the delivery was queued or
 -- retried, which is its position in the retry schedule. A pending row has a time for its next attempt, unless an earlier
--- delivery of its application has not arrived. The row does not say whether the integration is enabled. Two of the indexes
--- get their entry with the first attempt, so that queueing stays cheap. Deliveries without an attempt are among the pending.
+-- delivery of its application has not arrived. The row does not record whether the integration is enabled. Two of the
+-- indexes get their entry with the first attempt, so that queueing stays cheap. Deliveries without an attempt are in the
+-- index of pending ones.
 CREATE TABLE hr_deliveries (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -559,10 +562,10 @@ CREATE TABLE hr_attempts (
   CHECK (status IS NOT NULL OR error IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
 
--- Unfinished imports beside a running service. An import without `decided_at` is dropped with its rows; if it has `skipped`,
--- it was dropped and waits for its page wiping. A decided import will be complete: the service moves its rows to their
--- tables, a few in each transaction. `skipped` counts the rows that the file no longer allowed. `application` is JSON with
--- the application, its steps and its candidate.
+-- Unfinished imports beside a running service. An import without `decided_at` is dropped with its rows. If its `skipped`
+-- is above 0 as well, it was dropped, and waits for page wiping. A decided import is always finished: its rows are moved
+-- to their tables, a few in each transaction. `skipped` counts the rows that the file no longer allowed. `application` is
+-- JSON with the application, its steps and its candidate.
 CREATE TABLE imports (
   number INTEGER NOT NULL PRIMARY KEY,
   started_at INTEGER NOT NULL,

@@ -1,4 +1,4 @@
-//! SQLite's own checks of a file: its pages and its foreign keys. Must not know a table.
+//! SQLite's own checks of a file: its pages and its foreign keys. This module must not know any table.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::connection::{self, Use};
 use super::tx::{self, Error, Tx};
 use crate::domain::timestamp::Timestamp;
 
-/// The most findings of one kind that are listed one by one. More would bury the first.
+/// The most findings of one kind that a check lists. More would bury the first ones.
 pub(crate) const FINDINGS_OF_A_KIND_MAX: usize = 100;
 
 /// Passes if SQLite finds the file intact.

@@ -15,24 +15,26 @@ use super::scheduler::Step;
 use super::wal::{Checkpoint, Mode, log_bytes};
 use crate::world::World;
 
-/// Pages in the log from which a checkpoint moves them into the file. From about here, moving costs least per decision.
+/// The number of pages in the log at which a checkpoint moves them into the file. At about this number, moving costs least
+/// per decision.
 const MOVE_FROM_PAGES: u64 = 10_000;
 
-/// Pages in the log from which a checkpoint also restarts the log. It tries once and never waits for a reader, because the
-/// writer would wait too.
+/// The number of pages in the log at which a checkpoint also restarts the log. It tries once and never waits for a reader,
+/// because the writer would wait too.
 const RESTART_FROM_PAGES: u64 = 16_000;
 
-/// The most pages that such a checkpoint may have left to move, because the writer waits for it.
+/// The most pages that may be left to move when a checkpoint restarts the log, because the writer waits for the restart.
 const RESTART_MOVES_PAGES_MAX: u64 = 1_000;
 
-/// How long fewer pages stay in the log. Also how soon a reader that holds the log is noticed.
+/// The interval of checkpoints while the log has fewer pages. Within this time, the job also notices a reader that holds
+/// the log.
 const MOVE_EVERY: Duration = Duration::from_secs(10);
 
-/// The size of the log that health reports: twice the size to which SQLite cuts it (`journal_size_limit`).
+/// The size of the log above which health reports it: twice the size to which SQLite cuts it (`journal_size_limit`).
 const WAL_BYTES_MAX: u64 = 2 * 67_108_864;
 
-/// The job that moves the log into the file, restarts it and cuts it. It does nothing once the writer is broken. `cut_if_due`
-/// calls the cut that it is handed if an erasure needs one, and returns the result.
+/// The job that moves the log into the file, and restarts and cuts the log. It does nothing once the writer is broken. If
+/// an erasure needs a cut, `cut_if_due` calls the function that it is handed, and returns the result.
 pub(crate) fn job_step(
     path: &Path,
     world: Arc<dyn World>,
@@ -51,7 +53,7 @@ pub(crate) fn job_step(
         if broken.get().is_some() {
             return None;
         }
-        // Before anything is moved: the file under this name may be another one by now.
+        // Checked before any page is moved, because the file under this name may be another one by now.
         let changed = identity.changed_beside(&job.connection);
         let changed = changed.or_else(|| identity.mark(&job.connection, world.as_ref()).ok().flatten());
         if let Some(why) = changed {
@@ -76,7 +78,7 @@ struct CheckpointJob {
 }
 
 impl CheckpointJob {
-    /// A checkpoint that fails, because of a reader or a full disk, is tried again in the next step.
+    /// If a checkpoint fails, for example because of a reader or a full disk, the next step tries again.
     fn run(&mut self, cut_if_due: &impl Fn(&mut dyn FnMut() -> bool) -> Option<bool>) {
         if let Some(moved) = self.move_if_due().transpose() {
             if moved.is_err() {
@@ -123,7 +125,8 @@ impl CheckpointJob {
         Ok(Some(()))
     }
 
-    /// If pages are left and none could be moved, a reader holds an old snapshot of the file.
+    /// If pages are left, a reader holds an old snapshot of the file. The failure counts from the last checkpoint that
+    /// moved pages.
     fn report_reader(&self, moved_before: u64, moved: u64, left: u64) {
         if moved > moved_before || left == 0 {
             self.health.report(READER, &Ok(()));
@@ -134,24 +137,25 @@ impl CheckpointJob {
         }
     }
 
-    /// Moves the change counter in the file's header, by which [`Identity`] recognizes an older copy that overwrites the file.
-    /// Commits of the writer alone do not move it. Only now and then: after each stamp the writer reads its pages again.
+    /// Increments the change counter in the file's header, by which [`Identity`] recognizes an older copy that overwrites
+    /// the file. Commits of the writer alone do not increment it. Stamps are rare, because the writer reads its pages again
+    /// after each one.
     fn stamp(&mut self, now: Duration) {
         if self.stamped_at.is_none_or(|at| now.saturating_sub(at) >= MOVE_EVERY) {
             let stamped = self.connection.execute_batch(&format!("PRAGMA user_version = {}", self.version));
-            // If the writer is in a transaction now, the next checkpoint stamps.
+            // If the writer is in a transaction now, the next checkpoint stamps the file.
             self.stamped_at = stamped.is_ok().then_some(now).or(self.stamped_at);
         }
     }
 }
 
-/// How many times in a row a cut is tried, and the pause between two tries. Most readers end within a few milliseconds, and
-/// readers that begin once all pages are in the file do not block the cut.
+/// The number of tries in a row to cut the log, and the pause between two tries. Most readers end within a few
+/// milliseconds, and readers that begin once all pages are in the file do not block the cut.
 const CUT_TRIES: u32 = 20;
 const CUT_PAUSE: Duration = Duration::from_millis(2);
 
-/// Moves everything into the file and cuts the log to nothing, so that it holds no older version of any page. It never waits
-/// for readers. Returns whether the log is cut.
+/// Moves everything into the file and cuts the log to nothing, so that the log holds no older version of any page. Never
+/// waits for readers. Returns whether the log is cut.
 fn cut(connection: &Connection) -> bool {
     let is_cut = || -> Result<bool, Error> {
         let few = Checkpoint::run(connection, Mode::Passive)?

@@ -1,5 +1,5 @@
-//! The believed clock of a running service, and its heartbeat in the file. The heartbeat is the believed time, written every few
-//! minutes and at the end. The next start goes on from it.
+//! The believed clock of a running service, and its heartbeat in the file. The heartbeat is the believed time, written
+//! every few minutes and at the end. The next start continues from it.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,14 +16,13 @@ use crate::domain::clock::{ClockReading, advance_believed};
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
-/// The interval of the heartbeat. After `kill -9` the believed time is late by up to this time, well within the hour that every
-/// start waits.
+/// The interval of the heartbeat. After `kill -9`, the believed time is behind by at most this interval, which is well
+/// within the hour that every start waits.
 const BEAT_EVERY: Duration = Duration::from_secs(300);
 
 /// The number of steps between two sweeps.
 const STEPS_OF_SWEEP: u32 = 10;
 
-/// The believed clock.
 pub struct Clock {
     world: Arc<dyn World>,
     started: Duration,
@@ -41,7 +40,7 @@ struct State {
 }
 
 impl Clock {
-    /// Goes on from the heartbeat in the file, or begins one now.
+    /// Continues from the heartbeat in the file. If there is none, starts at the time of the wall clock.
     pub(crate) fn open(path: &Path, world: Arc<dyn World>) -> Result<Self, Error> {
         let connection = connection::open(path, Use::Write)?;
         let wall = world.now();
@@ -55,7 +54,6 @@ impl Clock {
         Ok(Self { world, started: now, state: Mutex::new(state) })
     }
 
-    /// Reads the clocks.
     pub fn read(&self) -> ClockReading {
         self.reading(&mut self.state())
     }

@@ -1,4 +1,4 @@
-//! Connections and their pragmas. Every connection of the process is made here.
+//! Connections and their pragmas. Every connection to a database file is opened here.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The pause of a command between two tries to take the write lock.
 const LOCK_RETRY: Duration = Duration::from_millis(1);
 
-/// The prepared statements that each connection caches: more than the service has.
+/// The most prepared statements that a connection caches, which is more than the service has.
 const STATEMENTS_MAX: usize = 128;
 
 /// Without CREATE: only the preparation of a file creates one, with its mode and its schema.
@@ -37,7 +37,8 @@ pub(crate) enum Use {
 }
 
 impl Use {
-    /// The KiB of pages that the connection caches. There are some twenty readers, and the system caches the pages too.
+    /// The size of the connection's page cache in KiB. A reader gets little, because there are about twenty of them, and
+    /// the operating system caches the pages too.
     fn cache_kib(self) -> i64 {
         match self {
             Self::Write => 16_384,
@@ -85,7 +86,7 @@ pub(crate) fn open_to_inspect_read_only(path: &Path) -> Result<Connection, Error
 /// Opens a file for a command that only reads, even if neither the file nor its directory can be written.
 ///
 /// # Errors
-/// [`Error::Unavailable`] if, in such a place, a write-ahead log holds pages that are not in the file.
+/// [`Error::Unavailable`] if nothing can be written there and a write-ahead log holds pages that are not in the file.
 pub(crate) fn open_to_read(path: &Path, for_use: Use) -> Result<Connection, Error> {
     open_and_read(path, |connection| set_up(connection, for_use))
 }
@@ -101,7 +102,7 @@ fn open_and_read(
         let connection = Connection::open_with_flags(path, flags)?;
         set_up(&connection)?;
         match connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())) {
-            // The caller finds out that it is no database.
+            // The caller finds out that the file is not a database.
             Err(error) if error.sqlite_error_code() != Some(ErrorCode::NotADatabase) => Err(error),
             _ => Ok(connection),
         }
@@ -166,7 +167,7 @@ pub(crate) fn open_readers(path: &Path, readers_max: u32) -> Result<Readers, Err
         .map_err(|error| Error::Unavailable(error.to_string()))
 }
 
-/// Whether nothing can be written by this connection: the file, its file system or its directory is read-only.
+/// Whether this connection cannot write, because the file, its file system or its directory is read-only.
 pub(crate) fn is_read_only(connection: &Connection) -> Result<bool, Error> {
     Ok(connection.is_readonly(MAIN_DB)?)
 }

@@ -26,11 +26,11 @@ pub(crate) fn is_copy_of(file: &Connection, copy: &Path) -> bool {
         }
         Ok(true)
     };
-    // A copy that cannot be read is not one to rely on.
+    // A copy that cannot be read is useless.
     compare().unwrap_or(false)
 }
 
-/// Compares the statements that made the tables, and the versions in the header.
+/// Compares the statements that created the tables, and the versions in the header.
 fn have_same_tables(file: &Connection, copy: &Connection) -> Result<bool, Error> {
     let statements = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name";
     Ok(have_same_rows(file, copy, "PRAGMA user_version")?

@@ -9,15 +9,15 @@ use crate::domain::refusal::Refusal;
 /// `SQLITE_IOERR_SHMSIZE`: the shared memory cannot grow.
 const SQLITE_IOERR_SHMSIZE: i32 = rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 
-/// Why the store did not do what it was asked to do.
+/// Why an operation of the store failed.
 #[derive(Debug, Clone)]
 pub enum Error {
-    /// A rule refuses it. The text is for the caller.
+    /// A rule refuses the request. The text is for the caller.
     Refused(Refusal),
     /// The disk is full. The text is for the log.
     Full(String),
-    /// The store cannot do it now: a full queue, a lock that another process holds, a stopping service. The text is for the
-    /// log.
+    /// The store cannot do the work now: a full queue, a lock that another process holds, a stopping service. The text is
+    /// for the log.
     Unavailable(String),
     /// A defect, or a damaged file. The text is for the log.
     Defect(String),

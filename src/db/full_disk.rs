@@ -1,5 +1,5 @@
-//! A full disk: how a service starts on it, and the job that ends the state. Once the disk has room, the job makes the reserve
-//! again and has the owed rows written.
+//! A full disk: how a service starts on it, and the job that returns to normal operation. Once the disk has room, the job
+//! makes the reserve again and has the owed rows written.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use super::reserve::Reserve;
 use super::scheduler::Step;
 use super::writer_thread::WriterThread;
 
-/// Runs a step of the start. On a full disk, SQLite cannot even make its shared memory; the step is then tried again with the
-/// space of the reserve.
+/// Runs a step of the start. On a full disk, SQLite cannot even create its shared memory. The step is then tried again with
+/// the space of the reserve.
 pub(crate) fn retry<T>(reserve: &Reserve, mut step: impl FnMut() -> Result<T, OpenError>) -> Result<T, OpenError> {
     loop {
         match step() {
@@ -20,7 +20,7 @@ pub(crate) fn retry<T>(reserve: &Reserve, mut step: impl FnMut() -> Result<T, Op
     }
 }
 
-/// Makes the reserve if the disk has room, and returns the job that goes on trying.
+/// Makes the reserve if the disk has room, and returns the job that continues to try.
 pub(crate) fn job_step<H: Hooks>(reserve: Arc<Reserve>, writer: Arc<WriterThread<H>>) -> Step {
     if !reserve.is_full() {
         reserve.restore();

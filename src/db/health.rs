@@ -175,7 +175,7 @@ mod tests {
         health.report(RETENTION, &Ok(()));
         health.report(WIPING, &Ok(()));
         assert_eq!((health.failing(), health.news()), (vec![], vec!["job wiping works again".to_owned()]));
-        // A short failure is no news.
+        // A short failure is not reported.
         health.report(WIPING, &failed("again"));
         health.report(WIPING, &Ok(()));
         world.pass(Duration::from_secs(60));

@@ -1,13 +1,13 @@
-//! The interface between the writing connection and the floor above: what that floor does in and around the transactions of
-//! the engine. Must not know a noun.
+//! The interface between the writing connection and the floor above: the calls that the engine makes in and around its
+//! transactions. This module must not know any record of the service.
 
 use std::any::Any;
 
 use super::tx::{Error, Tx};
 use crate::domain::timestamp::Timestamp;
 
-/// What the floor above does in and around transactions of the writing connection. The engine is generic over it, so that a
-/// call costs nothing.
+/// The floor above, as the engine calls it in and around transactions of the writing connection. The engine is generic over
+/// this trait, so that a call costs nothing.
 pub(crate) trait Hooks: Send + 'static {
     /// A log row that is appended without a job of its own, and its caller.
     type Row: Send + 'static;
@@ -18,10 +18,11 @@ pub(crate) trait Hooks: Send + 'static {
     /// Changes of state that is cached in memory.
     type Changes;
 
-    /// Writer state, which acts reach with [`Tx::state`]. It is true only inside the transactions of the writing connection.
+    /// Writer state, which acts reach with [`Tx::state`]. It is valid only inside the transactions of the writing
+    /// connection.
     fn state(&self) -> &dyn Any;
 
-    /// Reads, inside the transaction of a durable batch, which cached state the batch makes invalid.
+    /// Reads, inside the transaction of a durable batch, which cached state the batch invalidates.
     fn changes(&self, tx: &Tx<'_>) -> Result<Self::Changes, Error>;
 
     /// Invalidates cached state, after the commit and before any caller is answered.
@@ -30,13 +31,13 @@ pub(crate) trait Hooks: Send + 'static {
     /// Counts jobs that ran and rows that were appended.
     fn count(&self, written: usize);
 
-    /// A durable batch was committed.
+    /// Called after the commit of a durable batch.
     fn committed(&self);
 
-    /// The transaction is about to be rolled back: writer state is no longer true.
+    /// Called before a rollback: discards writer state, which is no longer valid.
     fn discard_state(&self);
 
-    /// The transaction was rolled back: undoes what its jobs did outside the file. If that fails, the outcome of the batch is
+    /// Called after a rollback: undoes what its jobs did outside the file. If that fails, the outcome of the batch is
     /// unknown.
     fn undo(&self) -> Result<(), Error>;
 

@@ -1,9 +1,9 @@
-//! The identity of the open files: whether the files under the service's names are still the ones that it has open. An operator
-//! may remove, move, replace or overwrite them. The service would then write to files that nobody finds again, and lose all it
-//! has answered.
+//! The identity of the open files: whether the files under the service's names are still the ones that it has open. An
+//! operator may remove, move, replace or overwrite them. The service would then write to files that the next start does not
+//! find, and every confirmed change would be lost.
 //!
-//! Names are compared with `stat`, which opens nothing: a process that closes the database file by itself drops SQLite's locks
-//! on it. For the same reason the one handle that is held here is closed after every connection.
+//! Names are compared with `stat`, which opens no file. A process that opens and closes the database file by itself would
+//! drop SQLite's locks on it. For the same reason, the one handle that is held here is closed after every connection.
 
 use std::fs::{File, Metadata};
 use std::io::ErrorKind;
@@ -27,7 +27,7 @@ const PAGE_SIZE_AT: usize = 16;
 const COUNTER_AT: usize = 24;
 const APPLICATION_ID_AT: usize = 68;
 
-/// The length of the mark of a run: long enough that chance repeats none.
+/// The length of the mark of a run: so long that no two runs get the same mark.
 const MARK_BYTES: usize = 16;
 
 /// How many times a header is read before a finding is believed: a checkpoint may be writing it.
@@ -48,7 +48,7 @@ struct FileState {
     bytes: u64,
 }
 
-/// A random mark of this run of the service, in a table of its own. No other copy of the file has it.
+/// A random mark of this run of the service, in a table of its own. No copy from before this run has it.
 #[derive(Default)]
 struct Mark {
     /// Set once the mark is committed.
@@ -118,8 +118,8 @@ impl Identity {
     }
 
     /// Commits the mark of this run and moves it into the file, with a connection that does not wait for locks. If another
-    /// process is in the way, the next call tries again. Returns a sentence if the whole log was moved and the file by itself
-    /// lacks the mark: it was overwritten then.
+    /// process is in the way, the next call tries again. Returns a sentence if the whole log was moved and the file by
+    /// itself lacks the mark, because the file was overwritten then.
     pub(crate) fn mark(&self, connection: &Connection, world: &dyn World) -> Result<Option<String>, Error> {
         let mut mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
         if mark.page.is_some() {
@@ -149,14 +149,14 @@ impl Identity {
         let known = mark.page?;
         let page = root_page(connection).ok()?;
         if known != page {
-            // An operator's VACUUM has moved the table. The next checkpoint moves it in the file.
+            // An operator's VACUUM has moved the table. The next checkpoint moves it in the file too.
             mark.page = None;
             return None;
         }
         (self.finds(page, &bytes) == Some(false)).then(|| self.other_copy())
     }
 
-    /// As [`Identity::has`], and repeats a negative answer before it is believed.
+    /// Like [`Identity::has`], but repeats a negative check before it returns that result.
     fn finds(&self, page: u32, bytes: &[u8; MARK_BYTES]) -> Option<bool> {
         let mut found = None;
         for _ in 0..HEADER_READS {
@@ -240,7 +240,8 @@ impl NamedFile {
         (found.dev(), found.ino()) == (self.device, self.inode)
     }
 
-    /// Returns a sentence if the name no longer belongs to the file. Other errors of the system may pass by the next check.
+    /// Returns a sentence if the name no longer belongs to the file. Other errors of the system may be gone by the next
+    /// check.
     fn lost(&self) -> Option<String> {
         let path = self.path.display();
         match std::fs::symlink_metadata(&self.path) {

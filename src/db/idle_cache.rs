@@ -23,9 +23,10 @@ impl IdleCache {
         self.reads.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The job that frees the caches: once for each time between two of its steps in which nothing was read.
+    /// The job that frees the caches if no request has read since its previous step. It frees them once, until a request
+    /// reads again.
     pub(crate) fn job_step(self: &Arc<Self>) -> Result<Step, Error> {
-        // SQLite has one memory limit for the process, so a connection to no file can free the pages of all others.
+        // SQLite has one memory limit for the process, so an in-memory connection can free the pages of all others.
         let connection = Connection::open_in_memory()?;
         let cache = Arc::clone(self);
         let (mut reads_before, mut freed_at) = (0, 0);
@@ -40,7 +41,7 @@ impl IdleCache {
     }
 }
 
-/// Frees every page that is not in use. SQLite does so when its limit is set below its use; 0 stands for no limit.
+/// Frees every page that is not in use. SQLite does so when its limit is set below its use; 0 removes the limit.
 fn free_caches(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA soft_heap_limit = 1; PRAGMA soft_heap_limit = 0")
 }

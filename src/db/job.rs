@@ -10,12 +10,12 @@ use super::tx::{Error, Tx};
 pub enum Grade {
     /// On the disk, so that it survives a power cut: acts of admins, staff and candidates.
     Durable,
-    /// With the operating system, so that it survives `kill -9`: rows of the usage log, attempts to deliver.
+    /// In the operating system's cache, so that it survives `kill -9`: rows of the usage log, attempts to deliver.
     Logged,
     /// On the disk, with the space of the reserve if the disk is full: erasures, revocations, sign-ins.
     Vital,
-    /// With the operating system, with the space of the reserve if the disk is full: jobs that finish an erasure or free
-    /// space.
+    /// In the operating system's cache, with the space of the reserve if the disk is full: jobs that finish an erasure or
+    /// free space.
     Upkeep,
 }
 
@@ -25,7 +25,7 @@ impl Grade {
         matches!(self, Self::Durable | Self::Vital)
     }
 
-    /// Whether it may take the space of the reserve.
+    /// Whether such a job may take the space of the reserve.
     pub(crate) fn takes_reserve(self) -> bool {
         matches!(self, Self::Vital | Self::Upkeep)
     }
@@ -85,7 +85,7 @@ impl Answering {
         let _ = self.0.set(Box::new(hand));
     }
 
-    /// Gives this many answers: through the hand if there are several, and otherwise on this thread.
+    /// Gives this many answers: on the runtime if there are several, and otherwise on this thread.
     pub(crate) fn give(&self, count: usize, answers: impl FnOnce() + Send + 'static) {
         match self.0.get() {
             Some(hand) if count > 1 => hand(Box::new(answers)),

@@ -6,12 +6,12 @@
 
 use std::ops::Range;
 
-/// The last page to wipe. Other pages than b-tree pages begin with a page number. Beyond this number, its first byte could look
-/// like the type of a b-tree page. It is reached at a file size of 137 GB.
+/// The last page to wipe. Pages other than b-tree pages begin with a page number. Beyond this number, its first byte could
+/// look like the type of a b-tree page. It is reached at a file size of 137 GB.
 pub(crate) const NUMBER_MAX: u32 = 0x01ff_ffff;
 
-/// The bytes of a page that belong to no row and to no free block: between the pointers to the rows and the first row. `None`
-/// if it is no page of a table or index.
+/// The bytes of a page that belong to no row and to no free block: between the pointers to the rows and the first row.
+/// `None` if the page does not belong to a table or index.
 pub(crate) fn unallocated(page: &[u8]) -> Option<Range<usize>> {
     let header = match page.first()? {
         2 | 5 => 12,

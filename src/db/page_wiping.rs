@@ -1,5 +1,5 @@
-//! Page wiping: overwrites the bytes that SQLite leaves in the unallocated part of pages ([`page`]). Works in slices, so that
-//! other jobs never wait long for the writer. Must not know why a file is wiped.
+//! Page wiping: overwrites the bytes that SQLite leaves in the unallocated part of pages ([`page`]). Works in slices, so
+//! that other jobs never wait long for the writer. This module must not know why a file is wiped.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -111,7 +111,7 @@ mod tests {
         words.iter().filter(|word| text.contains(word.as_str())).count()
     }
 
-    /// If SQLite ever leaves nothing behind in a page, this test fails and page wiping can go.
+    /// If a version of SQLite leaves no deleted data in pages, this test fails, and page wiping can be removed.
     #[test]
     fn deleted_rows_that_had_moved_stay_in_pages_until_they_are_wiped() {
         let dir = tempfile::tempdir().unwrap();

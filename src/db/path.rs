@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// The path of the file itself: absolute, with links followed, so that a link to a file and the file are one.
+/// The path of the file itself: absolute, with links followed, so that a link and its file have the same path.
 pub fn resolve(path: &Path) -> PathBuf {
     let absolute = || std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     path.canonicalize().unwrap_or_else(|_| absolute())

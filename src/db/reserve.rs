@@ -1,5 +1,6 @@
 //! The reserve: a file beside the database, `FILE.reserve`, that holds disk space for the acts that must work on a full
-//! disk. When the disk is full, erasures, revocations and sign-ins release it. It is made again when the disk has room.
+//! disk. When the disk is full, erasures, revocations and sign-ins release it. The service makes the reserve again when the
+//! disk has room.
 //!
 //! While the disk is full, ordinary writes are refused before they reach SQLite. Otherwise they would use up the space that
 //! the reserve gave back.
@@ -27,7 +28,6 @@ const SLICE_BYTES_MIN: u64 = 256 << 10;
 /// The error of ordinary writes while the disk is full. The text is for the log.
 const FULL: &str = "the disk is full; only erasures, revocations and sign-ins are written";
 
-/// The reserve of one file.
 pub struct Reserve {
     path: PathBuf,
     directory: PathBuf,
@@ -38,7 +38,7 @@ pub struct Reserve {
 }
 
 impl Reserve {
-    /// The reserve beside the file at this path. Does not make it yet.
+    /// The reserve beside the file at this path. Its file is not created yet.
     pub(crate) fn of(path: &Path, world: Arc<dyn World>) -> Self {
         let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
         let (is_full, owed_rows) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -79,7 +79,7 @@ impl Reserve {
         released.is_ok()
     }
 
-    /// Makes the reserve if the disk has room for it. Ordinary writes then go on.
+    /// Makes the reserve if the disk has room for it. Ordinary writes then work again.
     pub(crate) fn restore(&self) {
         let Some(disk) = self.disk() else {
             // The next write shows whether there is room.
@@ -112,7 +112,7 @@ impl Reserve {
         self.owed_rows.load(Ordering::Relaxed)
     }
 
-    /// Notes how many rows are owed.
+    /// Notes the number of owed rows.
     pub(crate) fn set_owed_rows(&self, rows: usize) {
         self.owed_rows.store(rows as u64, Ordering::Relaxed);
     }
@@ -130,7 +130,7 @@ impl Reserve {
         let open = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.path);
         let file = open?;
         let grown = match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
-            // Some file systems cannot allocate ahead. There, zeros take the space.
+            // Some file systems cannot allocate space in advance. On those, zeros are written instead.
             Err(rustix::io::Errno::OPNOTSUPP) => {
                 let missing_bytes = bytes.saturating_sub(self.bytes());
                 std::io::copy(&mut std::io::Read::take(std::io::repeat(0), missing_bytes), &mut &file).map(drop)

@@ -1,4 +1,4 @@
-//! Reading the rows of a query and binding its parameters: all that the store may name of the SQLite driver.
+//! Reading the rows of a query and binding its parameters: the only part of the SQLite driver that the store may use.
 
 pub(crate) use rusqlite::types::Value;
 pub(crate) use rusqlite::{Connection, Row, params_from_iter};
@@ -38,10 +38,10 @@ impl<'a> Columns<'a> {
         Ok(value.as_str_or_null().map_err(rusqlite::Error::from)?)
     }
 
-    /// Reads the next column, a text that only values of `T` stand in.
+    /// Reads the next column, a text that `parse` accepts.
     ///
     /// # Errors
-    /// [`Error::Defect`] if the column holds another text, which its `CHECK` does not let in.
+    /// [`Error::Defect`] if the column holds another text, which its `CHECK` constraint excludes.
     pub(crate) fn parse<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Error> {
         word(self.text()?, parse)
     }
@@ -70,7 +70,7 @@ impl<'a> Columns<'a> {
 /// Parses the text of a column that holds one of a set of words or ids.
 ///
 /// # Errors
-/// [`Error::Defect`] if the column holds another text, which its `CHECK` does not let in.
+/// [`Error::Defect`] if the column holds another text, which its `CHECK` constraint excludes.
 pub(crate) fn word<T>(text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Error> {
     parse(text).ok_or_else(|| Error::Defect(format!("a column holds the unknown word {text:?}")))
 }

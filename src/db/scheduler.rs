@@ -1,5 +1,5 @@
-//! The scheduler: runs background jobs on a few threads until it is stopped. The floor above lists the jobs. Must not know
-//! what a job does.
+//! The scheduler: runs background jobs on a few threads until it is stopped. The floor above lists the jobs. This module
+//! must not know the purpose of a job.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -29,7 +29,7 @@ impl Scheduler {
     /// Starts a thread for each list of jobs.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if the system starts no more threads.
+    /// [`Error::Unavailable`] if the system cannot start another thread.
     pub(crate) fn start(threads: Vec<(&str, Vec<ScheduledJob>)>, health: &Arc<Health>) -> Result<Self, Error> {
         let start = |(name, jobs)| JobThread::start(name, jobs, Arc::clone(health));
         Ok(Self { threads: threads.into_iter().map(start).collect::<Result<_, _>>()? })
@@ -91,8 +91,8 @@ impl Stopping {
     }
 }
 
-/// Runs the job that has been due longest, again and again. A job that always has work so delays each of the others by one of
-/// its steps at most.
+/// Runs the job that has been due longest, again and again. A job that always has work therefore delays each of the others
+/// by at most one of its steps.
 fn run(jobs: Vec<ScheduledJob>, stopping: &Stopping, health: &Health) {
     let begun = Instant::now();
     let mut jobs: Vec<(Instant, ScheduledJob)> = jobs.into_iter().map(|job| (begun + job.rest, job)).collect();
@@ -105,7 +105,7 @@ fn run(jobs: Vec<ScheduledJob>, stopping: &Stopping, health: &Health) {
     }
 }
 
-/// Runs one step. A panic is reported as a failure of the job; its next step may succeed, and the other jobs go on.
+/// Runs one step. A panic is reported as a failure of the job. Its next step may succeed, and the other jobs continue.
 fn run_step(job: &mut ScheduledJob, health: &Health) {
     match catch_unwind(AssertUnwindSafe(&mut job.step)) {
         Ok(None) => {}

@@ -1,4 +1,5 @@
-//! The schema's version, and the upgrade of an older file. Must not know a table: the floor above hands the schema in.
+//! The schema's version, and the upgrade of an older file. This module must not know any table: the floor above hands the
+//! schema in.
 //!
 //! An upgrade copies the file, checks the copy, and runs all steps in one transaction.
 
@@ -20,7 +21,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x5250_6b61;
 pub(crate) struct Schema {
     /// `PRAGMA user_version` of its files.
     pub version: i64,
-    /// The statements that make an empty file one of this version.
+    /// The statements that create this version in an empty file.
     pub sql: &'static str,
     /// The steps from version `n + 1` to `n + 2`, at index `n`.
     pub upgrades: &'static [&'static [Step]],
@@ -77,14 +78,15 @@ pub(crate) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Er
     let copy = make_copy(path, schema, names)?;
     let upgraded = run_steps(&connection, schema, first);
     if upgraded.is_err() {
-        // The file is unchanged, so nobody needs the copy, and each further try would leave another one.
+        // The file is unchanged, so the copy is not needed, and each further try would leave another one.
         let _ = std::fs::remove_file(copy);
     }
     upgraded
 }
 
 fn run_steps(connection: &Connection, schema: &Schema, first: usize) -> Result<(), Error> {
-    // Off while steps rebuild tables; the keys are checked before the commit. It cannot change inside a transaction.
+    // Foreign keys are off while steps rebuild tables, and are checked before the commit. The pragma has no effect inside a
+    // transaction, so it is set before.
     connection.execute_batch("PRAGMA foreign_keys = OFF")?;
     let tx = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     for step in schema.upgrades.iter().skip(first).copied().flatten() {

@@ -1,8 +1,8 @@
-//! The way from background jobs to the log of the service. Lines wait here until the service has a log.
+//! Carries lines from background jobs to the log of the service. Lines wait here until the service has a log.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// The most lines that wait. The jobs write a few in an hour, and the log is there within a second.
+/// The most lines that wait. The jobs write a few lines an hour, and the log exists within a second.
 const WAITING_MAX: usize = 100;
 
 type WriteLine = dyn Fn(&str) + Send + Sync;

@@ -22,16 +22,16 @@ pub struct Tx<'a> {
     connection: &'a Connection,
     /// Writer state; `None` on all connections but the writing one.
     state: Option<&'a dyn Any>,
-    /// How a failed act is undone. A savepoint is a fifth of the cost of a decision, and acts check before they write, so the
-    /// first attempt has none.
+    /// How a failed act is undone. A savepoint costs a fifth of a decision, and acts check before they write, so the first
+    /// attempt has none.
     undo: Undo,
     /// The time of everything in this transaction.
     pub now: Timestamp,
-    /// The earlier of `now` and the believed time, for work that a clock that is ahead must not trigger.
+    /// The earlier of `now` and the believed time, for work that must not start early because the clock is ahead.
     pub(crate) earliest: Timestamp,
 }
 
-/// How an act is undone that fails after a write.
+/// How to undo an act that fails after a write.
 #[derive(Debug)]
 pub(crate) enum Undo {
     /// With a savepoint of its own.
@@ -135,7 +135,7 @@ impl Tx<'_> {
         outcome
     }
 
-    /// Runs `f`. If `f` fails, only its own writes are undone, and the transaction goes on.
+    /// Runs `f`. If `f` fails, only its own writes are undone, and the transaction continues.
     pub fn savepoint<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         let Undo::Whole(is_wanted) = &self.undo else { return self.by_savepoint(f) };
         let before = self.connection.total_changes();
@@ -177,7 +177,7 @@ pub(crate) fn snapshot<T>(
     now: Timestamp,
     f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    // Dropping it ends the transaction, also after a panic: a connection must not return to the pool inside a transaction.
+    // Dropping it ends the transaction, even after a panic: a connection must not return to the pool inside a transaction.
     let _undone = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
     f(&Tx { connection, state: None, undo: Undo::Savepoint, now, earliest: now })
 }

@@ -1,5 +1,5 @@
-//! One checkpoint: moves pages of the write-ahead log into the file, and reports how far it came. It decides nothing about
-//! when that is due.
+//! One checkpoint: moves pages of the write-ahead log into the file, and reports how far it came. The caller decides when a
+//! checkpoint is due.
 
 use std::path::Path;
 
@@ -21,13 +21,13 @@ pub(crate) enum Mode {
     Truncate,
 }
 
-/// What SQLite reports of one checkpoint.
+/// SQLite's report on one checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Checkpoint {
     /// A reader, a writer or another checkpoint was in the way.
     pub(crate) is_busy: bool,
-    /// Pages in the log and pages of it that are in the file. `None` while another connection runs a checkpoint: SQLite then
-    /// answers -1 for both.
+    /// The number of pages in the log, and the number of those that are in the file. `None` while another connection runs a
+    /// checkpoint: SQLite then answers -1 for both.
     counts: Option<(u64, u64)>,
 }
 
@@ -35,7 +35,8 @@ impl Checkpoint {
     /// Runs a checkpoint.
     ///
     /// # Errors
-    /// [`Error::Full`] and other errors of SQLite where pages cannot be written. A checkpoint that is in the way is no error.
+    /// [`Error::Full`] and other errors of SQLite if pages cannot be written. Another checkpoint in the way is not an
+    /// error.
     pub(crate) fn run(connection: &Connection, mode: Mode) -> Result<Self, Error> {
         let sql = match mode {
             Mode::Noop => "PRAGMA wal_checkpoint(NOOP)",
@@ -56,17 +57,17 @@ impl Checkpoint {
         !self.is_busy && self.pages_left() == Some(0)
     }
 
-    /// Pages in the log; 0 where SQLite did not say.
+    /// Pages in the log; 0 if SQLite did not report them.
     pub(crate) fn pages(self) -> u64 {
         self.counts.map_or(0, |(pages, _)| pages)
     }
 
-    /// Pages of the log that are in the file; 0 where SQLite did not say.
+    /// Pages of the log that are in the file; 0 if SQLite did not report them.
     pub(crate) fn moved(self) -> u64 {
         self.counts.map_or(0, |(_, moved)| moved)
     }
 
-    /// Pages of the log that are not in the file; `None` where SQLite did not say.
+    /// Pages of the log that are not in the file; `None` if SQLite did not report them.
     pub(crate) fn pages_left(self) -> Option<u64> {
         self.counts.map(|(pages, moved)| pages.saturating_sub(moved))
     }
@@ -98,7 +99,8 @@ mod tests {
         reader.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
         writer.execute_batch("INSERT INTO t VALUES (2)").unwrap();
         std::thread::scope(|scope| {
-            // It holds the lock for checkpoints while it waits for the reader. It does not wait for that lock.
+            // This connection holds the checkpoint lock while it waits for the reader. SQLite does not wait for the
+            // checkpoint lock itself, so the loop tries again.
             let waiting = scope.spawn(move || {
                 other.busy_timeout(Duration::from_secs(60)).unwrap();
                 loop {

@@ -1,4 +1,5 @@
-//! The queue of jobs for the writing connection. The writer thread (`writer_thread.rs`) runs them. Must not know log rows.
+//! The queue of jobs for the writing connection. The writer thread (`writer_thread.rs`) runs them. This module must not
+//! know log rows.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
@@ -7,8 +8,8 @@ use super::halt::Broken;
 use super::job::{Grade, Job, Typed};
 use super::tx::{Error, Tx};
 
-/// The most jobs that wait, and the most rows. At some 30,000 a second they take a tenth of a second. Callers beyond that get
-/// an error at once, and retry.
+/// The most jobs that may wait, and the most rows. At about 30,000 a second, they take about a tenth of a second. Further
+/// callers get an error at once, and may retry.
 pub(crate) const QUEUE_JOBS_MAX: usize = 4_096;
 
 /// The most jobs of one transaction: enough to share the cost of a commit, few enough that the first does not wait long.
@@ -17,7 +18,7 @@ const BATCH_JOBS_MAX: usize = 256;
 #[derive(Default)]
 pub(super) struct Queue {
     pub(super) jobs: VecDeque<Box<dyn Job>>,
-    /// Whether rows wait that could not be committed at the end of a tick.
+    /// Whether rows are waiting that could not be committed at the end of their tick.
     pub(super) rows_wait: bool,
     pub(super) stopping: bool,
 }
@@ -91,7 +92,7 @@ impl Writer {
         &self.broken
     }
 
-    /// Why the writer accepts nothing more, if that is so.
+    /// The reason why the writer accepts no more work, if there is one.
     pub(super) fn refusal(&self, queue: &Queue) -> Option<String> {
         match self.broken.get() {
             Some(why) => Some(why.to_string()),

@@ -1,8 +1,9 @@
 //! The writer thread: it commits queued jobs and log rows in batches, and answers their callers after the commit.
 //!
-//! Jobs wait for the thread. Rows wait for the end of the tick. A batch of rows alone needs no thread: the runtime commits it
-//! ([`WriterThread::flush`]). That saves two changes of thread for each batch, a fifth of the cost of a request that only reads.
-//! While the thread uses the connection, the thread commits the rows after its batch, so the runtime never waits for a disk.
+//! Jobs wait for the thread. Rows wait for the end of the tick. A batch of rows alone needs no thread: the runtime commits
+//! it ([`WriterThread::flush`]). That saves two context switches for each batch, a fifth of the cost of a request that only
+//! reads. If the thread is using the connection, it commits the rows after its batch, so the runtime never waits for a
+//! disk.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

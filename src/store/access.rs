@@ -1,7 +1,7 @@
-//! The access of a caller: the organization that something belongs to, and the roles of the caller there.
+//! The access of a caller: the organization that a record belongs to, and the roles of the caller there.
 //!
-//! A platform admin sees all organizations. Other users see the enabled organizations that they are members of. The condition
-//! is part of each query, so something that the caller may not see looks the same as something that does not exist.
+//! A platform admin sees all organizations. Other users see the enabled organizations that they are members of. The
+//! condition is part of each query, so a record that the caller may not see looks the same as one that does not exist.
 
 use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
@@ -95,12 +95,12 @@ pub struct VisibleOrganization {
     pub slug: String,
     pub name: String,
     pub domain: String,
-    /// The URL of the logo.
+    /// The URL of a logo on another host; empty without one.
     pub logo: String,
     pub portal_enabled: bool,
     /// Whether a hire needs the position's code in the HR system.
     pub require_external_position_id: bool,
-    /// Whether postings must show salaries.
+    /// Whether the service warns about roles that are published without a salary.
     pub pay_transparency: bool,
     /// The time zone of the dates on pages (IANA).
     pub time_zone: String,
@@ -132,7 +132,7 @@ fn visible_organization(row: &Row<'_>, who: &Principal) -> Result<VisibleOrganiz
     })
 }
 
-/// A page of the organizations that the caller may see, newest first, from behind the one `after`.
+/// A page of the organizations that the caller may see, newest first, beginning after the cursor `after`.
 pub fn organizations(
     tx: &Tx<'_>,
     who: &Principal,

@@ -1,9 +1,9 @@
 //! The table of background jobs, and the health reports in their order.
 //!
-//! Jobs share two threads: one for jobs that never wait for the writer, one for jobs that do. A step of a job is one slice of
-//! its work, so no other job waits for a long piece of work. Checkpoints have a thread of their own: they wait for the disk, and
-//! the two others must go on meanwhile. Two more threads are not in the table. The writer (`db::writer_thread`) runs jobs as they
-//! arrive, not on a schedule. HR delivery (`hr::worker`) runs an async runtime for its network connections.
+//! Jobs share two threads: one for jobs that never wait for the writer, one for jobs that do. A step of a job is one slice
+//! of its work, so no other job waits long. Checkpoints have a thread of their own: they wait for the disk, and the jobs of
+//! the other two must keep running meanwhile. Two more threads are not in the table. The writer (`db::writer_thread`) runs
+//! jobs as they arrive, not on a schedule. HR delivery (`hr::worker`) runs an async runtime for its network connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::db::health::{BackgroundJob, CHECKPOINT, LOG_CUT, LOG_SIZE, READER};
 use crate::db::scheduler::{ScheduledJob, Scheduler, Step};
 use crate::db::{Error, checkpoint, full_disk};
 
-/// Makes messages of decisions for HR systems. A job of `hr::worker`, as are the next two.
+/// Makes deliveries to HR systems from decisions. `hr::worker` runs this job and the next two.
 pub const HR_INTAKE: BackgroundJob = BackgroundJob::new("hr_intake");
 /// Reads the deliveries to HR systems that are due.
 pub const HR_DELIVERY: BackgroundJob = BackgroundJob::new("hr_delivery");
@@ -62,7 +62,7 @@ pub(super) const REPORTED: &[BackgroundJob] = &[
 enum Thread {
     /// For jobs that wait for the writer.
     Writes,
-    /// For jobs that never do.
+    /// For jobs that never wait for the writer.
     Reads,
     Checkpoints,
 }
@@ -76,13 +76,13 @@ const TABLE: [Row; 13] = [
     (CACHED_STATE,     100,  Thread::Reads,        cached_state),     // Invalidates cached state that other processes changed: half of the 200 ms that is promised for portals.
     (REFUSALS,         500,  Thread::Reads,        refusals),         // Queues the counts of refused keys and sign-ins that are due.
     (IDLE_CACHE,    30_000,  Thread::Reads,        idle_cache),       // Frees the page caches of connections if nothing was read since the last step.
-    (USAGE_INDEX,      100,  Thread::Writes,       usage_index),      // Indexes new usage rows, and dates back rows from a clock that was ahead.
+    (USAGE_INDEX,      100,  Thread::Writes,       usage_index),      // Indexes new usage rows, and redates rows from a clock that was ahead.
     (USAGE_PRUNING,    100,  Thread::Writes,       usage_pruning),    // Deletes usage rows that are too old: every 10 minutes, a slice in each step.
-    (CLOCK,          1_000,  Thread::Writes,       clock),            // Compares the clocks, writes the heartbeat, and the ends of keys and sessions.
+    (CLOCK,          1_000,  Thread::Writes,       clock),            // Compares the clocks, writes the heartbeat, records expired keys and deletes ended sessions.
     (RESERVE,        1_000,  Thread::Writes,       reserve),          // After a full disk: makes the reserve again and writes owed rows.
     (IMPORTS,           50,  Thread::Writes,       imports),          // Drops undecided imports and finishes decided ones, a transaction in each step.
-    (SWEEPING,          50,  Thread::Writes,       sweeping),         // Deletes attachments without an application: every minute, a chunk in each step.
-    (RETENTION,         50,  Thread::Writes,       retention_step),   // Erases candidates whose retention period is over: every 10 minutes, a slice in each step.
+    (SWEEPING,          50,  Thread::Writes,       sweeping),         // Deletes attachments without a signup: every minute, a slice in each step.
+    (RETENTION,         50,  Thread::Writes,       retention_step),   // Erases candidates whose retention time has passed: every 10 minutes, a slice in each step.
     (ASKED_ERASURES,    50,  Thread::Writes,       deferred_erasures), // Erases candidates who asked while a hire was hidden: every minute, one in each step.
     (WIPING,            50,  Thread::Writes,       wiping),           // Wipes pages after an erasure, a slice in each step.
     (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Moves the log into the file. Own thread: it waits for the disk for seconds.

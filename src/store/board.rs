@@ -1,4 +1,4 @@
-//! The board of a role: at which step the candidates of its applications in progress are.
+//! The board of a role: the candidates of its applications in progress, by their current step.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
@@ -10,26 +10,20 @@ use crate::domain::timestamp::Timestamp;
 /// A step that a role has or had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoardStep {
-    /// The role step's id.
     pub id: RoleStepId,
-    /// The step's name.
     pub name: String,
     /// The step's position in the pipeline, from 1; `None` if the step was removed.
     pub order: Option<i64>,
-    /// The step's type.
     pub step_type: StepType,
 }
 
 /// A candidate at a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoardEntry {
-    /// The application.
     pub candidate_role_id: ApplicationId,
     /// The application's own step.
     pub candidate_step_id: CandidateStepId,
-    /// The candidate.
     pub candidate_id: CandidateId,
-    /// The candidate's name.
     pub candidate_name: String,
     /// The time at which the candidate applied.
     pub applied_at: Timestamp,

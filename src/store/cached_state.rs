@@ -1,5 +1,5 @@
-//! Cached state: keys that have called, and the change numbers of portals. The service invalidates it at once after its own
-//! commits. A job finds out what other processes, such as commands, have changed.
+//! Cached state: the API keys of recent requests, and the change numbers of portals. The service invalidates it at once
+//! after its own commits. A job finds out what other processes, such as commands, have changed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,14 +21,15 @@ pub(crate) struct CachedState {
 }
 
 impl CachedState {
-    /// Drops what these changes make invalid.
+    /// Drops the cached state that these changes invalidate.
     pub(crate) fn invalidate(&self, changes: Changes) {
         self.keys.invalidate(changes.credentials);
         self.portals.invalidate(changes.portals);
     }
 }
 
-/// The job that invalidates cached state after changes of other processes. Earlier changes are no news to an empty cache.
+/// The job that invalidates cached state after changes of other processes. It skips the changes before its start, when the
+/// cache was empty.
 pub(super) fn job_step(path: &Path, cached: Arc<CachedState>) -> Result<Step, Error> {
     let connection = connection::open(path, Use::Read)?;
     cached.portals.begin(tx::snapshot(&connection, Timestamp::from_micros(0), change_number::portals)?);

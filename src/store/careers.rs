@@ -1,4 +1,4 @@
-//! The roles on career pages, as far as the pages need other columns than the portal API.
+//! Queries for the roles on career pages, which need other columns than the portal API.
 
 use super::role::record;
 use crate::db::row::Columns;

@@ -1,5 +1,5 @@
-//! Change numbers: triggers count the changes of portals, and of keys and users, in any process. Cached state remembers up to
-//! which number it is valid.
+//! Change numbers: triggers count the changes of portals, and of keys and users, in any process. Cached state records the
+//! number up to which it is valid.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -76,7 +76,7 @@ impl PortalChanges {
         self.newest.store(newest, Ordering::Release);
     }
 
-    /// Invalidates what was read before these changes.
+    /// Invalidates responses that were read before these changes.
     pub(crate) fn invalidate(&self, changed: Vec<(OrganizationId, i64)>) {
         let Some(newest) = changed.iter().map(|(_, number)| *number).max() else { return };
         let mut last = self.lock();

@@ -17,14 +17,14 @@ use crate::domain::timestamp::Timestamp;
 /// sound file has none.
 ///
 /// # Errors
-/// When the file cannot be read far enough to check it.
+/// If the file cannot be read far enough to check it.
 pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>, Error> {
     let connection = connection::open_to_read(path, Use::Read)?;
     tx::snapshot(&connection, Timestamp::from_micros(0), |tx| {
         progress("reading every page");
         let mut findings = integrity(tx)?;
         if !findings.is_empty() {
-            // The tables of a damaged file mean little, and reading them may fail.
+            // The tables of a damaged file are unreliable, and reading them may fail.
             return Ok(findings);
         }
         progress("following every foreign key");
@@ -49,8 +49,8 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
     })
 }
 
-/// Reports about a sound file: a sentence for each candidate who is in the erasure list, but was changed or held afterwards;
-/// or a sentence that the list cannot be read, which stops the next start.
+/// Reports about a sound file: a sentence for each candidate who is in the erasure list, but was changed or held
+/// afterwards; or one sentence if the list cannot be read, because the next start would then fail.
 pub fn reports(path: &Path) -> Result<Vec<String>, Error> {
     let path = &path::resolve(path);
     let connection = connection::open_to_read(path, Use::Read)?;
@@ -148,8 +148,8 @@ fn applications(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     Ok(findings)
 }
 
-/// Checks the usage log of each key: the newest row is indexed or behind the index, each row leads to the previous one, and all
-/// rows can be reached this way.
+/// Checks the usage log of each key: the newest row is indexed or newer than the index, each row leads to the previous one,
+/// and all rows can be reached this way.
 fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let mut findings = Vec::new();
     let mut count = |sql: &str, sentence: fn(i64) -> String| -> Result<(), Error> {

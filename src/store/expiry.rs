@@ -1,5 +1,5 @@
-//! The clock job of the store. It records the ends of keys and sessions once they are reached, so that a clock that goes back
-//! revives none. It also logs what happens to the clock.
+//! The clock job of the store. It records expired keys and deletes ended sessions, so that none becomes valid again if the
+//! clock goes back. It also logs changes of the clock.
 
 use std::path::Path;
 use std::sync::Arc;

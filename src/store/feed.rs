@@ -1,4 +1,4 @@
-//! The roles in feeds and sitemaps: the same as in the portal, each with the time since when its content is public.
+//! The roles in feeds and sitemaps: the same as in the portal, each with the time of the last change of its public content.
 
 use super::role::RoleRecord;
 use super::role::record::{COLUMNS, record};

@@ -9,7 +9,6 @@ use crate::domain::hr_delivery::{DeliveryEvent, DeliveryFacts, DeliveryState};
 use crate::domain::id::{ApplicationId, CandidateId, DeliveryId, Id, OrganizationId};
 use crate::domain::timestamp::Timestamp;
 
-/// A delivery.
 #[derive(Debug, Clone)]
 pub struct HrDelivery {
     /// The number in the file. Newer deliveries have larger numbers.
@@ -21,7 +20,6 @@ pub struct HrDelivery {
     pub application_id: Option<ApplicationId>,
     /// The event and state of the delivery, and the facts that could hold it.
     pub facts: DeliveryFacts,
-    /// Number of attempts.
     pub attempts: i64,
     /// When the delivery was queued.
     pub created_at: Timestamp,

@@ -54,7 +54,7 @@ pub fn find(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<(Integr
     })
 }
 
-/// Reads a secret. [`Columns::parse`] would put its text into the error.
+/// Reads a secret. Does not use [`Columns::parse`], which would put the text of the secret into the error.
 fn secret(columns: &mut Columns<'_>) -> Result<Option<SigningSecret>, Error> {
     let unreadable = || Error::Defect("an HR integration's secret cannot be read".to_owned());
     columns.text_or_none()?.map(|text| SigningSecret::parse(text).ok_or_else(unreadable)).transpose()
@@ -88,7 +88,8 @@ pub fn save(tx: &Tx<'_>, organization: &OrganizationId, integration: &Integratio
     if integration.enabled { outbox::release_all(tx, organization) } else { Ok(()) }
 }
 
-/// Deletes the HR integration of an organization, whose pending deliveries are held. Returns `false` without one.
+/// Deletes the HR integration of an organization. Pending deliveries are then held. Returns `false` if there is no
+/// integration.
 pub fn delete(tx: &Tx<'_>, organization: &OrganizationId) -> Result<bool, Error> {
     outbox::take_up_all(tx)?;
     let sql = "DELETE FROM hr_integrations
@@ -117,8 +118,8 @@ pub fn append_activity(
     activity::append(tx, stamp, Some(who), action, &Subject::of_organization(organization.clone()), &detail)
 }
 
-/// The detail of an integration in an activity. Members of the organization read activities, and the URL may hold a token. So
-/// the detail has the origin of the URL, and whether the URL or the secret changed.
+/// The detail of an integration in an activity row. Members of the organization read these rows, and the URL may hold a
+/// token. The detail therefore has only the origin of the URL, and whether the URL or the secret changed.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct IntegrationDetail {

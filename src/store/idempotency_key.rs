@@ -6,8 +6,8 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::id::{CandidateId, Id};
 use crate::domain::idempotency_key::{self, IdempotencyKey, StoredBody, StoredResponse};
 
-/// Expired responses that one new response deletes: more than one, so that their number falls, and few, so that no request
-/// waits for them.
+/// The most expired responses that are deleted with each new one: more than one, so that their number falls, and few, so
+/// that the deletion delays no request.
 const DELETED_MAX: i64 = 16;
 
 /// The valid response that is stored for this key.
@@ -22,7 +22,7 @@ fn find_as(tx: &Tx<'_>, api_key_number: i64, key: &str) -> Result<Option<StoredR
     let sql = "SELECT fingerprint, status, answer, made_id, candidate_id
                FROM idempotency_keys
                WHERE key_number = $1 AND idempotency_key = $2 AND created_at > $3";
-    // `earliest`, because a clock that is ahead must not end a response early: a repeat would act twice.
+    // `earliest`, because a clock that is ahead must not end a response early. A repeat would then act twice.
     let after = idempotency_key::valid_since(tx.earliest).micros();
     tx.one(sql, (api_key_number, key, after), |row| {
         let mut columns = Columns::of(row);
@@ -69,8 +69,8 @@ pub fn insert(tx: &Tx<'_>, api_key_number: i64, key: &IdempotencyKey, response: 
     Ok(())
 }
 
-/// Erases the stored responses about a candidate and the fingerprints of their requests. A repeat is then answered that the
-/// response is gone. The keys are replaced, too: a client may have made them of the candidate's name.
+/// Erases the stored responses about a candidate and the fingerprints of their requests. The service then refuses a repeat,
+/// because the response is gone. The keys are replaced too, because a client may have built them from the candidate's name.
 pub fn erase_candidate(tx: &Tx<'_>, candidate: &CandidateId) -> Result<(), Error> {
     let sql = "SELECT key_number, idempotency_key
                FROM idempotency_keys

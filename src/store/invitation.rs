@@ -20,7 +20,7 @@ pub struct Invitation {
     pub target: LinkTarget,
 }
 
-/// The token of a link of the role that has enough time left to be given out again
+/// The token of a link of the role that is valid for long enough to be given out again
 /// (`POST /api/public/portal/{orgSlug}/apply`).
 pub fn reusable(tx: &Tx<'_>, role: &RoleId) -> Result<Option<String>, Error> {
     let sql = "SELECT token

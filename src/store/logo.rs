@@ -22,7 +22,7 @@ pub struct Logo {
     digest: [u8; 32],
 }
 
-/// Adds or replaces an organization's logo. The same content again changes nothing.
+/// Adds or replaces an organization's logo. Does nothing if the content is the same.
 pub fn put(
     tx: &Tx<'_>,
     stamp: &Stamp,
@@ -89,7 +89,7 @@ pub fn content(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<(Log
     })
 }
 
-/// The detail of a logo in an activity.
+/// The detail of a logo in an activity row.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LogoDetail {

@@ -79,7 +79,7 @@ pub fn put(
     activity::append(tx, stamp, who, Action::MembershipPut, &Subject::of_organization(organization.clone()), &detail)
 }
 
-/// Ends a membership (`DELETE …/memberships/{userId}`) and records the act. Returns false if the user is no member.
+/// Ends a membership (`DELETE …/memberships/{userId}`) and records the act. Returns false if the user is not a member.
 pub fn remove(
     tx: &Tx<'_>,
     stamp: &Stamp,
@@ -98,7 +98,7 @@ pub fn remove(
     Ok(true)
 }
 
-/// A membership in activity.
+/// The detail of a membership in an activity row.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MemberDetail<'a> {
@@ -134,7 +134,7 @@ fn membership(row: &Row<'_>) -> Result<Membership, Error> {
     })
 }
 
-/// The membership of a user in an organization; `None` for a user who is no member.
+/// The membership of a user in an organization; `None` for a user who is not a member.
 pub fn find(tx: &Tx<'_>, organization: &OrganizationId, user: &UserId) -> Result<Option<Membership>, Error> {
     let sql = format!(
         "{SELECT}
@@ -143,7 +143,7 @@ pub fn find(tx: &Tx<'_>, organization: &OrganizationId, user: &UserId) -> Result
     tx.one(&sql, (organization.as_str(), user.as_str()), membership)
 }
 
-/// A page of an organization's members, newest first, from behind the member with this time and user id
+/// A page of an organization's members, newest first, beginning after the member with this time and user id
 /// (`GET /api/admin/organizations/{id}/memberships`).
 pub fn page(
     tx: &Tx<'_>,

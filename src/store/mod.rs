@@ -1,8 +1,8 @@
-//! The SQL of the nouns, one file or folder for each, and the store of a running service (`service.rs`).
+//! The SQL of each kind of record, in a file or folder of its own, and the store of a running service (`service.rs`).
 //!
-//! A file of a noun knows its tables and the transaction that it is handed. It must not know `service.rs`, HTTP, the JSON of
-//! clients, or SQLite itself, which is in `db`. Columns that hold JSON are opaque text here, and the rules are in `domain`.
-//! This file only declares: no file of the folder imports it.
+//! The file of a record knows the record's tables and the transaction that it is handed. It must not know `service.rs`,
+//! HTTP, or SQLite itself, which is in `db`. JSON of clients is opaque text here; only activity details embed it. The rules
+//! are in `domain`. This file only declares modules, and no file of the folder imports it.
 
 pub mod access;
 pub mod activity;

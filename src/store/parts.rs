@@ -17,7 +17,6 @@ use crate::db::writer::Writer;
 use crate::db::writer_thread::WriterThread;
 use crate::world::World;
 
-/// The parts of an open store.
 pub(super) struct Parts {
     pub(super) path: PathBuf,
     pub(super) world: Arc<dyn World>,
@@ -32,7 +31,7 @@ pub(super) struct Parts {
     pub(super) refusals: Arc<RefusalLog>,
     pub(super) erasures: Arc<Erasures>,
     pub(super) retention_runs: Arc<retention::Runs>,
-    /// For how many days usage rows stay; not set without such a limit.
+    /// The number of days for which usage rows stay; not set without such a limit.
     pub(super) usage_days: Arc<OnceLock<u32>>,
     // Dropped after every connection: it has the file open, and closing the file drops SQLite's locks.
     pub(super) identity: Arc<Identity>,

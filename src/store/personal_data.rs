@@ -1,7 +1,7 @@
 //! The columns that hold personal data of candidates: one list for erasure, the subject-access export and the tests.
 //!
-//! A column of the schema that stands in neither list of this file fails a test. The list names no rule: `domain::erasure`
-//! says who may be erased, and `store::erasure` opens the way.
+//! A test fails if a column of the schema is in neither list of this file. The list holds no rules: `domain::erasure`
+//! decides who may be erased, and `store::erasure` carries erasures out.
 
 use crate::db::tx::{Error, Tx};
 use crate::domain::id::CandidateId;
@@ -12,12 +12,12 @@ pub struct PersonalData {
     pub table: &'static str,
     /// The columns with personal data. All others hold ids, counts, times and states.
     pub columns: &'static [&'static str],
-    /// The place in the subject-access export, or the reason why the export leaves the columns out.
+    /// The location in the subject-access export, or the reason why the export leaves the columns out.
     pub exported: Exported,
     pub erased: Erased,
 }
 
-/// The place of personal data in the subject-access export.
+/// The location of personal data in the subject-access export.
 #[derive(Debug, Clone, Copy)]
 pub enum Exported {
     /// A JSON pointer into `data` of the export; `*` is any index.

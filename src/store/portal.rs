@@ -18,12 +18,12 @@ pub struct PortalOrganization {
     /// The slug as it was entered.
     pub slug: String,
     pub domain: String,
-    /// The URL of a logo elsewhere; empty without one.
+    /// The URL of a logo on another host; empty without one.
     pub logo: String,
     pub theme: Theme,
     /// The IANA time zone in which the organization's days begin.
     pub time_zone: String,
-    /// The privacy notice as Markdown; blank for the service's own words.
+    /// The privacy notice as Markdown; blank for the service's default text.
     pub privacy_notice: String,
     pub updated_at: Timestamp,
     /// Whether the file has an uploaded logo of the organization.
@@ -65,7 +65,7 @@ pub fn roles(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec<RoleRecor
     tx.all(&sql, [organization.as_str()], |row| record(&mut Columns::of(row)))
 }
 
-/// One of these roles (`GET /api/public/portal/{orgSlug}/roles/{roleId}`).
+/// A public, open role of an organization (`GET /api/public/portal/{orgSlug}/roles/{roleId}`).
 pub fn role(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Option<RoleRecord>, Error> {
     let sql = format!(
         "SELECT {COLUMNS}

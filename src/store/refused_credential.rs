@@ -1,5 +1,5 @@
-//! Refused keys and failed sign-ins. Each is written to the activity log at most once an hour, with a count. The counts are in
-//! memory, so that a refusal costs no write; the service writes the rest when it stops.
+//! Refused keys and failed sign-ins. Each is recorded as platform activity at most once an hour, with a count. The counts
+//! are in memory, so that a refusal costs no write; the service writes the rest when it stops.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,10 +17,10 @@ use crate::domain::id::{ApiKeyId, UserId};
 use crate::domain::tally::Tally;
 use crate::world::World;
 
-/// A credential that was refused. Only keys and users of the file, so there are no more of them than the file has.
+/// A credential that was refused. Only keys and users that exist are counted, so their number bounds the memory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Refused {
-    /// A key that exists and does not count.
+    /// A key that exists but is not valid.
     ApiKey(ApiKeyId, KeyRefusal),
     /// A sign-in to a user's account.
     SignIn(UserId),
@@ -54,7 +54,7 @@ impl Refused {
     }
 }
 
-/// Counts refusals and writes them to the activity log.
+/// Counts refusals and records them as platform activity.
 pub(super) struct RefusalLog {
     tallies: Mutex<HashMap<Refused, Tally>>,
     writer: Arc<Writer>,
@@ -66,7 +66,7 @@ impl RefusalLog {
         Arc::new(Self { tallies: Mutex::default(), writer, world })
     }
 
-    /// The job that queues the counts that are due. It waits for no commit.
+    /// The job that queues the counts that are due. It does not wait for the commit.
     pub(super) fn job_step(self: &Arc<Self>) -> Step {
         let log = Arc::clone(self);
         Box::new(move || {

@@ -41,8 +41,8 @@ pub(super) const HIRES: &str = "SELECT applied_at, hired_date
      FROM candidate_roles
      WHERE +organization_id = $1 AND role_id = $2 AND status = 'Hired'";
 
-/// The number of a role's unselected applications for each `outcomeType`, or for none. The first rejection of an application
-/// counts, because it ended the application.
+/// The number of a role's applications that were not selected, for each `outcomeType` and for none. The first rejection of
+/// an application counts, because it ended the application.
 pub fn endings(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Vec<(Option<String>, i64)>, Error> {
     tx.all(ENDINGS, (organization.as_str(), role.as_str()), |row| {
         let mut columns = Columns::of(row);

@@ -73,7 +73,7 @@ pub fn exists(tx: &Tx<'_>, step: &RoleStepId) -> Result<bool, Error> {
     tx.exists(sql, [step.as_str()])
 }
 
-/// The steps of a role's pipeline, in order, and behind them the removed steps that applications still have.
+/// The steps of a role's pipeline, in order, followed by the removed steps that applications still have.
 pub fn of_role_with_removed(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<RoleStep>, Error> {
     let sql = "SELECT s.id, s.name, s.step_order, s.step_type
                FROM role_steps s
@@ -118,8 +118,8 @@ pub fn add(
     append_activity(tx, who, Action::RoleStepAdded, role, &activity::detail(&None::<()>, &detail(step))?, stamp)
 }
 
-/// Changes the name and type of a step, and records the activity. Without a difference, nothing is written. Applications
-/// keep their copies of the step.
+/// Changes the name and type of a step, and records the activity. Does nothing if `before` and `after` are equal.
+/// Applications keep their copies of the step.
 pub fn change(
     tx: &Tx<'_>,
     who: &Principal,
@@ -139,7 +139,7 @@ pub fn change(
     append_activity(tx, who, Action::RoleStepChanged, role, &detail, stamp)
 }
 
-/// Changes the order of a role's pipeline, and records the activity. Without a difference, nothing is written.
+/// Changes the order of a role's pipeline, and records the activity. Does nothing if the order is the same.
 pub fn reorder(
     tx: &Tx<'_>,
     who: &Principal,
@@ -198,7 +198,7 @@ fn append_activity(
     activity::append(tx, stamp, Some(who), action, &subject, detail)
 }
 
-/// The detail of a step in an activity.
+/// The detail of a step in an activity row.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StepDetail<'a> {
@@ -212,7 +212,7 @@ fn detail(step: &RoleStep) -> StepDetail<'_> {
     StepDetail { id: step.id.as_str(), name: &step.name, order: step.order, step_type: step.step_type.as_str() }
 }
 
-/// The details of a pipeline in an activity of its role.
+/// The details of a pipeline in an activity row of its role.
 pub(super) fn details(steps: &[PipelineStep]) -> Vec<StepDetail<'_>> {
     let detail = |step| {
         let PipelineStep { id, name, order, step_type }: &PipelineStep = step;

@@ -1,13 +1,12 @@
 //! The schema of this program.
 //!
-//! To change the schema, change `schema.sql`, add one to the version, and append the steps that upgrade a file from the version
-//! before.
+//! To change the schema, change `schema.sql`, add one to the version, and append the steps that upgrade a file from the
+//! previous version.
 
 use super::erasure::list;
 use crate::db::file::Companion;
 use crate::db::schema::Schema;
 
-/// The schema of this program.
 pub(crate) const CURRENT: Schema = Schema {
     version: 1,
     sql: include_str!("../../schema.sql"),

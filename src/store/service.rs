@@ -62,8 +62,8 @@ impl Store {
         self.parts.writer.queue(grade, job, done)
     }
 
-    /// Looks up a key by its digest; `None` if there is no such key, or it is not valid. The transaction that the request
-    /// ends in checks again that the key is valid.
+    /// Looks up a key by its digest; `None` if there is no such key, or it is not valid. The transaction at the end of the
+    /// request checks again that the key is valid.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if no connection is free.
@@ -90,7 +90,7 @@ impl Store {
         self.parts.cached.keys.get(digest)
     }
 
-    /// Counts a refused key or sign-in. The activity log gets the counts, at most once an hour for each.
+    /// Counts a refused key or sign-in. The counts are recorded as platform activity, at most once an hour for each.
     pub fn note_refused(&self, refused: Refused) {
         self.parts.refusals.note(refused);
     }
@@ -107,7 +107,7 @@ impl Store {
         self.parts.writer_thread.record(QueuedRow { key, entry, done: Box::new(done) })
     }
 
-    /// Has everything that waits committed. Never waits for a disk or for another process.
+    /// Wakes the writer for queued jobs, and commits queued usage rows. Never waits for a disk or for another process.
     pub fn flush(&self) {
         self.parts.writer_thread.flush();
     }
@@ -139,7 +139,7 @@ impl Store {
         &self.parts.health
     }
 
-    /// Stops the background jobs, finishes what is queued and moves the write-ahead log into the file. Later jobs get
+    /// Stops the background jobs, finishes the queue and moves the write-ahead log into the file. Later jobs get
     /// [`Error::Unavailable`]. If the files are no longer those of the service, it moves nothing.
     pub fn close(&self) -> Closed {
         self.scheduler.stop();
@@ -154,7 +154,7 @@ impl Store {
         }
     }
 
-    /// The erasures of this file, and the list of who was erased.
+    /// The erasures of this file, and their list.
     pub fn erasures(&self) -> &Erasures {
         &self.parts.erasures
     }
@@ -164,7 +164,7 @@ impl Store {
         &self.form_secret
     }
 
-    /// The believed clock. Work that cannot be undone goes by it.
+    /// The believed clock. Work that cannot be undone uses it.
     pub fn clock(&self) -> &Clock {
         &self.parts.clock
     }
@@ -184,8 +184,8 @@ impl Store {
         &self.erased_again
     }
 
-    /// Why nothing more may be written, if that is so: the outcome of a commit is unknown, or the files under the service's
-    /// names are not the ones that it has open. The process must end.
+    /// The reason why this process may write nothing more, if there is one: the outcome of a commit is unknown, or the
+    /// files under the service's names are not the ones that it has open. The process must end.
     pub fn broken(&self) -> Option<Halt> {
         self.parts.writer.broken().get().cloned()
     }

@@ -71,8 +71,8 @@ pub fn insert(tx: &Tx<'_>, digest: &[u8; 32], user: &UserId) -> Result<(), Error
     Ok(())
 }
 
-/// Records that the session was used now. Returns false if it was deleted. This does not check whether the session has ended:
-/// the caller asks for its [`principal`] first.
+/// Records that the session was used now. Returns false if it was deleted. This does not check whether the session has
+/// ended: the caller loads its [`principal`] first.
 pub fn touch(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
     let sql = "UPDATE sessions
                SET last_seen_at = CASE WHEN last_seen_at < $1 THEN $1 ELSE last_seen_at END

@@ -66,7 +66,7 @@ struct UserDetail<'a> {
     user_id: &'a str,
     platform_role: &'static str,
     enabled: bool,
-    /// Which of name and address changed.
+    /// The fields that changed, without their values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     changed: Vec<&'static str>,
 }
@@ -126,7 +126,7 @@ pub fn all(tx: &Tx<'_>) -> Result<Vec<User>, Error> {
     tx.all(&sql, [], user)
 }
 
-/// A page of all users, newest first, from behind the user with this time and id (`GET /api/admin/users`).
+/// A page of all users, newest first, beginning after the user with this time and id (`GET /api/admin/users`).
 pub fn page(tx: &Tx<'_>, after: Option<&(Timestamp, String)>, rows_max: usize) -> Result<Vec<User>, Error> {
     let sql = format!(
         "SELECT {COLUMNS}

@@ -62,8 +62,8 @@ impl<H: Hooks> Engine<H> {
         })
     }
 
-    /// Writes owed rows and moves the write-ahead log into the file, so that a stopped service leaves one complete file. Both
-    /// take the space of the reserve if need be.
+    /// Writes owed rows and moves the write-ahead log into the file, so that a stopped service leaves one complete file.
+    /// Both take the space of the reserve if necessary.
     ///
     /// # Errors
     /// [`Error::Unavailable`] or [`Error::Full`] if pages stay in the log, because another process reads or the disk is full.
@@ -155,8 +155,8 @@ impl<H: Hooks> Engine<H> {
         }
     }
 
-    /// Appends log rows in one transaction, and answers their callers. On the runtime's thread it does not wait for the lock of
-    /// another process, and returns the rows instead.
+    /// Appends log rows in one transaction, and answers their callers. On the runtime's thread, it returns the rows instead
+    /// if it would have to wait for the lock of another process, or to write older rows first.
     pub(crate) fn record(&mut self, rows: Vec<H::Row>, by: By) -> Result<(), Vec<H::Row>> {
         if let Some(why) = self.broken.get() {
             H::fail(rows, &Error::Unavailable(why.to_string()));
@@ -261,7 +261,7 @@ impl<H: Hooks> Engine<H> {
         match self.guarded(Undo::Savepoint, |tx| self.hooks.changes(tx)) {
             Ok(changes) => {
                 if let Some(why) = self.identity.moved() {
-                    // Nobody would find the commit again, so their callers must get an error.
+                    // No start would find this commit, so the callers of the batch must get an error.
                     let _ = self.undo();
                     return Err(self.lose(why));
                 }
@@ -284,7 +284,7 @@ impl<H: Hooks> Engine<H> {
         // shared memory that cannot grow. SQLite reports that with another error, possibly after the commit.
         let known = matches!(error.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy));
         let error = Error::from(error);
-        // After any other error, the commit may be in the log or not. If another commit can overwrite it, it is not.
+        // After any other error, the commit may be in the log. It is not if another commit has overwritten it.
         if known || self.overwrite_commit() {
             self.undo().map_err(|worse| self.break_off(&worse))?;
             // A full disk stays a distinct error: some jobs are tried again with the space of the reserve.
@@ -295,8 +295,8 @@ impl<H: Hooks> Engine<H> {
         Err(self.break_off(&error))
     }
 
-    /// Rolls back the transaction whose commit failed, and durably commits another one at its place in the write-ahead log. A
-    /// restart then cannot find the first commit there. Returns whether that succeeded.
+    /// Rolls back the transaction whose commit failed, and durably commits another one at the same position in the
+    /// write-ahead log. A restart then cannot find the first commit there. Returns whether that succeeded.
     fn overwrite_commit(&self) -> bool {
         let sql = "INSERT INTO readiness (id, at)
                    VALUES (1, 0)

@@ -36,7 +36,7 @@ impl<H: Hooks> Engine<H> {
         H::fail(refused, &Reserve::refusal());
     }
 
-    /// Writes the entries that wait, each with the time of its request. If that fails, they go on waiting.
+    /// Writes the entries that wait, each with the time of its request. If that fails, they continue to wait.
     pub(crate) fn write_pending(&mut self) -> Result<(), Error> {
         while !self.pending.is_empty() {
             self.begin(false)?;

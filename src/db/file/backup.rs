@@ -16,8 +16,8 @@ use super::partial::{Busy, Existing, Partial, is_there};
 /// writers, among them the service.
 const SYNC_EVERY: Duration = Duration::from_millis(10);
 
-/// The time that a copy works, and then rests, so that it takes at most a quarter of a core; and the number of steps of SQLite's
-/// virtual machine between two checks of that time.
+/// A copy works for `WORK` and then rests for `REST`, so it takes at most a quarter of a core. It checks the time after
+/// every `STEPS` steps of SQLite's virtual machine.
 const WORK: Duration = Duration::from_millis(1);
 const REST: Duration = Duration::from_millis(3);
 const STEPS: c_int = 500;
@@ -52,7 +52,7 @@ pub(crate) fn backup_if(
 ) -> Result<(), OpenError> {
     require_absent(target)?;
     let not_writable = |error| not_writable(target, &error);
-    // Absolute, because SQLite does not take some names, such as `:memory:`, for the name of a file.
+    // Absolute, because SQLite does not treat some names, such as `:memory:`, as the name of a file.
     let whole = &resolve(target);
     let partial = Partial::begin(whole, PARTIAL, Busy::Refuse).map_err(not_writable)?;
     copy(path, &partial).and_then(|()| check(partial.path())).map_err(|error| OpenError::failed(target, &error))?;
@@ -66,7 +66,7 @@ pub(crate) fn backup_if(
     partial.finish(Existing::Refuse).map_err(not_writable)
 }
 
-/// Refuses a target that exists. A command calls this before it records in the source that it reads.
+/// Refuses a target that exists. A command calls this before it records its reading in the source file.
 ///
 /// # Errors
 /// [`OpenError::NotWritable`] if the target exists.

@@ -9,13 +9,13 @@ use super::super::tx::Error;
 pub enum OpenError {
     /// The file does not exist.
     Missing(PathBuf),
-    /// The file is no SQLite file, or belongs to another program.
+    /// The file is not a SQLite file, or belongs to another program.
     Foreign(PathBuf),
     /// The file is empty.
     Empty(PathBuf),
     /// The file does not exist, but its write-ahead log does.
     Orphaned { path: PathBuf, wal: PathBuf },
-    /// Other users than the owner may read or write the file.
+    /// Users other than the owner may read or write the file.
     Exposed { path: PathBuf, mode: u32 },
     /// A newer version of the program wrote it.
     Newer {

@@ -19,21 +19,21 @@ use super::connection;
 pub use super::path::{beside, resolve};
 use super::schema::{self, Schema};
 
-/// The choice if the file does not exist.
+/// How to handle a missing file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
     /// Create it.
     Create,
-    /// Refuse to go on.
+    /// Refuse it.
     Refuse,
 }
 
-/// The choice if the file has an older version.
+/// How to handle a file of an older version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Older {
     /// Copy it, check the copy, then upgrade it in one transaction.
     Upgrade,
-    /// Refuse to go on.
+    /// Refuse it.
     Refuse,
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn prepare_to_read(path: &Path, schema: &Schema) -> Result<(), OpenEr
     match inspect(path, &connection)? {
         FileState::Empty => Err(OpenError::Foreign(path.to_owned())),
         FileState::Version(found) => {
-            // The mode of a file that cannot be changed cannot be changed either.
+            // The mode of a read-only file is not checked, because nobody can correct it there.
             if !connection.is_readonly(MAIN_DB).unwrap_or(true) {
                 require_private(path)?;
             }
@@ -131,7 +131,7 @@ fn require_safe_sqlite(path: &Path) -> Result<(), OpenError> {
     Err(OpenError::Failed { path: path.to_owned(), why })
 }
 
-/// Whether the file exists. A directory, for example, is foreign.
+/// Whether the file exists. Anything but a regular file, such as a directory, is foreign.
 fn is_there(path: &Path) -> Result<bool, OpenError> {
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(true),
@@ -190,7 +190,7 @@ fn create(path: &Path, schema: &Schema) -> Result<(), OpenError> {
 }
 
 enum FileState {
-    /// A file of no bytes, or a database without tables.
+    /// A file of zero bytes, or a database without tables.
     Empty,
     /// A file of this program, with its version.
     Version(i64),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::path::{beside, sync_name};
 
-/// The choice if another process writes the same partial file.
+/// How to handle a partial file that another process is writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Busy {
     /// Wait until it has ended.
@@ -17,7 +17,7 @@ pub(crate) enum Busy {
     Refuse,
 }
 
-/// The choice if a file already has the final name.
+/// How to handle an existing file under the final name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Existing {
     /// Refuse to overwrite it.
@@ -50,7 +50,7 @@ impl Partial {
                 Err(error) => return Err(error),
             };
             lock(&file, busy)?;
-            // Before the lock, another process may have removed it as stale, or have finished it.
+            // Before this process took the lock, another process may have removed the file as stale, or have finished it.
             if !is_same(&file, &path)? {
                 continue;
             }
@@ -92,7 +92,7 @@ impl Drop for Partial {
     }
 }
 
-/// Whether the name exists, even as a link to nothing.
+/// Whether the name exists, even as a dangling link.
 pub(crate) fn is_there(path: &Path) -> Result<bool> {
     match std::fs::symlink_metadata(path) {
         Ok(_) => Ok(true),

@@ -21,8 +21,8 @@ pub fn head(tx: &Tx<'_>) -> Result<ChainHead, Error> {
     Ok(head.unwrap_or(ChainHead { number: 0, hash: CHAIN_START }))
 }
 
-/// A finding if the chain does not contain this head, which was noted outside of the file. A chain that somebody recomputed
-/// is consistent in itself, so only such a head reveals it.
+/// Returns a finding if the chain does not contain this head, which was noted outside the file. A recomputed chain is
+/// consistent in itself, so only a head noted elsewhere reveals it.
 pub fn head_mismatch(tx: &Tx<'_>, noted: &ChainHead) -> Result<Option<String>, Error> {
     let sql = "SELECT hash
                FROM activities
@@ -106,8 +106,8 @@ impl ChainedRow {
     }
 }
 
-/// Rows whose detail was removed although no erasure and no deletion of a signup accounts for it. Somebody removed it behind
-/// the trigger that guards the table, and the hashes alone do not reveal that. Returns at most `findings_max` findings.
+/// Rows whose detail was removed although no erasure and no deletion of a signup accounts for it. Such a removal bypassed
+/// the trigger that guards the table, and the hashes alone do not reveal it. Returns at most `findings_max` findings.
 pub(in crate::store) fn unexplained_erasures(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
     let sql = "SELECT a.id
                FROM activities a

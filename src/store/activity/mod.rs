@@ -40,7 +40,7 @@ pub fn detail(before: &impl Serialize, after: &impl Serialize) -> Result<String,
 /// A detail with only the members that an act changed; `None` if it changed none.
 ///
 /// # Errors
-/// [`Error::Defect`] if a value is no JSON object.
+/// [`Error::Defect`] if a value is not a JSON object.
 pub fn detail_of_changes(before: &impl Serialize, after: &impl Serialize) -> Result<Option<String>, Error> {
     let (mut before, mut after) = (members(before)?, members(after)?);
     let same: Vec<String> = before.keys().filter(|name| before.get(*name) == after.get(*name)).cloned().collect();
@@ -58,7 +58,7 @@ fn members(value: &impl Serialize) -> Result<Map<String, Value>, Error> {
     }
 }
 
-/// Appends a row for an act of `who`, or of the service itself without one. `detail` is JSON text.
+/// Appends a row for an act of `who`; `None` stands for the service itself. `detail` is JSON text.
 pub fn append(
     tx: &Tx<'_>,
     stamp: &Stamp,

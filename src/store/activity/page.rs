@@ -64,8 +64,8 @@ pub(in crate::store) const OF_CANDIDATE: &str =
      ORDER BY a.number DESC
      LIMIT $5";
 
-/// A page of the activity of the subject's role, candidate or organization, newest first, from before the row with this
-/// number.
+/// A page of the activity of the subject's role, candidate or organization, newest first, beginning before the row with
+/// this number.
 pub fn page(
     tx: &Tx<'_>,
     subject: &Subject,

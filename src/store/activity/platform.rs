@@ -24,7 +24,7 @@ pub(in crate::store) const OF_PLATFORM_BY_ACTION: &str =
      ORDER BY a.number DESC
      LIMIT $3";
 
-/// Appends a row for an act of `who`, or of a command or the service itself without one.
+/// Appends a row for an act of `who`; `None` stands for a command or the service itself.
 pub fn record(
     tx: &Tx<'_>,
     stamp: &Stamp,
@@ -47,8 +47,9 @@ pub fn record_command(tx: &Tx<'_>, world: &dyn World, command: &str, facts: &Val
     record(tx, &stamp(world), None, Action::CommandRan, &None::<()>, &CommandDetail { command, facts })
 }
 
-/// Appends a row for a command that only reads the file, before it does. Returns the reason if the row cannot be written: the
-/// file is on a read-only mount, its disk is full, or another process holds it locked. A backup must still be possible then.
+/// Appends a row for a command that only reads the file, before the command reads it. Returns the reason if the row cannot
+/// be written: the file is on a read-only mount, its disk is full, or another process holds it locked. A backup must still
+/// be possible then.
 pub fn record_reading(path: &Path, world: &dyn World, command: &str, facts: &Value) -> Result<Option<String>, Error> {
     let connection = connection::open_to_read(path, Use::Write)?;
     if connection::is_read_only(&connection)? {
@@ -65,7 +66,7 @@ fn reason_not_written(outcome: Result<(), Error>) -> Result<Option<String>, Erro
     }
 }
 
-/// A page of platform activity, newest first, from before the row with this number (`GET /api/admin/activity`).
+/// A page of platform activity, newest first, beginning before the row with this number (`GET /api/admin/activity`).
 pub fn page(tx: &Tx<'_>, action: Option<Action>, before: i64, rows_max: usize) -> Result<Vec<Activity>, Error> {
     let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
     match action {

@@ -1,7 +1,7 @@
 //! The key cache: API keys in memory, so that a request costs no query for its key.
 //!
-//! The cache can be behind the file. Triggers move one change number whenever a key or a user changes; each cached key holds
-//! the number that it was read at. The transaction that a request ends in compares the two numbers.
+//! The cache can be behind the file. Triggers move one change number whenever a key or a user changes; each cached key
+//! holds the number that it was read at. The transaction at the end of a request compares the two numbers.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -41,8 +41,8 @@ impl CachedKey {
         &self.digest
     }
 
-    /// A value that the floor above derives from the principal alone, such as a response body. The first call makes it; it
-    /// lives as long as the cached key. All calls must use the same type.
+    /// A value that the floor above derives from the principal alone, such as a response body. The first call creates the
+    /// value, which lives as long as the cached key. All calls must use the same type.
     pub fn attached<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> &T {
         let attached = self.attached.get_or_init(|| Box::new(make()));
         attached.downcast_ref().expect("only one caller attaches a value to a key, so it has one type")
@@ -105,7 +105,7 @@ impl KeyCache {
         let key = Arc::new(CachedKey { principal, id, digest: *digest, state, read_at, attached: OnceLock::new() });
         self.invalidate(read_at);
         let mut keys = self.lock();
-        // A later change was committed meanwhile: this key is stale already, and only this request uses it.
+        // If a later change was committed meanwhile, this key is stale already, and only this request uses it.
         if keys.read_at == read_at {
             if keys.by_digest.len() >= KEYS_MAX {
                 keys.by_digest.clear();

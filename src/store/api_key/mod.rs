@@ -1,5 +1,5 @@
-//! API keys: creation, lookup by digest, lists with usage statistics, revocation, recorded expiry. Must not decide whether a
-//! key is valid: it loads a [`KeyState`] for that rule.
+//! API keys: creation, lookup by digest, lists with usage statistics, revocation, recorded expiry. This module must not
+//! decide whether a key is valid. It loads a [`KeyState`] for the rule that decides.
 
 pub mod cache;
 

@@ -14,16 +14,14 @@ use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, Organiz
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 
-/// An application as imports and exports have it, without its steps.
+/// An application as in imports and exports, without its steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApplicationRecord {
-    /// The application's id.
     pub id: ApplicationId,
-    /// The application's status.
     pub status: ApplicationStatus,
     /// The time at which the candidate applied.
     pub applied_at: Timestamp,
-    /// The record of the hire, which exactly hired applications have.
+    /// The record of the hire. Every hired application has one, and no other.
     pub hire: Option<HireRecord>,
 }
 
@@ -60,8 +58,8 @@ fn hire_values(hire: Option<&HireRecord>) -> (Option<i64>, Option<i64>, Option<&
     )
 }
 
-/// Inserts an application of the organization's candidate to one of its roles. `steps` are the steps that it will have; they
-/// determine at which step the candidate is. Returns `false` if the id is taken or the candidate has applied to the role.
+/// Inserts an application of the organization's candidate to one of its roles. `steps` are its future steps, which
+/// determine the current step. Returns `false` if the id is taken or the candidate has applied to the role.
 pub fn insert(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -129,7 +127,7 @@ pub fn save(tx: &Tx<'_>, facts: &StepFacts, decision: &Decision) -> Result<(), E
     require_one(touched, &facts.application_id)
 }
 
-/// Passes if the statement changed the one row that the rule was asked about.
+/// Passes if the statement changed exactly one row, the one that the rule decided on.
 fn require_one(touched: usize, id: &ApplicationId) -> Result<(), Error> {
     match touched {
         1 => Ok(()),
@@ -137,35 +135,29 @@ fn require_one(touched: usize, id: &ApplicationId) -> Result<(), Error> {
     }
 }
 
-/// An application with its role and the step at which the candidate is.
+/// An application with its role and its current step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Application {
-    /// The application itself.
     pub record: ApplicationRecord,
-    /// The candidate.
     pub candidate_id: CandidateId,
-    /// The role.
     pub role_id: RoleId,
-    /// The role's name.
     pub role_name: String,
     /// The time of the last change.
     pub updated_at: Timestamp,
-    /// The step at which the candidate is; `None` once the application has ended.
+    /// `None` once the application has ended.
     pub current: Option<CurrentStep>,
 }
 
-/// The step at which a candidate is.
+/// The step that a candidate has reached in an application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CurrentStep {
     /// The application's step.
     pub id: CandidateStepId,
     /// The role step that it was copied from.
     pub role_step_id: RoleStepId,
-    /// The step's name.
     pub name: String,
     /// The step's position in the pipeline, from 1.
     pub order: i64,
-    /// The step's type.
     pub step_type: StepType,
     /// The time at which the candidate reached the step.
     pub since: Timestamp,

@@ -1,5 +1,5 @@
-//! Acts on applications that are no decisions, with the status cache and their activity rows. `candidate_step` saves
-//! decisions.
+//! Adds and withdraws applications, with the status cache and their activity rows. `candidate_step` saves decisions at
+//! steps.
 
 use serde::Serialize;
 

@@ -6,7 +6,7 @@ use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::attachment::AttachmentDigest;
 
-/// Describes each complete attachment whose content does not have its digest, at most `findings_max`.
+/// Describes each complete attachment whose content does not match its digest, at most `findings_max`.
 pub(super) fn mismatches(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
     let sql = "SELECT number, id, sha256
                FROM documents

@@ -1,7 +1,7 @@
 //! Attachments: written chunk by chunk during the upload, staged until a signup claims them, and read chunk by chunk.
 //!
-//! Each function that writes is one short write. Deletion is sliced, too ([`delete_slice`]): the background job in `sweep`
-//! deletes attachments that no signup has claimed in time, and those whose signup was deleted.
+//! Each function that writes makes one short write. Deletion is sliced, too ([`delete_slice`]): the background job in
+//! `sweep` deletes attachments that no signup has claimed in time, and those whose signup was deleted.
 
 pub(super) mod check;
 pub(crate) mod digest;
@@ -23,7 +23,6 @@ use crate::domain::timestamp::Timestamp;
 /// A complete upload that no signup has claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StagedAttachment {
-    /// The attachment's id.
     pub id: AttachmentId,
     /// The secret by which the applicant's form refers to the upload.
     pub token: AttachmentToken,
@@ -38,7 +37,6 @@ pub struct StagedAttachment {
 /// An attachment of a signup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
-    /// The attachment's id.
     pub id: AttachmentId,
     /// The file name, made safe.
     pub file_name: String,
@@ -46,7 +44,7 @@ pub struct Attachment {
     pub media_type: MediaType,
     /// The size of the content.
     pub bytes: u32,
-    /// The begin of the upload.
+    /// The time at which the upload began.
     pub created_at: Timestamp,
     /// The SHA-256 of the content.
     pub sha256: Option<[u8; DIGEST_BYTES]>,
@@ -142,11 +140,11 @@ fn swept_during_upload() -> Error {
     Error::Unavailable("an attachment was swept during its upload".to_owned())
 }
 
-/// `created_at` of a detached attachment: before that of each staged one, so that the sweep finds it first.
+/// `created_at` of a detached attachment: earlier than that of any staged one, so that the sweep finds it first.
 const DETACHED_AT: i64 = 0;
 
-/// Detaches the attachments of a signup. From now on nobody can read them, and the sweep deletes their content in slices,
-/// so that other jobs do not wait until megabytes are overwritten. The transaction must also report to the erasures, by
+/// Detaches the attachments of a signup. They can no longer be read, and the sweep deletes their content in slices, so that
+/// other jobs do not wait until megabytes are overwritten. The transaction must also report to the erasures, by
 /// [`super::erasure::candidate::erase`] or [`super::erasure::progress::Erasures::record_signup`], which wakes the sweep.
 pub(super) fn detach(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
     let sql = "UPDATE documents
@@ -196,7 +194,7 @@ pub fn find_staged(tx: &Tx<'_>, token: &AttachmentToken) -> Result<Option<Staged
     })
 }
 
-/// Staged attachments that were begun up to this time are too old.
+/// Staged attachments whose upload began at or before this time are too old.
 fn expired_until(now: Timestamp) -> Timestamp {
     now.minus(STAGED_MAX)
 }
@@ -229,7 +227,7 @@ pub fn find(
     Ok(tx.one(SQL, params, |row: &Row<'_>| read_attachment(&mut Columns::of(row)))?.flatten())
 }
 
-/// Passes if the chunks of an attachment have its size, before a download begins. Reads none of the content.
+/// Passes if the chunks of an attachment add up to its size. A download calls this first. Reads none of the content.
 ///
 /// # Errors
 /// [`Error::Defect`] if chunks are missing.
@@ -253,7 +251,7 @@ pub fn read_chunk(tx: &Tx<'_>, id: &AttachmentId, chunk_number: i64) -> Result<O
     tx.value(sql, (id.as_str(), chunk_number))
 }
 
-/// Deletes all detached attachments on a connection that serves nobody else.
+/// Deletes all detached attachments on a connection that nothing else uses.
 pub(super) fn delete_detached(connection: &Connection) -> Result<(), Error> {
     let sql = "SELECT id
                FROM documents

@@ -35,8 +35,8 @@ pub(in super::super) fn job_step(
     Ok(Box::new(move || sweeper.step()))
 }
 
-/// Identifies the unfinished uploads of a previous process, which nobody will finish. The number alone does not identify them,
-/// because a new attachment may reuse the number of a deleted one.
+/// Identifies the unfinished uploads of a previous process, which no client can finish. The number alone does not identify
+/// them, because a new attachment may reuse the number of a deleted one.
 #[derive(Debug, Clone, Copy)]
 struct StartMark {
     newest_number: i64,
@@ -90,7 +90,7 @@ impl Sweeper {
         Ok(new)
     }
 
-    /// Deletes one slice, if there is one. Returns the outcome of the scan once all its attachments are done.
+    /// Deletes one slice, if there is one. Returns the outcome of the scan once all its attachments are handled.
     pub(super) fn step(&mut self) -> Option<Result<(), Error>> {
         let now = self.world.monotonic();
         let has_news = self.erasures.committed_count() != self.seen_erasures;
@@ -110,7 +110,7 @@ impl Sweeper {
                 self.has_swept = true;
                 None
             }
-            // After a failure, because of a full disk or a lock of another process, the next scan finds it again.
+            // If the deletion failed, for example on a full disk, the next scan finds the attachment again.
             Err(error) => Some(error),
         };
         self.has_failed |= failure.is_some();

@@ -1,4 +1,4 @@
-//! Which attachments the sweep deletes, when, and in which slices.
+//! Tests of the sweep: which attachments it deletes, when, and in which slices.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Candidates: people who apply to one organization, unique there by address. Lists of them are in `search`, the words that
-//! find them in `word_index`. `recorded_act` changes them and records the change.
+//! Candidates: people who apply to one organization, each with a unique address there. `search` lists them, and
+//! `word_index` stores the words by which they are found. `recorded_act` changes them and records the change.
 
 mod number_source;
 pub mod recorded_act;
@@ -16,14 +16,11 @@ use crate::domain::id::{CandidateId, Id, OrganizationId};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 
-/// A candidate as imports and exports have them.
+/// A candidate as in imports and exports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CandidateRecord {
-    /// The candidate's id.
     pub id: CandidateId,
-    /// The candidate's name.
     pub name: String,
-    /// The candidate's address.
     pub email: Email,
     /// The candidate's legal hold and erasure.
     pub privacy: Privacy,
@@ -32,15 +29,14 @@ pub struct CandidateRecord {
 /// A candidate as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// The candidate's number in the file, which only grows.
+    /// The candidate's number in the file. Newer candidates have higher numbers.
     pub number: i64,
-    /// The candidate's id.
     pub id: CandidateId,
     /// The organization that the candidate applies to.
     pub organization_id: OrganizationId,
     /// The candidate's name, or the name of a tombstone.
     pub name: String,
-    /// The candidate's address, or the address of a tombstone, which is no valid one.
+    /// The candidate's address, or the address of a tombstone.
     pub email: String,
     /// Whether a legal hold prevents the candidate's erasure.
     pub is_held: bool,
@@ -53,10 +49,10 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// The candidate as exports have them.
+    /// Converts the candidate for exports.
     ///
     /// # Errors
-    /// [`Error::Defect`] if the candidate was erased, so that their address is not valid.
+    /// [`Error::Defect`] if the stored address cannot be parsed.
     pub fn into_record(self) -> Result<CandidateRecord, Error> {
         let email = tx::word(&self.email, Email::parse_stored)?;
         Ok(CandidateRecord { id: self.id, name: self.name, email, privacy: Privacy::default() })

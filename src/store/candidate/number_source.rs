@@ -63,7 +63,7 @@ pub(super) struct PrefixRange {
     from: String,
     /// The least text after all words of the prefix.
     end: String,
-    /// The values of `in_name`: the words of names, and unless only names count, those of addresses.
+    /// The values of `in_name` to read: the words of names and, unless only names count, those of addresses.
     in_name_values: &'static [bool],
 }
 
@@ -73,7 +73,7 @@ impl PrefixRange {
         Self { from: prefix.text.clone(), end: search::prefix_end(&prefix.text), in_name_values }
     }
 
-    /// Whether names alone, or addresses alone, have more rows than this.
+    /// Whether names alone, or addresses alone, have more than `rows_max` rows.
     pub(super) fn is_common(&self, tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Result<bool, Error> {
         for in_name in self.in_name_values {
             let params = (organization.as_str(), in_name, &self.from, &self.end, rows_max);
@@ -140,7 +140,7 @@ impl NumberSource {
         Self::Ranges(vec![RangeSource::new(RangeQuery::Status(status))])
     }
 
-    /// The number of candidates, if all of them were read.
+    /// The number of candidates if all of them were read, and otherwise `i64::MAX`.
     pub(super) fn rows(&self) -> i64 {
         match self {
             Self::Sorted(all) => i64::try_from(all.numbers.len()).unwrap_or(i64::MAX),
@@ -165,8 +165,8 @@ impl NumberSource {
         })
     }
 
-    /// The newest candidate of a range of numbers from 0 on, whose end never rises from call to call. If the range has none,
-    /// this may be an older candidate.
+    /// The newest candidate of a range of numbers from 0 on. The end of the range never rises from call to call. If the
+    /// range has none, this may be an older candidate.
     pub(super) fn newest(
         &mut self,
         tx: &Tx<'_>,
@@ -265,7 +265,7 @@ impl BlockSource {
     }
 }
 
-/// The range of an index whose order is that of candidate numbers.
+/// A range of an index in the order of candidate numbers.
 enum RangeQuery {
     Role { role: RoleId, status: ApplicationStatus },
     Status(ApplicationStatus),

@@ -1,4 +1,4 @@
-//! Acts on candidates with their activity rows. The activity chain does not cover details, so they may have names.
+//! Acts on candidates with their activity rows. The activity chain does not cover details, so they may contain names.
 
 use serde::Serialize;
 

@@ -1,9 +1,10 @@
 //! Lists of candidates, newest first. All filters share the order and the cursors.
 //!
 //! The cost of a page depends on its rows, not on the size of the organization. Each condition is a source of candidate
-//! numbers, newest first ([`NumberSource`]), and the sources skip to each other's next number. A source of few candidates is
-//! read and sorted whole. Of a source of many, the search reads only what the page needs. If several conditions are common,
-//! the newest candidates are tried first, because counting each condition would cost more than a page.
+//! numbers, newest first ([`NumberSource`]), and the sources skip to each other's next number. A source of few candidates
+//! is read and sorted whole. From a source of many candidates, the search reads only the rows that the page needs. If
+//! several conditions are common, the newest candidates are tried first, because counting each condition would cost more
+//! than a page.
 
 use super::number_source::{self, NumberSource, PrefixRange};
 use super::{BY_NUMBER, Candidate, NEWEST, read_candidate, with_email, word_index};
@@ -28,7 +29,7 @@ pub struct Filter {
     pub status: Option<ApplicationStatus>,
 }
 
-/// The rows of a sole condition that are few enough to be read and sorted for every page.
+/// If a sole condition has at most this many rows, all of them are read and sorted for every page.
 const FEW_ROWS: i64 = 1_000;
 
 /// The same for one of several conditions: the other conditions are checked for each of these candidates.
@@ -70,11 +71,11 @@ pub fn page(
 struct Search<'a> {
     tx: &'a Tx<'a>,
     organization: &'a OrganizationId,
-    /// A match is in each of the sources.
+    /// A candidate matches if every source yields its number.
     sources: Vec<NumberSource>,
     /// The prefixes that are checked for each candidate of the sources.
     checked: Vec<WordPrefix>,
-    /// The highest number that was not searched.
+    /// The highest number that has not been searched yet.
     at_most: i64,
     /// The size of the page.
     rows: usize,
@@ -82,7 +83,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Chooses the cheapest way to the page, and searches.
+    /// Chooses the cheapest plan for the filter, and searches.
     fn find(&mut self, filter: &Filter) -> Result<(), Error> {
         let prefixes = prefixes(filter);
         if let Some(email) = &filter.email {
@@ -229,8 +230,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The newest number that is in every source, down to this one. Sources of many candidates skip to the numbers of those of
-    /// few.
+    /// The newest number that is in every source, down to this one. Sources of many candidates skip to the numbers that
+    /// sources of few candidates yield.
     fn newest_common_number(&mut self, at_least: i64) -> Result<Option<i64>, Error> {
         let mut number = self.at_most;
         'again: loop {

@@ -1,11 +1,11 @@
-//! The words by which searches find candidates, made of names and addresses. Erased candidates have none.
+//! The word index: the words of names and addresses, by which searches find candidates. Erased candidates have none.
 
 use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::search;
 
-/// The candidates of a block. Reading all of a common prefix in one block costs next to nothing, and a page of a prefix that
-/// is too common to be sorted is found within some tens of blocks.
+/// The size of a block. Reading all of a common prefix in one block costs next to nothing, and a page of a prefix that is
+/// too common to be sorted is found within a few dozen blocks.
 pub(super) const BLOCK_CANDIDATES: i64 = 1_024;
 
 /// The block of a candidate number.
@@ -19,9 +19,7 @@ pub struct IndexedText<'a> {
     pub organization_id: &'a str,
     /// The candidate's number.
     pub number: i64,
-    /// The candidate's name.
     pub name: &'a str,
-    /// The candidate's address.
     pub email: &'a str,
 }
 
@@ -72,7 +70,7 @@ pub(in crate::store) fn inconsistencies(tx: &Tx<'_>, findings_max: usize) -> Res
     Ok(findings)
 }
 
-/// A candidate with the texts that the index is made of.
+/// A candidate with the indexed texts.
 struct CheckedCandidate {
     number: i64,
     id: String,

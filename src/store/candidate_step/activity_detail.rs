@@ -103,7 +103,7 @@ pub(super) struct RecordedDecision {
 #[derive(Deserialize)]
 pub(super) struct RecordedSide {
     pub(super) application: String,
-    /// The detail of a withdrawal has none, because a withdrawal changes no step.
+    /// Missing in the detail of a withdrawal, which changes no step.
     #[serde(default)]
     pub(super) steps: Vec<RecordedStep>,
 }

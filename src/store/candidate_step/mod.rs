@@ -1,5 +1,5 @@
-//! The steps of applications, and the decisions at them: this file loads the facts as the caller may see them, and saves what
-//! the rule decided.
+//! The steps of applications, and the decisions at them: this module loads the facts if the caller may see them, and saves
+//! the decision of the rule.
 
 mod activity_detail;
 mod history;
@@ -15,8 +15,8 @@ use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{OrgRole, Principal};
 pub use history::{history, rejections};
 
-/// Loads the facts about a step. `None` if there is no such step, or the caller may not see it, who is neither an admin nor a
-/// member of its organization.
+/// Loads the facts about a step. `None` if there is no such step, or the caller is neither an admin nor a member of its
+/// enabled organization.
 pub fn load(tx: &Tx<'_>, who: &Principal, step: &CandidateStepId) -> Result<Option<StepFacts>, Error> {
     let sql = "SELECT a.id, a.organization_id, a.candidate_id, a.role_id, a.status, a.hired_date,
                  a.offer_accepted_date, a.external_position_id, a.hire_notes,
@@ -36,7 +36,7 @@ pub fn load(tx: &Tx<'_>, who: &Principal, step: &CandidateStepId) -> Result<Opti
     Ok(Some(facts))
 }
 
-/// Reads the columns of [`load`]'s query. The steps follow with a query of their own.
+/// Reads the columns of [`load`]'s query. Another query reads the steps.
 fn read_facts(row: &Row<'_>, who: &Principal) -> Result<StepFacts, Error> {
     let mut columns = Columns::of(row);
     Ok(StepFacts {
@@ -57,7 +57,8 @@ fn read_facts(row: &Row<'_>, who: &Principal) -> Result<StepFacts, Error> {
     })
 }
 
-/// Saves a decision: steps, application, role, status cache, and the activity row, from which the outbox makes a delivery.
+/// Saves a decision: steps, application, role, status cache, and the activity row. The outbox makes a delivery from that
+/// row.
 ///
 /// # Errors
 /// [`Error::Defect`] if a row has changed since the facts were loaded.

@@ -22,7 +22,8 @@ use crate::store::signup::{self, reapplication};
 use crate::store::{activity, application, idempotency_key, outbox, personal_data, staging};
 use crate::world::World;
 
-/// Erases candidates, on behalf of the caller or, without one, of the service itself. Withdraws their running applications.
+/// Erases candidates, on behalf of the caller or, if `who` is `None`, of the service itself. Withdraws their applications
+/// in progress.
 ///
 /// # Errors
 /// [`Error::Unavailable`] if the erasure list cannot be written.
@@ -79,8 +80,8 @@ pub(in super::super) fn erase_own(
     erase_own_rows(tx, world, candidate, &later)
 }
 
-/// The lines for a candidate's signups. Their sender may have become this candidate only when somebody else was erased. An
-/// older copy of the file then has the signups under another candidate.
+/// The lines for a candidate's signups. Their sender may have become this candidate only after the erasure of another
+/// candidate with the same address. An older copy of the file then has the signups under that candidate.
 fn signup_lines(tx: &Tx<'_>, candidate: &CandidateRef) -> Result<impl Iterator<Item = ListLine>, Error> {
     Ok(signup::ids_of_candidate(tx, &candidate.id)?.into_iter().map(signup_line))
 }
@@ -107,7 +108,7 @@ fn erase_rows(
     who: Option<&Principal>,
     candidates: &[CandidateRef],
 ) -> Result<(), Error> {
-    // Messages of earlier decisions are made from the data that is erased here.
+    // Deliveries of earlier decisions are made first, because they need the data that is erased here.
     outbox::take_up_all(tx)?;
     for candidate in candidates {
         deferred::remove(tx, candidate)?;
@@ -188,8 +189,9 @@ fn gone(candidate: &CandidateRef) -> Error {
     Error::Defect(format!("candidate {} is gone", candidate.id))
 }
 
-/// Deletes the samples of column values that an operator's `ANALYZE` leaves. No statement of the service is planned by them,
-/// because all of them pass values as parameters (`SQLITE_DBCONFIG_ENABLE_QPSG`). The counts stay; some plans use them.
+/// Deletes the samples of column values that an operator's `ANALYZE` leaves. SQLite does not use the samples to plan
+/// statements of the service, because these pass all values as parameters (`SQLITE_DBCONFIG_ENABLE_QPSG`). The counts stay,
+/// because some plans use them.
 fn delete_statistics_samples(tx: &Tx<'_>) -> Result<(), Error> {
     let sql = "SELECT 1
                FROM sqlite_schema

@@ -15,7 +15,7 @@ const ROWS_MAX: i64 = 1_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DeferredErasure {
     pub(super) candidate: CandidateRef,
-    /// The application whose status page they used.
+    /// The application on whose status page the candidate asked for the erasure.
     pub(super) application: Option<ApplicationId>,
     pub(super) visible_after_hours: Option<u32>,
 }

@@ -1,5 +1,6 @@
-//! The background job that carries out deferred erasures: of candidates who erased themselves while a hire was hidden from
-//! them. Their status page answered as always, and staff still see the hire. Staff can erase such a candidate at any time.
+//! The background job that carries out deferred erasures, those of candidates who asked for their erasure while a hire was
+//! hidden from them. The status page responded as for any other erasure, and staff still see the hire. Staff can erase such
+//! a candidate at any time.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -52,7 +53,7 @@ pub(in super::super) fn job_step(path: &Path, parts: Parts) -> Result<Step, Erro
                 scan(&connection, &parts).map(|found| due = found)
             }
         };
-        // A failure, because of a full disk or another process's lock, is retried by the next scan.
+        // The next scan retries after a failure, such as a full disk or a lock of another process.
         has_failed = outcome.is_err();
         if has_failed {
             due.clear();
@@ -61,7 +62,7 @@ pub(in super::super) fn job_step(path: &Path, parts: Parts) -> Result<Step, Erro
     }))
 }
 
-/// Finds the erasures that are due, the first of them last.
+/// Finds the erasures that are due. The oldest is last, because the job takes them from the end.
 fn scan(connection: &Connection, parts: &Parts) -> Result<Vec<DeferredErasure>, Error> {
     let reading = parts.clock.read();
     tx::snapshot(connection, reading.wall, |tx| {

@@ -26,7 +26,7 @@ pub fn facts(
     })
 }
 
-/// Holds a candidate for a reason, or releases them without one.
+/// Places a candidate under a legal hold for this reason; without a reason, releases the hold.
 ///
 /// # Errors
 /// [`Error::Defect`] if the candidate was erased since the rule saw `before`.

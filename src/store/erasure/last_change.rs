@@ -1,5 +1,5 @@
-//! The last change of a candidate, which the erasure list records. At a later start it tells an older copy of the file from
-//! a file in which staff have acted on the candidate since.
+//! The last change of a candidate, which the erasure list records. At a later start, it distinguishes an older copy of the
+//! file from a file in which staff have acted on the candidate since.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};

@@ -1,11 +1,11 @@
-//! The erasure list `FILE.erased`: one line for each erasure, beside the database file. An older copy of the file that takes
-//! its place still has the data of the erased; the next start reads the list and erases them again.
+//! The erasure list `FILE.erased`: one line for each erasure, beside the database file. If an older copy replaces that
+//! file, it still has the data of erased candidates. The next start reads the list and erases them again.
 //!
-//! A line is the id of a candidate, and a word behind it:
-//! - none: the candidate with all signups under their address;
+//! A line is the id of a candidate, followed by at most one word:
+//! - no word: the candidate was erased with all signups under their address;
 //! - `own`: the candidate erased themselves on their status page, and the signups of others under the same address stay;
-//! - `retention`: the retention erased the candidate. A start does not repeat this line, because the retention finds the
-//!   candidate due again, on a clock that it trusts;
+//! - `retention`: the retention erased the candidate. A start does not repeat this erasure, because the retention finds the
+//!   candidate due again, by a clock that it trusts;
 //! - `signup`: the id is that of a signup whose sender deleted it alone.
 //!
 //! The line of a candidate ends with their last change at that time (`at=MICROS activity=NUMBER`). Lines of earlier versions
@@ -120,7 +120,7 @@ pub(crate) fn path(file: &Path) -> PathBuf {
     path::beside(&path::resolve(file), ".erased")
 }
 
-/// The complete lines of the list of a file, without one that is being written; `None` without a list.
+/// The complete lines of the list of a file. A line that is still being written is left out. `None` if there is no list.
 ///
 /// # Errors
 /// If the list cannot be read.
@@ -145,8 +145,8 @@ impl ErasureList {
         self.0.exists()
     }
 
-    /// Reads the list. An incomplete last line is left from a crash during an erasure that was not answered. It names nobody,
-    /// because the beginning of an id may be the id of somebody else.
+    /// Reads the list. An incomplete last line is left from a crash during an erasure that was never confirmed. It is
+    /// ignored, because the beginning of an id may be the id of another candidate.
     pub(super) fn read(&self) -> Result<ListedErasures, ListError> {
         let text = match std::fs::read_to_string(&self.0) {
             Ok(text) => text,
@@ -177,7 +177,7 @@ impl ErasureList {
         }
     }
 
-    /// Writes lines behind `end` and syncs them to the disk. An erasure may be on the list more than once.
+    /// Writes lines after `end` and syncs them to the disk. An erasure may be on the list more than once.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the list cannot be written. Any part of the lines may be in the list then.
@@ -197,7 +197,7 @@ impl ErasureList {
         if is_new { path::sync_name(&self.0) } else { Ok(()) }
     }
 
-    /// Removes every line behind `end`, on the disk too.
+    /// Removes every line after `end`, and syncs the list to the disk.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the list cannot be written. The next start may read the lines then.
@@ -215,7 +215,7 @@ fn unwritable(error: &std::io::Error) -> Error {
     Error::of_io("the erasure list cannot be written", error)
 }
 
-/// The end of the last complete line, found in as many bytes from the end as the longest line has.
+/// The end of the last complete line, found by reading as many bytes from the end as the longest line has.
 fn whole_lines_end(list: &mut File) -> std::io::Result<u64> {
     let length = list.metadata()?.len();
     let changed = " ".len() + AT.len() + " ".len() + ACTIVITY.len() + 2 * NUMBER_CHARACTERS_MAX;

@@ -13,7 +13,7 @@ use crate::domain::id::{CandidateId, Id};
 use crate::domain::timestamp::Timestamp;
 
 /// Writes a missing list from the erasures that the file records. Returns the number of candidates on it. The missing list
-/// may have had more; those are in the file with all their data.
+/// may have named more candidates. Those are still in the file with all their data.
 pub(in super::super) fn write_missing_list(path: &Path) -> Result<usize, OpenError> {
     let list = ErasureList::beside(path);
     if list.exists() {

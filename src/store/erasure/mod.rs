@@ -1,8 +1,9 @@
-//! Erasing candidates: nothing of who they were stays in the file, while every figure and the activity chain stay as they are.
+//! Erasing candidates: removes their personal data from the file, and leaves every count and the activity chain unchanged.
 //!
-//! The transaction of an erasure (`candidate`) deletes and overwrites rows. The rest follows behind it: `list` names the
-//! erased for older copies of the file, `wipe` overwrites what SQLite leaves in pages, and a checkpoint truncates the
-//! write-ahead log. `progress` counts how far these are. `retention` and `deferred` erase candidates on a later day.
+//! The transaction of an erasure (`candidate`) deletes and overwrites rows. The cleanup follows: `wipe` overwrites the
+//! bytes that SQLite leaves in pages, and a checkpoint truncates the write-ahead log. `progress` tracks how far this
+//! cleanup is. `list` names erased candidates, so that an older copy of the file does not bring them back. `retention` and
+//! `deferred` erase candidates on a later day.
 //!
 //! The modules of the store import these files, not the names below, which are for the floors above.
 

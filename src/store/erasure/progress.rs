@@ -1,4 +1,4 @@
-//! The work that erasures leave behind their transactions, and how far it is.
+//! The cleanup after the transactions of erasures, and its progress.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use crate::db::tx::Error;
 use crate::domain::erasure::replay::ListedErasure;
 use crate::domain::id::SignupId;
 
-/// The erasure list, and the progress of the cleanup behind committed erasures: sweeping attachments, wiping pages,
+/// The erasure list, and the progress of the cleanup after committed erasures: sweeping attachments, wiping pages,
 /// truncating the write-ahead log.
 pub struct Erasures {
     list: ErasureList,
@@ -21,9 +21,9 @@ pub struct Erasures {
     committed: AtomicU64,
     /// Number of those commits whose attachment sweep is complete.
     swept: AtomicU64,
-    /// Number of those commits behind which every page was wiped.
+    /// Number of those commits after which every page was wiped.
     wiped: AtomicU64,
-    /// Number of those commits behind which the log was truncated: nothing of those erased is left.
+    /// Number of those commits after which the log was truncated. Nothing of their erased data is left.
     truncated: AtomicU64,
 }
 
@@ -52,7 +52,7 @@ impl Erasures {
         self.is_under_way.load(Ordering::SeqCst) || done < self.committed_count()
     }
 
-    /// Called after each commit. The cleanup behind its erasures can begin.
+    /// Called after each commit. The cleanup after its erasures can begin.
     pub(crate) fn note_commit(&self) {
         *self.added_behind.lock().unwrap_or_else(PoisonError::into_inner) = None;
         if self.is_under_way.load(Ordering::Relaxed) {
@@ -61,8 +61,8 @@ impl Erasures {
         }
     }
 
-    /// Called after each rollback. Removes the lines of the transaction from the list, on the disk, before anybody is
-    /// answered that nothing was changed. Otherwise the next start would repeat the erasure.
+    /// Called after each rollback. Removes the lines of the transaction from the list on the disk, before any caller gets
+    /// the error. Otherwise the next start would repeat the erasure.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the list cannot be written. The next start may repeat the erasure then.
@@ -85,12 +85,12 @@ impl Erasures {
         self.record(&[signup_line(signup.clone())])
     }
 
-    /// Puts erasures on the list, on the disk, before their transaction commits. So the list never lacks an erasure that was
-    /// answered. [`Erasures::note_rollback`] removes the lines again.
+    /// Appends erasures to the list on the disk, before their transaction commits. The list therefore never lacks a
+    /// confirmed erasure. [`Erasures::note_rollback`] removes the lines again.
     pub(super) fn record(&self, lines: &[ListLine]) -> Result<(), Error> {
         let mut added_behind = self.added_behind.lock().unwrap_or_else(PoisonError::into_inner);
         let end = self.list.end()?;
-        // Before the write: one that fails may have written all of it.
+        // Set before the write, because a write that fails may have written all lines.
         added_behind.get_or_insert(end);
         self.list.append(end, lines)?;
         self.is_under_way.store(true, Ordering::SeqCst);
@@ -112,7 +112,7 @@ impl Erasures {
         self.swept.load(Ordering::SeqCst) < self.committed_count()
     }
 
-    /// Notes that the sweep behind the first `commits` is complete.
+    /// Notes that the sweep after the first `commits` is complete.
     pub(in super::super) fn note_swept(&self, commits: u64) {
         self.swept.store(commits, Ordering::SeqCst);
     }
@@ -121,7 +121,7 @@ impl Erasures {
         self.wiped.load(Ordering::SeqCst) < self.committed_count()
     }
 
-    /// Notes that every page was wiped behind the first `commits`.
+    /// Notes that every page was wiped after the first `commits`.
     pub(super) fn note_wiped(&self, commits: u64) {
         self.wiped.store(commits, Ordering::SeqCst);
     }
@@ -137,7 +137,7 @@ impl Erasures {
         is_truncated
     }
 
-    /// Whether the cleanup behind the first `commits` is complete.
+    /// Whether the cleanup after the first `commits` is complete.
     pub(in super::super) fn is_log_truncated(&self, commits: u64) -> bool {
         self.truncated.load(Ordering::SeqCst) >= commits
     }

@@ -1,5 +1,6 @@
-//! The erasure list at a start of the service. Candidates and signups on it that the file still has are erased again: the
-//! file is an older copy. `domain::erasure::replay` decides which erasures are repeated, and which are only reported.
+//! The erasure list at a start of the service. If the file still has candidates or signups on it, the file is an older
+//! copy, and the start erases them again. `domain::erasure::replay` decides which erasures are repeated, and which are only
+//! reported.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -36,15 +37,15 @@ pub struct RepeatedErasures {
     pub changed: Vec<CandidateId>,
 }
 
-/// Repeats the erasures of the list. Candidates who are held in this file are erased too, because an older copy does not know
-/// about the release of the hold. Candidates who changed after they were put on the list stay, with all their signups.
-/// Afterwards, nothing of the erased is left in the file and its log.
+/// Repeats the erasures of the list. Candidates who are held in this file are erased too, because an older copy does not
+/// know about the release of the hold. Candidates who were changed after they were put on the list stay, with all their
+/// signups. Afterwards, neither the file nor its log holds erased data.
 ///
 /// # Errors
 /// [`OpenError::Companion`] if the list cannot be read; [`OpenError::Store`] if the file cannot be written.
 pub(in super::super) fn restore(path: &Path, world: &dyn World) -> Result<(Erasures, RepeatedErasures), OpenError> {
     let listed = Erasures::read_list(path).map_err(|error| OpenError::Companion(error.to_string()))?;
-    // A process that was killed may have left something to wipe behind an erasure.
+    // A process that was killed may have left pages to wipe after an erasure.
     let erasures = Erasures::new(path, !listed.is_empty());
     if listed.is_empty() {
         return Ok((erasures, RepeatedErasures::default()));

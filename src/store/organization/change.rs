@@ -31,7 +31,7 @@ pub fn create(
     activity::append(tx, stamp, who, Action::OrganizationCreated, &subject, &detail)
 }
 
-/// Changes an organization (`PATCH /api/admin/organizations/{id}`). Without a difference, nothing is written.
+/// Changes an organization (`PATCH /api/admin/organizations/{id}`). Does nothing if `before` and `after` are equal.
 ///
 /// # Errors
 /// `conflict` if the new slug is taken.
@@ -55,7 +55,7 @@ pub fn change(
     activity::append(tx, stamp, who, Action::OrganizationChanged, &subject, &detail)
 }
 
-/// The detail of an organization in an activity.
+/// The detail of an organization in an activity row.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OrganizationDetail<'a> {

@@ -8,14 +8,14 @@ use crate::domain::text::Slug;
 use crate::domain::timestamp::Timestamp;
 use crate::store::theme::Theme;
 
-/// An organization, as interchange documents have it.
+/// An organization, as in interchange documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrganizationRecord {
     pub id: OrganizationId,
     pub slug: Slug,
     pub name: String,
     pub domain: String,
-    /// The URL of its logo elsewhere; empty without one.
+    /// The URL of a logo on another host; empty without one.
     pub logo: String,
     pub portal_enabled: bool,
     pub portal_theme: Theme,
@@ -27,9 +27,9 @@ pub struct OrganizationRecord {
     pub time_zone: String,
     /// Whether the service warns about roles that are published without a salary.
     pub pay_transparency: bool,
-    /// The retention time in days; `None` to retain candidates for ever.
+    /// The retention time in days; `None` to retain candidates forever.
     pub retention_days: Option<i64>,
-    /// The privacy notice as Markdown; blank for the service's own words.
+    /// The privacy notice as Markdown; blank for the service's default text.
     pub privacy_notice: String,
     /// The delay in hours before candidates see a decision; `None` if they never see it.
     pub decision_visible_after_hours: Option<i64>,
@@ -166,7 +166,7 @@ pub fn all(tx: &Tx<'_>) -> Result<Vec<Organization>, Error> {
     tx.all(&sql, [], organization)
 }
 
-/// A page of all organizations, newest first, behind the cursor `after` (`GET /api/admin/organizations`).
+/// A page of all organizations, newest first, beginning after the cursor `after` (`GET /api/admin/organizations`).
 pub fn page(tx: &Tx<'_>, after: Option<&(Timestamp, String)>, rows_max: usize) -> Result<Vec<Organization>, Error> {
     let sql = format!(
         "SELECT {COLUMNS}

@@ -50,7 +50,7 @@ pub fn status(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<Statu
     tx.one(sql, [organization.as_str()], counts)
 }
 
-/// The same figures, counted from the roles and applications.
+/// Counts the figures of the status cache from the roles and applications.
 pub fn recount(tx: &Tx<'_>, organization: &OrganizationId) -> Result<StatusCounts, Error> {
     let sql = "SELECT
                  (SELECT count(*) FROM roles

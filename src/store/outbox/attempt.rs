@@ -1,4 +1,4 @@
-//! The outcome of an attempt in the outbox: the attempt is recorded, and its delivery moves on.
+//! The outcome of an attempt: records the attempt, and updates the state of its delivery.
 
 use super::erasure;
 use super::queue::Delivery;
@@ -7,14 +7,14 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::hr_delivery::{self, AttemptOutcome, DeliveryAttempt, DeliveryEvent, DeliveryState, RetrySchedule};
 use crate::domain::timestamp::Timestamp;
 
-/// The stored attempts of one delivery. A schedule has at most 31, and an admin may retry the delivery.
+/// The most stored attempts of one delivery. A schedule has at most 31, and an admin may retry the delivery.
 const ATTEMPTS_STORED_MAX: i64 = 50;
 
-/// The reason of an integration that a receiver's 410 disabled.
+/// The `disabled_reason` of an integration whose receiver answered 410.
 const GONE: &str = "the HR system answered 410 Gone; save the integration again to enable it";
 
-/// Records an attempt and moves its delivery on. Returns the outcome; `None` if the delivery is no longer pending. `target` is
-/// the URL of the attempt: an integration with another URL is left as it is.
+/// Records an attempt and updates its delivery. Returns the outcome; `None` if the delivery is no longer pending. `target`
+/// is the URL of the attempt: an integration with another URL is left as it is.
 pub fn record_attempt(
     tx: &Tx<'_>,
     delivery: &Delivery,

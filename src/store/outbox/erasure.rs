@@ -1,4 +1,5 @@
-//! The outbox after the erasure of a candidate: messages have ids, and nothing else of the candidate. They are still sent.
+//! The outbox after the erasure of a candidate: messages hold the candidate's ids, and nothing else about the candidate.
+//! Pending messages are still sent.
 
 use super::payload;
 use crate::db::row::Columns;
@@ -6,8 +7,8 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::erasure::ERASED_NAME;
 use crate::domain::id::CandidateId;
 
-/// Overwrites the candidate in every message about them, sent or not, and deletes the answers of HR systems. `email` is the
-/// erased address of the candidate.
+/// Overwrites the candidate's data in every message about them, sent or not, and deletes the answers of HR systems. `email`
+/// is the erased address of the candidate.
 pub(in super::super) fn erase_candidate(tx: &Tx<'_>, candidate: &CandidateId, email: &str) -> Result<(), Error> {
     let sql = "SELECT d.number, d.payload
                FROM candidate_roles a

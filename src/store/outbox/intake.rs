@@ -1,6 +1,6 @@
-//! The way into the outbox: decisions become messages. The activity of a decision is what the service owes the HR system, from
-//! its commit on. The worker takes such activities up a moment later, many at once. So a hire writes no more than without an
-//! integration, and staff do not wait for the HR system.
+//! The intake of the outbox: makes deliveries from decisions. From its commit on, the activity of a decision records that
+//! the service owes a delivery. A moment later, the worker takes up many such activities at once. A hire therefore needs no
+//! additional write, and staff do not wait for the HR system.
 
 use super::payload::{self, DecisionFacts, NamedId, PersonFacts};
 use crate::db::row::Columns;
@@ -9,10 +9,11 @@ use crate::domain::activity::Action;
 use crate::domain::hr_delivery::DeliveryEvent;
 use crate::domain::id::{ActivityId, DeliveryId, Id};
 
-/// Decisions that one transaction takes up: some 5 ms of the writer's time, which other decisions wait for.
+/// The most decisions that one transaction takes up: about 5 ms of the writer's time, which other decisions wait for.
 pub const TAKEN_UP_MAX: usize = 256;
 
-/// The most activities without a message behind the last one that was taken up, so that the check stays cheap.
+/// If this many activities follow the last one that was taken up, [`has_more`] does not search them for decisions, so that
+/// the check stays cheap.
 const PASSED_OVER_MAX: i64 = 1_000;
 
 /// Whether there are activities to take up.
@@ -90,7 +91,7 @@ fn bounds(tx: &Tx<'_>) -> Result<(i64, i64), Error> {
 }
 
 /// Queues the message of a decision if the organization has an HR integration, enabled or not. Without one, the message is
-/// still queued if an earlier message was about the same application, so that the HR system learns of a reversal later.
+/// still queued if an earlier message was about the same application, so that the HR system receives a reversal later.
 fn enqueue(tx: &Tx<'_>, activity: i64, application: &str, is_integrated: bool) -> Result<(), Error> {
     let sql = "SELECT count(*), count(*) FILTER (WHERE state <> 'delivered')
                FROM hr_deliveries

@@ -1,4 +1,4 @@
-//! The messages to HR systems, of decisions and of pings: JSON text under 20 kB.
+//! The messages to HR systems, for decisions and pings: JSON text under 20 kB.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,7 +16,7 @@ const PAYLOAD_VERSION: u32 = 1;
 /// The longest note in a payload, in characters, so that the whole stays under 20 kB with any note.
 const NOTE_CHARACTERS_MAX: usize = 1_000;
 
-/// The facts of a decision's message: those of its activity, and the names of everything that the activity names.
+/// The facts for a decision's message: its activity, and the names of the records that the activity refers to.
 pub(super) struct DecisionFacts {
     pub(super) event: DeliveryEvent,
     pub(super) at: Timestamp,
@@ -80,7 +80,7 @@ fn wire_person(person: &PersonFacts) -> WirePerson<'_> {
     WirePerson { id: &person.id, name: &person.name, email: &person.email }
 }
 
-/// The same message without anything about the candidate but ids. `name` and `email` take the place of theirs.
+/// The message without any data of the candidate except ids. `name` and `email` replace the candidate's.
 ///
 /// # Errors
 /// [`Error::Defect`] if the message cannot be read.

@@ -1,5 +1,4 @@
-//! Attempts that were scheduled while the clock was ahead: they are brought forward to the latest time that the schedule
-//! allows.
+//! Brings forward attempts that were scheduled while the clock was ahead, to the latest time that the schedule allows.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};

@@ -19,8 +19,8 @@ pub fn enqueue_ping(tx: &Tx<'_>, id: &DeliveryId, organization: &OrganizationId)
     Ok(true)
 }
 
-/// Makes all pending deliveries of an organization due, as if none had been attempted. Each is due since it was queued, so
-/// that the oldest goes first.
+/// Makes all pending deliveries of an organization due, as if none had been attempted. Each counts as due since it was
+/// queued, so that the oldest goes first.
 pub(in super::super) fn release_all(tx: &Tx<'_>, organization: &OrganizationId) -> Result<(), Error> {
     let sql = "UPDATE hr_deliveries
                SET next_attempt_at = CASE WHEN created_at < $1 THEN created_at ELSE $1 END, failed_attempts = 0
@@ -31,7 +31,7 @@ pub(in super::super) fn release_all(tx: &Tx<'_>, organization: &OrganizationId) 
 }
 
 /// The organizations with a delivery that is due now: a ping, or any delivery if the integration is enabled. The cost grows
-/// with the number of organizations that are owed something, not with the number of deliveries.
+/// with the number of organizations that have pending deliveries, not with the number of deliveries.
 pub fn due(tx: &Tx<'_>) -> Result<Vec<DueOrganization>, Error> {
     let sql = "WITH RECURSIVE owed (organization_id) AS (
                  SELECT min(organization_id) FROM hr_deliveries WHERE state = 'pending'
@@ -72,7 +72,6 @@ pub fn due(tx: &Tx<'_>) -> Result<Vec<DueOrganization>, Error> {
 /// A delivery to send.
 #[derive(Debug, Clone)]
 pub struct Delivery {
-    /// The delivery's number in the file.
     pub number: i64,
     /// The delivery's id, the same in each attempt.
     pub id: DeliveryId,
@@ -83,7 +82,7 @@ pub struct Delivery {
 }
 
 /// The next delivery of an organization, if one is due. A ping goes first, because an admin waits for it. Otherwise, if the
-/// integration is enabled, it is the delivery that has been due for longest.
+/// integration is enabled, it is the delivery that has been due the longest.
 pub fn first_due(tx: &Tx<'_>, organization: &OrganizationId, enabled: bool) -> Result<Option<Delivery>, Error> {
     let sql = "SELECT number, id, type, payload
                FROM hr_deliveries

@@ -76,8 +76,8 @@ pub fn add(
     activity::append(tx, stamp, Some(who), Action::RoleCreated, &subject, &detail)
 }
 
-/// Saves a role that was `before`. The signup links of a role that stops being open end. Without a difference, nothing is
-/// written.
+/// Saves a change of a role from `before` to `after`. If the role stops being open, its signup links end. Does nothing if
+/// both are equal.
 ///
 /// # Errors
 /// [`Error::Defect`] if the role changed since the rule saw it.
@@ -116,7 +116,7 @@ fn changes_portal(before: &RoleRecord, after: &RoleRecord) -> bool {
 /// Deletes a draft without applications, with its steps. Its activity stays.
 ///
 /// # Errors
-/// [`Error::Defect`] if the role is no draft, or has applications.
+/// [`Error::Defect`] if the role is not a draft, or has applications.
 pub fn delete(tx: &Tx<'_>, who: &Principal, role: &Role, stamp: &Stamp) -> Result<(), Error> {
     let id = role.record.id.as_str();
     let steps = role_step::of_role(tx, &role.record.id)?;

@@ -1,6 +1,6 @@
 //! Lists of an organization's roles (`GET /api/v1/organizations/{id}/roles`).
 //!
-//! The cost of a page has a limit in files of any size: an index that begins with one of the filters finds the roles, and a
+//! The cost of a page is bounded in files of any size: an index that begins with one of the filters finds the roles, and a
 //! page scans at most [`SCANNED_MAX`] of them. A page that reaches this limit may be short, and the next one continues.
 
 use std::ops::ControlFlow;
@@ -38,7 +38,7 @@ pub struct RolePage {
     pub end: Option<(Timestamp, RoleId)>,
 }
 
-/// The matching roles behind the cursor `after`.
+/// The matching roles after the cursor `after`.
 pub fn page(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -77,8 +77,8 @@ pub fn page(
     Ok(RolePage { roles, end })
 }
 
-/// Scans the roles behind `after`, newest first, that match the leading filter. A row has `created_at`, `id`, and the columns
-/// that [`RoleFilter::matches`] reads.
+/// Scans the roles after the cursor `after`, newest first, that match the leading filter. A row has `created_at`, `id`, and
+/// the columns that [`RoleFilter::matches`] reads.
 fn scan(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -148,7 +148,7 @@ impl RoleFilter {
         }
     }
 
-    /// Whether a row of [`scan`] matches. `columns` are those behind `id`; `folded_part` is the part of the name, folded.
+    /// Whether a row of [`scan`] matches. `columns` are those after `id`; `folded_part` is the part of the name, folded.
     fn matches(&self, columns: &mut Columns<'_>, folded_part: Option<&str>) -> Result<bool, Error> {
         let reads = self.reads();
         if reads == FilterReads::Nothing {

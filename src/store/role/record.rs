@@ -1,6 +1,6 @@
 //! The columns of a role: one list, which every query that reads or writes a whole role uses.
 //!
-//! A new column has its place in [`RoleRecord`], the list, [`record`], [`values`] and [`members`].
+//! A new column must be added to [`RoleRecord`], the list, [`record`], [`values`] and [`members`].
 
 use serde_json::{Map, Number, Value as Json};
 
@@ -11,7 +11,7 @@ use crate::domain::role::{CollarType, RoleStatus, Salary, SalaryPeriod, Seats, W
 use crate::domain::timestamp::Timestamp;
 use crate::store::description::Description;
 
-/// A role, as interchange documents and portals have it.
+/// A role, as in interchange documents and on portals.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoleRecord {
     pub id: RoleId,
@@ -26,7 +26,7 @@ pub struct RoleRecord {
     pub seats: Seats,
     /// Whether the portal shows the role while it is open.
     pub public: bool,
-    /// The reason for closing the role; `None` if it is not closed, or the document of an import gave none.
+    /// The reason for closing the role; `None` if it is not closed, or an interchange document gave none.
     pub close_reason: Option<String>,
     pub created_at: Timestamp,
 }
@@ -59,7 +59,7 @@ pub struct Role {
     pub updated_at: Timestamp,
 }
 
-/// The columns that a change can set. A macro, because `concat!` takes no constant.
+/// The columns that a change can set. A macro, because `concat!` accepts only literals.
 macro_rules! changeable {
     () => {
         "name, description, department, location, work_type, collar_type, salary_min, salary_max, salary_currency, \
@@ -142,7 +142,7 @@ fn values(role: &RoleRecord) -> [Value; CHANGEABLE_COUNT] {
     ]
 }
 
-/// A role's members in the detail of an activity.
+/// The members of a role in the detail of an activity row.
 ///
 /// # Errors
 /// [`Error::Defect`] if the column of the description cannot be parsed.
@@ -190,7 +190,7 @@ pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleRecord) -> 
     Ok(tx.run(&sql, params_from_iter(other.into_iter().chain(values(role))))? == 1)
 }
 
-/// Changes the row of a role that was `before`. `is_shown_change` says whether the portal shows a difference.
+/// Changes the row of a role that was `before`. `is_shown_change`: whether the portal shows a difference.
 ///
 /// # Errors
 /// [`Error::Defect`] if the role changed since the rule saw it.

@@ -18,7 +18,7 @@ pub fn seats(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Resul
     })
 }
 
-/// Saves the seats of a role after a decision. The signup links of a role that stops being open end.
+/// Saves the seats of a role after a decision. If the role stops being open, its signup links end.
 ///
 /// # Errors
 /// [`Error::Defect`] if the role does not exist, or its seats are not `before`.
@@ -26,8 +26,8 @@ pub fn save_seats(tx: &Tx<'_>, role: &RoleId, before: Seats, after: Seats) -> Re
     if before == after {
         return Ok(());
     }
-    // Guarded by the seats that the rule saw. An unchanged status is not assigned, because a trigger on that column
-    // invalidates the cached portal.
+    // The condition on the seats detects a change since the rule saw them. An unchanged status is not assigned, because a
+    // trigger on that column invalidates the cached portal.
     let (status, now, was) = (after.status.as_str(), tx.now.micros(), before.status.as_str());
     let touched = if before.status == after.status {
         let sql = "UPDATE roles

@@ -17,18 +17,14 @@ pub use submission::{SignupInput, submit};
 /// A submitted form as the applicant typed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signup {
-    /// The signup's id.
     pub id: SignupId,
-    /// The role.
     pub role_id: RoleId,
     /// The application that the signup created; `None` for a later signup.
     pub application: Option<ApplicationId>,
     /// The names of the role's steps at the time of a later signup. Empty if the signup created an application, which has
     /// steps of its own.
     pub steps: Vec<String>,
-    /// The applicant's name.
     pub name: String,
-    /// The email address.
     pub email: String,
     /// The telephone number; `""` for none.
     pub phone: String,
@@ -116,8 +112,8 @@ fn join_rows(rows: Vec<Signup>) -> Vec<Signup> {
     signups
 }
 
-/// The applications of one query. A page of a list has one or two times as many, and the constant number lets the statement
-/// be prepared once.
+/// The number of applications that one query reads. A page of a list needs one or two such queries. The number is constant,
+/// so that the statement is prepared once.
 const APPLICATIONS_OF_QUERY: usize = 50;
 
 const OF_APPLICATIONS: &str = select_signups!(

@@ -1,5 +1,5 @@
-//! Later signups when the candidate of their application erases themselves: each then counts as if the erased candidate had
-//! never applied.
+//! Later signups after the candidate of their application asked for erasure. Each then counts as if the erased candidate
+//! had never applied.
 
 use super::submission::{Applicant, create_application};
 use super::{Signup, find};
@@ -11,8 +11,8 @@ use crate::domain::text::Email;
 use crate::store::{activity, application, status_page};
 use crate::world::World;
 
-/// Releases the later signups of a candidate's applications, so that the candidate's erasure does not delete them: all that
-/// still have a status page. Returns them, oldest first.
+/// Releases the later signups of a candidate's applications that still have a status page, so that the candidate's erasure
+/// does not delete them. Returns them, oldest first.
 pub(in crate::store) fn release_later_signups(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<SignupId>, Error> {
     let sql = "SELECT s.id
                FROM candidate_roles a
@@ -28,8 +28,8 @@ pub(in crate::store) fn release_later_signups(tx: &Tx<'_>, candidate: &Candidate
     Ok(later)
 }
 
-/// Lets released signups apply in the order of the rule. The first creates a candidate and an application, unless another
-/// candidate has its address by now; the others follow as for new signups. Their status pages stay.
+/// Applies released signups again, in the order of the rule. The first creates a candidate and an application, unless
+/// another candidate has its address by now; the others follow as for new signups. Their status pages stay.
 pub(in crate::store) fn reapply(
     tx: &Tx<'_>,
     world: &dyn World,

@@ -30,8 +30,9 @@ pub struct SignupInput {
     pub attachment: Option<AttachmentToken>,
 }
 
-/// Submits a form for the role of a signup link: creates what the rule decides ([`decide`]), and the signup and its status
-/// page in any case. The caller has checked that the link leads to the form and that no page has this digest.
+/// Submits a form for the role of a signup link: creates the signup and its status page, and a candidate and an application
+/// as the rule decides ([`decide`]). The caller has checked that the link leads to the form and that no page has this
+/// digest.
 pub fn submit(tx: &Tx<'_>, world: &dyn World, invitation: &Invitation, input: &SignupInput) -> Result<(), Error> {
     let CheckedSignup { name, email, .. } = &input.checked;
     let (organization, role) = (&invitation.organization_id, &invitation.role_id);
@@ -74,7 +75,7 @@ pub(super) struct PriorApplication {
     pub(super) application: ApplicationId,
 }
 
-/// Creates the candidate and the application, as far as the rule allows.
+/// Creates the candidate and the application if the rule allows it.
 pub(super) fn create_application(
     tx: &Tx<'_>,
     world: &dyn World,

@@ -1,10 +1,10 @@
 //! Staging: an import into the file of a running service, in transactions so short that no request waits for it.
 //!
 //! 1. The import stages its applications in `import_rows`, which nothing else reads. If the import ends here, its rows are
-//!    dropped, and the service wipes what they leave in the pages of the file.
-//! 2. One transaction decides that all of them will be published. It also writes what they refer to: users, organizations,
-//!    roles and steps.
-//! 3. They are published, a slice in each transaction. If the import ends early, the service continues.
+//!    dropped, and the service wipes the bytes that they leave in the pages of the file.
+//! 2. One transaction decides that all of them will be published. It also writes the records that they refer to: users,
+//!    organizations, roles and steps.
+//! 3. They are published, a slice in each transaction. If the import ends early, the service publishes the rest.
 
 mod staged_application;
 #[cfg(test)]
@@ -36,7 +36,8 @@ const WORK_MAX: Duration = Duration::from_millis(10);
 /// The most applications that one transaction stages or drops: an insert each, some milliseconds in all.
 const STAGED_MAX: usize = 128;
 
-/// The pause between two transactions, for other users of the write lock. They poll it at least every 25 ms.
+/// The pause between two transactions, for other users of the write lock. In the first 100 ms of a wait, SQLite polls the
+/// lock at least every 25 ms.
 const PAUSE: Duration = Duration::from_millis(25);
 
 /// A running import.
@@ -108,8 +109,8 @@ impl<'w> Staging<'w> {
         decided
     }
 
-    /// Publishes the decided applications. Returns the number of skipped ones, which the file did not allow any more. After an
-    /// error the service continues.
+    /// Publishes the decided applications. Returns the number of skipped applications, which the file no longer allowed.
+    /// After an error, the service publishes the rest.
     pub fn finish(&mut self) -> Result<usize, Error> {
         while self.act(|tx, is_over| publish_slice(tx, is_over))? {}
         let number = self.number;
@@ -158,7 +159,7 @@ impl<'w> Staging<'w> {
     }
 }
 
-/// Marks imports as dropped that the service finished and that skipped rows, so that the file is wiped of those rows.
+/// Marks finished imports that skipped rows as dropped, so that page wiping removes those rows from the file.
 const DROP_FINISHED: &str = "UPDATE imports
     SET decided_at = NULL
     WHERE decided_at IS NOT NULL AND skipped > 0
@@ -217,8 +218,8 @@ fn drop_slice(tx: &Tx<'_>, import: i64) -> Result<bool, Error> {
     Ok(dropped > 0)
 }
 
-/// The imports that were dropped or skipped rows: the pages of the file may still have something of those rows. Such an import
-/// is not decided and has `skipped`, unlike a running one.
+/// The imports that were dropped or skipped rows. The pages of the file may still hold bytes of those rows. Such an import
+/// is not decided, and its `skipped` is above 0, unlike that of a running one.
 fn dropped(tx: &Tx<'_>) -> Result<Vec<i64>, Error> {
     let sql = "SELECT number
                FROM imports
@@ -284,8 +285,8 @@ pub(super) fn settle(tx: &Tx<'_>, candidate: &CandidateId) -> Result<(), Error> 
     Ok(())
 }
 
-/// Moves a row to the tables of applications. A row that the file does not allow any more is counted as skipped, and its
-/// position becomes free again.
+/// Moves a row to the tables of applications. A row that the file no longer allows is counted as skipped. If it was a hire,
+/// its position becomes free again.
 fn publish(tx: &Tx<'_>, row: &ImportRow) -> Result<(), Error> {
     let ImportRow { number, import, staged } = row;
     let status = staged.application.status;

@@ -16,13 +16,10 @@ use crate::store::candidate::CandidateRecord;
 pub struct StagedApplication {
     /// The role's organization.
     pub organization: OrganizationId,
-    /// The role.
     pub role: RoleId,
     /// The candidate, who may be in the file already.
     pub candidate: CandidateRecord,
-    /// The application.
     pub application: ApplicationRecord,
-    /// The application's steps.
     pub steps: Vec<CandidateStep>,
 }
 

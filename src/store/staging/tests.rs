@@ -1,4 +1,4 @@
-//! The number of applications that one transaction publishes.
+//! Tests of the number of applications that one transaction publishes.
 
 use super::*;
 use crate::domain::erasure::Privacy;

@@ -1,5 +1,6 @@
-//! The background job of staging. At its start, the service drops imports that were not decided. It continues a decided import
-//! that ended early, because it was killed or the disk was full. After rows were dropped, it has pages wiped and the log cut.
+//! The background job of staging. After a start of the service, the job drops imports that were not decided. It finishes a
+//! decided import whose command ended early, because it was killed or the disk was full. After rows were dropped, it has
+//! pages wiped and the log cut.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -36,9 +37,9 @@ struct Worker {
     writer: Arc<Writer>,
     /// The imports that were not decided when the service started.
     undecided: Vec<i64>,
-    /// The next row to publish at the last scan. A running import has published it since.
+    /// The next row to publish, as of the last scan. If it is still there at the next scan, no running import publishes it.
     due: Option<i64>,
-    /// The dropped imports whose pages are being wiped, and the number of erasures after which they are.
+    /// The dropped imports whose pages are being wiped, and the number of commits after which those pages are wiped.
     wiping: Option<(Vec<i64>, u64)>,
     /// The steps until the next scan.
     idle_steps: u32,
@@ -55,7 +56,7 @@ impl Worker {
         if matches!(dropped, Ok(true)) {
             return None;
         }
-        // After a failure, because of a full disk or a lock of another process, the next scan tries again. The other kinds of
+        // After a failure, such as a full disk or a lock of another process, the next scan tries again. The other kinds of
         // work continue.
         let published = self.publish_due();
         self.idle_steps = if matches!(published, Ok(true)) { 0 } else { SCAN_EVERY_STEPS - 1 };

@@ -82,7 +82,7 @@ fn has_others(tx: &Tx<'_>, candidate: &CandidateId, subject: Option<&PageSubject
     tx.exists(sql, (candidate.as_str(), application, signup, deleted.as_str(), asked.as_str()))
 }
 
-/// Carries out a deletion that waited for a hidden hire. `application` is that of the page, unless it was the page of a later
+/// Carries out a deletion that waited for a hidden hire. `application` is that of the page; `None` for the page of a later
 /// signup.
 ///
 /// # Errors
@@ -147,7 +147,7 @@ fn carry_out(
     if plan.removes_page {
         super::remove(tx, subject)?;
     }
-    // The record precedes the renaming, because only rows before it may lose their details.
+    // The activity row is written before the renaming, because only rows before it may lose their details.
     if let (Some(action), Some(candidate)) = (plan.recorded, candidate) {
         record(tx, world, view, candidate, action)?;
     }
@@ -160,7 +160,7 @@ fn carry_out(
     Ok(())
 }
 
-/// Records an act of the holder. The action says all of it.
+/// Records an act of the holder. The row needs no detail, because the action describes the act.
 fn record(
     tx: &Tx<'_>,
     world: &dyn World,
@@ -188,7 +188,7 @@ fn delete_signup(
             rename(tx, world, &view.organization.id, &application.candidate, signup)?;
         }
     }
-    // Stored responses contain what was sent.
+    // Stored responses may contain data of the deleted signup.
     candidate.map_or(Ok(()), |candidate| idempotency_key::erase_candidate(tx, &candidate.id))
 }
 

@@ -9,7 +9,7 @@ use crate::domain::user::Principal;
 use crate::store::activity;
 
 /// Issues a new link for the page of an application, and creates the page if there is none. The old link is spent. The
-/// activity row does not have the link.
+/// activity row does not contain the link.
 pub fn issue(
     tx: &Tx<'_>,
     who: &Principal,

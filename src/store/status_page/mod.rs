@@ -1,6 +1,7 @@
 //! Status pages: the page on which a candidate sees and manages one application, found by the digest of its link's token.
 //!
-//! `view` loads what a page shows, `link` issues links, `withdrawal` and `deletion` are what its holder does.
+//! `view` loads the content of a page, `link` issues links, and `withdrawal` and `deletion` carry out the acts of its
+//! holder.
 
 pub mod deletion;
 pub mod link;
@@ -40,7 +41,7 @@ pub struct StatusPage {
     /// The application or signup.
     pub subject: PageSubject,
     /// Whether the holder of the link counts as the candidate: their signup created the candidate, or staff gave them the
-    /// link. Of other holders only one thing is known: they typed the candidate's address.
+    /// link. About any other holder, the service knows only that they typed the candidate's address.
     pub is_trusted: bool,
     /// The language of the page, unless its reader asks for another.
     pub locale: String,
@@ -115,7 +116,7 @@ pub fn role(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<RoleId>, Error> {
     tx.one(sql, [digest.as_slice()], |row| Columns::of(row).parse(RoleId::parse))
 }
 
-/// Saves that the holder of a page withdrew. The first time counts.
+/// Records that the holder of a page withdrew. A repeat does not change the time.
 fn set_withdrawn(tx: &Tx<'_>, page_number: i64) -> Result<(), Error> {
     let sql = "UPDATE status_pages
                SET withdrawn_at = $1
@@ -151,7 +152,7 @@ pub fn remove(tx: &Tx<'_>, subject: &PageSubject) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether a link is spent. Spent links are known for as long as their forms can be sent again.
+/// Whether a link is spent. Spent links are stored for as long as their forms can be sent again.
 pub fn is_spent(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM spent_links

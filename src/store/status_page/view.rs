@@ -17,7 +17,6 @@ use crate::store::status_page::{PageSubject, StatusPage};
 pub struct StatusPageView {
     /// The organization of the role.
     pub organization: PageOrganization,
-    /// The role's name.
     pub role_name: String,
     /// The time at which the holder applied.
     pub applied_at: Timestamp,
@@ -34,11 +33,8 @@ pub struct StatusPageView {
 /// The part of an organization that its status pages need.
 #[derive(Debug, Clone)]
 pub struct PageOrganization {
-    /// The organization's id.
     pub id: OrganizationId,
-    /// The organization's name.
     pub name: String,
-    /// The organization's slug.
     pub slug: String,
     /// Whether the organization has a portal that the page can link to.
     pub has_portal: bool,
@@ -53,11 +49,8 @@ pub struct PageOrganization {
 /// The application of a page.
 #[derive(Debug, Clone)]
 pub struct PageApplication {
-    /// The application.
     pub application: Application,
-    /// The acts on the application.
     pub history: ApplicationHistory,
-    /// The candidate.
     pub candidate: PageCandidate,
 }
 
@@ -70,13 +63,10 @@ impl PageApplication {
 /// A candidate who was not erased.
 #[derive(Debug, Clone)]
 pub struct PageCandidate {
-    /// The candidate's id.
     pub id: CandidateId,
     /// The candidate's number in the file.
     pub number: i64,
-    /// The candidate's name.
     pub name: String,
-    /// The candidate's address.
     pub email: String,
     /// Whether a legal hold prevents the candidate's erasure.
     pub is_held: bool,
@@ -144,7 +134,8 @@ fn load_application(tx: &Tx<'_>, id: &ApplicationId) -> Result<Option<StatusPage
     }))
 }
 
-/// The page of a later signup looks like that of an application without decisions. It shows the steps that the role had then.
+/// The page of a later signup looks like that of an application without decisions. It shows the steps that the role had at
+/// the time of the signup.
 fn load_later_signup(tx: &Tx<'_>, id: &SignupId) -> Result<StatusPageView, Error> {
     let sql = "SELECT r.name, r.organization_id, a.candidate_id
                FROM signups s

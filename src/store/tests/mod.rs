@@ -1,5 +1,5 @@
-//! The query plans of boards, reports and activities: no page sorts or reads rows of others, with and without statistics of the
-//! tables. So a page costs the same in a file of any size.
+//! The query plans of boards, reports and activities: no page sorts rows or reads unrelated ones, with and without
+//! statistics of the tables. A page therefore costs the same in a file of any size.
 
 mod full_disk;
 

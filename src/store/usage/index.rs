@@ -1,5 +1,5 @@
-//! The usage index: a sparse index over the usage log, and the newest row of each key. Rows up to a time are indexed; the
-//! rows behind that time are not.
+//! The usage index: a sparse index over the usage log, and the newest row of each key. Rows up to a certain time are
+//! indexed; later rows are not.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -75,7 +75,8 @@ pub(in crate::store) fn job_step(
             ran_at = Instant::now();
             indexed
         });
-        // A failure is tried again at a later poll. While the clock is not believed, it does not tell which rows are ahead.
+        // If redating fails, a later step tries again. While the clock differs from the believed time, it does not show
+        // which rows are ahead.
         let reading = clock.read();
         if reading.agrees()
             && let Ok(rows @ 1..) = redate_some(&connection, &writer, &clock, &mut redated)
@@ -117,7 +118,7 @@ fn redate_some(
     Ok(0)
 }
 
-/// Adds what the usage index lacks. A run that was interrupted between two slices leaves a log that reads the same.
+/// Adds what the usage index lacks. If a run is interrupted between two slices, pages and statistics stay the same.
 pub(super) fn add_missing(connection: &Connection, writer: &Writer) -> Result<(), Error> {
     let MissingIndex { entries, newest, to } =
         tx::snapshot(connection, Timestamp::from_micros(0), index::missing_index)?;

@@ -27,8 +27,8 @@ pub struct LogEntry {
     pub auth_endpoint: &'static str,
 }
 
-/// The end of the usage log, as the writing connection knows it, so that an append needs no query. It is true inside the
-/// transactions of that connection, and dropped when one of them is rolled back.
+/// The end of the usage log, as the writing connection knows it, so that an append needs no query. It is valid inside the
+/// transactions of that connection, and is dropped when one of them is rolled back.
 #[derive(Default)]
 pub(crate) struct LogTail(RefCell<Option<KnownTail>>);
 
@@ -71,7 +71,7 @@ impl LogTail {
 }
 
 impl KnownTail {
-    /// Reads the rows that are not indexed yet, which are few. Times also increase past the newest pruned row.
+    /// Reads the rows that are not indexed yet, which are few. New times must also be later than the newest pruned row.
     fn read(tx: &Tx<'_>) -> Result<Self, Error> {
         let sql = "SELECT max(coalesce((SELECT max(at) FROM api_key_usage), pruned_to), pruned_to)
                    FROM api_key_usage_marking

@@ -1,7 +1,7 @@
-//! The usage log: one row for each request that an API key authenticated. Rows are only appended (`log`).
+//! The usage log: one row for each request that an API key authenticated. New rows are always appended (`log`).
 //!
 //! Each row names the previous row of the same key, so a page follows that chain. A sparse index (`index`) gives the row to
-//! start from; a background job (`indexing`) fills it in bulk, and reads go through the few rows behind it one by one. The
+//! start from; a background job (`indexing`) fills it in bulk, and pages scan the few rows that are not indexed yet. The
 //! oldest rows of all keys are pruned (`pruning`), so a row may name a previous row that is gone.
 
 pub(crate) mod index;

@@ -9,7 +9,7 @@ use crate::domain::timestamp::Timestamp;
 /// A logged request.
 #[derive(Debug, Clone)]
 pub struct UsageRow {
-    /// The time of the request. It is unique and later than that of every earlier row.
+    /// The time of the request. It is unique, and increases from row to row.
     pub at: Timestamp,
     pub method: String,
     /// The raw path without the query, cut to the stored length.

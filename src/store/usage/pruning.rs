@@ -1,4 +1,4 @@
-//! Pruning the usage log: a background job deletes rows that are older than the retention, in small slices.
+//! Pruning the usage log: a background job deletes rows that are older than a number of days, in small slices.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -44,7 +44,7 @@ pub(in crate::store) fn job_step(
             return None;
         }
         scanned_at = Some(now);
-        // `earliest`, so that a clock that is ahead makes no row old.
+        // `earliest`, so that no row is deleted too soon because the clock is ahead.
         let retained_since = domain::usage::retained_since(clock.read().earliest(), days);
         // A full disk or the lock of another process can make a scan fail; the next one tries again.
         let pruned = prune(&connection, &writer, retained_since);

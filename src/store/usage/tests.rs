@@ -1,4 +1,4 @@
-//! The usage log through its index, pruning and restarts.
+//! Tests of the usage log: its index, pruning and restarts.
 
 use std::path::Path;
 use std::sync::{Arc, mpsc};
@@ -82,7 +82,7 @@ fn statistics(store: &Store) -> Vec<(Option<Timestamp>, i64)> {
     keys.iter().map(|key| (key.last_request, key.request_count)).collect()
 }
 
-/// Asserts that pages start correctly at, between, before and behind all rows.
+/// Asserts that pages start correctly at, between, before and after all rows.
 fn assert_pages_begin_anywhere(store: &Store, rows: &[(i64, String)]) {
     for before in rows.iter().flat_map(|(at, _)| [*at, at + 1]) {
         let page = store.read(|tx| page(tx, 1, Some(Timestamp::from_micros(before)), 2)).unwrap();

@@ -78,7 +78,7 @@ pub(crate) fn fail(rows: Vec<QueuedRow>, error: &Error) {
     }
 }
 
-/// Calls back, and survives a callback that panics: the other rows still wait for their outcome.
+/// Calls `done`, and catches its panic, because the other rows still wait for their outcomes.
 fn call(done: OnOutcome, outcome: Result<RowOutcome, Error>) {
     let _ = catch_unwind(AssertUnwindSafe(|| done(outcome)));
 }

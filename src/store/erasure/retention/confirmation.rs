@@ -18,7 +18,7 @@ use crate::world::World;
 /// The state of an organization's retention.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetentionState {
-    /// The retention time in days; `None` if the organization retains its candidates for ever.
+    /// The retention time in days; `None` if the organization retains its candidates forever.
     pub days: Option<i64>,
     /// Number of due candidates.
     pub due: i64,
@@ -45,7 +45,7 @@ pub fn state(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId) -> R
     Ok(Some(RetentionState { days, due, due_since, waiting }))
 }
 
-/// The confirmation of an admin.
+/// The parts that an admin confirms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetentionConfirmation {
     /// The retention may erase all due candidates. The admin has seen this number of them.

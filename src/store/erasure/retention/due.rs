@@ -125,7 +125,7 @@ fn application_facts(columns: &mut Columns<'_>) -> Result<Option<ApplicationFact
 fn kept_since(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId) -> Result<Option<Timestamp>, Error> {
     let Some((Some(days), zone)) = settings(tx, organization)? else { return Ok(None) };
     let in_zone = world.days_before(&zone, tx.now, days);
-    // For a zone that this machine does not know, late by a day rather than early.
+    // If this machine does not know the zone, candidates become due a day late rather than early.
     Ok(in_zone.or_else(|| world.days_before("UTC", tx.now, days + 1)))
 }
 

@@ -2,7 +2,7 @@
 //! time. It records due candidates on one day and erases them on a later day, if they are still due for the same reason. If
 //! many are due at once, they wait for the confirmation of an admin. While the clock is in doubt, a run does nothing.
 //!
-//! A run goes in small steps, so that neither the writer nor the end of the service waits for it.
+//! A run works in small steps, so that neither the writer nor the shutdown waits for it.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -96,7 +96,7 @@ struct Worker {
     parts: Parts,
     begun_at: Option<Duration>,
     under_way: Option<RunUnderWay>,
-    /// A part of the run failed, so the next run begins soon.
+    /// Whether a part of the run failed. The next run then begins soon.
     has_failed: bool,
 }
 
@@ -108,7 +108,7 @@ struct RunUnderWay {
     waiting: i64,
 }
 
-/// The stage of a run in an organization. `after` is the number of the last candidate that it came to.
+/// The stage of a run in an organization. `after` is the number of the last candidate that the run has handled.
 #[derive(Clone, Copy)]
 enum Stage {
     /// Records which candidates are due.
@@ -142,7 +142,7 @@ impl Worker {
         let mut failed = None;
         match next {
             Ok(Some(stage)) => run.stage = stage,
-            // A failure, because of a full disk or another process's lock, is retried by the next run.
+            // The next run retries after a failure, such as a full disk or a lock of another process.
             next => {
                 failed = next.err().map(|error| self.fail(error));
                 run.organizations.pop_front();
@@ -261,7 +261,7 @@ fn record_result(tx: &Tx<'_>, scanned: &ScannedCandidate) -> Result<(), Error> {
     }
 }
 
-/// Erases these due candidates, as far as they still are due. Returns the number of erased candidates.
+/// Erases those of these candidates who are still due. Returns the number of erased candidates.
 fn erase_due(
     tx: &Tx<'_>,
     world: &dyn World,
