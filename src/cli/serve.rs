@@ -34,8 +34,8 @@ const WORKER_THREADS_MAX: usize = 8;
 const HR_THREADS: usize = 1;
 const _: () = assert!(BLOCKING_THREADS_MAX + WORKER_THREADS_MAX + HR_THREADS <= READERS_MAX as usize);
 
-/// The bounds of `--hr-timeout`. A shorter time is not enough for a TLS handshake; a longer one only waits for a target that
-/// hangs.
+/// The bounds of `--hr-timeout`. A shorter time is not enough for a TLS handshake. A longer time only prolongs the wait
+/// for a target that hangs.
 const HR_TIMEOUT_MIN: Duration = Duration::from_millis(100);
 const HR_TIMEOUT_MAX: Duration = Duration::from_secs(120);
 
@@ -204,7 +204,7 @@ async fn serve(args: Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// True if clients must come through a proxy that the service would not trust.
+/// Whether clients must come through a proxy that the service would not trust.
 fn lacks_trusted_proxy(args: &Args, address: SocketAddr) -> bool {
     let is_https = args.base_url.as_deref().and_then(http::origin).is_some_and(|origin| origin.starts_with("https:"));
     is_https && address.ip().to_canonical().is_loopback() && args.trusted_proxy.is_empty()
@@ -309,7 +309,7 @@ fn cannot_open(error: &OpenError) -> Failure {
     if error.may_pass() { failure } else { Failure { exit: EXIT_CONFIG, ..failure } }
 }
 
-/// Returns the URL without a slash at its end.
+/// Returns the URL without a trailing slash.
 fn parse_base_url(text: &str) -> Result<String, String> {
     match http::origin(text) {
         Some(_) => Ok(text.trim_end_matches('/').to_owned()),

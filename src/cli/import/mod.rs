@@ -1,5 +1,5 @@
-//! `appliance import`: imports an interchange document, all or nothing; or candidates from another program into an
-//! existing organization.
+//! `appliance import`: imports an interchange document, all or nothing, or imports candidates from another program into
+//! an existing organization.
 
 mod args;
 mod document;

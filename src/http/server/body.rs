@@ -31,8 +31,8 @@ pub(super) async fn read(body: &mut Incoming, bytes_max: usize) -> Result<Bytes,
     read.unwrap_or_else(|_| Err(late()))
 }
 
-/// Copies each frame into one buffer, which grows with what arrives. However short a frame is, it keeps the 8 KiB
-/// buffer alive that hyper read it into: a body of single bytes would hold 8 KiB for each of them.
+/// Copies each frame into one growing buffer. A frame, however short, keeps alive the 8 KiB buffer that hyper read it
+/// into. If the frames were collected instead, a body that arrives byte by byte would hold 8 KiB for each byte.
 async fn copy(body: &mut Incoming, bytes_max: usize) -> Result<Bytes, Refusal> {
     let mut whole = Vec::new();
     while let Some(frame) = body.frame().await {

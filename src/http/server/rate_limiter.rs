@@ -16,7 +16,7 @@ pub(super) enum BucketOwner {
     User(UserId),
 }
 
-/// The buckets. There are as many as keys and users that called since the start, which is few.
+/// The buckets. Each key and each session user that has called since the start has one, so there are few.
 pub(super) struct RateLimiter {
     policy: Option<RatePolicy>,
     buckets: Mutex<HashMap<BucketOwner, TokenBucket>>,

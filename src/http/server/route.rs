@@ -105,8 +105,7 @@ impl Route {
         Self { audience, ..route }
     }
 
-    /// A page for strangers whose first half may find that there is nothing to write: an invalid form needs no job of
-    /// the writer.
+    /// A page for strangers whose first half may find that there is nothing to write: an invalid form queues no job.
     pub(in crate::http) fn page_act_or_read<W: Send + 'static, R: Send + 'static>(
         method: Method,
         path: &'static str,
@@ -237,8 +236,8 @@ impl Route {
         self
     }
 
-    /// Also accepts JSON where the route reads a form. The handler then finds [`Request::object`] and no
-    /// [`Request::form`].
+    /// Also accepts JSON where the route reads a form. For JSON, the handler reads [`Request::object`], and
+    /// [`Request::form`] is `None`.
     pub(in crate::http) fn or_json(mut self) -> Self {
         self.form = self.form.map(|form| FormRules { takes_json: true, ..form });
         self
@@ -323,8 +322,8 @@ impl Route {
         self
     }
 
-    /// Answers an API key from the caller alone, without reading the file. The transaction of the usage row checks that
-    /// the caller in memory is still current.
+    /// Answers a request with an API key from the caller alone, without reading the file. The transaction of the usage
+    /// row checks that the caller in memory is still current.
     pub(in crate::http) fn replying_from_caller(mut self, reply: ReplyFromCaller) -> Self {
         self.reply_from_caller = Some(reply);
         self
@@ -350,7 +349,7 @@ impl Route {
         Self::with_decode(method, path, access, decode)
     }
 
-    /// A read for programs; the constructor changes what differs.
+    /// A route for programs that only reads. The constructors change the other fields.
     fn with_decode(method: Method, path: &'static str, access: AccessRule, decode: Decode) -> Self {
         let audience = Audience::Api;
         Self {

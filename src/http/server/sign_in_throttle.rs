@@ -15,7 +15,7 @@ use crate::domain::throttle::{
     ACCOUNT_FAILURES_FREE, FAMILIAR_FOR, Failures, NETWORK_FAILURES_FREE, UNFAMILIAR_FAILURES_PER_HOUR,
 };
 
-/// The SHA-256 of an account's address, because anybody chooses the length of an address.
+/// The SHA-256 of an account's address, because strangers choose the length of an address.
 type Account = [u8; 32];
 
 /// The source of an attempt.
@@ -92,8 +92,8 @@ impl SignInThrottle {
     }
 
     /// Ends an attempt with success. It clears the account's failures from this source and removes the attempt from all
-    /// other counts. Earlier failures of the network stay, or an attacker with one valid account could clear them.
-    /// `device` is the digest of the session cookie that the browser gets.
+    /// other counts. Earlier failures of the network stay. Otherwise, an attacker with one valid account could clear
+    /// them. `device` is the digest of the session cookie that the browser gets.
     pub(in crate::http) fn succeed(&self, attempt: &SignInAttempt, device: [u8; 32], now: Duration) {
         let mut counts = self.counts();
         counts.remove(attempt);
