@@ -1,9 +1,10 @@
-//! `cargo bench --bench speed`: the release binary over real sockets, compared with limits that are measured at the same time.
+//! `cargo bench --bench speed`: the release binary over real sockets, compared with limits that are measured at the
+//! same time.
 //!
-//! `-- a b64` measures only these lines, `-- --short` all of them in about two minutes. `speed/lines.rs` lists the comparisons,
-//! `speed/line.rs` defines a comparison. `-- --scale` measures big files, the footprint of the service and a mixed load
-//! (`speed/scale`). Errors and wrong counts fail both. The bench reports a figure beyond its limit, because other work on the
-//! machine can be the cause.
+//! `-- a b64` measures only these lines, `-- --short` all of them in about two minutes. `speed/lines.rs` lists the
+//! comparisons, and `speed/line.rs` defines a comparison. `-- --scale` measures big files, the footprint of the service
+//! and a mixed load (`speed/scale`). An error or a wrong count fails the run. The bench merely reports a figure beyond
+//! its limit, because other work on the machine can be the cause.
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on fails")]
 

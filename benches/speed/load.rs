@@ -14,8 +14,8 @@ use tokio::net::TcpStream;
 
 use super::random::Random;
 
-/// Larger than most answers; the buffer grows for others. Each read leaves room, so tokio knows without another system call that
-/// it has read everything.
+/// Larger than most answers; the buffer grows for the others. Each read leaves room in the buffer, so tokio knows
+/// without another system call that it has read everything.
 pub(crate) const BUFFER_BYTES: usize = 64 * 1_024;
 
 /// Which requests the client sends, and until when.
