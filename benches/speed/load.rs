@@ -18,7 +18,7 @@ use super::random::Random;
 /// without another system call that it has read everything.
 pub(crate) const BUFFER_BYTES: usize = 64 * 1_024;
 
-/// Which requests the client sends, and until when.
+/// The requests that the client sends, and the end of the load.
 #[derive(Clone)]
 pub(crate) enum Course {
     /// Any of them, for this long.

@@ -1,4 +1,4 @@
-//! Why a command failed, and its exit status.
+//! The failure of a command: its message and its exit status.
 
 use crate::store::{Error, OpenError};
 

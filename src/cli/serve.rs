@@ -27,8 +27,8 @@ use crate::store::{self, Halt, OpenError, READERS_MAX, Store};
 use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Real, World};
 
-/// Threads for long reads and password hashing, for all other requests, and for deliveries to HR systems. All of them
-/// read the file. There are at most as many as the store has readers, so that no thread waits for a reader.
+/// Threads for long reads and password hashing, for all other requests, and for deliveries to HR systems. All these
+/// threads read the file. Together, they are at most as many as the store's readers, so no thread waits for a reader.
 const BLOCKING_THREADS_MAX: usize = 6;
 const WORKER_THREADS_MAX: usize = 8;
 const HR_THREADS: usize = 1;
@@ -270,7 +270,7 @@ fn start_deliveries(ctx: &Ctx, settings: hr::Settings) -> Result<hr::Worker, Fai
     started.map_err(|error| Failure::new(format!("the service cannot start: {error}")))
 }
 
-/// Resolves at the first SIGTERM or SIGINT. A second signal ends the process at once. That loses no answered decision,
+/// Resolves at the first SIGTERM or SIGINT. A second signal ends the process at once. No answered decision is lost,
 /// because each is committed before its response.
 fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
     let mut terminate = listen_for(SignalKind::terminate())?;

@@ -49,8 +49,8 @@ impl Strategy {
         }
     }
 
-    /// Runs the import. At once, `all` writes everything in one transaction. Staged, `rows` yields the applications,
-    /// and `base` writes everything else, to which the applications refer.
+    /// Runs the import. `all` writes everything in one transaction. A staged import uses the other two functions:
+    /// `rows` yields the applications, and `base` writes everything to which they refer.
     pub(super) fn import<R: Iterator<Item = StagedApplication>>(
         self,
         path: &Path,
@@ -106,6 +106,9 @@ fn unfinished(error: &Error) -> Failure {
 }
 
 /// Takes the file's lock if the import is too large to run beside a server. The lock keeps a server from starting.
+///
+/// # Errors
+/// Fails if a server holds the file, or the lock cannot be taken.
 pub(super) fn lock_for(path: &Path, applications: usize) -> Result<Option<Lock>, Failure> {
     if applications <= APPLICATIONS_BESIDE_SERVER_MAX {
         return Ok(None);

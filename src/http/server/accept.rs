@@ -198,7 +198,7 @@ impl Acceptor {
         }
     }
 
-    /// Serves one connection on its own task. Each request also runs on its own task unless it takes a fast path, so a
+    /// Serves one connection on its own task. Each request also runs on its own task, unless it takes a fast path. So a
     /// client that hangs up does not interrupt a request, and a panic ends only one request.
     fn serve(&self, stream: TcpStream, peer: SocketAddr, permits: (OwnedSemaphorePermit, CountedConnection)) {
         let _ = stream.set_nodelay(true);
@@ -305,7 +305,7 @@ fn builder() -> http1::Builder {
 }
 
 /// Bounds how long a client may leave its response unread. Otherwise a client that never reads would hold its
-/// connection for ever. Only Linux has this option.
+/// connection indefinitely. Only Linux has this option.
 #[cfg(target_os = "linux")]
 fn bound_unread(stream: &TcpStream) {
     let _ = socket2::SockRef::from(stream).set_tcp_user_timeout(Some(UNREAD_TIMEOUT));

@@ -22,7 +22,7 @@ const COOKIE: &str = "appliance_session";
 /// cookie.
 const COOKIE_OF_HOST: &str = "__Host-appliance_session";
 
-/// A credential that was looked up: a cached key, or the digest of a session's cookie.
+/// A credential after the lookup: a cached key, or the digest of a session's cookie.
 #[derive(Debug, Clone)]
 pub(in crate::http) enum Credential {
     ApiKey(Arc<CachedKey>),
@@ -44,7 +44,8 @@ enum Authorization<'a> {
     Unusable,
 }
 
-/// Reads `Authorization` without copying it (RFC 6750 §2.1). A repeated field is ambiguous, so it is no credential.
+/// Reads `Authorization` without copying it (RFC 6750 §2.1). A repeated field is ambiguous, so it does not count as a
+/// credential.
 fn authorization(fields: &HeaderMap) -> Authorization<'_> {
     let mut values = fields.get_all(header::AUTHORIZATION).iter();
     let Some(value) = values.next() else { return Authorization::Missing };

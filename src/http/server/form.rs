@@ -13,7 +13,7 @@ pub(in crate::http) enum FileUse {
     Discard,
 }
 
-/// Why the service cannot act on a form now, even if the form is valid.
+/// The reason why the service cannot act on a form now, even if the form is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Trouble {
     /// The client's network has sent too many forms.

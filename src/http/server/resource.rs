@@ -36,8 +36,8 @@ impl Resource {
 /// Whether a route honours an `Idempotency-Key`.
 #[derive(Debug, Clone, Copy)]
 pub enum Idempotency {
-    /// It ignores the header.
+    /// The route ignores the header.
     None,
-    /// It honours the header. A repeat requires authority over this resource.
+    /// The route honours the header. A repeat requires authority over this resource.
     ByKey(Resource),
 }

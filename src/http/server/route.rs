@@ -28,7 +28,7 @@ pub enum Work {
     Write(Grade),
 }
 
-/// A status that a route can answer with, and the code in an error's body.
+/// A status that a route can answer with, and the code in the body of an error; empty for a success.
 pub type Answer = (u16, Code);
 
 /// The second half of a handler, with the decoded input. The writer may run it twice.
@@ -303,8 +303,9 @@ impl Route {
         self
     }
 
-    /// Caches responses of a page in each language. They depend on the language, however the request chose it, and on
-    /// these query parameters. A response that depends on another parameter, such as a free search, is not cached.
+    /// Caches responses of a page in each language. They depend on the language, which the query or the browser
+    /// chooses, and on these query parameters. A response that depends on another parameter, such as a free search, is
+    /// not cached.
     pub(in crate::http) fn cached_by_language(mut self, parameters: &'static [CacheParameter]) -> Self {
         self.caching = Some(CachePolicy { pool: CachePool::Pages, parameters: Some(parameters) });
         self

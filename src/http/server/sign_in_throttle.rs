@@ -37,11 +37,11 @@ pub(in crate::http) struct SignInAttempt {
 /// Whether the account has signed in from the source of an attempt before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Familiarity {
-    /// It has not: every failure counts.
+    /// The account has not: every failure counts.
     Stranger,
-    /// It has, from this network: failures from wider networks and elsewhere do not count.
+    /// The account has, from this network: failures from wider networks and elsewhere do not count.
     FamiliarNetwork,
-    /// It has, in this browser: only failures of this browser count.
+    /// The account has, in this browser: only failures of this browser count.
     FamiliarDevice([u8; 32]),
 }
 

@@ -1,5 +1,5 @@
-//! Downloads of attachments. Each chunk is read in a short snapshot of its own once the connection has room for it, so
-//! a slow download holds one chunk in memory and no snapshot.
+//! Downloads of attachments. Each chunk is read in a short snapshot of its own, once the connection has room for it. A
+//! slow download therefore holds one chunk in memory and no snapshot.
 
 use std::pin::Pin;
 use std::sync::Arc;

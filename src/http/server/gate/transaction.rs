@@ -126,7 +126,7 @@ async fn write(
 
 /// The outcome of a request after its usage row.
 pub(super) enum LoggedOutcome {
-    /// The row is written, or none is needed. This is the outcome.
+    /// The row is written, or the request needs none. The outcome stands.
     Final(Result<Reply, Error>),
     /// The row is not written, because keys have changed since the lookup. The outcome may be outdated.
     Retry,

@@ -23,7 +23,7 @@ use crate::store::Error;
 /// `Retry-After` of an unavailable service.
 const UNAVAILABLE_RETRY_S: u64 = 1;
 
-/// `Retry-After` if the disk is full: somebody has to free space first.
+/// `Retry-After` if the disk is full: an operator has to free space first.
 const FULL_RETRY_S: u64 = 60;
 
 /// Marks a reply that repeats the stored response of an earlier request with the same `Idempotency-Key`.
