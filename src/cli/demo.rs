@@ -28,8 +28,8 @@ const ADMIN: &str = "demo@example.com";
 /// starts, prints the URL and the command that makes another key.
 ///
 /// # Errors
-/// Fails if the file holds anything else, so that a demo never mixes with real data. Also fails if the file cannot be
-/// written.
+/// Fails if the file has other organizations but not the sample company, so that a demo never mixes with real data.
+/// Also fails if the file cannot be written.
 pub(super) fn prepare(store: &Store, path: &Path, world: &dyn World, base_url: &str) -> Result<(), Failure> {
     let portal = format!("{base_url}/careers/{SLUG}");
     if store.read(has_sample_company)? {
