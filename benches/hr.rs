@@ -31,7 +31,7 @@ use serde_json::json;
 const HANGING: [usize; 2] = [8, 200];
 
 fn main() {
-    // `cargo test --all-targets` runs the bench too, and must not measure.
+    // `cargo test --all-targets` also runs the bench, but must not measure.
     if !std::env::args().any(|arg| arg == "--bench") {
         println!("no measurement; use `cargo bench --bench hr`");
         return;

@@ -21,11 +21,11 @@ pub(crate) const BUFFER_BYTES: usize = 64 * 1_024;
 /// The requests that the client sends, and the end of the load.
 #[derive(Clone)]
 pub(crate) enum Course {
-    /// Any of them, for this long.
+    /// Random requests, for this long.
     For(Duration),
-    /// Any of them, until this is set.
+    /// Random requests, until this is set.
     Until(Arc<AtomicBool>),
-    /// Each of them once, in order.
+    /// Each request once, in order.
     Through,
 }
 

@@ -140,7 +140,7 @@ fn bash(nodes: &[CommandNode<'_>]) -> String {
             commands.join(" ")
         );
     }
-    // Where the script offers nothing, the shell completes file names.
+    // If the script offers nothing, the shell completes file names.
     script.push_str("    esac\n}\ncomplete -o bashdefault -o default -F _appliance appliance\n");
     script
 }

@@ -31,7 +31,7 @@ pub(super) fn print_message(message: &str) {
 /// Writes data to standard output.
 ///
 /// # Errors
-/// Fails if standard output is closed or full.
+/// Fails if standard output cannot be written.
 pub(super) fn print_data(line: &str) -> Result<(), Failure> {
     write_line(line).map_err(|error| cannot_write(&error))
 }
@@ -39,7 +39,7 @@ pub(super) fn print_data(line: &str) -> Result<(), Failure> {
 /// Writes text to standard output. It is not a failure if the reader closes the pipe early, as `head` does.
 ///
 /// # Errors
-/// Fails if standard output is full.
+/// Fails if standard output cannot be written for another reason.
 pub(super) fn print_listing(text: &str) -> Result<(), Failure> {
     match write_line(text) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

@@ -248,7 +248,7 @@ fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
     Ok(Ctx::new(Arc::new(store), world, settings, Arc::new(Telemetry::new(format))))
 }
 
-/// Reports what applying the erasure list changed at this start.
+/// Reports the erasures that this start repeated, and the listed candidates who were changed since and stay.
 fn report_repeated_erasures(again: &RepeatedErasures, path: &Path) {
     let list = store::file::beside(path, ".erased");
     let list = list.display();
@@ -342,7 +342,7 @@ fn parse_timeout(text: &str) -> Result<Duration, String> {
     duration.ok_or_else(|| "a time limit is between 100ms and 2m, such as 15s".to_owned())
 }
 
-/// Takes a network, or a single address.
+/// Parses a network, or a single address as a network.
 fn parse_network(text: &str) -> Result<IpNet, String> {
     let text = text.trim();
     let address = || text.parse::<IpAddr>().map(IpNet::from);

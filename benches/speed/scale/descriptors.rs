@@ -18,7 +18,7 @@ pub(crate) fn claim() {
     eprintln!("this process continues with its present limit on descriptors: {error}");
 }
 
-/// The present limit.
+/// The current soft limit.
 pub(crate) fn most() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));

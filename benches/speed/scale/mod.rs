@@ -46,7 +46,7 @@ struct Setup {
 
 /// The lengths of the measurements.
 struct Lengths {
-    /// Rounds that count. One more round precedes them.
+    /// Rounds that count. One warm-up round precedes them.
     rounds: usize,
     /// The duration of a round that reads.
     round: Duration,

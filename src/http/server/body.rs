@@ -7,8 +7,8 @@ use hyper::body::{Body, Bytes, Incoming};
 
 use crate::domain::refusal::Refusal;
 
-/// How long a body may take from its first byte to its last: enough for 128 KiB over a bad dial-up line, and for a
-/// picture over a good one.
+/// How long a body may take from its first byte to its last: enough for 128 KiB over a slow dial-up line, and for a
+/// logo over a fast one.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The most bytes of a refused body that are still read: closing a connection with unread bytes may reset it before the

@@ -1,4 +1,5 @@
-//! The buckets of the rate limit, one for each API key or session user. They live in memory; a restart fills them.
+//! The buckets of the rate limit, one for each API key or session user. They live in memory; after a restart, all are
+//! full.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

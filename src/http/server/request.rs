@@ -132,8 +132,8 @@ impl Request {
         values.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect()
     }
 
-    /// Every cookie with its name. Cookies are split only at `;` (RFC 6265 §5.4): a comma belongs to a value, which
-    /// another host may have set.
+    /// Every cookie with its name. Cookies are split only at `;` (RFC 6265 §5.4): a comma belongs to a value. If a
+    /// comma separated cookies, another host could hide a second cookie in the value of one.
     pub(in crate::http) fn cookies(&self) -> Vec<(String, String)> {
         let fields = self.header_values(&header::COOKIE);
         let pairs = fields.iter().flat_map(|field| field.split(';')).filter_map(|pair| pair.trim().split_once('='));

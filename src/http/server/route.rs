@@ -82,8 +82,7 @@ pub struct Route {
     pub caching: Option<CachePolicy>,
     /// Whether only one request at a time may render a response, while others wait for the cached response.
     pub(in crate::http) renders_one_at_a_time: bool,
-    /// Whether the first half hashes a password. If so, it runs on a thread of its own, where it blocks no other
-    /// request.
+    /// Whether the first half hashes a password. If so, it runs on a blocking thread, where it delays no other request.
     pub hashes_password: bool,
     /// All possible answers, except those that any route can give ([`ANYWHERE`](super::table::ANYWHERE)).
     pub answers: Vec<Answer>,
@@ -217,7 +216,7 @@ impl Route {
     }
 
     /// Reads the body as a form in which this field may hold a file. `precheck` runs before the body is read, so that a
-    /// client does not send a file in vain.
+    /// client does not send a file that will be refused anyway.
     pub(in crate::http) fn with_upload(self, file_field: &'static str, precheck: Precheck) -> Self {
         let mut route = self.with_form();
         let (file_field, precheck) = (Some(file_field), Some(precheck));

@@ -2,7 +2,7 @@
 //!
 //! Credential and principal (401), rate limit (429), scope or admin (403), body (413), the handler's first half (415,
 //! 400), one transaction with its second half, usage row, response. The transaction proves the principal again, so the
-//! handler does nothing for a key that was revoked, or a user who was demoted, before it.
+//! handler does nothing if the key was revoked or the user was demoted in the meantime.
 //!
 //! Most requests take a fast path. A cached response needs only this file ([`cached`]). A response that needs only the
 //! caller (`me`) takes the key from memory ([`fast_path`]). Its usage row is committed with those of all requests of

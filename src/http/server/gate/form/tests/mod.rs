@@ -256,7 +256,7 @@ fn a_file_of_another_type_is_refused_whatever_its_name() {
             assert_eq!(fixture.fault(&[file(name, content)]), AttachmentFault::WrongType);
         }
     }
-    // Fields behind the refused file are still read.
+    // Fields after the refused file are still read.
     let form = fixture.read(form(&[file("cv.pdf", &png), text("name", "Ada")])).unwrap();
     assert_eq!(form.text("name").unwrap(), Some("Ada"));
 }
