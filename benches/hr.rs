@@ -1,7 +1,7 @@
 //! `cargo bench --bench hr`: how much a hanging HR system slows down hires, and how soon a hire reaches a healthy one.
 //!
-//! The bench runs the real binary, each service on a file of its own below the target directory. Only errors fail it. It reports
-//! a missed target, because other work on the machine can be the cause.
+//! The bench runs the real binary, each service on a file of its own below the target directory. Only errors fail the
+//! bench. It merely reports a missed target, because other work on the machine can be the cause.
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on fails")]
 
@@ -31,7 +31,7 @@ use serde_json::json;
 const HANGING: [usize; 2] = [8, 200];
 
 fn main() {
-    // `cargo test --all-targets` runs the bench too, and must not measure.
+    // `cargo test --all-targets` also runs the bench, but must not measure.
     if !std::env::args().any(|arg| arg == "--bench") {
         println!("no measurement; use `cargo bench --bench hr`");
         return;

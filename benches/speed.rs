@@ -1,9 +1,10 @@
-//! `cargo bench --bench speed`: the release binary over real sockets, compared with limits that are measured at the same time.
+//! `cargo bench --bench speed`: the release binary over real sockets, compared with limits that are measured at the
+//! same time.
 //!
-//! `-- a b64` measures only these lines, `-- --short` all of them in about two minutes. `speed/lines.rs` lists the comparisons,
-//! `speed/line.rs` defines a comparison. `-- --scale` measures big files, the footprint of the service and a mixed load
-//! (`speed/scale`). Errors and wrong counts fail both. The bench reports a figure beyond its limit, because other work on the
-//! machine can be the cause.
+//! `-- a b64` measures only these lines. `-- --short` measures all lines in about two minutes. `speed/lines.rs` lists
+//! the comparisons, and `speed/line.rs` defines a comparison. `-- --scale` measures big files, the footprint of the
+//! service and a mixed load (`speed/scale`). An error or a wrong count fails the run. The bench merely reports a figure
+//! beyond its limit, because other work on the machine can be the cause.
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on fails")]
 
@@ -66,7 +67,7 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|first| first == bare::ARGUMENT) {
         bare::serve();
     }
-    // `cargo test --all-targets` runs the bench too, and must not measure.
+    // `cargo test --all-targets` also runs the bench, but must not measure.
     if !arguments.iter().any(|argument| argument == "--bench") {
         println!("no measurement; use `cargo bench --bench speed`");
         return ExitCode::SUCCESS;

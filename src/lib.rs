@@ -1,7 +1,8 @@
 //! A recruiting service for small organizations: one binary and one SQLite file.
 //!
-//! `docs/architecture.md` has the map of the modules, a request's way through them, and the invariants that
-//! `tests/floors.rs` keeps. `docs/glossary.md` has the words, `docs/contributing.md` the place for each change.
+//! `docs/architecture.md` maps the modules, follows a request through them, and states the invariants that
+//! `tests/floors.rs` checks. `docs/glossary.md` defines the words. `docs/contributing.md` says where each kind of
+//! change belongs.
 
 pub mod cli;
 pub mod db;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use tikv_jemallocator::Jemalloc;
 
-/// glibc's allocator keeps 20 to 25 MB more resident after a load of uploads, lists and imports.
+/// With glibc's allocator, 20 to 25 MB more stay resident after a load of uploads, lists and imports.
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 

@@ -108,7 +108,7 @@ fn visits(server: &Server, codings: &str, bytes: Range<usize>) -> (Vec<Vec<u8>>,
     (requests, answers)
 }
 
-/// Changes portals from another process than the service.
+/// Changes portals from a process other than the service's.
 struct Changes {
     connection: Connection,
     random: Random,

@@ -26,7 +26,7 @@ use super::round::Round;
 /// The first argument that makes the bench run as the server.
 pub(crate) const ARGUMENT: &str = "--as-bare-server";
 
-/// Header fields that hyper itself sends.
+/// Header fields that hyper adds itself.
 const OF_HYPER: [&str; 3] = ["content-length", "date", "connection"];
 
 /// A running bare server.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 pub(crate) const ORGANIZATIONS: usize = 200;
 
-/// Public open roles of each organization. The response of its portal then has about 20 kB.
+/// Public open roles of each organization. With them, the response of its portal has about 20 kB.
 pub(crate) const PORTAL_ROLES: usize = 30;
 
 /// Members of each organization. All of them may decide.

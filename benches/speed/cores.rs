@@ -12,8 +12,8 @@ struct Pair {
 }
 
 impl Cores {
-    /// Moves this process and its future children to the client's core, if the system has two cores and `taskset`. Call it before
-    /// a second thread starts.
+    /// Moves this process and its future children to the client's core, if the system has two cores and `taskset`. Call
+    /// it before a second thread starts.
     pub(crate) fn claim() -> Self {
         let allowed = allowed();
         let [server, client, ..] = allowed[..] else { return Self(None) };

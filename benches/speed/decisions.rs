@@ -21,7 +21,7 @@ pub(crate) enum Order {
     Scattered,
 }
 
-/// The remaining decisions. They are the same for each user of an order.
+/// The remaining decisions. The same order always gives the same decisions.
 pub(crate) struct Decisions(std::vec::IntoIter<Decision>);
 
 /// A decision on an application without an earlier decision.

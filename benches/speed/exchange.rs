@@ -48,15 +48,15 @@ fn head(method: &str, path: &str, key: Option<&str>) -> String {
 /// Sends a request on a new connection.
 ///
 /// # Errors
-/// When there is no connection.
+/// Fails if the connection cannot be opened, or breaks.
 pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> std::io::Result<Answer> {
     ask_on(&TcpStream::connect(address)?, request)
 }
 
-/// Sends a request on an open connection without other requests under way.
+/// Sends a request on an open connection on which no other request is under way.
 ///
 /// # Errors
-/// When the connection is gone.
+/// Fails if the connection breaks.
 pub(crate) fn ask_on(mut stream: &TcpStream, request: &[u8]) -> std::io::Result<Answer> {
     stream.write_all(request)?;
     let mut stream = BufReader::new(stream);

@@ -14,18 +14,18 @@ use tokio::net::TcpStream;
 
 use super::random::Random;
 
-/// Larger than most answers; the buffer grows for others. Each read leaves room, so tokio knows without another system call that
-/// it has read everything.
+/// Larger than most answers; the buffer grows for the others. Each read leaves room in the buffer, so tokio knows
+/// without another system call that it has read everything.
 pub(crate) const BUFFER_BYTES: usize = 64 * 1_024;
 
-/// Which requests the client sends, and until when.
+/// The requests that the client sends, and the end of the load.
 #[derive(Clone)]
 pub(crate) enum Course {
-    /// Any of them, for this long.
+    /// Random requests, for this long.
     For(Duration),
-    /// Any of them, until this is set.
+    /// Random requests, until this is set.
     Until(Arc<AtomicBool>),
-    /// Each of them once, in order.
+    /// Each request once, in order.
     Through,
 }
 

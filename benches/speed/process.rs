@@ -20,8 +20,8 @@ impl Process {
         figure(&format!("/proc/{}/status", self.0.id()), name)
     }
 
-    /// An I/O figure in bytes: `rchar` counts bytes read, `read_bytes` bytes fetched from disk. It is available after the process
-    /// ends, until a parent waits for it.
+    /// An I/O figure in bytes: `rchar` counts bytes read, `read_bytes` bytes fetched from disk. The figure stays
+    /// available after the process has ended, until its parent waits for it.
     pub(crate) fn io_bytes(&self, name: &str) -> usize {
         figure(&format!("/proc/{}/io", self.0.id()), name)
     }

@@ -1,8 +1,8 @@
 //! The limit of deciding: the SQLite statements of a decision, on one thread, with all values known beforehand.
 //!
-//! The writing statements are those of `src/store`, in the same order. The limit omits what the service reads first (the key, the
-//! facts, the last usage row and activity row), and it does not parse, check, hash or answer. The hashes of activity rows are
-//! those that the service would compute, and are prepared too.
+//! The writing statements are those of `src/store`, in the same order. The limit omits the service's reads (the key,
+//! the facts, the last usage row and the last activity row), and it does not parse, check, hash or answer. The bench
+//! computes the same hashes of activity rows as the service, but in advance.
 
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
@@ -78,7 +78,7 @@ const FIGURES: [&str; 8] = [
        FROM api_key_usage",
 ];
 
-/// SQLite with a file, and the values of it that decisions need.
+/// SQLite on a copy of the file, with the values from it that decisions need.
 pub(crate) struct Raw {
     connection: Connection,
     copy: Copy,
@@ -286,7 +286,7 @@ fn append_usage(
         .unwrap();
 }
 
-/// An id as long as those of the service, which contain other times.
+/// The detail of the activity row. It is as long as the service's own, which contains other times.
 fn detail(decision: Decision) -> Value {
     let time = "2026-01-01T00:00:00.000000Z";
     let id = company::last_step_id(decision.application);

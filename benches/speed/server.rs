@@ -16,7 +16,7 @@ use super::template::{BINARY, Copy, usage_rows};
 /// The maximum time until the first answer of a service.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How often the bench tries to start it, each time on another port.
+/// How many times the bench tries to start the service, each time on another port.
 const TRIES: usize = 5;
 
 /// Requests per minute. The rate limit is on and never reached.

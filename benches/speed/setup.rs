@@ -14,7 +14,7 @@ pub(crate) struct Setup {
 
 /// The lengths of a measurement.
 pub(crate) struct Lengths {
-    /// Rounds that count. One more round precedes them.
+    /// Rounds that count. One warm-up round precedes them.
     pub(crate) rounds: usize,
     /// The duration of a round that reads.
     pub(crate) reading: Duration,

@@ -1,4 +1,4 @@
-//! The file that every line starts with a copy of.
+//! The template file. Every line starts with a copy of it.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -79,7 +79,8 @@ impl Template {
 }
 
 impl Copy {
-    /// A path in the target directory, because the system's temporary directory may be in memory, where a commit costs nothing.
+    /// A path in the target directory, because the system's temporary directory may be in memory, where a commit costs
+    /// nothing.
     pub(crate) fn empty() -> Self {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         Self { db: folder.path().join("appliance.db"), _folder: folder }

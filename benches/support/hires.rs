@@ -24,16 +24,18 @@ const HIRES_BEFORE: usize = 200;
 /// Connections of the second mode.
 const CONNECTIONS: usize = 64;
 
-/// The parts of a round, by mode. The services alternate between parts, so that other load on the machine affects all of them.
+/// The parts of a round, by mode. The services alternate between parts, so that other load on the machine affects all
+/// of them.
 const PARTS: [usize; 2] = [5, 1];
 
-/// The pause between parts. It is long enough that the checkpoint of one service does not slow down the next one.
+/// The pause between parts. The pause is long enough that the checkpoint of one service does not slow down the next
+/// one.
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// The maximum ratio of the time of hires to the time without an integration.
 const RATIO_MAX: f64 = 1.1;
 
-/// Two identical services, whose difference is the noise, and the measured one.
+/// Two identical services, whose difference is the noise, and the service with the hanging target.
 const NAMES: [&str; 3] = ["no integration", "no integration, another", "target hangs"];
 const MODES: [&str; 2] = ["one after another", "64 connections at once"];
 
@@ -123,7 +125,7 @@ impl Contender {
         began.elapsed()
     }
 
-    /// Hires on many connections, with one request under mode on each.
+    /// Hires on many connections, with one request under way on each.
     fn hire_at_once(&mut self, count: usize) -> Duration {
         let requests = self.requests(count);
         let (next, ready) = (AtomicUsize::new(0), Barrier::new(CONNECTIONS + 1));

@@ -1,6 +1,6 @@
 //! `appliance completions`: generates shell completion from the commands and flags that clap parses.
 //!
-//! Written by hand, because the usual library makes the binary larger than all three scripts together.
+//! This code does not use the usual library, which would add more bytes to the binary than all three scripts have.
 
 use std::fmt::Write as _;
 
@@ -45,7 +45,7 @@ pub fn run(args: &Args, mut root: Command) -> Result<(), Failure> {
 
 /// One command of the tree.
 struct CommandNode<'a> {
-    /// The words that lead to it, each with a space before it. Empty for `appliance` itself.
+    /// The words that lead to it, each preceded by a space. Empty for `appliance` itself.
     path: String,
     commands: Vec<(&'a str, String)>,
     flags: Vec<Flag>,
@@ -140,7 +140,7 @@ fn bash(nodes: &[CommandNode<'_>]) -> String {
             commands.join(" ")
         );
     }
-    // Where the script offers nothing, the shell completes file names.
+    // If the script offers nothing, the shell completes file names.
     script.push_str("    esac\n}\ncomplete -o bashdefault -o default -F _appliance appliance\n");
     script
 }

@@ -21,8 +21,8 @@ pub(super) struct DbArg {
 }
 
 impl DbArg {
-    /// Records a command that only reads the file as platform activity, before it reads. If the file cannot be written
-    /// now, reports that and lets the command go on: a backup of a full disk must work.
+    /// Records, as platform activity, that a command is about to read the file. If the file cannot be written now,
+    /// prints a message and lets the command continue: a backup must work on a full disk.
     ///
     /// # Errors
     /// Fails if the file cannot be used.

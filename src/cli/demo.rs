@@ -19,16 +19,17 @@ pub(super) const FILE: &str = "demo.db";
 /// The sample company, as `appliance import` would take it.
 const DOCUMENT: &str = include_str!("../../examples/demo.json");
 
-/// The slug of the company. A file with it is a demo file.
+/// The slug of the company. A file that has an organization with this slug is a demo file.
 const SLUG: &str = "halmwind";
 
 const ADMIN: &str = "demo@example.com";
 
 /// Creates the sample company at the first start and prints the URL of its portal, a key and a command to try. At later
-/// starts prints the URL and how to get another key.
+/// starts, prints the URL and the command that makes another key.
 ///
 /// # Errors
-/// Fails if the file holds anything else, so that a demo never mixes with real data; or if the file cannot be written.
+/// Fails if the file has other organizations but not the sample company, so that a demo never mixes with real data.
+/// Also fails if the file cannot be written.
 pub(super) fn prepare(store: &Store, path: &Path, world: &dyn World, base_url: &str) -> Result<(), Failure> {
     let portal = format!("{base_url}/careers/{SLUG}");
     if store.read(has_sample_company)? {

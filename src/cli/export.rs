@@ -29,7 +29,7 @@ pub struct Args {
     with_secrets: bool,
 }
 
-/// A reader that closes the pipe early, such as `head`, is not a failure.
+/// It is not a failure if the reader of standard output closes the pipe early, as `head` does.
 ///
 /// # Errors
 /// Fails if the file cannot be read, or standard output cannot be written.

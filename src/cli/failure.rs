@@ -1,4 +1,4 @@
-//! Why a command failed, and its exit status.
+//! The failure of a command: its message and its exit status.
 
 use crate::store::{Error, OpenError};
 
@@ -8,7 +8,7 @@ pub(super) const EXIT_FAILED: u8 = 1;
 /// Exit status: the flags are wrong. clap uses the same number.
 pub(super) const EXIT_USAGE: u8 = 2;
 
-/// Exit status of `serve` where a restart would not help (`EX_CONFIG` of sysexits), so that systemd does not try.
+/// Exit status of `serve` if a restart would not help (`EX_CONFIG` of sysexits), so that systemd does not restart it.
 pub(super) const EXIT_CONFIG: u8 = 78;
 
 #[derive(Debug)]

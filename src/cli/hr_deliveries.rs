@@ -46,7 +46,7 @@ fn columns(delivery: &HrDelivery) -> Vec<String> {
     ]
 }
 
-/// What holds the delivery, and the result of its last attempt.
+/// The reason why the delivery is held, if it is, and the result of its last attempt.
 fn reason(delivery: &HrDelivery, held: Option<HeldBy>) -> String {
     let held = held.map(|held| match held {
         HeldBy::NoIntegration => "the organization has no HR integration".to_owned(),

@@ -1,4 +1,4 @@
-//! Shared by the commands that list: tab-separated lines, or with `--json` the objects of the service's own lists.
+//! The output of all list commands: tab-separated lines or, with `--json`, the objects of the service's own lists.
 
 use clap::Args;
 use clap::builder::BoolishValueParser;

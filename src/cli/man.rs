@@ -1,6 +1,6 @@
 //! `appliance man`: generates the manual page from the commands and flags that clap parses.
 //!
-//! Written by hand for the size of the binary, like `completions`.
+//! Like `completions`, this code uses no library, to keep the binary small.
 
 use std::fmt::Write as _;
 
@@ -94,8 +94,8 @@ fn verbatim(page: &mut String, text: &str) {
     let _ = writeln!(page, ".nf\n{}\n.fi", escaped(text));
 }
 
-/// Escapes a text for roff: backslashes, and a dot or quote at the beginning of a line, would be requests. Hyphens become
-/// `\-`, which readers can copy as ASCII.
+/// Escapes a text for roff: roff would interpret a backslash, and a dot or a quote at the beginning of a line. Hyphens
+/// become `\-`, which readers can copy as ASCII.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     let line = |line: &str| {

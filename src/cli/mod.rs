@@ -1,7 +1,7 @@
 //! The command line: one file per command. Each turns flags into calls and settings of the floors below.
 //!
-//! Data goes to standard output, messages for people to standard error. The exit status is 0 (done), 1 (failed) or 2
-//! (wrong flags). `serve` exits with 78 where a restart would not help.
+//! Data goes to standard output, and messages for people go to standard error. The exit status is 0 (done), 1 (failed)
+//! or 2 (wrong flags). `serve` exits with 78 if a restart would not help.
 
 pub mod activity;
 pub mod backup;

@@ -9,13 +9,13 @@ use super::failure::Failure;
 use crate::store::{self, Error, Tx};
 use crate::world::World;
 
-/// How long writing one message to standard error may take. A pipe that nobody reads must not block the exit.
+/// How long the program waits for one message to be written to standard error.
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Writes a message for people to standard error.
 ///
 /// A closed standard error is not a failure. A pipe that nobody reads must not block a service that has to stop, so a
-/// thread writes the line and this function waits for it only [`MESSAGE_TIMEOUT`] long.
+/// thread writes the line, and this function waits for it for at most [`MESSAGE_TIMEOUT`].
 pub(super) fn print_message(message: &str) {
     let line = format!("{message}\n");
     let (done, written) = mpsc::channel::<()>();
@@ -31,16 +31,15 @@ pub(super) fn print_message(message: &str) {
 /// Writes data to standard output.
 ///
 /// # Errors
-/// Fails if standard output is closed or full.
+/// Fails if standard output cannot be written.
 pub(super) fn print_data(line: &str) -> Result<(), Failure> {
     write_line(line).map_err(|error| cannot_write(&error))
 }
 
-/// Writes text to standard output that its reader may leave unread. A reader that closes the pipe early, such as `head`, is
-/// not a failure.
+/// Writes text to standard output. It is not a failure if the reader closes the pipe early, as `head` does.
 ///
 /// # Errors
-/// Fails if standard output is full.
+/// Fails if standard output cannot be written for another reason.
 pub(super) fn print_listing(text: &str) -> Result<(), Failure> {
     match write_line(text) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -59,8 +58,8 @@ fn cannot_write(error: &io::Error) -> Failure {
 
 /// Changes the file in one transaction and prints the result, such as a secret that is never shown again.
 ///
-/// Printing comes before the commit. If the result cannot be printed, the transaction is undone. A reader that does not
-/// read standard output holds the write lock for that time.
+/// Printing comes before the commit, so the transaction is rolled back if the result cannot be printed. While the
+/// reader of standard output does not read, the transaction holds the write lock.
 ///
 /// # Errors
 /// Fails if the file or standard output cannot be used. A secret that was printed is not valid then.

@@ -27,15 +27,15 @@ use crate::store::{self, Halt, OpenError, READERS_MAX, Store};
 use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Real, World};
 
-/// Threads for long reads and password hashing, for all other requests, and for deliveries to HR systems. All of them
-/// read the file. There are at most as many as the store has readers, so that no thread waits for a reader.
+/// Threads for long reads and password hashing, for all other requests, and for deliveries to HR systems. All these
+/// threads read the file. Together, they are at most as many as the store's readers, so no thread waits for a reader.
 const BLOCKING_THREADS_MAX: usize = 6;
 const WORKER_THREADS_MAX: usize = 8;
 const HR_THREADS: usize = 1;
 const _: () = assert!(BLOCKING_THREADS_MAX + WORKER_THREADS_MAX + HR_THREADS <= READERS_MAX as usize);
 
-/// The bounds of `--hr-timeout`. A shorter time is not enough for a TLS handshake; a longer one only waits for a target that
-/// hangs.
+/// The bounds of `--hr-timeout`. A shorter time is not enough for a TLS handshake. A longer time only prolongs the wait
+/// for a target that hangs.
 const HR_TIMEOUT_MIN: Duration = Duration::from_millis(100);
 const HR_TIMEOUT_MAX: Duration = Duration::from_secs(120);
 
@@ -204,7 +204,7 @@ async fn serve(args: Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// True if clients must come through a proxy that the service would not trust.
+/// Whether clients must come through a proxy that the service would not trust.
 fn lacks_trusted_proxy(args: &Args, address: SocketAddr) -> bool {
     let is_https = args.base_url.as_deref().and_then(http::origin).is_some_and(|origin| origin.starts_with("https:"));
     is_https && address.ip().to_canonical().is_loopback() && args.trusted_proxy.is_empty()
@@ -248,7 +248,7 @@ fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
     Ok(Ctx::new(Arc::new(store), world, settings, Arc::new(Telemetry::new(format))))
 }
 
-/// Reports what applying the erasure list changed at this start.
+/// Reports the erasures that this start repeated, and the listed candidates who were changed since and stay.
 fn report_repeated_erasures(again: &RepeatedErasures, path: &Path) {
     let list = store::file::beside(path, ".erased");
     let list = list.display();
@@ -270,7 +270,7 @@ fn start_deliveries(ctx: &Ctx, settings: hr::Settings) -> Result<hr::Worker, Fai
     started.map_err(|error| Failure::new(format!("the service cannot start: {error}")))
 }
 
-/// Resolves at the first SIGTERM or SIGINT. A second signal ends the process at once. That loses no answered decision,
+/// Resolves at the first SIGTERM or SIGINT. A second signal ends the process at once. No answered decision is lost,
 /// because each is committed before its response.
 fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
     let mut terminate = listen_for(SignalKind::terminate())?;
@@ -309,7 +309,7 @@ fn cannot_open(error: &OpenError) -> Failure {
     if error.may_pass() { failure } else { Failure { exit: EXIT_CONFIG, ..failure } }
 }
 
-/// Returns the URL without a slash at its end.
+/// Returns the URL without a trailing slash.
 fn parse_base_url(text: &str) -> Result<String, String> {
     match http::origin(text) {
         Some(_) => Ok(text.trim_end_matches('/').to_owned()),
@@ -342,7 +342,7 @@ fn parse_timeout(text: &str) -> Result<Duration, String> {
     duration.ok_or_else(|| "a time limit is between 100ms and 2m, such as 15s".to_owned())
 }
 
-/// Takes a network, or a single address.
+/// Parses a network, or a single address as a network.
 fn parse_network(text: &str) -> Result<IpNet, String> {
     let text = text.trim();
     let address = || text.parse::<IpAddr>().map(IpNet::from);

@@ -5,8 +5,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use crate::domain::plain;
 use crate::domain::text::{self, Email, NAME_CHARACTERS_MAX, Slug};
 
-/// Parses the email address of an existing user. Addresses that are stored already pass, even where today's rules would
-/// refuse them.
+/// Parses the email address of an existing user. An address that is already stored is accepted, even if today's rules
+/// would refuse it.
 pub(super) fn parse_email(text: &str) -> Result<Email, String> {
     Email::parse_stored(text).ok_or_else(|| "an email address looks like ada@example.org".to_owned())
 }

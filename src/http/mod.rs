@@ -1,7 +1,7 @@
 //! The HTTP floor: requests from the network and their responses.
 //!
-//! `server` is the machinery of a request and names no noun. `api` has the JSON endpoints, and `pages` has the HTML for
-//! people; both have a file or folder for each noun. Only `routes` names them all.
+//! `server` takes every request to its handler and names no noun. `api` has the JSON endpoints, and `pages` has the
+//! HTML for people. Both have a file or folder for each noun. Only `routes` names all of them.
 //!
 //! A request passes through `server::accept`, `server::table` (path and method to a route), `server::gate` (credential,
 //! rate limit, scope, body, one transaction, usage row), the noun's `decode` and `act`, and `server::reply`. Async code
@@ -16,7 +16,8 @@ pub use api::security_txt::parse_contact as security_contact;
 pub use server::accept::{Server, Stopped, serve_metrics};
 
 /// The origin of a base URL: `https://host:port`. Returns `None` unless it is an http(s) URL with a host and without
-/// userinfo, query, fragment or path, because pages link to each other by paths that begin at the origin.
+/// userinfo, query, fragment or path. A path is refused, because pages link to each other by paths that begin at the
+/// origin.
 pub fn origin(base_url: &str) -> Option<String> {
     let uri: hyper::Uri = base_url.parse().ok()?;
     let scheme = uri.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https"))?;

@@ -16,7 +16,7 @@ use crate::random::Random;
 const STEPS: [(usize, &str, &str); 4] =
     [(1, "Application", "application"), (2, "Call", "screening"), (3, "Interview", "interview"), (4, "Offer", "offer")];
 
-/// First names. Together with the surnames they repeat often enough that the small file fills a page of each search.
+/// First names. With the surnames, they repeat often enough that each search fills a page even in the small file.
 const FIRST_NAMES: [&str; 20] = [
     "Ada", "Björn", "Carla", "Dmitri", "Elif", "Fatima", "Günter", "Hana", "Ivo", "Jelena", "Karim", "Leïla", "Mateo",
     "Nadia", "Oskar", "Paula", "Quentin", "Rosa", "Sanjay", "Théo",
@@ -113,7 +113,7 @@ pub(crate) fn fill(connection: &Connection, size: &Size) {
         record.append("candidate_role.added", &role_id, Some((&ids.0, &ids.1)));
         progress.one();
     }
-    // The role always has an open position.
+    // Every role keeps two open positions.
     let seats = "UPDATE roles
                  SET hired = c.hired, positions = c.hired + 2
                  FROM (SELECT role_id, count(*) AS hired FROM candidate_roles WHERE status = 'Hired' GROUP BY role_id) c

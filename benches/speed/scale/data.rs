@@ -12,7 +12,8 @@ pub(crate) struct Size {
     pub(crate) name: &'static str,
     /// Organizations with a portal of 30 roles and one more role with applications.
     pub(crate) organizations: usize,
-    /// Roles on the portal of one more organization without other data. 0 if there is none.
+    /// Roles on the portal of one additional organization; 0 if there is none. It has no other data, except for
+    /// `crowd`.
     pub(crate) large_portal_roles: usize,
     /// Applications, each of a separate candidate.
     pub(crate) applications: usize,

@@ -23,7 +23,8 @@ const BATCH: usize = SMALL.applications;
 pub(crate) enum Order {
     /// In the order of ids.
     OfIds,
-    /// At random over the file. In the big file each application then lies in another page, in the small one they share pages.
+    /// At random over the file. In the big file, each application then lies on a page of its own. In the small file,
+    /// applications share pages.
     Scattered,
 }
 

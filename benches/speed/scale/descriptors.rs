@@ -3,10 +3,10 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// An environment variable that is set after the restart, so that it happens only once.
+/// The environment variable that marks a restarted process, so that it restarts only once.
 const DONE: &str = "APPLIANCE_BENCH_DESCRIPTORS";
 
-/// Restarts this process with the maximum limit of the system. Call it before anything else.
+/// Restarts this process with its hard limit as the soft limit. Call it before anything else.
 pub(crate) fn claim() {
     if std::env::var_os(DONE).is_some() {
         return;
@@ -18,7 +18,7 @@ pub(crate) fn claim() {
     eprintln!("this process continues with its present limit on descriptors: {error}");
 }
 
-/// The present limit.
+/// The current soft limit.
 pub(crate) fn most() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));

@@ -49,7 +49,7 @@ impl Finding {
         Self { rounds: rounds.to_vec(), ..Self::ratio(name, Figure::P50.words(), &pairs) }
     }
 
-    /// The CPU time per unit, where a request has this many units.
+    /// A finding with the CPU time per unit. Each side gives its rounds and the number of units in one of its requests.
     pub(crate) fn cpu_of(
         name: impl Into<String>,
         figure: &'static str,

@@ -93,7 +93,8 @@ const QUESTIONS: &[Question] = &[
         requests: |_| vec![get("/api/admin/api-keys", Some(data::secret(ADMIN).reveal()))],
         at_most: Some(1.1),
     },
-    // The small file has only one such portal, and all rows of these keys lie close together.
+    // The last two questions have no target: the small file has only one such portal, and its rows of these keys lie
+    // close together.
     Question {
         name: "all portals of 30 roles, at random",
         connections: 64,

@@ -1,7 +1,8 @@
-//! The latency of every list, search and board, on a file and on one with a hundredth of all data.
+//! The latency of every list, search and board, on a file and on another with a hundredth of the data.
 //!
-//! One organization has half of each file. Both sides return the same number of rows, so the bench compares finding them. Where
-//! the small file has few rows of a kind, `limit` is small. Both services run, and the rounds alternate.
+//! One organization has half of each file. Both sides return the same number of rows, so the bench compares how long
+//! each takes to find them. If the small file has few rows of a kind, the request has a small `limit`. Both services
+//! run, and the rounds alternate.
 
 use std::sync::Arc;
 
@@ -29,12 +30,13 @@ struct Question {
     at_most: Option<f64>,
 }
 
-/// A question with an answer of equal size on both files.
+/// A question whose answer has the same size on both files.
 const fn list(name: &'static str, path: fn(&Size) -> String) -> Question {
     Question { name, path, at_most: Some(TARGET) }
 }
 
-/// A question about a role with a hundred times as many applications, which the service counts for the answer.
+/// A question about a role with a hundred times as many applications. The service has to count them, so the ratio has
+/// no target.
 const fn counting(name: &'static str, path: fn(&Size) -> String) -> Question {
     Question { name, path, at_most: None }
 }

@@ -16,7 +16,7 @@ use crate::template::run;
 /// Increase this number with every change that affects the created file.
 pub(crate) const VERSION: usize = 2;
 
-/// Durability is off, because an interrupted run creates the file again.
+/// Durability is off, because the next run creates an interrupted file again.
 const PRAGMAS: &str = "PRAGMA journal_mode = OFF;
     PRAGMA synchronous = OFF;
     PRAGMA foreign_keys = OFF;
@@ -80,7 +80,7 @@ fn organizations(connection: &Connection, size: &Size) {
     }
 }
 
-/// Creates a portal role as in the documents of the other lines, with another id and time.
+/// Creates a portal role like those of the other lines' documents, with another id and time.
 fn portal_role(connection: &Connection, organization: usize, nth: usize) {
     let sql = "INSERT INTO roles (id, organization_id, name, description, department, location, work_type, collar_type,
                  salary_min, salary_max, salary_currency, salary_period, status, public, positions, hired, created_at,
@@ -171,7 +171,7 @@ fn applications(connection: &Connection, size: &Size) {
     }
 }
 
-/// Creates the search index of candidates.
+/// Fills the search index of candidates.
 pub(super) struct Words<'a>(Statement<'a>);
 
 impl<'a> Words<'a> {

@@ -19,7 +19,7 @@ use crate::template::Copy;
 
 const CONNECTIONS: usize = 64;
 
-/// Requests of a first estimate of the rate.
+/// Requests for the first estimate of the rate.
 const FIRST: usize = 4_000;
 
 /// The share of the peak rate that the load uses.
@@ -31,8 +31,8 @@ const TARGET: f64 = 3.0;
 /// The maximum duration of a backup. The requests for that time are prepared in advance.
 const BACKUP_MAX: Duration = Duration::from_secs(150);
 
-/// The pause before each phase, in which checkpoints empty the write-ahead log of the previous phase. It lasts until the log has
-/// its usual length, up to the maximum.
+/// The pause before each phase, in which checkpoints empty the write-ahead log of the previous phase. It lasts until
+/// the log has its usual length, up to the maximum.
 const REST: Duration = Duration::from_secs(2);
 const REST_MAX: Duration = Duration::from_secs(30);
 const WAL_BYTES: u64 = 100_000_000;
@@ -121,7 +121,8 @@ impl Mixed<'_> {
         })
     }
 
-    /// Sends so many requests with keys first that the service still indexes their usage rows when the phase begins.
+    /// First sends so many requests with keys that the service is still indexing their usage rows when the phase
+    /// begins.
     fn while_indexing(&mut self) -> Phase {
         self.rest();
         let requests = Arc::new(self.mix.me());

@@ -1,9 +1,10 @@
 //! `cargo bench --bench speed -- --scale`: big files, the footprint of the service, and latencies under a mixed load.
 //!
-//! A run has four parts. `growth` compares the same requests on a small and a big file. `footprint` measures memory, start times
-//! and bytes read. `mixed` sends requests at a fixed rate, independently of the answers. `lists` compares every list, search and
-//! board on two other files, one a hundredth of the other. The bench creates the files once and stores them in `target/bench`;
-//! the service runs on copies. `--short` uses big files of a twentieth. The names of parts select them.
+//! A run has four parts. `growth` compares the same requests on a small and a big file. `footprint` measures memory,
+//! start times and bytes read. `mixed` sends requests at a fixed rate, independently of the answers. `lists` compares
+//! every list, search and board on two other files, one of which has a hundredth of the other's data. The bench creates
+//! the files once and stores them in `target/bench`; the service runs on copies. With `--short`, the big files have a
+//! twentieth of the data. The names of parts select them.
 
 mod crowd;
 mod data;
@@ -45,7 +46,7 @@ struct Setup {
 
 /// The lengths of the measurements.
 struct Lengths {
-    /// Rounds that count. One more round precedes them.
+    /// Rounds that count. One warm-up round precedes them.
     rounds: usize,
     /// The duration of a round that reads.
     round: Duration,

@@ -47,7 +47,8 @@ struct Queue {
     count: AtomicUsize,
 }
 
-/// Sends these requests in order and returns those that are left. A due request goes to any free connection, or waits for one.
+/// Sends these requests in order and returns those that are left. A request that is due goes to any free connection, or
+/// waits for one.
 pub(crate) fn run(address: SocketAddr, pace: &Pace<'_>, requests: Vec<Request>) -> (Latencies, Vec<Request>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
     let count = AtomicUsize::new(requests.len());
@@ -75,8 +76,8 @@ pub(crate) fn run(address: SocketAddr, pace: &Pace<'_>, requests: Vec<Request>) 
     (latencies, rest)
 }
 
-/// Releases each request when it is due. Timers of the runtime are too coarse, so this reads the clock in a loop. The client has a
-/// core of its own.
+/// Releases each request when it is due. Timers of the runtime are too coarse, so this reads the clock in a loop. The
+/// client has a core of its own.
 async fn keep_time(queue: &Queue, pace: &Pace<'_>, began: Instant, gap: Duration) {
     let mut sent = 0;
     while sent < queue.requests.len() && (began.elapsed() < pace.duration || !pace.end.load(Ordering::Relaxed)) {

@@ -48,8 +48,8 @@ pub(crate) fn measure(setup: &Setup, big: &mut Side, part: &mut Part<'_>) {
     part.add([finding(&format!("rendered for each request, {CONNECTIONS} connections"), &rendered)]);
 }
 
-/// Requests for one portal with many spellings of its path. The response cache uses the path as sent as its key, so a spelling is
-/// evicted before it occurs again.
+/// Requests for one portal with many spellings of its path. The path as sent is the key of the response cache. Each
+/// spelling is evicted before it occurs again.
 fn spellings(path: &str, count: usize) -> Vec<Vec<u8>> {
     let (parent, slug) = path.rsplit_once('/').unwrap();
     let spelled = |nth: usize| -> String {

@@ -66,7 +66,7 @@ pub(super) enum Format {
 }
 
 impl Args {
-    /// The format takes one file; clap lets any number through.
+    /// Returns the only file. The format takes exactly one, but clap accepts any number.
     pub(super) fn only_path(&self) -> Result<&Path, Failure> {
         match self.documents.as_slice() {
             [document] => Ok(document),

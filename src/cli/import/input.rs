@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use std::path::Path;
 
 /// The most bytes that one import reads, over all its files. The import holds them and the parsed values in memory. A
-/// document of 100,000 candidates has some 100 MB, so this is several times the largest organization and stops an endless
-/// stream.
+/// document of 100,000 candidates has some 100 MB, so the limit is several times the largest organization. It also
+/// stops an endless stream.
 pub(super) const INPUT_BYTES_MAX: u64 = 512 << 20;
 
 /// Reads a file, or standard input, of at most `bytes_max`. Refuses a larger regular file without reading it.

@@ -98,7 +98,7 @@ fn organization(args: &Args) -> Result<&Slug, Failure> {
 
 /// Plans the import against the file, reports refused rows or items, and imports the rest if the flags allow it.
 ///
-/// `total` says how many there are, in the words of the format.
+/// `total` is the number of rows or items, in the words of the format.
 fn import(
     args: &Args,
     world: &dyn World,

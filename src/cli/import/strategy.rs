@@ -12,10 +12,12 @@ use crate::store::staging::{StagedApplication, Staging};
 use crate::store::{self, Error, OpenError, Tx};
 use crate::world::World;
 
-/// The most applications that one transaction imports beside a running service. It holds the write lock for some 10 ms.
+/// The most applications that one transaction imports beside a running service. The transaction holds the write lock
+/// for some 10 ms.
 const APPLICATIONS_AT_ONCE_MAX: usize = 200;
 
-/// The most applications that are imported beside a server. More would delay its writes longer than callers wait.
+/// The most applications that are imported beside a server. More would delay the server's writes for longer than
+/// callers wait.
 const APPLICATIONS_BESIDE_SERVER_MAX: usize = 20_000;
 
 pub(super) enum Strategy {
@@ -27,7 +29,7 @@ pub(super) enum Strategy {
 
 pub(super) struct Imported {
     pub(super) counts: Counts,
-    /// For how long other writers had to wait, as a message.
+    /// The message that reports how long the import held the write lock.
     pub(super) lock_report: String,
     /// Applications that became impossible because the file changed after the deciding transaction.
     skipped: usize,
@@ -47,8 +49,8 @@ impl Strategy {
         }
     }
 
-    /// Imports: `all` writes everything in one transaction. Staged, `base` writes what the applications refer to, and
-    /// `rows` are the applications.
+    /// Runs the import. `all` writes everything in one transaction. A staged import uses the other two functions:
+    /// `rows` yields the applications, and `base` writes everything to which they refer.
     pub(super) fn import<R: Iterator<Item = StagedApplication>>(
         self,
         path: &Path,
@@ -103,7 +105,10 @@ fn unfinished(error: &Error) -> Failure {
     ))
 }
 
-/// Locks the file against a server if the import is so large that a server would suffer.
+/// Takes the file's lock if the import is too large to run beside a server. The lock keeps a server from starting.
+///
+/// # Errors
+/// Fails if a server holds the file, or the lock cannot be taken.
 pub(super) fn lock_for(path: &Path, applications: usize) -> Result<Option<Lock>, Failure> {
     if applications <= APPLICATIONS_BESIDE_SERVER_MAX {
         return Ok(None);
@@ -119,7 +124,8 @@ pub(super) fn lock_for(path: &Path, applications: usize) -> Result<Option<Lock>,
     }
 }
 
-/// Another process can change the file between the check and the inserts; the constraints then refuse the import.
+/// Another process can change the file between the check and the inserts. In that case, the constraints refuse the
+/// import.
 fn insert_failed(error: Error) -> Failure {
     match error {
         Error::Refused(Refusal::Invalid(fields)) => {

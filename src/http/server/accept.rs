@@ -69,7 +69,7 @@ pub enum Stopped {
     Gracefully,
     /// On request, but some requests did not end in time.
     WithRequestsLeft,
-    /// On request, but the write-ahead log could not be moved into the file completely; the sentence says why.
+    /// On request, but the write-ahead log could not be moved into the file completely. The text gives the reason.
     WithLogLeft(String),
     /// Because the store halted for good.
     Broken(Halt),
@@ -198,7 +198,7 @@ impl Acceptor {
         }
     }
 
-    /// Serves one connection on its own task. Each request also runs on its own task unless it takes a fast path, so a
+    /// Serves one connection on its own task. Each request also runs on its own task, unless it takes a fast path. So a
     /// client that hangs up does not interrupt a request, and a panic ends only one request.
     fn serve(&self, stream: TcpStream, peer: SocketAddr, permits: (OwnedSemaphorePermit, CountedConnection)) {
         let _ = stream.set_nodelay(true);
@@ -223,8 +223,8 @@ impl Acceptor {
             }
         });
         let connection = builder().serve_connection(wire, service);
-        // Ignore how the connection ends: a failed connection affects nobody else. Spawn the connection itself, because
-        // an async block that awaits it would hold its memory twice.
+        // Ignore how the connection ends: a failed connection affects no other client. Spawn the connection itself,
+        // because an async block that awaits it would hold its memory twice.
         tokio::spawn(self.graceful.watch(connection));
     }
 }
@@ -258,8 +258,8 @@ async fn refuse_connection(ctx: Arc<Ctx>, stream: TcpStream, permit: OwnedSemaph
 }
 
 /// Drops new handshakes while the last connections are accepted. A connection that completed its handshake between the
-/// last `accept` and the close of the listener would be reset, with the request on it. A client whose SYN is dropped
-/// sends it again.
+/// last `accept` and the close of the listener would be reset, and its request would be lost. A client whose SYN is
+/// dropped sends it again.
 #[cfg(target_os = "linux")]
 fn refuse_handshakes(listener: &TcpListener) {
     use socket2::SockFilter;
@@ -296,8 +296,8 @@ fn builder() -> http1::Builder {
     builder
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
-        // hyper's default limit of 100 header fields stays: for a higher limit it would fill a table of that size for
-        // each request.
+        // Keep hyper's default limit of 100 header fields. With a higher limit, hyper would allocate a table of that
+        // size for each request.
         .max_buf_size(HEAD_BUFFER_BYTES)
         // A client that closes its sending side still gets its response.
         .half_close(true);
@@ -305,7 +305,7 @@ fn builder() -> http1::Builder {
 }
 
 /// Bounds how long a client may leave its response unread. Otherwise a client that never reads would hold its
-/// connection for ever. Only Linux has this option.
+/// connection indefinitely. Only Linux has this option.
 #[cfg(target_os = "linux")]
 fn bound_unread(stream: &TcpStream) {
     let _ = socket2::SockRef::from(stream).set_tcp_user_timeout(Some(UNREAD_TIMEOUT));

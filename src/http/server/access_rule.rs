@@ -55,7 +55,10 @@ impl AccessRule {
     }
 }
 
-/// The caller, proved in this transaction, if the rule lets them in.
+/// Returns the principal that this transaction has proved, if the rule admits it.
+///
+/// # Errors
+/// `unauthorized`, `insufficient_scope`, `forbidden`.
 pub(super) fn authorize(who: Option<Principal>, access: AccessRule) -> Result<Principal, Refusal> {
     let who = who.ok_or(Refusal::Unauthorized { sent: false })?;
     access.check(&who)?;

@@ -1,8 +1,8 @@
 //! Authentication: reads the credential of a request, and proves its principal.
 //!
-//! This is the only reader of `Authorization` and of the session cookie. [`look_up`] checks an API key against the key cache,
-//! so that a bad key is refused early. The transaction of the request proves the credential again ([`prove`]), so a revoked key
-//! or an ended session never acts. The rule for keys is `domain::api_key::KeyState`.
+//! This is the only reader of `Authorization` and of the session cookie. [`look_up`] checks an API key against the key
+//! cache, so that a bad key is refused early. The transaction of the request proves the credential again ([`prove`]),
+//! so a revoked key or an ended session never acts. The rule for keys is `domain::api_key::KeyState`.
 
 use std::sync::Arc;
 
@@ -18,10 +18,11 @@ use crate::store::{self, CachedKey, Error, Tx};
 
 const COOKIE: &str = "appliance_session";
 
-/// The cookie's name over https. Browsers accept the prefix only from this host over https, so nobody else can set the cookie.
+/// The cookie's name over https. Browsers accept the prefix only from this host over https, so nobody else can set the
+/// cookie.
 const COOKIE_OF_HOST: &str = "__Host-appliance_session";
 
-/// A credential that was looked up: a cached key, or the digest of a session's cookie.
+/// A credential after the lookup: a cached key, or the digest of a session's cookie.
 #[derive(Debug, Clone)]
 pub(in crate::http) enum Credential {
     ApiKey(Arc<CachedKey>),
@@ -39,11 +40,12 @@ pub(in crate::http) enum Presented {
 enum Authorization<'a> {
     Missing,
     Bearer(&'a str),
-    /// The field is repeated, has another scheme, or is no text.
+    /// The field is repeated, has another scheme, or is not text.
     Unusable,
 }
 
-/// Reads `Authorization` without copying it (RFC 6750 §2.1). A repeated field is ambiguous, so it is no credential.
+/// Reads `Authorization` without copying it (RFC 6750 §2.1). A repeated field is ambiguous, so it does not count as a
+/// credential.
 fn authorization(fields: &HeaderMap) -> Authorization<'_> {
     let mut values = fields.get_all(header::AUTHORIZATION).iter();
     let Some(value) = values.next() else { return Authorization::Missing };
@@ -54,8 +56,8 @@ fn authorization(fields: &HeaderMap) -> Authorization<'_> {
     }
 }
 
-/// The request's key from the key cache. The cache holds only well-formed keys, so this skips the check of the form. `None`
-/// does not mean that the request has no valid key.
+/// The request's key from the key cache. The cache holds only well-formed keys, so the lookup needs no check of the
+/// key's syntax. `None` does not mean that the request has no valid key.
 pub(in crate::http) fn key_in_memory(ctx: &Ctx, fields: &HeaderMap) -> Option<Arc<CachedKey>> {
     match authorization(fields) {
         Authorization::Bearer(token) => ctx.store.cached_key(&api_key::digest(token)),
@@ -106,8 +108,8 @@ pub(in crate::http) fn prove(tx: &Tx<'_>, credential: &Credential) -> Result<Pri
     found.ok_or(Error::Refused(Refusal::Unauthorized { sent: true }))
 }
 
-/// The digest of the request's session cookie. It reads only the name that a sign-in sets, because over http another host
-/// could set the other one.
+/// The digest of the request's session cookie. It reads only the cookie name that a sign-in sets here. Over http,
+/// another host could set a cookie of the other name.
 pub(in crate::http) fn cookie(ctx: &Ctx, request: &Request) -> Option<[u8; 32]> {
     let wanted = cookie_name(ctx);
     let mut cookies = request.cookies().into_iter();

@@ -7,8 +7,8 @@ use hyper::body::{Body, Bytes, Incoming};
 
 use crate::domain::refusal::Refusal;
 
-/// How long a body may take from its first byte to its last: enough for 128 KiB over a bad dial-up line, and for a
-/// picture over a good one.
+/// How long a body may take from its first byte to its last: enough for 128 KiB over a slow dial-up line, and for a
+/// logo over a fast one.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The most bytes of a refused body that are still read: closing a connection with unread bytes may reset it before the
@@ -31,8 +31,8 @@ pub(super) async fn read(body: &mut Incoming, bytes_max: usize) -> Result<Bytes,
     read.unwrap_or_else(|_| Err(late()))
 }
 
-/// Copies each frame into one buffer, which grows with what arrives. However short a frame is, it keeps the 8 KiB
-/// buffer alive that hyper read it into: a body of single bytes would hold 8 KiB for each of them.
+/// Copies each frame into one growing buffer. A frame, however short, keeps alive the 8 KiB buffer that hyper read it
+/// into. If the frames were collected instead, a body that arrives byte by byte would hold 8 KiB for each byte.
 async fn copy(body: &mut Incoming, bytes_max: usize) -> Result<Bytes, Refusal> {
     let mut whole = Vec::new();
     while let Some(frame) = body.frame().await {

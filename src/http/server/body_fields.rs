@@ -173,7 +173,7 @@ impl BodyFields {
     }
 
     /// All remaining members as they were given. The client may choose their names, so none is unknown. `read` checks
-    /// those with a meaning here.
+    /// the members to which this service gives a meaning.
     pub(in crate::http) fn free_members(&mut self, read: impl FnOnce(&mut Self)) -> Map<String, Value> {
         let members = self.object.clone();
         read(self);
@@ -259,7 +259,7 @@ impl BodyFields {
         }
     }
 
-    /// A list of words of a closed set, without repetitions.
+    /// A list of words from a closed set. Repetitions are dropped.
     pub(in crate::http) fn words<T: PartialEq>(
         &mut self,
         name: &str,

@@ -1,4 +1,4 @@
-//! A bound on the size of tables that are indexed by what strangers send.
+//! Bounds the size of tables whose keys strangers choose.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -10,7 +10,8 @@ pub(super) const ENTRIES_MAX: usize = 50_000;
 /// The number of oldest entries that a full table evicts together.
 pub(super) const EVICTED_AT_ONCE: usize = 5_000;
 
-/// Makes room for an entry in a full table: evicts the entries that are over, or else the oldest ones.
+/// Makes room for an entry in a full table: evicts the expired entries and, if the table is still full, the oldest
+/// ones.
 pub(super) fn make_room<K: Hash + Eq, V>(
     table: &mut HashMap<K, V>,
     key: &K,

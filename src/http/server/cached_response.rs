@@ -32,10 +32,11 @@ pub(super) struct CachedResponse {
 enum Content {
     /// Plain, because compressing is not worth it.
     Plain(RenderedResponse),
-    /// Plain, and compressed when a client first wants that. `None` inside if the compressed body is not smaller.
+    /// Plain, and also compressed once a client accepts that. The cell holds `None` if the compressed body is not
+    /// smaller.
     Both(RenderedResponse, OnceLock<Option<RenderedResponse>>),
-    /// Only compressed. Nearly all clients of large responses accept that. For the others the body is decompressed,
-    /// once for all clients that read it at the same time, so at most one plain copy is in memory.
+    /// Only compressed. Nearly all clients of large responses accept compression. For the others the body is
+    /// decompressed, once for all clients that read it at the same time, so at most one plain copy is in memory.
     Compressed { plain_head: RenderedResponse, compressed: RenderedResponse, plain_body: Mutex<Weak<Vec<u8>>> },
 }
 
@@ -114,7 +115,8 @@ impl CachedResponse {
         reply::not_modified_if_matching(response, fields)
     }
 
-    /// The same without compressing the body for it, which is not worth it for a response that is not cached.
+    /// Like [`CachedResponse::response`], but compresses nothing, because compression does not pay off for a response
+    /// that is not cached.
     pub(super) fn uncompressed_response(&self, fields: &HeaderMap) -> Response<Full<Bytes>> {
         match &self.content {
             Content::Plain(rendered) | Content::Both(rendered, _) => {

@@ -11,12 +11,12 @@ use crate::domain::network;
 /// The open connections of each client network.
 pub(super) struct ConnectionLimit {
     client_max: usize,
-    /// Trusted proxies are not counted, because anybody may be behind them.
+    /// Trusted proxies are not counted, because many clients may be behind one.
     exempt: Vec<IpNet>,
     open: Mutex<NetworkCounts>,
 }
 
-/// A counted connection. Dropping it ends the count.
+/// A counted connection. Dropping it removes it from the count.
 pub(super) struct CountedConnection {
     counted: Option<(Arc<ConnectionLimit>, IpAddr)>,
 }
@@ -26,7 +26,7 @@ impl ConnectionLimit {
         Self { client_max, exempt, open: Mutex::default() }
     }
 
-    /// Counts a connection of this peer. Returns `None` if one of its networks is at its limit.
+    /// Counts a connection from this peer. Returns `None` if one of its networks is at its limit.
     pub(super) fn connect(self: &Arc<Self>, peer: IpAddr) -> Option<CountedConnection> {
         let peer = peer.to_canonical();
         if self.exempt.iter().any(|network| network.contains(&peer)) {

@@ -22,7 +22,7 @@ use crate::world::{HashMemory, World};
 /// The settings of the HTTP floor.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The URL of the service from outside, without a slash at its end. Links are built on it.
+    /// The public URL of the service, without a trailing slash. Links begin with it.
     pub base_url: String,
     /// The origin of the base URL, as browsers write it.
     pub origin: String,
@@ -66,7 +66,7 @@ pub struct Ctx {
     pub telemetry: Arc<Telemetry>,
     pub(super) rate_limiter: RateLimiter,
     pub(super) responses: ResponseCache,
-    /// The response that depends on nothing but the caller, without its body. The body is cached with the caller's key.
+    /// The response that depends only on the caller, without its body. The body is cached with the caller's key.
     pub(super) caller_response: OnceLock<RenderedResponse>,
     pub(in crate::http) sign_in_throttle: SignInThrottle,
     /// Limits the forms of strangers that the service acts on.
@@ -74,9 +74,9 @@ pub struct Ctx {
     decoy_hash: OnceLock<String>,
     /// Limits concurrent password hashes: each takes 19 MiB and a whole core.
     pub(in crate::http) hashing: tokio::sync::Semaphore,
-    /// Limits the sign-ins that wait for a hash. With more of them, the wait would outlast the client.
+    /// Limits the sign-ins that wait for a hash. If more were allowed to wait, clients would give up before their turn.
     pub(super) hashing_queue: Permits,
-    /// Memory of past hashes, which later sign-ins use again. It is freed after a while without sign-ins.
+    /// Memory of past hashes, which later sign-ins reuse. It is freed after a while without sign-ins.
     hash_memory: Mutex<HashMemories>,
     /// Limits the forms with a file that arrive at the same time.
     pub(super) uploads: Permits,
@@ -107,7 +107,7 @@ const HASH_MEMORY_IDLE_MAX: Duration = Duration::from_secs(60);
 /// The most concurrent password hashes.
 const HASHES_MAX: usize = 2;
 
-/// The most sign-ins that hash or wait: at some 20 ms each, about a second of work.
+/// The most sign-ins that hash or wait to hash: at some 20 ms each, about a second of work.
 const HASHES_WAITING_MAX: usize = 64;
 
 /// The same for one client address: enough for an office in the morning.
@@ -116,16 +116,16 @@ const CLIENT_HASHES_WAITING_MAX: usize = 16;
 /// The most forms with a file that arrive at the same time, at some 200 KiB of memory each: enough for a career fair.
 pub const UPLOADS_MAX: usize = 128;
 
-/// The same for one client address: enough for an office or a classroom, and too few to keep everybody else out by
-/// sending slowly.
+/// The same for one client address: enough for an office or a classroom, and too few for one slow sender to keep
+/// everybody else out.
 pub const CLIENT_UPLOADS_MAX: usize = 16;
 
 /// The most forms whose files are discarded, at some 200 KiB of memory each, in all and for one client address.
 const TEXT_FORMS_MAX: usize = 64;
 const CLIENT_TEXT_FORMS_MAX: usize = 4;
 
-/// The most attachment chunks that are read at the same time, each in a fraction of a millisecond. Most blocking
-/// threads stay free for other requests, however many downloads run.
+/// The most attachment chunks that are read at the same time, each in a fraction of a millisecond. The other blocking
+/// threads stay free for other requests, even with many downloads.
 pub const CHUNK_READS_MAX: usize = 2;
 
 impl Ctx {
@@ -176,8 +176,8 @@ impl Ctx {
         self.is_stopping.load(Ordering::Relaxed)
     }
 
-    /// A hash that no password matches, so that an unknown address takes as long as a known one. The first sign-in
-    /// makes it, known address or not, so that the service starts without waiting for it.
+    /// A hash that no password matches, so that a sign-in with an unknown address takes as long as one with a known
+    /// address. The first sign-in creates it in both cases, so that the start of the service does not wait for it.
     fn decoy_hash(&self, memory: &mut HashMemory) -> &str {
         self.decoy_hash.get_or_init(|| {
             let mut random = [0; 32];

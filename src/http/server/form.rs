@@ -1,4 +1,4 @@
-//! Forms as the nouns see them: the texts that a person typed, and the outcome of an uploaded file.
+//! Forms as handlers see them: the texts that a person typed, and the outcome of an uploaded file.
 
 use crate::domain::attachment::AttachmentFault;
 use crate::domain::refusal::Refusal;
@@ -13,7 +13,7 @@ pub(in crate::http) enum FileUse {
     Discard,
 }
 
-/// Why the service cannot act on a form now, even if the form is valid.
+/// The reason why the service cannot act on a form now, even if the form is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Trouble {
     /// The client's network has sent too many forms.
@@ -36,10 +36,10 @@ pub(in crate::http) struct Form {
 /// The outcome of an uploaded file.
 #[derive(Debug, Clone)]
 pub(in crate::http) enum Upload {
-    /// The file is staged. The noun claims it, or returns its token so that it need not be sent again.
+    /// The file is staged. The handler claims it, or returns its token, so that the person need not send it again.
     Staged(StagedAttachment),
-    /// The file was refused and nothing of it is stored. After a file that is too large, reading stops, so fields
-    /// behind the file are missing.
+    /// The file was refused, and nothing of it is stored. Reading stops at a file that is too large, so the fields
+    /// after it are missing.
     Fault(AttachmentFault),
 }
 
@@ -52,7 +52,7 @@ impl Form {
         Self { trouble, ..self }
     }
 
-    /// Why the service cannot act on the form now, if so.
+    /// The reason why the service cannot act on the form now, if there is one.
     pub(in crate::http) fn trouble(&self) -> Option<Trouble> {
         self.trouble
     }

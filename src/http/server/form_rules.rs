@@ -31,7 +31,7 @@ pub(super) type FormFallback = fn(&Ctx, &Tx<'_>, &Request, Trouble) -> Result<Re
 pub(in crate::http) enum Prechecked {
     /// The body is read and processed.
     Proceed,
-    /// This is the reply. The body is not needed.
+    /// The reply is complete, and the body is not needed.
     Answered(Box<Reply>),
     /// The body is read only so that the form can be shown again.
     Refused(Trouble, FileUse),

@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
-/// A body of fewer bytes fits into one packet with its head, so compressing it gains nothing.
+/// A body of at most this size fits into one packet with its head, so compressing it gains nothing.
 const BYTES_MIN: usize = 1_024;
 
 /// Larger bodies are compressed at the fast level, because the first client waits for the compression.

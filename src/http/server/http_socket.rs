@@ -1,9 +1,9 @@
 //! The socket under hyper. hyper refuses an unparsable request with a bare status line; this module replaces that head
 //! with a problem document.
 //!
-//! It never searches our own responses for such a head, because an uploaded file may contain the same bytes.
-//! [`ResponseProgress`] says whether one of our responses is due or being sent. hyper writes its own head only at other
-//! times.
+//! The module never searches the service's own responses for such a head, because an uploaded file may contain the same
+//! bytes. [`ResponseProgress`] says whether a response of the service is due or being sent. hyper writes its own head
+//! only at other times.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -53,7 +53,7 @@ impl ResponseProgress {
         }
     }
 
-    /// Whether no response of ours is due or being sent.
+    /// Whether no response of the service is due or being sent.
     fn is_idle(&self) -> bool {
         !self.is_unflushed.load(Ordering::Relaxed)
     }
@@ -133,7 +133,7 @@ impl HttpSocket {
     }
 }
 
-/// The refusal that stands for a head of hyper's own; `None` if the head is no refusal.
+/// The refusal that replaces hyper's own response head; `None` if the head is not a refusal.
 fn refusal(head: &[u8]) -> Option<Refusal> {
     let status = head.strip_prefix(b"HTTP/1.1 ").or_else(|| head.strip_prefix(b"HTTP/1.0 "))?;
     Some(match status.first_chunk::<3>().filter(|status| status[0] == b'4')? {
@@ -150,7 +150,7 @@ pub(super) fn refuse(ctx: &Ctx, error: Error) -> Vec<u8> {
     text(&response, &body, b"")
 }
 
-/// A whole response. It takes the `Connection` (close) and `Date` fields from hyper's head.
+/// Serializes a complete response. The `Connection` (close) and `Date` fields come from hyper's head.
 fn text(response: &Response<()>, body: &[u8], head: &[u8]) -> Vec<u8> {
     let mut text = format!("HTTP/1.1 {}\r\ncontent-length: {}\r\n", response.status(), body.len()).into_bytes();
     for (name, value) in response.headers() {

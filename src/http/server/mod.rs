@@ -1,6 +1,5 @@
-//! The machinery of a request: it accepts connections, reads and writes HTTP, finds the route, authenticates, limits,
-//! runs the handler and its transaction, and caches responses. The server names no noun; nouns come in as
-//! [`route::Route`] values.
+//! The server: accepts connections, reads and writes HTTP, finds the route, authenticates, limits, runs the handler and
+//! its transaction, and caches responses. It names no noun; each noun passes its endpoints as [`route::Route`] values.
 
 pub(in crate::http) mod accept;
 pub mod access_rule;

@@ -1,4 +1,4 @@
-//! Counts by client network, for limits on what each network may hold at the same time.
+//! Counts by client network, for limits on concurrent use by each network.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -21,7 +21,7 @@ impl NetworkCounts {
         }
     }
 
-    /// Takes back one [`NetworkCounts::add`].
+    /// Undoes one [`NetworkCounts::add`].
     pub(super) fn remove(&mut self, address: IpAddr) {
         for (network, _) in network::containing(address) {
             if let Some(count) = self.0.get_mut(&network) {

@@ -36,11 +36,12 @@ pub(in crate::http) struct PageRequest {
 }
 
 impl PageRequest {
-    /// Parses the query's `limit` and `cursor`. A cursor of this list has this number of parts. A limit out of bounds
-    /// counts as the nearest bound.
+    /// Parses the query's `limit` and `cursor`. `parts` is the number of parts in a cursor of this list. A limit out of
+    /// bounds counts as the nearest bound.
     ///
     /// # Errors
-    /// `validation_error` if `limit` is not an integer, if `cursor` is not one of this list, or if either is repeated.
+    /// `validation_error` if `limit` is not an integer, if `cursor` is not a cursor of this list, or if either is
+    /// repeated.
     pub(in crate::http) fn parse(request: &Request, parts: usize) -> Result<Self, Refusal> {
         let limit = request.query("limit").and_then(|text| text.as_deref().map(page_limit).transpose());
         let cursor = request.query("cursor").and_then(|text| text.map(|text| decode_cursor(&text, parts)).transpose());
@@ -108,7 +109,7 @@ fn decode_cursor(cursor: &str, parts: usize) -> Result<Vec<String>, Refusal> {
     if decoded.len() == parts { Ok(decoded) } else { Err(invalid_cursor()) }
 }
 
-/// The position of a page in its list.
+/// The `pagination` member of a page.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::http) struct WirePagination {

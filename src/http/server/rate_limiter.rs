@@ -1,4 +1,5 @@
-//! The buckets of the rate limit, one for each API key or session user. They live in memory; a restart fills them.
+//! The buckets of the rate limit, one for each API key or session user. They live in memory; after a restart, all are
+//! full.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +17,7 @@ pub(super) enum BucketOwner {
     User(UserId),
 }
 
-/// The buckets. There are as many as keys and users that called since the start, which is few.
+/// The buckets. Each key and each session user that has called since the start has one, so there are few.
 pub(super) struct RateLimiter {
     policy: Option<RatePolicy>,
     buckets: Mutex<HashMap<BucketOwner, TokenBucket>>,

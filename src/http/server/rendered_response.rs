@@ -23,7 +23,7 @@ impl RenderedResponse {
         Self { fields: parts.headers, body }
     }
 
-    /// Adds a field.
+    /// Sets a header field.
     pub(super) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.fields.insert(name, value);
         self

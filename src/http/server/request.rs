@@ -1,4 +1,4 @@
-//! A request as the nouns decode it: parameters, query, header fields and body, each read strictly.
+//! A request as handlers decode it: parameters, query, header fields and body, each read strictly.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -30,7 +30,7 @@ pub(super) const HEADER_BYTES_MAX: usize = 16 * 1_024;
 /// The largest body, unless a route has its own limit.
 pub(super) const BODY_BYTES_MAX: usize = 128 * 1_024;
 
-/// A request whose head was read. Its body is added once it was read.
+/// A request whose head has been read. The body is added once it has been read, too.
 pub(crate) struct Request {
     method: Method,
     path: String,
@@ -98,7 +98,7 @@ impl Request {
         self.body.as_deref().unwrap_or_default()
     }
 
-    /// The form; `None` if the body is not a form, which only a route that also accepts another type can see.
+    /// The form; `None` if the body is not a form. Only a route that also accepts another type can get `None`.
     pub(in crate::http) fn form(&self) -> Option<&Form> {
         self.form.as_ref()
     }
@@ -132,8 +132,8 @@ impl Request {
         values.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect()
     }
 
-    /// Every cookie with its name. Cookies are split only at `;` (RFC 6265 §5.4): a comma belongs to a value, which
-    /// another host may have set.
+    /// Every cookie with its name. Cookies are split only at `;` (RFC 6265 §5.4): a comma belongs to a value. If a
+    /// comma separated cookies, another host could hide a second cookie in the value of one.
     pub(in crate::http) fn cookies(&self) -> Vec<(String, String)> {
         let fields = self.header_values(&header::COOKIE);
         let pairs = fields.iter().flat_map(|field| field.split(';')).filter_map(|pair| pair.trim().split_once('='));
@@ -272,7 +272,7 @@ pub(super) fn check_framing(headers: &HeaderMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The user agent, cut; empty if there is none. Bytes that are not UTF-8 are replaced.
+/// The truncated user agent; empty if there is none. Bytes that are not UTF-8 are replaced.
 pub(in crate::http) fn user_agent(headers: &HeaderMap) -> String {
     let agent = headers.get(header::USER_AGENT).map(|value| String::from_utf8_lossy(value.as_bytes()));
     text::cut(&agent.unwrap_or_default(), USER_AGENT_CHARACTERS_MAX).to_owned()
@@ -288,7 +288,8 @@ pub(super) fn decode_param(raw: &str) -> Result<String, Refusal> {
 }
 
 /// The client's address: the peer's, or, if the peer is a trusted proxy, the rightmost address of `X-Forwarded-For`
-/// that is not a trusted proxy. An entry that is no address ends the search, because nothing left of it can be trusted.
+/// that is not a trusted proxy. An entry that is not an address ends the search, because no entry to its left can be
+/// trusted.
 pub(in crate::http) fn client(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut client = peer.ip().to_canonical();
@@ -316,7 +317,7 @@ pub(super) fn is_forwarded_by_untrusted_peer(peer: SocketAddr, headers: &HeaderM
     FORWARDING.iter().any(|name| headers.contains_key(*name)) && !trusted.iter().any(|network| network.contains(&peer))
 }
 
-/// Parses an address with or without a port, in brackets or not.
+/// Parses an address, with or without a port, with or without brackets.
 fn forwarded_address(entry: &str) -> Option<IpAddr> {
     let plain = entry.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(entry);
     let address = plain.parse().or_else(|_| entry.parse::<SocketAddr>().map(|with_port| with_port.ip())).ok()?;

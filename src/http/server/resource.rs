@@ -1,4 +1,4 @@
-//! The resource, audience and idempotency of a route: typed facts, never read from the spelling of its path.
+//! The resource, audience and idempotency of a route: typed facts that are never derived from the spelling of its path.
 
 use crate::domain::user::{CallerRoles, Principal};
 use crate::store::{Error, Tx};
@@ -8,7 +8,7 @@ use crate::store::{Error, Tx};
 pub enum Audience {
     /// Programs of users and operators.
     Api,
-    /// Any program, also in pages of other origins, which may read errors too (WHATWG Fetch §3.3).
+    /// Any program, including scripts on pages of other origins, which may also read errors (WHATWG Fetch §3.3).
     Public,
     /// People. Errors are pages.
     Page,
@@ -36,8 +36,8 @@ impl Resource {
 /// Whether a route honours an `Idempotency-Key`.
 #[derive(Debug, Clone, Copy)]
 pub enum Idempotency {
-    /// It ignores the header.
+    /// The route ignores the header.
     None,
-    /// It honours the header. A repeat requires authority over this resource.
+    /// The route honours the header. A repeat requires authority over this resource.
     ByKey(Resource),
 }

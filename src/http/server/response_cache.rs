@@ -3,12 +3,13 @@
 //!
 //! A cached response names the organization that it shows, and the newest portal change when it was read. The store
 //! reports whether that organization has changed since. The next response shows a change by this service; a change by
-//! another process is visible within 100 ms. A response that shows nothing of the file stays for good.
+//! another process is visible within 100 ms. A response that shows nothing of the file stays current for as long as the
+//! service runs.
 //!
 //! A path has one response, or, if its route says so, one for each language and each choice of query parameters
 //! (`cache_variant`). Each route names the pool that holds its responses, and each pool bounds the bytes of one
-//! organization. Therefore requests for one organization's responses evict no other organization's, page views evict no
-//! responses for programs, and feeds evict no pages.
+//! organization. Therefore page views evict no responses for programs, and feeds evict no pages. A full pool evicts the
+//! organization that uses the most bytes, so no organization crowds out smaller ones.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -57,7 +58,7 @@ struct PoolUse {
     bytes: usize,
     of_organization: HashMap<Option<OrganizationId>, usize>,
     /// The size of the pool. If it is full, the organization with the most bytes is evicted. One path can be spelled in
-    /// many ways, and a client that tries them only spoils the cache of that organization.
+    /// many ways. A client that requests all spellings evicts only the responses of that organization.
     bytes_max: usize,
     /// The most bytes of one organization.
     organization_bytes_max: usize,
@@ -152,7 +153,8 @@ impl CacheState {
         if more > self.of_pool(pool).organization_bytes_max {
             return false;
         }
-        // Evict responses of a slug that another organization has now, and outdated responses of a full path.
+        // Evict the responses of a slug that now belongs to another organization, and the outdated responses of a full
+        // path.
         let outdated = self.paths.get(path).filter(|entry| {
             let is_full = matches!(variant, CacheVariant::ByQuery(_)) && entry.queried.len() >= QUERY_VARIANTS_MAX;
             entry.organization != *organization || (is_full && !entry.is_current(portals))

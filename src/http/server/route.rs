@@ -28,7 +28,7 @@ pub enum Work {
     Write(Grade),
 }
 
-/// A status that a route can answer with, and the code in an error's body.
+/// A status that a route can answer with, and the code in the body of an error; empty for a success.
 pub type Answer = (u16, Code);
 
 /// The second half of a handler, with the decoded input. The writer may run it twice.
@@ -82,8 +82,7 @@ pub struct Route {
     pub caching: Option<CachePolicy>,
     /// Whether only one request at a time may render a response, while others wait for the cached response.
     pub(in crate::http) renders_one_at_a_time: bool,
-    /// Whether the first half hashes a password. If so, it runs on a thread of its own, where it blocks no other
-    /// request.
+    /// Whether the first half hashes a password. If so, it runs on a blocking thread, where it delays no other request.
     pub hashes_password: bool,
     /// All possible answers, except those that any route can give ([`ANYWHERE`](super::table::ANYWHERE)).
     pub answers: Vec<Answer>,
@@ -105,8 +104,7 @@ impl Route {
         Self { audience, ..route }
     }
 
-    /// A page for strangers whose first half may find that there is nothing to write: an invalid form needs no job of
-    /// the writer.
+    /// A page for strangers whose first half may find that there is nothing to write: an invalid form queues no job.
     pub(in crate::http) fn page_act_or_read<W: Send + 'static, R: Send + 'static>(
         method: Method,
         path: &'static str,
@@ -218,7 +216,7 @@ impl Route {
     }
 
     /// Reads the body as a form in which this field may hold a file. `precheck` runs before the body is read, so that a
-    /// client does not send a file in vain.
+    /// client does not send a file that will be refused anyway.
     pub(in crate::http) fn with_upload(self, file_field: &'static str, precheck: Precheck) -> Self {
         let mut route = self.with_form();
         let (file_field, precheck) = (Some(file_field), Some(precheck));
@@ -237,8 +235,8 @@ impl Route {
         self
     }
 
-    /// Also accepts JSON where the route reads a form. The handler then finds [`Request::object`] and no
-    /// [`Request::form`].
+    /// Also accepts JSON where the route reads a form. For JSON, the handler reads [`Request::object`], and
+    /// [`Request::form`] is `None`.
     pub(in crate::http) fn or_json(mut self) -> Self {
         self.form = self.form.map(|form| FormRules { takes_json: true, ..form });
         self
@@ -304,8 +302,9 @@ impl Route {
         self
     }
 
-    /// Caches responses of a page in each language. They depend on the language, however the request chose it, and on
-    /// these query parameters. A response that depends on another parameter, such as a free search, is not cached.
+    /// Caches responses of a page in each language. They depend on the language, which the query or the browser
+    /// chooses, and on these query parameters. A response that depends on another parameter, such as a free search, is
+    /// not cached.
     pub(in crate::http) fn cached_by_language(mut self, parameters: &'static [CacheParameter]) -> Self {
         self.caching = Some(CachePolicy { pool: CachePool::Pages, parameters: Some(parameters) });
         self
@@ -323,8 +322,8 @@ impl Route {
         self
     }
 
-    /// Answers an API key from the caller alone, without reading the file. The transaction of the usage row checks that
-    /// the caller in memory is still current.
+    /// Answers a request with an API key from the caller alone, without reading the file. The transaction of the usage
+    /// row checks that the caller in memory is still current.
     pub(in crate::http) fn replying_from_caller(mut self, reply: ReplyFromCaller) -> Self {
         self.reply_from_caller = Some(reply);
         self
@@ -350,7 +349,7 @@ impl Route {
         Self::with_decode(method, path, access, decode)
     }
 
-    /// A read for programs; the constructor changes what differs.
+    /// A route for programs that only reads. The constructors change the other fields.
     fn with_decode(method: Method, path: &'static str, access: AccessRule, decode: Decode) -> Self {
         let audience = Audience::Api;
         Self {

@@ -15,7 +15,7 @@ use crate::domain::throttle::{
     ACCOUNT_FAILURES_FREE, FAMILIAR_FOR, Failures, NETWORK_FAILURES_FREE, UNFAMILIAR_FAILURES_PER_HOUR,
 };
 
-/// The SHA-256 of an account's address, because anybody chooses the length of an address.
+/// The SHA-256 of an account's address, because strangers choose the length of an address.
 type Account = [u8; 32];
 
 /// The source of an attempt.
@@ -37,11 +37,11 @@ pub(in crate::http) struct SignInAttempt {
 /// Whether the account has signed in from the source of an attempt before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Familiarity {
-    /// It has not: every failure counts.
+    /// The account has not: every failure counts.
     Stranger,
-    /// It has, from this network: failures from wider networks and elsewhere do not count.
+    /// The account has, from this network: failures from wider networks and elsewhere do not count.
     FamiliarNetwork,
-    /// It has, in this browser: only failures of this browser count.
+    /// The account has, in this browser: only failures of this browser count.
     FamiliarDevice([u8; 32]),
 }
 
@@ -92,8 +92,8 @@ impl SignInThrottle {
     }
 
     /// Ends an attempt with success. It clears the account's failures from this source and removes the attempt from all
-    /// other counts. Earlier failures of the network stay, or an attacker with one valid account could clear them.
-    /// `device` is the digest of the session cookie that the browser gets.
+    /// other counts. Earlier failures of the network stay. Otherwise, an attacker with one valid account could clear
+    /// them. `device` is the digest of the session cookie that the browser gets.
     pub(in crate::http) fn succeed(&self, attempt: &SignInAttempt, device: [u8; 32], now: Duration) {
         let mut counts = self.counts();
         counts.remove(attempt);

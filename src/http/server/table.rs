@@ -1,4 +1,5 @@
-//! The route table: every endpoint as data. Routing, 404 and 405 come from it, and so does the inventory of the tests.
+//! The route table: every endpoint as data. Routing, 404 and 405 come from it. The tests take their inventory of
+//! endpoints from it.
 
 use std::collections::BTreeMap;
 

@@ -13,8 +13,8 @@ const NAMES_MAX: usize = 20;
 /// The most characters of a name that a response shows.
 const NAME_CHARACTERS_MAX: usize = 64;
 
-/// The unknown members of one request. Clones share the names, because the body is decoded far from where the response
-/// is made.
+/// The unknown members of one request. Clones share the names, because one module decodes the body and another makes
+/// the response.
 #[derive(Debug, Clone, Default)]
 pub(super) struct UnknownMembers(Arc<Mutex<Names>>);
 
@@ -42,7 +42,7 @@ impl UnknownMembers {
         names.listed.push(listed);
     }
 
-    /// The entries of the answer's `warnings`.
+    /// The entries of the response's `warnings`.
     pub(super) fn warnings(&self) -> Vec<Value> {
         let names = self.lock();
         let entry = |name: &String| {

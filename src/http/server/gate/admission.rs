@@ -15,6 +15,9 @@ use crate::http::server::route::Route;
 use crate::store::{self, Error};
 
 /// Admits a request to its route. From here on, a request with an API key needs a usage row.
+///
+/// # Errors
+/// `unauthorized`, `rate_limited`, `insufficient_scope`; `forbidden` also for a session's request from another site.
 pub(super) fn admit(
     ctx: &Ctx,
     route: &Route,
@@ -42,7 +45,7 @@ pub(super) fn admit(
         }
         _ => BucketOwner::User(who.user_id.clone()),
     };
-    // A repeated attempt already has its token.
+    // A repeated attempt has already taken its token.
     if trail.remaining_tokens.is_none()
         && let Some((tokens, taken)) = ctx.rate_limiter.take(caller, ctx.world.monotonic())
     {

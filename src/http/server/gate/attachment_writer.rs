@@ -76,7 +76,7 @@ impl AttachmentWriter {
         Ok(())
     }
 
-    /// Ends the attachment. Returns `None` if its type is not accepted.
+    /// Finishes the attachment. Returns `None` if its type is not accepted.
     ///
     /// # Errors
     /// As [`AttachmentWriter::add`].
@@ -144,14 +144,15 @@ impl AttachmentWriter {
 
 impl Drop for AttachmentWriter {
     fn drop(&mut self) {
-        // Only a panic or the end of the service leads here. After the latter, the next start sweeps the rows.
+        // Rows are left only after a panic or at the end of the service. In the latter case, the next start sweeps
+        // them.
         if let (true, Ok(runtime)) = (self.needs_removal, tokio::runtime::Handle::try_current()) {
             runtime.spawn(remove(Arc::clone(&self.ctx), self.id.clone()));
         }
     }
 }
 
-/// Removes an attachment in slices. The sweep removes later what cannot be removed now.
+/// Removes an attachment in slices. If a slice cannot be removed now, the sweep removes the rest later.
 pub(super) async fn remove(ctx: Arc<Ctx>, id: AttachmentId) {
     loop {
         let id = id.clone();

@@ -1,5 +1,5 @@
-//! Records the end of expired credentials: once a request was refused because its key has expired, or its session was
-//! idle or old, that credential stays refused even if the clock is set back.
+//! Records the end of expired credentials: a key that was refused because it had expired, and a session that was
+//! refused for its age or its idle time, stay refused even if the clock is set back.
 
 use super::job::run_job;
 use crate::http::server::authentication::{Presented, presented};
@@ -7,8 +7,8 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::request::Request;
 use crate::store::{self, Error, Grade, Tx};
 
-/// Records the end of a refused request's credential if it has expired. This happens before the response, so that
-/// nobody who was refused is accepted later.
+/// Records the end of a refused request's credential if it has expired. This happens before the response, so that no
+/// refused credential is accepted later.
 pub(super) async fn write(ctx: &Ctx, request: &Request) {
     if let Ok(presented) = presented(ctx, request) {
         write_of(ctx, presented).await;

@@ -1,5 +1,5 @@
-//! Downloads of attachments. Each chunk is read in a short snapshot of its own once the connection has room for it, so
-//! a slow download holds one chunk in memory and no snapshot.
+//! Downloads of attachments. Each chunk is read in a short snapshot of its own, once the connection has room for it. A
+//! slow download therefore holds one chunk in memory and no snapshot.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -38,8 +38,8 @@ pub(in crate::http::server) struct Download {
 
 type ChunkRead = dyn Future<Output = Result<(Option<Vec<u8>>, AttachmentDigest), Error>> + Send;
 
-/// A download that was aborted. Its connection ends before the announced length, so that no client takes the part for a
-/// whole file.
+/// A download that was aborted. Its connection ends before the announced length, so that no client mistakes the part
+/// for a complete file.
 #[derive(Debug)]
 pub(in crate::http::server) struct DownloadAborted;
 

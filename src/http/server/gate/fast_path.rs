@@ -43,7 +43,7 @@ pub(in crate::http::server) struct FastPath {
     usage_row: PendingUsageRow,
 }
 
-/// Begins the fast path if the request qualifies; otherwise it has no effect.
+/// Begins the fast path if the request qualifies. Otherwise, returns `None` and has no effect.
 pub(in crate::http::server) fn begin(
     service: &Service,
     peer: SocketAddr,

@@ -1,9 +1,9 @@
 //! Idempotent requests: the `Idempotency-Key` header (draft-ietf-httpapi-idempotency-key-header).
 //!
 //! Finding the stored response, the act, and storing its response are one transaction. Of concurrent requests with one
-//! key, the first acts and the others get its response, and an act that did not happen leaves no stored response. A
-//! repeat needs the same authority as any request: the credential, the scope, and the role in the resource that the
-//! path names.
+//! key, the first acts, and the others get its response. An act that did not happen leaves no stored response. A repeat
+//! needs the same authority as any request: the credential, the scope, and the role in the resource that the path
+//! names.
 
 use std::fmt::Write as _;
 
@@ -118,7 +118,7 @@ impl IdempotentRequest {
         match outcome {
             Ok(reply) => Some(reply.to_stored_response(self.fingerprint)),
             Err(refusal) if idempotency_key::is_storable(refusal) => {
-                // A repeat replaces the request id by its own.
+                // A repeat replaces the request id with its own.
                 let problem = Reply::problem(&Error::Refused(refusal.clone()), REALM, "");
                 Some(problem.to_stored_response(self.fingerprint))
             }

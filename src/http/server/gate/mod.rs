@@ -1,8 +1,8 @@
-//! The gate: the way of every request from its head to its response.
+//! The gate: takes every request from its head to its response.
 //!
 //! Credential and principal (401), rate limit (429), scope or admin (403), body (413), the handler's first half (415,
 //! 400), one transaction with its second half, usage row, response. The transaction proves the principal again, so the
-//! handler does nothing for a key that was revoked, or a user who was demoted, before it.
+//! handler does nothing if the key was revoked or the user was demoted in the meantime.
 //!
 //! Most requests take a fast path. A cached response needs only this file ([`cached`]). A response that needs only the
 //! caller (`me`) takes the key from memory ([`fast_path`]). Its usage row is committed with those of all requests of
@@ -65,8 +65,8 @@ use super::table::RouteMatch;
 use crate::domain::refusal::Refusal;
 use crate::store::Error;
 
-/// The constant response time of routes with [`Route::is_constant_time`]: several times what they need, and
-/// unnoticeable to a waiting client.
+/// The constant response time of routes with [`Route::is_constant_time`]: several times as long as they need, and too
+/// short for a waiting person to notice.
 const CONSTANT_TIME: Duration = Duration::from_millis(25);
 
 pub(super) async fn answer(
@@ -122,7 +122,7 @@ async fn render(
     (reply::with_request_id(response, trail.request_id), trail.has_begun_form)
 }
 
-/// The response to this request, which is cached for the next one if there is room.
+/// Returns the response to this request, and caches it for the next one if there is room.
 fn cache(
     ctx: &Ctx,
     path: &str,
@@ -151,7 +151,7 @@ async fn respond(
     let path = parts.uri.path();
     let checked = request::check_head(&parts.uri, &parts.headers, parts.version);
     let checked = checked.and_then(|()| {
-        // The end of the body is ambiguous, so the connection cannot be used any more.
+        // The end of the body is ambiguous, so the connection cannot be reused.
         request::check_framing(&parts.headers).inspect_err(|_| trail.closes_connection = true)
     });
     let (route, params) = match checked.and(found).inspect_err(|_| {

@@ -12,7 +12,7 @@ use crate::domain::refusal::Refusal;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::table::RouteMatch;
 
-/// Waits for the permit if the route renders one response at a time. Other requests get none.
+/// Waits for the permit if the route renders one response at a time. Requests to other routes get no permit.
 pub(super) async fn take<'a>(
     ctx: &'a Ctx,
     method: &Method,
@@ -98,8 +98,8 @@ mod tests {
         format!("GET {path} HTTP/1.1\r\nHost: a\r\n{fields}\r\n").into_bytes()
     }
 
-    /// Sends requests while the test holds the permit. The client of the first one hangs up before its turn. No request
-    /// waits for the body of another one.
+    /// Sends requests while the test holds the permit. The first client hangs up while its request waits for the
+    /// permit. No request waits for the body of another request.
     fn read_at_once(path: &'static str, renderings: &Renderings) {
         let service = TestService::with_routes(vec![feed("/cached.xml", cached), feed("/uncached.xml", uncached)]);
         let permit = service.ctx.render_permit.try_acquire().unwrap();

@@ -1,5 +1,5 @@
-//! Tests of forms over real connections: refusals during the upload, waiting clients, clients that hang up, and
-//! concurrent requests.
+//! Tests of forms and sign-ins over real connections: refusals during the upload, waiting clients, clients that hang
+//! up, and concurrent requests.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! Runs the handler's two halves, the transaction of the second one, and the usage row.
+//! Runs the handler's two halves, the second one in a transaction, and writes the usage row.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,7 +19,8 @@ use crate::store::{self, Error, Grade, Tx};
 /// `Retry-After` of a network with too many waiting sign-ins: those take about a second.
 const HASHING_RETRY_AFTER_S: u64 = 1;
 
-/// Runs the handler's first half. If it hashes a password, it runs on its own thread, at most two at a time.
+/// Runs the handler's first half. If it hashes a password, it runs on a blocking thread, and at most two such halves
+/// run at a time.
 ///
 /// # Errors
 /// `rate_limited` if too many sign-ins of the client's network wait; [`Error::Unavailable`] if all permits are taken.
@@ -125,7 +126,7 @@ async fn write(
 
 /// The outcome of a request after its usage row.
 pub(super) enum LoggedOutcome {
-    /// The row is written, or none is needed. This is the outcome.
+    /// The row is written, or the request needs none. The outcome stands.
     Final(Result<Reply, Error>),
     /// The row is not written, because keys have changed since the lookup. The outcome may be outdated.
     Retry,
@@ -142,7 +143,7 @@ pub(super) async fn log_usage(ctx: &Ctx, trail: &mut RequestTrail, outcome: Resu
         Err(error) => error,
     };
     // Without its row, a response would break the promise of a complete usage log. Only a defect and an unknown outcome
-    // are answered as such.
+    // keep their own error.
     LoggedOutcome::Final(match outcome {
         Err(error @ (Error::Defect(_) | Error::OutcomeUnknown(_))) => Err(error),
         _ => Err(error),

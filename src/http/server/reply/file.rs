@@ -1,4 +1,4 @@
-//! Replies that are files: how they are cached, and downloads that no browser shows in place.
+//! Replies that are files: how they are cached, and downloads that browsers save instead of displaying.
 
 use hyper::body::Bytes;
 use hyper::header;
@@ -24,8 +24,8 @@ impl Reply {
         reply.with(header::CACHE_CONTROL, "public, max-age=31536000, immutable")
     }
 
-    /// Compresses a large body, so that the response cache holds only that. Compressing takes as long as rendering a
-    /// page or a hundred, so it is done once, when the reply is made.
+    /// Compresses a large body, so that the response cache holds only the compressed one. Compression can take as long
+    /// as rendering a hundred pages, so it happens once, when the reply is made.
     pub(in crate::http) fn compressed_if_large(mut self) -> Self {
         if self.body.len() > UNCOMPRESSED_BYTES_MAX {
             self.compressed_body = gzip::compress(&self.body).map(Bytes::from);
@@ -39,8 +39,8 @@ impl Reply {
         self.with(header::CACHE_CONTROL, &format!("public, max-age={seconds}"))
     }
 
-    /// 200 with an attachment, to be saved under its file name. No cache stores it, and no browser shows it in place
-    /// (RFC 6266, RFC 8187).
+    /// 200 with an attachment, to be saved under its file name. No cache stores it, and no browser displays it (RFC
+    /// 6266, RFC 8187).
     pub(in crate::http) fn download(attachment: &Attachment) -> Self {
         // The characters that an extended value may contain unescaped (RFC 8187 §3.2.1).
         const NAME: &AsciiSet = &NON_ALPHANUMERIC

@@ -23,7 +23,7 @@ use crate::store::Error;
 /// `Retry-After` of an unavailable service.
 const UNAVAILABLE_RETRY_S: u64 = 1;
 
-/// `Retry-After` if the disk is full: somebody has to free space first.
+/// `Retry-After` if the disk is full: an operator has to free space first.
 const FULL_RETRY_S: u64 = 60;
 
 /// Marks a reply that repeats the stored response of an earlier request with the same `Idempotency-Key`.
@@ -44,7 +44,7 @@ pub(crate) struct Reply {
     /// The file that is sent in place of a body. It is boxed because few replies have one, and all replies are moved
     /// often.
     file: Option<Box<StoredFile>>,
-    /// The compressed body, if the response cache may hold only that.
+    /// The compressed body, if the response cache is to hold only the compressed form.
     compressed_body: Option<Bytes>,
     /// The file of the request that stays in the store.
     retained_upload: Option<Box<AttachmentId>>,
@@ -194,7 +194,7 @@ impl Reply {
         Self::empty(StatusCode::SEE_OTHER).with(header::LOCATION, path).with(header::CACHE_CONTROL, "no-store")
     }
 
-    /// Adds a header field. A value that no field can hold is left out.
+    /// Adds a header field. A field with an invalid value is left out.
     pub(in crate::http) fn with(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {
             self.headers.push((name, value));
@@ -250,7 +250,7 @@ impl Reply {
         &self.validity
     }
 
-    /// The compressed body, if only that is to be cached.
+    /// The compressed body, if the response cache is to hold only the compressed form.
     pub(super) fn compressed_body(&self) -> Option<Bytes> {
         self.compressed_body.clone()
     }
@@ -316,12 +316,12 @@ pub(super) fn is_matching(response: &HeaderMap, request: &HeaderMap) -> bool {
     lists.any(|list| entity_tag::lists_tag(list, tag))
 }
 
-/// The content security policy of a page that shows itself in this style and does nothing else.
+/// The content security policy of a page that applies this style and loads nothing else.
 fn policy(style: &str) -> String {
     format!("default-src 'none'; style-src '{style}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 }
 
-/// The one match from an error to the status, code and header fields.
+/// Maps an error to its status, code and header fields. This is the only such match.
 fn status_code_and_fields(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, HeaderValue)>) {
     let field = |name, value: &str| HeaderValue::from_str(value).map(|value| vec![(name, value)]).unwrap_or_default();
     let refusal = match error {

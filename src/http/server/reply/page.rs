@@ -7,7 +7,7 @@ use crate::domain::refusal::Refusal;
 use crate::http::server::language::Language;
 use crate::store::Error;
 
-/// More header fields that protect every page for people.
+/// Header fields that protect every page for people, in addition to those of every response.
 const PAGE_PROTECTIVE_FIELDS: [(HeaderName, &str); 3] = [
     (header::CONTENT_SECURITY_POLICY, PAGE_POLICY),
     (
@@ -49,7 +49,8 @@ impl Reply {
         Ok(reply)
     }
 
-    /// Marks the page as written in this language. Other readers may get it in another one.
+    /// Marks the page as written in this language. Other readers may get another language, so the response varies by
+    /// `Accept-Language`.
     pub(in crate::http) fn in_language(self, tag: &str) -> Self {
         self.with(header::CONTENT_LANGUAGE, tag).with(header::VARY, "Accept-Language")
     }

@@ -8,8 +8,8 @@ use crate::http::server::unknown_members::UnknownMembers;
 const WARNINGS: &str = "warnings";
 
 impl Reply {
-    /// Appends an entry to `warnings` for each unknown member of the request. A reply stays the same, to the byte, if
-    /// there is no such member, if it is a refusal, or if it is not a JSON object.
+    /// Appends an entry to `warnings` for each unknown member of the request. The reply stays unchanged, byte for byte,
+    /// if there is no such member, if the reply is a refusal, or if it is not a JSON object.
     pub(in crate::http::server) fn with_unknown_member_warnings(self, unknown_members: &UnknownMembers) -> Self {
         let warnings = unknown_members.warnings();
         if warnings.is_empty() || !self.status.is_success() || self.file.is_some() {

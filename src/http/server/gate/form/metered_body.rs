@@ -1,5 +1,5 @@
-//! A body that passes one frame at a time to the parser and counts bytes. The parser buffers everything that is
-//! available, without a limit, so this body makes no more available than the parser has just processed.
+//! A body that passes one frame at a time to the parser and counts bytes. The parser buffers all available bytes
+//! without a limit, so this body offers the next frame only after the parser has processed the last one.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Meter {
         self.bytes.load(Ordering::Relaxed) > self.bytes_max
     }
 
-    /// Whether the parser takes bytes without a result.
+    /// Whether the parser has taken too many bytes without a result.
     pub(super) fn is_stuck(&self) -> bool {
         self.unparsed_bytes.load(Ordering::Relaxed) > UNPARSED_BYTES_MAX
     }

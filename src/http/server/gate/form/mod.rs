@@ -87,7 +87,7 @@ pub(super) async fn read(
         return Err(Refusal::PayloadTooLarge(bytes_max).into());
     }
     if is_too_large {
-        // Refuse it unread: most of it can only be a file that is too large.
+        // Refuse the form unread: most of it can only be a file that is too large.
         let form = Form::new(Vec::new(), Some(Upload::Fault(AttachmentFault::TooLarge)));
         return Ok(request.with_form(form.with_trouble(trouble)));
     }
@@ -325,8 +325,8 @@ impl<'a> FormReader<'a> {
         Ok(())
     }
 
-    /// Records that the file cannot be stored now. That is only the file's fault: the form is read on, so that it can
-    /// be shown again.
+    /// Records that the file cannot be stored now. Only the file is refused. The rest of the form is still read, so
+    /// that the form can be shown again.
     fn no_room(&mut self, error: Error) -> Result<(), Error> {
         match error {
             Error::Full(why) | Error::Unavailable(why) => {

@@ -1,5 +1,5 @@
-//! Tests of forms from bodies with frames of any size, complete or cut off: the form that the handler gets, and that
-//! nothing else stays in the store.
+//! Tests of forms in bodies with frames of any size, complete or cut off. They check the form that the handler gets,
+//! and that nothing else stays in the store.
 
 mod slow;
 
@@ -180,7 +180,7 @@ fn frames_of_any_size_make_the_same_form() {
         let again = fixture.ctx.store.read(|tx| crate::store::attachment::find_staged(tx, &staged.token)).unwrap();
         assert_eq!(again.as_ref(), Some(staged));
     }
-    // One byte at a time works, too.
+    // Frames of one byte work, too.
     let fixture = Fixture::new();
     let small = FramedBody { frame_bytes: 1, ..form(&[text("name", "Ada"), file("cv.txt", b"engines")]) };
     assert!(matches!(fixture.read(small).unwrap().upload(), Some(Upload::Staged(_))));
@@ -256,7 +256,7 @@ fn a_file_of_another_type_is_refused_whatever_its_name() {
             assert_eq!(fixture.fault(&[file(name, content)]), AttachmentFault::WrongType);
         }
     }
-    // Fields behind the refused file are still read.
+    // Fields after the refused file are still read.
     let form = fixture.read(form(&[file("cv.pdf", &png), text("name", "Ada")])).unwrap();
     assert_eq!(form.text("name").unwrap(), Some("Ada"));
 }
