@@ -37,18 +37,18 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 
 struct ExportInput {
     id: CandidateId,
-    /// False for `HEAD`, which sends no content and so leaves no activity.
+    /// False for `HEAD`, which sends no content and therefore records no activity.
     sends_content: bool,
 }
 
 /// # Errors
-/// `not_found` for a text that cannot be an id.
+/// `not_found` if the path has no valid id.
 fn decode(_: &Ctx, request: &Request) -> Result<ExportInput, Error> {
     let sends_content = request.method() != Method::HEAD;
     Ok(ExportInput { id: request.id_param("id", CANDIDATE_NOT_VISIBLE)?, sends_content })
 }
 
-/// `GET /api/v1/candidates/{id}/export`: all of it, including the messages to HR systems and their answers.
+/// `GET /api/v1/candidates/{id}/export`: all data of the candidate, including the messages to HR systems and their answers.
 ///
 /// # Errors
 /// `not_found` if the candidate does not exist or the caller may not see them; `forbidden` for a plain member.

@@ -24,8 +24,7 @@ pub(super) struct CandidateListInput {
 }
 
 /// # Errors
-/// `validation_error`, which names every invalid parameter; `not_found` for ids of the path or the query that cannot be an
-/// id.
+/// `validation_error`, which names every invalid parameter; `not_found` if the path or the query has an invalid id.
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CandidateListInput, Error> {
     let words = Refusal::both(search_words(request, "q"), search_words(request, "name"));
     let email = request.query("email").and_then(|text| text.map(|text| parse_email(&text)).transpose());

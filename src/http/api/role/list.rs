@@ -37,7 +37,7 @@ struct RoleListInput {
 }
 
 /// # Errors
-/// `validation_error`, which names every invalid parameter; `not_found` for a text that cannot be an id.
+/// `validation_error`, which names every invalid parameter; `not_found` if the path has no valid id.
 fn decode(_: &Ctx, request: &Request) -> Result<RoleListInput, Error> {
     let status = word_param(request, "status", RoleStatus::WORDS, RoleStatus::parse);
     let work_type = word_param(request, "workType", WorkType::WORDS, WorkType::parse);

@@ -64,7 +64,7 @@ pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Repl
     let body = markdown::from_description(&role.description);
     let shows_salary = portal::shows_salary(&organization.theme)?;
     let posted = ctx.world.day(&organization.time_zone, role.created_at);
-    // An older system may lack the organization's time zone.
+    // The zone database of an older system may lack the organization's time zone.
     let posted = posted.or_else(|| ctx.world.day("UTC", role.created_at));
     let posted = posted.map(|day| (day.to_string(), texts.day(day)));
     let base = &ctx.settings.base_url;

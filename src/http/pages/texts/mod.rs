@@ -1,5 +1,5 @@
 //! The texts of pages for candidates. Each language has a file that fills the same structs, so that the compiler finds a
-//! missing text. To add a language, add its file, and its name to the list below.
+//! missing text. To add a language, add its file, and add its tag to the list below.
 //!
 //! [`fill`] replaces placeholders such as `{name}`. Texts are plain; the page escapes them.
 
