@@ -125,7 +125,7 @@ struct ListTemplate<'a> {
     heading: String,
     count: String,
     none_more: String,
-    /// True if the portal has no roles at all, whatever the filter.
+    /// True if the portal has no roles at all, regardless of the filter.
     is_empty: bool,
     filter: &'a Filter,
     groups: Vec<FilterGroup>,
