@@ -155,7 +155,7 @@ fn reopen(
     save_and_reply(ctx, tx, caller, Action::Reopened, target, facts, &decision)
 }
 
-/// Saves a decision, except in a dry run, and answers with the step as decided.
+/// Saves a decision, except in a dry run, and answers with the step after the decision.
 fn save_and_reply(
     ctx: &Ctx,
     tx: &Tx<'_>,

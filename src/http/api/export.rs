@@ -27,7 +27,7 @@ use crate::store::{self, Error, Grade, Tx};
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/candidates/{id}/export";
-    // An export writes: the activity shows who exported the data of a candidate.
+    // The route writes, because the activity records who exported a candidate's data.
     vec![
         Route::scoped(CANDIDATE, Scope::CandidatesWrite, Method::GET, path, decode, export)
             .writes(Grade::Vital)
@@ -130,7 +130,7 @@ struct WireStoredResponse {
 impl WireStoredResponse {
     fn new(stored: ExportedResponse) -> Self {
         let ExportedResponse { at, status, body } = stored;
-        // Stored responses are JSON. One that cannot be parsed is shown as a text.
+        // Stored responses are JSON. One that cannot be parsed is shown as text.
         let answer = body.map_or(Value::Null, |text| serde_json::from_str(&text).unwrap_or(Value::String(text)));
         Self { at: at.to_string(), status, answer }
     }

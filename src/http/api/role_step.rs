@@ -189,8 +189,8 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<StepPath, Error> {
     StepPath::decode(request)
 }
 
-/// `DELETE /api/v1/roles/{id}/steps/{stepId}`: removes a step from the pipeline. Running applications that have it do not
-/// change.
+/// `DELETE /api/v1/roles/{id}/steps/{stepId}`: removes a step from the pipeline. Running applications that have the step do
+/// not change.
 ///
 /// # Errors
 /// As [`StepPath::load`]; `conflict` for the last step of a role that is not a draft.

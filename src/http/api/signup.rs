@@ -1,4 +1,4 @@
-//! `POST /api/public/signup/{token}`: a signup from a form that is not part of this service.
+//! `POST /api/public/signup/{token}`: a signup from an organization's own form.
 
 use hyper::Method;
 use serde::Serialize;

@@ -20,7 +20,7 @@ use crate::http::server::route::Route;
 use crate::store::erasure::retention::{self, RetentionConfirmation};
 use crate::store::{self, Error, Grade, Tx};
 
-/// More candidates than a file holds.
+/// More candidates than any file holds.
 const DUE_MAX: i64 = 1_000_000_000;
 
 pub(in crate::http) fn routes() -> Vec<Route> {
