@@ -1,4 +1,5 @@
-//! `POST /api/v1/candidate-steps/{id}/reject`, `…/hire`, `…/validate` and `…/reopen`: decisions at a step of an application.
+//! `POST /api/v1/candidate-steps/{id}/reject`, `…/hire`, `…/validate` and `…/reopen`: decisions at a step of one
+//! application.
 //!
 //! A dry run (`dryRun=true`) makes all checks on a snapshot and gives the same answer, but saves nothing.
 

@@ -50,8 +50,8 @@ fn parse_email(text: &str) -> Result<Email, Refusal> {
 /// `GET /api/v1/organizations/{id}/candidates`: newest first.
 ///
 /// # Errors
-/// `not_found` if the organization does not exist, the caller may not see it, or it has no such role; `validation_error` for a
-/// `cursor` of another list.
+/// `not_found` if the organization does not exist, the caller may not see it, or it has no role with the `roleId`;
+/// `validation_error` for a `cursor` of another list.
 pub(super) fn list(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &CandidateListInput) -> Result<Reply, Error> {
     let id = &input.organization;
     visible::organization(tx, caller, id)?;

@@ -1,4 +1,5 @@
-//! `GET /careers/{orgSlug}/roles/{roleId}`: the posting of a public, open role. `POST …/apply` redirects to its signup form.
+//! `GET /careers/{orgSlug}/roles/{roleId}`: the posting of a public, open role. `POST …/apply` redirects to the role's
+//! signup form.
 
 use askama::Template;
 
