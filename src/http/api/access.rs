@@ -48,7 +48,7 @@ fn list(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &ListInput) -> Result<R
 }
 
 /// # Errors
-/// `not_found` for a text that cannot be an id.
+/// `not_found` if the path has no valid id.
 fn decode_id(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
     Ok(request.id_param("id", ORGANIZATION_NOT_VISIBLE)?)
 }

@@ -41,7 +41,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 }
 
 struct ActivityInput {
-    /// The `{id}` of the path. Each endpoint parses it as the id of its noun.
+    /// The `{id}` of the path. Each endpoint parses it as an id of its own type.
     id: String,
     action: Option<Action>,
     page: PageRequest,
@@ -107,7 +107,7 @@ fn page_reply(tx: &Tx<'_>, subject: &Subject, input: &ActivityInput) -> Result<R
 /// much happens in the whole file.
 ///
 /// # Errors
-/// `validation_error` if `number_of` does not know the id.
+/// `validation_error` if `number_of` finds no row with the id.
 fn number_before(
     input: &ActivityInput,
     number_of: impl Fn(&ActivityId) -> Result<Option<i64>, Error>,
@@ -117,7 +117,7 @@ fn number_before(
     Ok(number_of(&id)?.ok_or_else(invalid_cursor)?)
 }
 
-/// The activity as answers show it. A detail that cannot be parsed is shown as null.
+/// The activity as the API shows it. A detail that cannot be parsed becomes null.
 pub(in crate::http) fn wire(activity: &Activity) -> WireActivity<'_> {
     let detail: Option<Value> = activity.detail.as_ref().and_then(|text| serde_json::from_str(text).ok());
     let mut detail = detail.unwrap_or(Value::Null);

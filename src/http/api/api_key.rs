@@ -36,7 +36,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 
 struct KeyCreateInput {
     name: String,
-    /// `None` for a text that cannot be an id: such a user does not exist.
+    /// `None` if the text is not a valid id. Then there is no such user.
     user_id: Option<UserId>,
     expires_in_days: i64,
     grant: Grant,
@@ -55,11 +55,11 @@ fn decode_create(_: &Ctx, request: &Request) -> Result<KeyCreateInput, Error> {
     Ok(KeyCreateInput { name: name.unwrap_or_default(), user_id, expires_in_days, grant })
 }
 
-/// `POST /api/admin/api-keys`: creates a key for a user. The answer shows the key, this once.
+/// `POST /api/admin/api-keys`: creates a key for a user. Only this answer shows the key.
 ///
 /// # Errors
 /// `not_found` if the user does not exist; `forbidden` if the calling key has explicit scopes and the new key would have
-/// other scopes, or no explicit ones.
+/// scopes that the calling key lacks, or no explicit scopes.
 fn create(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &KeyCreateInput) -> Result<Reply, Error> {
     let no_user = Error::Refused(Refusal::NotFound("there is no user with this userId"));
     let user_id = input.user_id.clone().ok_or(no_user.clone())?;
@@ -90,14 +90,14 @@ fn create(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &KeyCreateInput) -> Resu
     Ok(envelope::with_data(data).with_secret_of(key.id.as_str()))
 }
 
-/// `GET /api/admin/api-keys`: all keys, newest first, with the revoked and expired ones.
+/// `GET /api/admin/api-keys`: all keys, newest first, including revoked and expired ones.
 fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, (): &()) -> Result<Reply, Error> {
     let keys = store::api_key::list(tx)?;
     Ok(envelope::with_data(keys.iter().map(wire).collect::<Vec<_>>()))
 }
 
 /// # Errors
-/// `not_found` for a text that cannot be an id.
+/// `not_found` if the path has no valid id.
 fn decode_id(_: &Ctx, request: &Request) -> Result<ApiKeyId, Error> {
     Ok(request.id_param("id", NO_KEY)?)
 }

@@ -31,8 +31,8 @@ struct WithdrawInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` if `reason` is not a text or too long; `not_found`
-/// for a text that cannot be an id.
+/// `bad_request` if the body is not a JSON object; `validation_error` if `reason` is not a text or too long; `not_found` if
+/// the path has no valid id.
 fn decode(_: &Ctx, request: &Request) -> Result<WithdrawInput, Error> {
     let mut fields = request.object()?;
     let reason = fields.lines("reason", NOTES_CHARACTERS_MAX);

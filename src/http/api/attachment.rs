@@ -20,7 +20,7 @@ const NO_ATTACHMENT: Refusal = Refusal::NotFound("the candidate has no such atta
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/candidates/{id}/documents/{documentId}";
-    // A download writes: the activity shows who opened which attachment.
+    // The route writes, because the activity records who opened which attachment.
     vec![
         Route::scoped(CANDIDATE, Scope::CandidatesRead, Method::GET, path, decode, download)
             .writes(Grade::Vital)
@@ -31,12 +31,12 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 struct DownloadInput {
     candidate_id: CandidateId,
     id: AttachmentId,
-    /// False for `HEAD`, which sends no content and so leaves no activity.
+    /// False for `HEAD`, which sends no content and therefore records no activity.
     sends_content: bool,
 }
 
 /// # Errors
-/// `not_found` for a text that cannot be an id.
+/// `not_found` if the path has no valid id.
 fn decode(_: &Ctx, request: &Request) -> Result<DownloadInput, Error> {
     Ok(DownloadInput {
         candidate_id: request.id_param("id", CANDIDATE_NOT_VISIBLE)?,
@@ -45,8 +45,8 @@ fn decode(_: &Ctx, request: &Request) -> Result<DownloadInput, Error> {
     })
 }
 
-/// `GET /api/v1/candidates/{id}/documents/{documentId}`: the file as it was uploaded. Browsers save it and never display
-/// it.
+/// `GET /api/v1/candidates/{id}/documents/{documentId}`: the file as it was uploaded. Browsers save the file and never
+/// display it.
 ///
 /// # Errors
 /// `not_found` if the candidate does not exist, the caller may not see them, or they have no such attachment.

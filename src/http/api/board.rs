@@ -37,19 +37,19 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 
 struct BoardInput {
     role: RoleId,
-    /// The step of `stepId`. The answer has a page of this step alone.
+    /// The `stepId`. If it is given, the answer is a page of that step alone.
     step: Option<String>,
     page: PageRequest,
     after: Option<BoardCursor>,
 }
 
-/// The last candidate of the previous page: the time since when they are at the step, in microseconds, and their
+/// The last candidate of the previous page: the time at which they arrived at the step, in microseconds, and their
 /// application.
 type BoardCursor = (i64, ApplicationId);
 
 /// # Errors
-/// `validation_error`, which names every invalid parameter, and for a `cursor` without its `stepId`; `not_found` for a text
-/// that cannot be an id.
+/// `validation_error`, which names every invalid parameter, and for a `cursor` without its `stepId`; `not_found` if the path
+/// has no valid id.
 fn decode(_: &Ctx, request: &Request) -> Result<BoardInput, Error> {
     let (step, page) = Refusal::both(request.query("stepId"), PageRequest::parse(request, 2))?;
     let after = page.after.as_deref().map(|parts| parse_cursor(parts).ok_or_else(invalid_cursor)).transpose()?;
@@ -64,11 +64,11 @@ fn parse_cursor(parts: &[String]) -> Option<BoardCursor> {
     Some((since.parse().ok()?, ApplicationId::parse(id)?))
 }
 
-/// `GET /api/v1/roles/{id}/board`: the steps of a role in order. Each has the candidates whose applications are in progress
-/// there; who is at the step longest comes first. With `stepId`, further pages of one step.
+/// `GET /api/v1/roles/{id}/board`: the steps of a role in order. Each step has the candidates whose applications are in
+/// progress there. The candidate who has been there longest comes first. With `stepId`, the answer is a page of one step.
 ///
-/// A candidate who moves goes to the end of the new step, and the order of the others does not change. So a client that
-/// pages through a step sees each candidate who stays exactly once, even if others come and go meanwhile.
+/// A candidate who moves goes to the end of the new step, and the order of the others does not change. A client that pages
+/// through a step therefore sees every remaining candidate exactly once, even if others come and go.
 ///
 /// # Errors
 /// `not_found` if the role does not exist, the caller may not see it, or it has no such step.
@@ -109,7 +109,7 @@ fn all_steps(
     let mut pages = Vec::new();
     for step in steps {
         let count = counts.get(&step.id).copied().unwrap_or(0);
-        // The board shows a removed step as long as a candidate is there.
+        // The board shows a removed step while a candidate is there.
         if step.order.is_none() && count == 0 {
             continue;
         }
@@ -135,7 +135,7 @@ fn cursor_parts(last: &BoardEntry) -> Vec<String> {
     vec![last.since.micros().to_string(), last.candidate_role_id.to_string()]
 }
 
-/// The signups that the applications of a page were made with.
+/// The original signups of the applications on a page.
 fn signups_of<'a>(
     tx: &Tx<'_>,
     candidates: impl Iterator<Item = &'a BoardEntry>,

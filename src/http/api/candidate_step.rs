@@ -1,6 +1,7 @@
-//! `POST /api/v1/candidate-steps/{id}/reject`, `…/hire`, `…/validate` and `…/reopen`: decisions at a step of an application.
+//! `POST /api/v1/candidate-steps/{id}/reject`, `…/hire`, `…/validate` and `…/reopen`: decisions at a step of one
+//! application.
 //!
-//! A dry run (`dryRun=true`) makes all checks on a snapshot and answers the same, but saves nothing.
+//! A dry run (`dryRun=true`) makes all checks on a snapshot and gives the same answer, but saves nothing.
 
 use hyper::Method;
 use serde::Serialize;
@@ -70,7 +71,7 @@ fn reject(
     save_and_reply(ctx, tx, caller, Action::Rejected, target, facts, &decision)
 }
 
-/// `notes` and `outcomeNotes` are synonyms. If both are given, `notes` counts.
+/// `notes` and `outcomeNotes` are synonyms. If both are given, `notes` takes precedence.
 ///
 /// # Errors
 /// `bad_request` if the body is not a JSON object or a member is invalid; otherwise as [`DecisionTarget::decode`].
@@ -155,7 +156,7 @@ fn reopen(
     save_and_reply(ctx, tx, caller, Action::Reopened, target, facts, &decision)
 }
 
-/// Saves a decision, except in a dry run, and answers with the step as decided.
+/// Saves a decision, except in a dry run, and answers with the step after the decision.
 fn save_and_reply(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -187,8 +188,8 @@ impl DecisionTarget {
     /// Combines the path and the query with the input of the body.
     ///
     /// # Errors
-    /// The refusal of the body; `validation_error` if `dryRun` is neither `true` nor `false`; `not_found` for a text that
-    /// cannot be an id.
+    /// The refusal of the body; `validation_error` if `dryRun` is neither `true` nor `false`; `not_found` if the path has no
+    /// valid id.
     fn decode<I>(request: &Request, body: Result<(), Refusal>, input: I) -> Result<(Self, I), Error> {
         let ((), is_dry_run) = Refusal::both(body, request.is_dry_run())?;
         Ok((Self { step: request.id_param("id", NO_STEP)?, is_dry_run }, input))

@@ -1,5 +1,5 @@
-//! `DELETE /api/v1/candidates/{id}` and `…/hold`: owners and admins of an organization erase a candidate, or set and release a
-//! legal hold.
+//! `DELETE /api/v1/candidates/{id}` and `…/hold`: owners and admins of an organization erase a candidate, or place and
+//! release a legal hold.
 
 use hyper::Method;
 use serde::Serialize;
@@ -41,7 +41,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 }
 
 /// # Errors
-/// `not_found` for a text that cannot be an id.
+/// `not_found` if the path has no valid id.
 fn decode_id(_: &Ctx, request: &Request) -> Result<CandidateId, Error> {
     Ok(request.id_param("id", CANDIDATE_NOT_VISIBLE)?)
 }
@@ -52,8 +52,8 @@ struct HoldInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or invalid `reason`; `not_found` for a
-/// text that cannot be an id.
+/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or invalid `reason`; `not_found` if the
+/// path has no valid id.
 fn decode_hold(_: &Ctx, request: &Request) -> Result<HoldInput, Error> {
     let mut fields = request.object()?;
     let reason = fields.required_lines("reason", REASON_CHARACTERS_MAX);
@@ -78,8 +78,8 @@ fn erase(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &CandidateId) -> Result
     Ok(envelope::with_data(WireErased { id: candidate.id.as_str(), erased_at: erased_at.to_string() }))
 }
 
-/// `PUT /api/v1/candidates/{id}/hold`: sets a legal hold, which prevents every erasure. The same reason again changes
-/// nothing.
+/// `PUT /api/v1/candidates/{id}/hold`: sets a legal hold, which prevents every erasure. Setting the same reason again
+/// changes nothing.
 ///
 /// # Errors
 /// As [`load`]; `conflict` if the candidate is erased.
@@ -105,11 +105,11 @@ fn release(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &CandidateId) -> Resu
     Ok(hold_reply(&candidate, None))
 }
 
-/// The candidate and the facts of the rules, for a caller who is responsible for the organization's personal data.
+/// The candidate and the facts for the rules, if the caller may erase: an owner or admin of the organization, or a platform
+/// admin.
 ///
 /// # Errors
-/// `not_found` if the candidate does not exist or the caller may not see them; `forbidden` for callers who are neither owner
-/// nor admin.
+/// `not_found` if the candidate does not exist or the caller may not see them; `forbidden` for any other caller.
 fn load(tx: &Tx<'_>, caller: &Principal, id: &CandidateId) -> Result<(CandidateRef, ErasureFacts), Error> {
     let (organization_id, roles) = visible::candidate(tx, caller, id)?;
     roles.require_eraser()?;

@@ -1,4 +1,5 @@
-//! What admins name in a path. Admins see everything, so an organization or a user is absent only if it does not exist.
+//! Organizations and users that an admin's path names. Admins see everything, so `not_found` means that the organization or
+//! the user does not exist.
 
 use crate::domain::id::{OrganizationId, UserId};
 use crate::domain::refusal::Refusal;

@@ -27,7 +27,7 @@ use crate::store::{self, Error, Grade, Tx};
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/candidates/{id}/export";
-    // An export writes: the activity shows who exported the data of a candidate.
+    // The route writes, because the activity records who exported a candidate's data.
     vec![
         Route::scoped(CANDIDATE, Scope::CandidatesWrite, Method::GET, path, decode, export)
             .writes(Grade::Vital)
@@ -37,18 +37,18 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 
 struct ExportInput {
     id: CandidateId,
-    /// False for `HEAD`, which sends no content and so leaves no activity.
+    /// False for `HEAD`, which sends no content and therefore records no activity.
     sends_content: bool,
 }
 
 /// # Errors
-/// `not_found` for a text that cannot be an id.
+/// `not_found` if the path has no valid id.
 fn decode(_: &Ctx, request: &Request) -> Result<ExportInput, Error> {
     let sends_content = request.method() != Method::HEAD;
     Ok(ExportInput { id: request.id_param("id", CANDIDATE_NOT_VISIBLE)?, sends_content })
 }
 
-/// `GET /api/v1/candidates/{id}/export`: all of it, including the messages to HR systems and their answers.
+/// `GET /api/v1/candidates/{id}/export`: all data of the candidate, including the messages to HR systems and their answers.
 ///
 /// # Errors
 /// `not_found` if the candidate does not exist or the caller may not see them; `forbidden` for a plain member.
@@ -130,7 +130,7 @@ struct WireStoredResponse {
 impl WireStoredResponse {
     fn new(stored: ExportedResponse) -> Self {
         let ExportedResponse { at, status, body } = stored;
-        // Stored responses are JSON. One that cannot be parsed is shown as a text.
+        // Stored responses are JSON. One that cannot be parsed is shown as text.
         let answer = body.map_or(Value::Null, |text| serde_json::from_str(&text).unwrap_or(Value::String(text)));
         Self { at: at.to_string(), status, answer }
     }

@@ -34,8 +34,8 @@ fn live(_: &Ctx) -> Reply {
 /// `GET /readyz`: tries to read and to write the file.
 ///
 /// # Errors
-/// `unavailable` if the file cannot be written, if it is no longer the file that the service opened, and if a background
-/// job has failed for a while. The answer names the job.
+/// `unavailable` if the file cannot be written, if it is no longer the file that the service opened, or if a background job
+/// has been failing for a while. The answer names the job.
 fn ready(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     ctx.store.require_same_files()?;
     let failing: Vec<&str> = ctx.store.health().failing().into_iter().map(BackgroundJob::name).collect();

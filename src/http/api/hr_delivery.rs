@@ -1,6 +1,7 @@
 //! `/api/admin/hr-deliveries`: admins list and read deliveries to HR systems, and retry them.
 //!
-//! Each endpoint writes: it first moves new decisions to the outbox, so that a hire is visible as soon as it was answered.
+//! Each endpoint writes: it first turns new decisions into deliveries, so that a hire has its delivery as soon as the hire
+//! is answered.
 
 use hyper::Method;
 use serde::Serialize;
@@ -50,7 +51,7 @@ struct DeliveryListInput {
 }
 
 /// # Errors
-/// `validation_error`, which names every invalid parameter; `not_found` for an `organizationId` that cannot be an id.
+/// `validation_error`, which names every invalid parameter; `not_found` if `organizationId` is not a valid id.
 fn decode_list(_: &Ctx, request: &Request) -> Result<DeliveryListInput, Error> {
     let state = decode::word_param(request, "state", DeliveryState::WORDS, DeliveryState::parse);
     let cursor = request.query("cursor").and_then(|text| text.as_deref().map(parse_cursor).transpose());
@@ -91,7 +92,7 @@ fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &DeliveryListInput) -> Result<Re
 }
 
 /// # Errors
-/// `not_found` for a text that cannot be an id.
+/// `not_found` if the path has no valid id.
 fn decode_id(_: &Ctx, request: &Request) -> Result<DeliveryId, Error> {
     Ok(request.id_param("id", NO_DELIVERY)?)
 }
@@ -116,8 +117,8 @@ pub(in crate::http) fn in_full(tx: &Tx<'_>, delivery: &HrDelivery) -> Result<Val
     serde_json::to_value(WireDeliveryInFull { delivery: wire(delivery), payload, history }).map_err(unreadable)
 }
 
-/// `POST /api/admin/hr-deliveries/{id}/retry`: makes a delivery due now. It has the same id, and its retry schedule begins
-/// again.
+/// `POST /api/admin/hr-deliveries/{id}/retry`: makes a delivery due now. The delivery keeps its id, and its retry schedule
+/// begins again.
 ///
 /// # Errors
 /// `not_found` if the delivery does not exist; `conflict` if it has arrived or cannot be sent now.

@@ -43,7 +43,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 }
 
 /// # Errors
-/// `not_found` for a text that cannot be an id.
+/// `not_found` if the path has no valid id.
 fn decode_id(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
     Ok(request.id_param("id", ORGANIZATION_ABSENT)?)
 }
@@ -55,7 +55,7 @@ struct IntegrationPutInput {
 
 /// # Errors
 /// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field, and for `secret`
-/// together with `rotateSecret`; `not_found` for a text that cannot be an id.
+/// together with `rotateSecret`; `not_found` if the path has no valid id.
 fn decode_put(_: &Ctx, request: &Request) -> Result<IntegrationPutInput, Error> {
     let mut fields = request.object()?;
     let must_be =
@@ -91,7 +91,7 @@ fn get(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &OrganizationId) -> Result<Reply, Er
 }
 
 /// `PUT /api/admin/organizations/{id}/hr-integration`: saves the integration. If it is enabled, pending deliveries are sent
-/// from now on. The answer shows a generated secret, this once.
+/// from now on. Only this answer shows a generated secret.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist.
@@ -110,7 +110,8 @@ fn put(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &IntegrationPutInput) -> Re
     Ok(envelope::with_data(wire(id, &integration, tx.now, shown_secret, tx.now)))
 }
 
-/// `DELETE /api/admin/organizations/{id}/hr-integration`: pending deliveries wait for another integration.
+/// `DELETE /api/admin/organizations/{id}/hr-integration`: deletes the integration. Pending deliveries wait until there is
+/// one again.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist or has no integration.

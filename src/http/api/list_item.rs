@@ -1,4 +1,4 @@
-//! Items of the admin lists, for the command line: its lists have the same members as those of the API.
+//! Items of the admin lists, for the command line, whose JSON lists have the same members as the API's.
 
 use serde::Serialize;
 

@@ -24,7 +24,7 @@ use crate::store::{self, Error, Grade, Tx};
 const NOTHING_TO_REMOVE: Refusal = Refusal::NotFound("there is no such organization, or it has no logo");
 const NO_LOGO: Refusal = Refusal::NotFound("there is no career portal here, or it has no logo");
 
-/// Forbids everything to a logo that a browser opens as a document of its own.
+/// Forbids scripts and all loading to a logo that a browser opens on its own, outside a page.
 const LOGO_POLICY: &str = "default-src 'none'; sandbox";
 
 pub(in crate::http) fn routes() -> Vec<Route> {
@@ -52,8 +52,8 @@ struct LogoInput {
 /// The content decides the media type. `Content-Type` is ignored.
 ///
 /// # Errors
-/// `bad_request` for an empty body; `unsupported_media_type` if the content is not an image of a supported type;
-/// `not_found` for a text that cannot be an id.
+/// `bad_request` for an empty body; `unsupported_media_type` if the content is not an image of a supported type; `not_found`
+/// if the path has no valid id.
 fn decode_put(_: &Ctx, request: &Request) -> Result<LogoInput, Error> {
     let content = request.body();
     if content.is_empty() {
@@ -84,7 +84,7 @@ fn put(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &LogoInput) -> Result<Reply
 }
 
 /// # Errors
-/// `not_found` for a text that cannot be an id.
+/// `not_found` if the path has no valid id.
 fn decode_delete(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
     Ok(request.id_param("id", NOTHING_TO_REMOVE)?)
 }

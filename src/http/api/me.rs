@@ -14,7 +14,8 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     vec![route.replying_from_caller(reply).answering(&[(200, "")])]
 }
 
-/// `GET /api/v1/me`: the caller as this transaction sees them. Memory answers most requests of API keys without it.
+/// `GET /api/v1/me`: the caller as this transaction sees them. Most requests with an API key are answered from memory
+/// instead, without a transaction.
 #[expect(clippy::unnecessary_wraps, reason = "the type of a handler; this one cannot refuse")]
 fn get(_: &Ctx, _: &Tx<'_>, caller: &Principal, (): &()) -> Result<Reply, Error> {
     Ok(reply(caller))

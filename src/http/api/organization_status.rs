@@ -25,7 +25,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 }
 
 /// # Errors
-/// `not_found` for a text that cannot be an id.
+/// `not_found` if the path has no valid id.
 fn decode(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
     Ok(request.id_param("id", ORGANIZATION_NOT_VISIBLE)?)
 }

@@ -41,7 +41,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-/// Decodes `{orgSlug}`. `None` for a text that cannot be a slug: such a portal does not exist.
+/// Decodes `{orgSlug}`. `None` if the text is not a valid slug. Then there is no such portal.
 #[expect(clippy::unnecessary_wraps, reason = "the type of a decoder; this one cannot refuse")]
 pub(in crate::http) fn decode_slug(_: &Ctx, request: &Request) -> Result<Option<Slug>, Error> {
     Ok(Slug::parse(request.param("orgSlug")))

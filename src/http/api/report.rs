@@ -29,7 +29,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 }
 
 /// # Errors
-/// `not_found` for a text that cannot be an id.
+/// `not_found` if the path has no valid id.
 fn decode(_: &Ctx, request: &Request) -> Result<RoleId, Error> {
     Ok(request.id_param("id", ROLE_NOT_VISIBLE)?)
 }
@@ -57,11 +57,11 @@ fn report(_: &Ctx, tx: &Tx<'_>, caller: &Principal, role: &RoleId) -> Result<Rep
     }))
 }
 
-/// Counts the applications at each step: the steps in order, then the removed steps that an application has.
+/// Counts the applications at each step. The steps are in order, followed by removed steps that an application still has.
 ///
 /// An application has `reached` a step whose status is neither `pending` nor `skipped`. It is `inProgress` at the step where
-/// the board shows its candidate. A candidate who withdrew, or was rejected at another step, counts only as `reached` at the
-/// step that they were at.
+/// the board shows its candidate. If an application was withdrawn, or rejected at another step, it counts only as `reached`
+/// at the step where its candidate was.
 fn funnel<'a>(
     steps: &'a [BoardStep],
     in_progress: &[(RoleStepId, i64)],

@@ -1,4 +1,4 @@
-//! The resources that staff's routes are about, and how the server reads the caller's roles there.
+//! The resources of staff's routes. Each has the function that loads the caller's roles there.
 
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId};
 use crate::domain::user::{CallerRoles, Principal};

@@ -1,5 +1,5 @@
 //! `/api/v1/roles/{id}/steps`: staff add, change, reorder and remove the steps of a role's pipeline. Running applications do
-//! not change: they have copies of the steps.
+//! not change, because they have copies of the steps.
 
 use hyper::Method;
 
@@ -61,8 +61,8 @@ struct StepAddInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` for a
-/// text that cannot be an id.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` if the
+/// path has no valid id.
 fn decode_add(_: &Ctx, request: &Request) -> Result<StepAddInput, Error> {
     let mut fields = request.object()?;
     let step = StepInput::decode(&mut fields);
@@ -93,13 +93,13 @@ fn pipeline_ids(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<RoleStepId>, Error> {
 
 struct StepOrderInput {
     role: RoleId,
-    /// `None` for a text that cannot be an id.
+    /// `None` if the text is not a valid id.
     steps: Vec<Option<RoleStepId>>,
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` without a list of `stepIds`; `not_found` for a role
-/// that cannot be an id.
+/// `bad_request` if the body is not a JSON object; `validation_error` without a list of `stepIds`; `not_found` if the path
+/// has no valid role id.
 fn decode_order(_: &Ctx, request: &Request) -> Result<StepOrderInput, Error> {
     let mut fields = request.object()?;
     let steps = fields.required_strings("stepIds");
@@ -124,13 +124,13 @@ fn reorder(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &StepOrderInput) -
 /// The step that a path names.
 struct StepPath {
     role: RoleId,
-    /// `None` for a text that cannot be an id. It is refused in `load`, because a plain member gets a 403 before that.
+    /// `None` if the text is not a valid id. `load` refuses it, because a plain member must get a 403 first.
     step: Option<RoleStepId>,
 }
 
 impl StepPath {
     /// # Errors
-    /// `not_found` for a role that cannot be an id.
+    /// `not_found` if the path has no valid role id.
     fn decode(request: &Request) -> Result<Self, Error> {
         let role = request.id_param("id", ROLE_NOT_VISIBLE)?;
         Ok(Self { role, step: RoleStepId::parse(request.param("stepId")) })
@@ -189,8 +189,8 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<StepPath, Error> {
     StepPath::decode(request)
 }
 
-/// `DELETE /api/v1/roles/{id}/steps/{stepId}`: removes a step from the pipeline. Running applications that have it do not
-/// change.
+/// `DELETE /api/v1/roles/{id}/steps/{stepId}`: removes a step from the pipeline. Running applications that have the step do
+/// not change.
 ///
 /// # Errors
 /// As [`StepPath::load`]; `conflict` for the last step of a role that is not a draft.

@@ -13,7 +13,7 @@ use crate::http::server::resource::Audience;
 use crate::http::server::route::Route;
 use crate::store::{Error, Tx};
 
-/// The distance of `Expires` from now. The file is rendered for each request, so only copies of it expire. RFC 9116 §2.5.5
+/// The time from now to `Expires`. The file is rendered for each request, so only a copy of it can expire. RFC 9116 §2.5.5
 /// recommends less than a year.
 const VALID_FOR: Duration = Duration::from_secs(180 * 24 * 60 * 60);
 

@@ -51,18 +51,18 @@ struct SignInInput {
     client: IpAddr,
 }
 
-/// Logs the outcome of a sign-in. Account and client are keyed hashes, so the log names nobody.
+/// Logs the outcome of a sign-in. The log shows keyed hashes of the account and the client, so it names nobody.
 fn log_outcome(ctx: &Ctx, outcome: &str, account: &str, client: IpAddr) {
     let hash = |kind, text: &str| keyed_hash(ctx.store.form_secret(), kind, text);
     let (account, client) = (hash("account", account), hash("address", &client.to_string()));
     ctx.telemetry.note(ctx.world.now(), None, &format!("sign-in {outcome} account={account} address={client}"));
 }
 
-/// Checks the password. An unknown address takes as long, fails in the same way and is throttled like a known one, so that
-/// nobody learns which addresses have accounts.
+/// Checks the password. A sign-in with an unknown address takes as long as one with a known address, fails in the same way,
+/// and is throttled alike. So nobody learns which addresses have accounts.
 ///
 /// # Errors
-/// `forbidden` for a request of another origin; `bad_request` if the body is not a JSON object; `validation_error` without
+/// `forbidden` for a request from another origin; `bad_request` if the body is not a JSON object; `validation_error` without
 /// `email` or `password`; `rate_limited` after too many failures; `unauthorized` for a wrong address or password.
 fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignInInput, Error> {
     if request.origin().is_stated() {

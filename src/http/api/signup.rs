@@ -1,4 +1,4 @@
-//! `POST /api/public/signup/{token}`: a signup from a form that is not part of this service.
+//! `POST /api/public/signup/{token}`: a signup from an organization's own form.
 
 use hyper::Method;
 use serde::Serialize;
@@ -27,7 +27,7 @@ const LOCALE: &str = "locale";
 /// The form field that holds the attachment.
 pub(in crate::http) const FILE_FIELD: &str = "cv";
 
-/// The values of a checked box: `on` is the default of HTML.
+/// The values of a checked box. `on` is HTML's default.
 pub(in crate::http) const CHECKED_VALUES: [&str; 2] = ["on", "true"];
 
 pub(in crate::http) const NO_LINK: Refusal =
@@ -74,13 +74,13 @@ struct SignupInput {
     checked: CheckedSignup,
     locale: String,
     attachment: Option<StagedAttachment>,
-    /// Random bytes in place of the id that a rendered form has.
+    /// Random bytes. They take the place of a rendered form's id.
     form_id: [u8; ID_RANDOM_BYTES],
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `payload_too_large` for too large a file; `unavailable` if there is no
-/// room for a file; `validation_error`, which names every invalid field.
+/// `bad_request` if the body is not a JSON object; `payload_too_large` if the file is too large; `unavailable` if there is
+/// no room for it; `validation_error`, which names every invalid field.
 fn decode(ctx: &Ctx, request: &Request) -> Result<SignupInput, Error> {
     let browser_locale = request.language()?.tag();
     let mut read = match request.form() {
@@ -126,7 +126,7 @@ struct ReadFields {
 
 impl ReadFields {
     /// # Errors
-    /// `payload_too_large` for too large a file; `unavailable` if there is no room for it.
+    /// `payload_too_large` if the file is too large; `unavailable` if there is no room for it.
     fn from_form(form: &Form) -> Result<Self, Error> {
         let mut read = Self::default();
         match form.upload() {
@@ -166,7 +166,7 @@ impl ReadFields {
         Self { typed: TypedSignup { name, email, phone, links, note, consents }, locale, attachment: None, errors }
     }
 
-    /// Adds an error, unless the field has one: a field of the wrong type is not reported as missing, too.
+    /// Adds an error unless the field already has one. A field of the wrong type is therefore not also reported as missing.
     fn fault(&mut self, field: &str, detail: String) {
         if !self.errors.iter().any(|error| error.field == field) {
             self.errors.push(FieldError { field: field.to_owned(), detail });
@@ -174,7 +174,7 @@ impl ReadFields {
     }
 }
 
-/// `POST /api/public/signup/{token}`: applies, and answers with the status link.
+/// `POST /api/public/signup/{token}`: submits an application and answers with its status link.
 ///
 /// # Errors
 /// `not_found` if there is no such link, its role is not public, or the portal is disabled; `gone` if the link has expired or

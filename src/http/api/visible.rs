@@ -1,6 +1,6 @@
-//! What a caller may see of staff's resources, and the caller's roles there.
+//! Checks that the caller may see a resource of staff, and loads the caller's roles there.
 //!
-//! A resource that does not exist and one that the caller may not see give the same refusal, so nobody can probe ids.
+//! A resource that does not exist and one that the caller may not see get the same refusal, so a caller cannot probe ids.
 
 use crate::domain::id::{ApplicationId, CandidateId, OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;

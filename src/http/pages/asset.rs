@@ -1,5 +1,5 @@
-//! The stylesheet and the icon of all pages. Each URL contains a digest of the content, so browsers may cache the files for
-//! good: another content has another URL.
+//! The stylesheet and the icon of all pages. Each URL contains a digest of the content, so browsers may cache the files
+//! forever: different content has a different URL.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use crate::http::server::resource::Audience;
 use crate::http::server::response_cache::CachePool;
 use crate::http::server::route::Route;
 
-/// The stylesheet as written, with comments for its authors.
+/// The stylesheet as written, with its comments.
 pub(super) const STYLE: &str = include_str!("templates/page.css");
 
 const STYLE_PATH: &str = "/assets/page.css";
@@ -20,7 +20,8 @@ const STYLE_PATH: &str = "/assets/page.css";
 static STYLE_MINIFIED: LazyLock<String> = LazyLock::new(|| minify(STYLE));
 static STYLE_URL: LazyLock<String> = LazyLock::new(|| versioned_url(STYLE_PATH, &STYLE_MINIFIED));
 
-/// The icon for organizations without a logo. Without it every browser asks for `/favicon.ico`, which does not exist.
+/// The icon for organizations without a logo. Without this icon, every browser would ask for `/favicon.ico`, which does not
+/// exist.
 const ICON: &str = include_str!("templates/icon.svg");
 
 const ICON_PATH: &str = "/assets/icon.svg";

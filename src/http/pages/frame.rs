@@ -5,12 +5,12 @@ use super::texts::{self, Texts};
 
 pub(in crate::http) struct Frame<'a> {
     pub(in crate::http) texts: &'static Texts,
-    /// The title of the browser tab. Some pages show it as their heading too.
+    /// The title of the browser tab. Some pages also show it as their heading.
     pub(in crate::http) title: String,
     /// The organization whose name, logo and colours the page shows; `None` on pages of the service itself.
     pub(in crate::http) organization: Option<Branding<'a>>,
     pub(in crate::http) languages: Vec<LanguageLink>,
-    /// Whether search engines may list the page: portals and postings only, never a page behind a secret link.
+    /// Whether search engines may list the page. Only pages of portals are listed, never a page behind a secret link.
     pub(in crate::http) is_indexed: bool,
 }
 

@@ -1,7 +1,8 @@
 //! Renders Markdown, such as role descriptions and privacy notices, as safe HTML or as plain text.
 //!
 //! The HTML consists of a closed list of elements. Only links and numbered lists have attributes. Raw HTML becomes visible
-//! text, so that authors notice it. Tables are not supported: a row of two bytes can become a row of ten thousand cells.
+//! text, so that authors notice it. Tables are not supported, because a row of two bytes can become a row of ten thousand
+//! cells.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
@@ -51,7 +52,7 @@ pub(in crate::http) fn summary(markdown: &str) -> String {
     excerpt(&to_text(markdown), SUMMARY_CHARACTERS_MAX)
 }
 
-/// Cuts a text after a word, or within a very long one, and adds an ellipsis.
+/// Cuts a text after a word, or inside a very long word, and adds an ellipsis.
 fn excerpt(text: &str, characters_max: usize) -> String {
     let Some((cut, _)) = text.char_indices().nth(characters_max) else { return text.to_owned() };
     let room = text[..cut].char_indices().last().map_or(0, |(at, _)| at);
@@ -70,7 +71,7 @@ struct Writer {
     open_elements: Vec<OpenElement>,
     /// The number of open elements that have tags in the output.
     depth: usize,
-    /// The author's levels of the headings that the next heading may be below.
+    /// The author's levels of the headings that enclose the next one, outermost first.
     headings: Vec<HeadingLevel>,
     /// The number of visible characters and rules written so far.
     visible: usize,
@@ -133,7 +134,7 @@ impl Writer {
                 let url = html::escape(dest_url);
                 self.open(&format!("<a href=\"{url}\" rel=\"nofollow noopener\">"), Some("</a>"));
             }
-            // Of an image, or a link to an unsafe address, only the text is shown.
+            // An image, or a link to an unsafe address, is reduced to its text.
             _ => self.open("", None),
         }
     }

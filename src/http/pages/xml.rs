@@ -20,7 +20,7 @@ pub(in crate::http) fn escape(text: &str) -> String {
     html::escape(&without_illegal(text))
 }
 
-/// Wraps text in a `CDATA` section, which some readers of job feeds expect. Splits `]]>`, which would end the section.
+/// Wraps text in a `CDATA` section, which some readers of job feeds expect. Splits each `]]>`, which would end the section.
 pub(in crate::http) fn cdata(text: &str) -> String {
     format!("<![CDATA[{}]]>", without_illegal(text).replace("]]>", "]]]]><![CDATA[>"))
 }

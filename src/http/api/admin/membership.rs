@@ -46,7 +46,7 @@ struct MembershipListInput {
 }
 
 /// # Errors
-/// `validation_error` for a bad `limit` or `cursor`; `not_found` for a text that cannot be an id.
+/// `validation_error` for a bad `limit` or `cursor`; `not_found` if the path has no valid id.
 fn decode_list(_: &Ctx, request: &Request) -> Result<MembershipListInput, Error> {
     let (page, after) = time_cursor::decode_text_page(request)?;
     Ok(MembershipListInput { organization_id: request.id_param("id", ORGANIZATION_ABSENT)?, page, after })
@@ -71,8 +71,8 @@ struct MembershipInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or unknown `orgRole`; `not_found` for a
-/// text that cannot be an id.
+/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or unknown `orgRole`; `not_found` if the
+/// path has no valid id.
 fn decode_put(_: &Ctx, request: &Request) -> Result<MembershipInput, Error> {
     let mut fields = request.object()?;
     let org_role = fields.required_string("orgRole");
@@ -102,7 +102,7 @@ fn put(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &MembershipInput) -> Result
 }
 
 /// # Errors
-/// `not_found` for a text that cannot be an id.
+/// `not_found` if the path has no valid id.
 fn decode_remove(_: &Ctx, request: &Request) -> Result<(OrganizationId, UserId), Error> {
     Ok((request.id_param("id", ORGANIZATION_ABSENT)?, request.id_param("userId", USER_ABSENT)?))
 }

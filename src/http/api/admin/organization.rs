@@ -45,7 +45,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-/// The given members of an organization. A member that is not given keeps its value, or its default in a new organization.
+/// The members that the body has. A missing member keeps its value; in a new organization it gets its default.
 #[derive(Default)]
 struct OrganizationInput {
     slug: Option<Slug>,
@@ -58,10 +58,10 @@ struct OrganizationInput {
     enabled: Option<bool>,
     time_zone: Option<String>,
     pay_transparency: Option<bool>,
-    /// `Some(None)` switches the retention off.
+    /// `Some(None)` turns off retention.
     retention_days: Option<Option<i64>>,
     privacy_notice: Option<String>,
-    /// `Some(None)` never shows a decision to the candidate.
+    /// With `Some(None)`, candidates never see a decision.
     decision_visible_after_hours: Option<Option<i64>>,
 }
 
@@ -117,7 +117,7 @@ impl OrganizationInput {
         })
     }
 
-    /// Merges the given members into the theme; `null` removes a member (RFC 7396, at the top level only).
+    /// Merges the given members into the theme. `null` removes a member (RFC 7396, at the top level only).
     fn changed_theme(&self, before: &Theme) -> Result<Theme, Error> {
         let after = before.with_changes(&self.portal_theme)?;
         if !self.portal_theme.is_empty() && after.text().len() > THEME_BYTES_MAX {
@@ -139,7 +139,7 @@ fn decode_logo(fields: &mut BodyFields) -> Option<String> {
     fields.fault("logo", must_be)
 }
 
-/// Checks the members that pages use. An organization may add any others.
+/// Checks the members that pages use. An organization may add others.
 fn decode_theme(theme: &mut BodyFields) -> Map<String, Value> {
     let members = theme.free_members(|theme| {
         theme.boolean("showSalary");
@@ -148,7 +148,7 @@ fn decode_theme(theme: &mut BodyFields) -> Map<String, Value> {
             theme.fault::<()>("primaryColor", "must be a colour such as #0f766e");
         }
     });
-    // The members are one level deep: the theme is an object itself.
+    // The theme is an object itself, so its members are already one level deep.
     for (name, flaw) in members.iter().filter_map(|(name, value)| Some((name, json::flaw_within(value, 1)?))) {
         theme.fault::<()>(name, flaw);
     }
@@ -206,7 +206,7 @@ fn decode_list(_: &Ctx, request: &Request) -> Result<ListInput, Error> {
     Ok(ListInput { page, after })
 }
 
-/// `GET /api/admin/organizations`: all organizations, newest first, with the disabled ones.
+/// `GET /api/admin/organizations`: all organizations, newest first, including disabled ones.
 fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &ListInput) -> Result<Reply, Error> {
     let rows = store::organization::page(tx, input.after.as_ref(), input.page.rows_to_fetch())?;
     let rows = rows.into_iter().map(wire).collect::<Result<Vec<_>, _>>()?;
@@ -214,7 +214,7 @@ fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &ListInput) -> Result<Reply, Err
 }
 
 /// # Errors
-/// `not_found` for a text that cannot be an id.
+/// `not_found` if the path has no valid id.
 fn decode_id(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
     Ok(request.id_param("id", ORGANIZATION_ABSENT)?)
 }
@@ -228,7 +228,7 @@ fn get(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &OrganizationId) -> Result<Reply, Er
 }
 
 /// # Errors
-/// As [`decode_create`]; `not_found` for a text that cannot be an id.
+/// As [`decode_create`]; `not_found` if the path has no valid id.
 fn decode_change(ctx: &Ctx, request: &Request) -> Result<(OrganizationId, OrganizationInput), Error> {
     let mut fields = request.object()?;
     let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);

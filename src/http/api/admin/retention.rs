@@ -1,5 +1,5 @@
-//! `/api/admin/organizations/{id}/retention`: admins see how many candidates are due and what the retention waits for, and
-//! confirm either.
+//! `/api/admin/organizations/{id}/retention`: admins see how many candidates are due and why retention waits, and confirm
+//! the number or the clock.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::http::server::route::Route;
 use crate::store::erasure::retention::{self, RetentionConfirmation};
 use crate::store::{self, Error, Grade, Tx};
 
-/// More candidates than a file holds.
+/// More candidates than any file holds.
 const DUE_MAX: i64 = 1_000_000_000;
 
 pub(in crate::http) fn routes() -> Vec<Route> {
@@ -36,12 +36,12 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 }
 
 /// # Errors
-/// `not_found` for a text that cannot be an id.
+/// `not_found` if the path has no valid id.
 fn decode_id(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
     Ok(request.id_param("id", ORGANIZATION_ABSENT)?)
 }
 
-/// `GET /api/admin/organizations/{id}/retention`: how many candidates are due, since when, and what the retention waits for.
+/// `GET /api/admin/organizations/{id}/retention`: how many candidates are due, since when, and why retention waits.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist.
@@ -57,8 +57,8 @@ struct ConfirmationInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` if it confirms nothing, and for invalid fields;
-/// `not_found` for a text that cannot be an id.
+/// `bad_request` if the body is not a JSON object; `validation_error` if the body confirms nothing or has invalid fields;
+/// `not_found` if the path has no valid id.
 fn decode_confirmation(_: &Ctx, request: &Request) -> Result<ConfirmationInput, Error> {
     let mut fields = request.object()?;
     let due_count = fields.integer("dueCount", 0..=DUE_MAX);
@@ -75,7 +75,7 @@ fn decode_confirmation(_: &Ctx, request: &Request) -> Result<ConfirmationInput, 
 /// from now on.
 ///
 /// # Errors
-/// `not_found` if the organization does not exist; `conflict` if another number of candidates is due, or the service's clock
+/// `not_found` if the organization does not exist; `conflict` if another number of candidates is due, or the machine's clock
 /// shows another time.
 fn confirm_retention(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &ConfirmationInput) -> Result<Reply, Error> {
     let id = &input.organization_id;
@@ -90,7 +90,7 @@ fn confirm_retention(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &Confirmation
 }
 
 /// # Errors
-/// `conflict` if the admin's time is too far from the machine's.
+/// `conflict` if the admin's time and the machine's differ by more than [`TOLERANCE`].
 fn require_same_time(admin_time: Timestamp, now: Timestamp) -> Result<(), Refusal> {
     let difference: Duration = admin_time.since(now).max(now.since(admin_time));
     if difference <= TOLERANCE {

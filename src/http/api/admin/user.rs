@@ -93,12 +93,12 @@ fn decode_list(_: &Ctx, request: &Request) -> Result<UserListInput, Error> {
     Ok(UserListInput { page, after, email })
 }
 
-/// `GET /api/admin/users`: all users, newest first, with the disabled ones. With `email`, at most the user with that
+/// `GET /api/admin/users`: all users, newest first, including disabled ones. With `email`, at most the user with that
 /// address.
 fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &UserListInput) -> Result<Reply, Error> {
     let users = match &input.email {
         None => store::user::page(tx, input.after.as_ref(), input.page.rows_to_fetch())?,
-        // A text that is not an address matches nobody. An address matches one user, so there is no second page.
+        // A text that is not an address matches no user. An address matches at most one user, so there is no second page.
         Some(email) => match Email::parse_stored(email).filter(|_| input.after.is_none()) {
             Some(email) => store::user::find_by_email(tx, &email)?.into_iter().collect(),
             None => Vec::new(),
@@ -109,7 +109,7 @@ fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &UserListInput) -> Result<Reply,
 }
 
 /// # Errors
-/// `not_found` for a text that cannot be an id.
+/// `not_found` if the path has no valid id.
 fn decode_id(_: &Ctx, request: &Request) -> Result<UserId, Error> {
     Ok(request.id_param("id", USER_ABSENT)?)
 }
@@ -131,8 +131,8 @@ struct UserChangeInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` for a
-/// text that cannot be an id.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` if the
+/// path has no valid id.
 fn decode_change(_: &Ctx, request: &Request) -> Result<UserChangeInput, Error> {
     let mut fields = request.object()?;
     let email = decode::email(&mut fields);
@@ -144,7 +144,7 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<UserChangeInput, Error> {
 }
 
 /// `PATCH /api/admin/users/{id}`: changes the members that are given. Disabling a user or changing their address ends their
-/// sessions. API keys of a disabled user work again once the user is enabled.
+/// sessions. The API keys of a disabled user work again once the user is enabled.
 ///
 /// # Errors
 /// `not_found` if the user does not exist; `conflict` if another user has the address, or no enabled admin would remain.

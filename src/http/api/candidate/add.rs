@@ -21,14 +21,14 @@ pub(super) struct CandidateAddInput {
     organization: OrganizationId,
     name: String,
     email: Email,
-    /// `None` for a text that cannot be an id: such a role does not exist.
+    /// `None` if the text is not a valid id. Then there is no such role.
     role_id: Option<RoleId>,
     applied_at: Option<Timestamp>,
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` for an
-/// organization that cannot be an id.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` if the
+/// path has no valid organization id.
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CandidateAddInput, Error> {
     let mut fields = request.object()?;
     let name = fields.required_text("name", NAME_CHARACTERS_MAX);
@@ -41,8 +41,8 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CandidateAddInput, Er
     Ok(CandidateAddInput { organization, name: name.unwrap_or_default(), email, role_id, applied_at })
 }
 
-/// `POST /api/v1/organizations/{id}/candidates`: adds a candidate to a role. A candidate of the organization with the same
-/// address gets the application, and their name does not change.
+/// `POST /api/v1/organizations/{id}/candidates`: adds a candidate to a role. If the organization already has a candidate
+/// with this address, that candidate gets the application and keeps their name.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist, the caller may not see it, or it has no such role; `forbidden` for a plain

@@ -20,8 +20,8 @@ pub(super) struct CandidateChangeInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` for a
-/// text that cannot be an id.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` if the
+/// path has no valid id.
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CandidateChangeInput, Error> {
     let mut fields = request.object()?;
     let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);

@@ -1,4 +1,4 @@
-//! Finds a candidate, and shows one with all their applications.
+//! Finds a candidate and renders them with all their applications.
 
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ pub(super) fn candidate_reply(tx: &Tx<'_>, candidate: Candidate) -> Result<Reply
     Ok(envelope::with_data(in_full(tx, candidate)?).about(id))
 }
 
-/// A candidate with their applications and the steps of these.
+/// A candidate with all their applications and steps.
 pub(in crate::http) fn in_full(tx: &Tx<'_>, candidate: Candidate) -> Result<Value, Error> {
     let mut applications = Vec::new();
     for application in store::application::of_candidate(tx, &candidate.organization_id, &candidate.id)? {

@@ -24,8 +24,7 @@ pub(super) struct CandidateListInput {
 }
 
 /// # Errors
-/// `validation_error`, which names every invalid parameter; `not_found` for ids of the path or the query that cannot be an
-/// id.
+/// `validation_error`, which names every invalid parameter; `not_found` if the path or the query has an invalid id.
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CandidateListInput, Error> {
     let words = Refusal::both(search_words(request, "q"), search_words(request, "name"));
     let email = request.query("email").and_then(|text| text.map(|text| parse_email(&text)).transpose());
@@ -51,8 +50,8 @@ fn parse_email(text: &str) -> Result<Email, Refusal> {
 /// `GET /api/v1/organizations/{id}/candidates`: newest first.
 ///
 /// # Errors
-/// `not_found` if the organization does not exist, the caller may not see it, or it has no such role; `validation_error` for a
-/// `cursor` of another list.
+/// `not_found` if the organization does not exist, the caller may not see it, or it has no role with the `roleId`;
+/// `validation_error` for a `cursor` of another list.
 pub(super) fn list(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &CandidateListInput) -> Result<Reply, Error> {
     let id = &input.organization;
     visible::organization(tx, caller, id)?;

@@ -49,12 +49,12 @@ pub(in crate::http) const CHANGE_ANSWERS: &[Answer] =
     &[(200, ""), (400, "validation_error"), (403, "forbidden"), (404, "not_found"), (409, "conflict")];
 
 /// # Errors
-/// `not_found` for a text that cannot be an id.
+/// `not_found` if the path has no valid id.
 fn decode_id(_: &Ctx, request: &Request) -> Result<CandidateId, Error> {
     Ok(request.id_param("id", CANDIDATE_NOT_VISIBLE)?)
 }
 
-/// `GET /api/v1/candidates/{id}`: a candidate with their applications and the steps of these.
+/// `GET /api/v1/candidates/{id}`: a candidate with all their applications and steps.
 ///
 /// # Errors
 /// `not_found` if the candidate does not exist or the caller may not see them.

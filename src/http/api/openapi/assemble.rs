@@ -52,7 +52,8 @@ pub(super) fn document(common: &str, fragments: &[&str], routes: &[Operation], c
     Value::Object(document)
 }
 
-/// Replaces `allOf` of one schema by that schema's members: some client generators ignore the additional `properties`.
+/// Replaces an `allOf` of one schema with that schema's members, because some client generators ignore the `properties`
+/// beside an `allOf`.
 fn flatten(schemas: &mut Object) {
     while let Some((name, part)) =
         schemas.iter().find_map(|(name, schema)| Some((name.clone(), schema.get("allOf")?[0].clone())))
@@ -132,7 +133,7 @@ fn complete(mut fragment: Object, route: &Operation, components: &mut Object, pr
     whole
 }
 
-/// True if the route has ETags, and so answers 304.
+/// True if the route has ETags and can therefore answer 304.
 fn has_etag(route: &Operation) -> bool {
     route.answers.contains(&(304, ""))
 }
@@ -299,8 +300,8 @@ fn content(fragment: &Object, schemas: &mut Object) -> Option<Value> {
     Some(json!({ "application/json": { "schema": reference(&name), "example": example } }))
 }
 
-/// Adds `warnings` about unknown members to responses of operations with a JSON body. Runs after all operations are
-/// complete, because operations share schemas and no example should have warnings.
+/// Adds `warnings` about unknown members to the responses of operations with a JSON body. This runs after all operations are
+/// complete: operations share schemas, and no example should have warnings.
 fn accept_warnings(operation: &Value, schemas: &mut Object) {
     if operation["requestBody"]["content"].get("application/json").is_none() {
         return;

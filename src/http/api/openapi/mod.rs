@@ -1,7 +1,7 @@
 //! `GET /api/openapi.json` and `GET /docs`: the API reference, for programs (OpenAPI 3.1) and for people.
 //!
 //! `assemble` makes the OpenAPI document once, from the fragments beside this file and the route table. `page` renders that
-//! document as HTML, so the two cannot differ.
+//! document as HTML, so the two cannot disagree.
 //!
 //! To add an endpoint, add its route to the table, then describe it in the fragment of its noun, `<noun>.json`. A new noun
 //! needs a line in [`FRAGMENTS`]:
@@ -22,19 +22,19 @@
 //! headers, the status of the success, `If-None-Match` and `ETag` if it answers 304, and `Idempotency-Key` if it answers
 //! 422. The fragment provides `operationId` (a verb and a noun), `summary`, `description`, the query `parameters`, and:
 //!
-//! - `body`: the schema of the request body. Members that are not `required` may also be null, which counts as missing.
-//!   The assembly adds that, also to nested objects, so their schemas must not be shared with responses. A fragment states
-//!   null only where it has a meaning of its own.
+//! - `body`: the schema of the request body. Members that are not `required` may also be null, which counts as missing. The
+//!   assembly adds the null, also to nested objects, so their schemas must not be shared with responses. A fragment states
+//!   null only where null has a meaning of its own.
 //! - one of `data` (`{ success, data }` with this schema), `list` (the same with an array), `page` (with `pagination`, and
 //!   with the parameters `limit` and `cursor`), `answer` (exactly this schema) or `success` (no data). Any other response
 //!   is written out in `responses`, as in OpenAPI.
-//! - `returns`, if the response needs a sentence of its own; `example`, if that of the schema does not fit.
+//! - `returns`, if the response needs a sentence of its own; `example`, if the schema's example does not fit.
 //!
-//! A schema for responses lists all members that are always present in `required`. The tests refuse members that it does
-//! not define. Null is `"type": ["string", "null"]`, or `anyOf` with a reference. A schema that extends another has `allOf`
-//! with that one reference. A schema for bodies states every limit. Examples are composed of the members' `examples`; the
-//! schemas in `common.json` (`Id`, `Timestamp`, `Name`, `Text`, `Email`, `Slug`) have their own. The test suite validates
-//! every response against the document.
+//! A schema for responses lists all members that are always present in `required`. The tests refuse members that the schema
+//! does not define. Null is `"type": ["string", "null"]`, or `anyOf` with a reference. A schema that extends another has
+//! `allOf` with that one reference. A schema for bodies states every limit. Examples are composed of the members'
+//! `examples`; the schemas in `common.json` (`Id`, `Timestamp`, `Name`, `Text`, `Email`, `Slug`) have their own. The test
+//! suite validates every response against the document.
 
 mod assemble;
 mod example;
@@ -55,7 +55,7 @@ use crate::http::server::resource::Audience;
 use crate::http::server::response_cache::CachePool;
 use crate::http::server::route::Route;
 
-/// What all operations share.
+/// The parts that all operations share.
 const COMMON: &str = include_str!("common.json");
 
 /// One fragment per noun, in the order of the page.

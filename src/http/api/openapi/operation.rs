@@ -1,4 +1,4 @@
-//! The facts of a route that its operation shows, and small JSON helpers of the assembly.
+//! The facts of a route that its OpenAPI operation shows, and JSON helpers for the assembly.
 
 use hyper::Method;
 use serde_json::{Map, Value, json};

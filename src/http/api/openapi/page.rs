@@ -1,5 +1,5 @@
 //! Renders the document as an HTML page: a table of contents, all operations, all schemas. The page loads no resources and
-//! runs no script. All text of the document is escaped.
+//! runs no script. Every text of the document is escaped.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -238,7 +238,7 @@ fn code(value: &Value) -> String {
     escape(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
-/// An anchor for links, of letters, digits and hyphens only.
+/// An anchor for links. It has only letters, digits and hyphens.
 fn anchor(kind: &str, name: &str) -> String {
     let plain = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
     format!("{kind}-{}", plain.collect::<String>())

@@ -1,4 +1,4 @@
-//! Finds a role for a caller who may see it or manage it.
+//! Finds a role for a caller who may see or manage it.
 
 use crate::domain::id::RoleId;
 use crate::domain::user::Principal;

@@ -37,7 +37,7 @@ struct RoleListInput {
 }
 
 /// # Errors
-/// `validation_error`, which names every invalid parameter; `not_found` for a text that cannot be an id.
+/// `validation_error`, which names every invalid parameter; `not_found` if the path has no valid id.
 fn decode(_: &Ctx, request: &Request) -> Result<RoleListInput, Error> {
     let status = word_param(request, "status", RoleStatus::WORDS, RoleStatus::parse);
     let work_type = word_param(request, "workType", WorkType::WORDS, WorkType::parse);
@@ -62,8 +62,8 @@ fn name_part(request: &Request) -> Result<Option<String>, Refusal> {
     }
 }
 
-/// `GET /api/v1/organizations/{id}/roles`: the roles that match the filter. The store examines a bounded number of roles for a
-/// page, so a page can be short although more pages follow.
+/// `GET /api/v1/organizations/{id}/roles`: the roles that match the filter. The store examines a limited number of roles for
+/// a page, so a page can be short although more pages follow.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist or the caller may not see it.

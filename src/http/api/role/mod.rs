@@ -63,7 +63,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 }
 
 /// # Errors
-/// `not_found` for a text that cannot be an id.
+/// `not_found` if the path has no valid id.
 fn decode_id(_: &Ctx, request: &Request) -> Result<RoleId, Error> {
     Ok(request.id_param("id", ROLE_NOT_VISIBLE)?)
 }
@@ -75,8 +75,8 @@ struct RoleCreateInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` for a
-/// text that cannot be an id.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` if the
+/// path has no valid id.
 fn decode_create(_: &Ctx, request: &Request) -> Result<RoleCreateInput, Error> {
     let mut fields = request.object()?;
     let name = fields.required_text("name", NAME_CHARACTERS_MAX);
@@ -86,7 +86,7 @@ fn decode_create(_: &Ctx, request: &Request) -> Result<RoleCreateInput, Error> {
     Ok(RoleCreateInput { organization: request.id_param("id", ORGANIZATION_NOT_VISIBLE)?, role, steps })
 }
 
-/// `POST /api/v1/organizations/{id}/roles`: creates a draft, with steps if they are given.
+/// `POST /api/v1/organizations/{id}/roles`: creates a draft, with steps if the body has any.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist or the caller may not see it; `forbidden` for a plain member.
@@ -136,8 +136,8 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<RoleChangeInput, Error> {
     Ok(RoleChangeInput { id: request.id_param("id", ROLE_NOT_VISIBLE)?, change })
 }
 
-/// `PATCH /api/v1/roles/{id}`: changes the members that are given; null clears a member. More positions open a filled role.
-/// An open role whose positions are all taken becomes filled.
+/// `PATCH /api/v1/roles/{id}`: changes the members that are given; `null` clears a member. If there are more positions than
+/// hires, a filled role opens. If all positions are taken, an open role becomes filled.
 ///
 /// # Errors
 /// As [`find_to_manage`]; `conflict` for fewer positions than hires; `validation_error` if `salaryMax` is less than
@@ -177,8 +177,8 @@ struct RoleCloseInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or invalid `reason`; `not_found` for a
-/// text that cannot be an id.
+/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or invalid `reason`; `not_found` if the
+/// path has no valid id.
 fn decode_close(_: &Ctx, request: &Request) -> Result<RoleCloseInput, Error> {
     let mut fields = request.object()?;
     let reason = fields.required_lines("reason", CLOSE_REASON_CHARACTERS_MAX);

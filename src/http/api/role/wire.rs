@@ -123,7 +123,7 @@ impl WireStep {
     }
 }
 
-/// The answer to a change. It has warnings, because the change may have published the role.
+/// The answer to a change. It has warnings, because the change may have published a role without a salary.
 #[derive(Serialize)]
 pub(super) struct WireChangedRole {
     pub(super) success: bool,

@@ -14,7 +14,7 @@ use crate::store::{Error, Tx};
 /// The script finds the organization's slug in its own URL, so it is the same for all organizations.
 const SCRIPT: &str = include_str!("embed.js");
 
-/// How long browsers may cache the script. It loads the roles again on each page view.
+/// The time for which browsers may cache the script. The script loads the roles again on each page view.
 const MAX_AGE_S: u32 = 3_600;
 
 const CROSS_ORIGIN_RESOURCE_POLICY: header::HeaderName =
@@ -24,11 +24,11 @@ pub(super) fn routes() -> Vec<Route> {
     vec![portal_file::route("/careers/{orgSlug}/embed.js", CachePool::Pages, embed)]
 }
 
-/// `GET /careers/{orgSlug}/embed.js`. Pages of any origin may load the script, also those that require
+/// `GET /careers/{orgSlug}/embed.js`. Pages of any origin may load the script, including pages that require
 /// `Cross-Origin-Resource-Policy`.
 ///
 /// # Errors
-/// `not_found` if no organization has this slug, or its portal is off.
+/// `not_found` if no organization has this slug, or its portal is disabled.
 fn embed(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
     let reply = portal_file::reply(tx, &organization, "text/javascript; charset=utf-8", SCRIPT.to_owned())?;

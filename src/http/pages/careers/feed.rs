@@ -16,7 +16,7 @@ use crate::store::feed::{self, FeedEntry};
 use crate::store::portal::PortalOrganization;
 use crate::store::{Error, Tx};
 
-/// The most roles in the feed. Far fewer are published in a day, so a daily reader misses none.
+/// The most roles in the feed. An organization publishes far fewer in a day, so a daily reader misses none.
 const ENTRIES_MAX: i64 = 100;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -26,7 +26,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// `GET /careers/{orgSlug}/feed.atom`: the newest roles that are public and open.
 ///
 /// # Errors
-/// `not_found` if no organization has this slug, or its portal is off.
+/// `not_found` if no organization has this slug, or its portal is disabled.
 fn atom(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
     let entries = feed::entries(tx, &organization.id, ENTRIES_MAX)?;
@@ -73,7 +73,8 @@ fn element(base: &str, organization: &PortalOrganization, entry: &FeedEntry) -> 
     )
 }
 
-/// A permanent name, made from the id (a UUID of version 8, RFC 9562). It stays the same if the slug or base URL changes.
+/// A permanent URN: a version 8 UUID (RFC 9562) that is derived from the id. It stays the same if the slug or base URL
+/// changes.
 fn urn(id: &str) -> String {
     let digest = Sha256::digest(id.as_bytes());
     let mut bytes: [u8; 16] = std::array::from_fn(|at| digest[at]);

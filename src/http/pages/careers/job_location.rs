@@ -1,4 +1,4 @@
-//! Parses the location of a role, one line of free text, for programs.
+//! Parses the location of a role, one line of free text, into parts for programs.
 //!
 //! Lines look like `Bremen`, `Bremen, Germany`, `Germany / Austria` or `Remote`. The parser recognizes a country by its
 //! name at the end of the line. It does not recognize country codes, because many are also states (`San Francisco, CA`).
@@ -76,7 +76,7 @@ const COUNTRIES: &[(&str, &str)] = &[
 const NO_PLACE: &str = "remote|fully remote|100% remote|anywhere|worldwide|global|home office|homeoffice|weltweit|télétravail|à distance|\
                        remoto|teletrabajo|en remoto";
 
-/// Prefixes of a place that people work for but not at.
+/// Prefixes of a region in which a remote worker may live.
 const REMOTE_PREFIXES: &[&str] =
     &["anywhere in ", "remote in ", "remote, ", "remote - ", "remote – ", "überall in ", "partout en ", "desde "];
 
@@ -107,7 +107,7 @@ pub(super) fn parse_countries(line: &str) -> Vec<&'static str> {
     all.unwrap_or_default()
 }
 
-/// Removes a prefix or suffix that only says that the work is remote.
+/// Removes a prefix or suffix that says only that the work is remote.
 fn without_remote(line: &str) -> &str {
     let line = line.trim();
     let after_prefix = |prefix: &&str| {

@@ -1,5 +1,5 @@
-//! `/careers/{orgSlug}/jobs.xml`: an organization's roles for job boards, in the format that Indeed made common: a `source`
-//! with a `job` for each role, whose texts are `CDATA` sections.
+//! `/careers/{orgSlug}/jobs.xml`: an organization's roles for job boards, in the format that Indeed introduced: a `source`
+//! with a `job` for each role. Their texts are `CDATA` sections.
 
 use super::job_location::JobLocation;
 use super::portal_file::{self, rfc3339_seconds};
@@ -29,7 +29,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// `GET /careers/{orgSlug}/jobs.xml`: every role that is public and open.
 ///
 /// # Errors
-/// `not_found` if no organization has this slug, or its portal is off.
+/// `not_found` if no organization has this slug, or its portal is disabled.
 fn jobs(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
     let shows_salary = organization.theme.shows_salary();
@@ -56,7 +56,7 @@ fn job(
 ) -> String {
     let location = JobLocation::parse(&role.location).unwrap_or_default();
     let markdown = role.description.markdown();
-    // Readers expect these elements, even if they are empty.
+    // Job boards expect these elements, even if they are empty.
     let mut elements = vec![
         ("title", role.name.clone()),
         ("date", rfc3339_seconds(role.created_at)),
@@ -94,7 +94,7 @@ fn salary(salary: &Salary) -> Option<String> {
     Some(format!("{amount} {currency}{period}"))
 }
 
-/// The work type in the words of the format; `None` for work on site.
+/// The work type in the format's vocabulary; `None` for work on site.
 fn remote_type(role: &RoleRecord) -> Option<&'static str> {
     match role.work_type? {
         WorkType::Remote => Some("Fully remote"),

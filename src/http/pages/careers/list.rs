@@ -1,4 +1,4 @@
-//! `GET /careers/{orgSlug}`: the public, open roles, newest first, fifty a page, with filters and a search.
+//! `GET /careers/{orgSlug}`: the public, open roles, newest first, 50 per page, with filters and a search.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::http::server::request::Request;
 use crate::store::{self, Error, Tx};
 
 /// The parameters that select a cached response, besides the language. Searches are not cached, because anybody can invent
-/// any number of them.
+/// an unlimited number of them.
 pub(super) const PARAMETERS: &[CacheParameter] = &[
     CacheParameter {
         name: "page",
@@ -54,7 +54,7 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<ListPageInput, Erro
 /// `GET /careers/{orgSlug}`
 ///
 /// # Errors
-/// `not_found`, as a page, if no organization has this slug, or its portal is off.
+/// `not_found`, as a page, if no organization has this slug, or its portal is disabled.
 pub(super) fn list(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -75,7 +75,7 @@ pub(super) fn list(
         fill(texts.careers.title_of_page, &[("title", &heading), ("page", &page.number.to_string())])
     };
     let mut frame = visit.frame(&organization, title, &links.without_language(filter, page.number));
-    // Search engines list the whole list, not its filtered variants.
+    // Search engines may list the whole list, but not its filtered variants.
     frame.is_indexed = filter.is_empty();
     let base = &ctx.settings.base_url;
     let address = url::list_url(base, &organization.slug);
@@ -124,7 +124,7 @@ struct ListTemplate<'a> {
     heading: String,
     count: String,
     none_more: String,
-    /// Whether the portal has no roles, with any filter.
+    /// True if the portal has no roles at all, regardless of the filter.
     is_empty: bool,
     filter: &'a Filter,
     groups: Vec<FilterGroup>,
@@ -143,7 +143,7 @@ struct ListTemplate<'a> {
 /// The filter of one facet.
 struct FilterGroup {
     heading: &'static str,
-    /// Removes the filter.
+    /// The link that removes the filter.
     all: FilterLink,
     values: Vec<FilterLink>,
 }
@@ -200,7 +200,7 @@ impl ListLinks {
     }
 }
 
-/// The filters that have at least two values, or a chosen one.
+/// The filters with at least two values, or with a chosen value.
 fn groups(links: &ListLinks, filter: &Filter, searched: &SearchResult<'_, '_>) -> Vec<FilterGroup> {
     let (words, labels) = (&links.texts.careers, &links.texts.role);
     let groups = Facet::ALL.into_iter().filter_map(|facet| {

@@ -28,7 +28,7 @@ struct MissingPage<'a> {
     roles: Vec<RoleCard<'a>>,
 }
 
-/// 404: the portal does not exist or is off.
+/// 404: the portal does not exist or is disabled.
 pub(super) fn portal(visit: &PortalVisit) -> Result<Reply, Error> {
     let words = &visit.texts.careers;
     let frame = Frame {
@@ -42,7 +42,7 @@ pub(super) fn portal(visit: &PortalVisit) -> Result<Reply, Error> {
     Ok(Reply::rendered_refusal(&NO_PORTAL, &page)?.in_language(visit.texts.tag))
 }
 
-/// 404: the portal has no such role. 410: the role is filled or closed; `name` is its name then.
+/// 404 without a `name`: the portal has no such role. 410 with a `name`: the role of that name is filled or closed.
 pub(super) fn role(
     tx: &Tx<'_>,
     visit: &PortalVisit,

@@ -35,7 +35,7 @@ pub(super) fn reply(
         .valid_until_change(organization.id.clone(), read_at))
 }
 
-/// A time in RFC 3339 with whole seconds. Some readers of feeds accept no fractions.
+/// A time in RFC 3339 with whole seconds. Some feed readers accept no fractions of a second.
 pub(super) fn rfc3339_seconds(at: Timestamp) -> String {
     let text = at.to_string();
     format!("{}Z", text.split('.').next().unwrap_or_default())

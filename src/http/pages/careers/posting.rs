@@ -1,7 +1,7 @@
 //! A role as search engines read it: a schema.org JobPosting, as JSON-LD in the role's page.
 //!
-//! The posting contains only known facts. There is no `validThrough`, because a role is open until it is closed, and then
-//! its page responds with 410. There is no `employmentType`, and no country unless the location names one.
+//! The posting contains only known facts. It has no `validThrough`, because a role is open until it is closed, and then its
+//! page answers 410. It has no `employmentType`, and no country unless the location names one.
 
 use serde_json::{Map, Value, json};
 
@@ -22,7 +22,7 @@ pub(super) struct Employer<'a> {
     pub(super) domain: &'a str,
     /// The URL of a logo on another site; may be empty.
     pub(super) logo: &'a str,
-    /// Whether this service stores a logo of the organization. It takes precedence over `logo`.
+    /// Whether this service stores a logo of the organization. The stored logo takes precedence over `logo`.
     pub(super) has_logo: bool,
     /// Whether the portal shows salaries.
     pub(super) shows_salary: bool,
@@ -62,7 +62,7 @@ fn posting(base: &str, employer: &Employer<'_>, role: &RoleRecord, posted: Optio
     posting
 }
 
-/// The description as HTML; the name of a role without one, because search engines require a description.
+/// The description as HTML. Search engines require one, so a role without a description gets its name.
 fn description(role: &RoleRecord) -> String {
     let html = markdown::to_html(role.description.markdown());
     if html.trim().is_empty() { format!("<p>{}</p>", html::escape(&role.name)) } else { html }
@@ -83,8 +83,8 @@ fn organization(base: &str, employer: &Employer<'_>) -> Value {
     organization
 }
 
-/// Inserts where the work is done. If the location of a remote role is a list of countries, those are where applicants may
-/// live, and the job has no location.
+/// Inserts the place of work. If the location of a remote role is a list of countries, applicants may live in those
+/// countries, and the job has no location.
 fn insert_location(members: &mut Map<String, Value>, role: &RoleRecord) {
     let is_remote = role.work_type == Some(WorkType::Remote);
     let mut has_location = true;

@@ -25,7 +25,7 @@ struct PrivacyPage<'a> {
 /// `GET /careers/{orgSlug}/privacy`
 ///
 /// # Errors
-/// `not_found`, as a page, if no organization has this slug, or its portal is off.
+/// `not_found`, as a page, if no organization has this slug, or its portal is disabled.
 pub(super) fn privacy(ctx: &Ctx, tx: &Tx<'_>, visit: &PortalVisit) -> Result<Reply, Error> {
     let Some(organization) = visit.organization(tx)? else { return missing::portal(visit) };
     let texts = visit.texts;

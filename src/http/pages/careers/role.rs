@@ -1,4 +1,5 @@
-//! `GET /careers/{orgSlug}/roles/{roleId}`: the posting of a public, open role. `POST …/apply` redirects to its signup form.
+//! `GET /careers/{orgSlug}/roles/{roleId}`: the posting of a public, open role. `POST …/apply` redirects to the role's
+//! signup form.
 
 use askama::Template;
 
@@ -64,7 +65,7 @@ pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Repl
     let body = role.description.markdown();
     let shows_salary = organization.theme.shows_salary();
     let posted = ctx.world.day(&organization.time_zone, role.created_at);
-    // An older system may lack the organization's time zone.
+    // The zone database of an older system may lack the organization's time zone.
     let posted = posted.or_else(|| ctx.world.day("UTC", role.created_at));
     let posted = posted.map(|day| (day.to_string(), texts.day(day)));
     let base = &ctx.settings.base_url;

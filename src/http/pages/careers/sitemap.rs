@@ -29,7 +29,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// `GET /careers/{orgSlug}/sitemap.xml`: the list and every role's page, with the time of its last change.
 ///
 /// # Errors
-/// `not_found` if no organization has this slug, or its portal is off.
+/// `not_found` if no organization has this slug, or its portal is disabled.
 fn sitemap(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
     let roles = store::feed::times(tx, &organization.id, PAGES_MAX - 1)?;
@@ -46,8 +46,8 @@ fn sitemap(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> 
     portal_file::reply(tx, &organization, "application/xml; charset=utf-8", document)
 }
 
-/// `GET /robots.txt`: allows portals, and disallows the API and pages behind secret links. Names the sitemap only if the
-/// service has one organization, because a list of sitemaps would reveal who the other customers are.
+/// `GET /robots.txt`: allows portals, and disallows the API and pages behind secret links. Names the sitemap only if exactly
+/// one organization has a portal, because a list of sitemaps would reveal the other organizations.
 fn robots(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     let mut text =
         "User-agent: *\nAllow: /careers/\nDisallow: /api/\nDisallow: /signup/\nDisallow: /status/\n".to_owned();

@@ -22,7 +22,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// `GET /careers/{orgSlug}/theme.css`
 ///
 /// # Errors
-/// `not_found` if no organization has this slug, or its portal is off.
+/// `not_found` if no organization has this slug, or its portal is disabled.
 fn theme(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
     let style = organization.theme.primary_color().map(|colour| style(Palette::of(colour))).unwrap_or_default();
@@ -30,8 +30,7 @@ fn theme(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     Ok(Reply::tagged_file("text/css; charset=utf-8", style).valid_until_change(organization.id, read_at))
 }
 
-/// The organization's colours in light and dark mode. Without this file, or if it is empty, pages have the service's
-/// colours.
+/// The organization's colours in light and dark mode. If the file is missing or empty, pages have the service's own colours.
 fn style(Palette { brand, on_brand, text_on_light, text_on_dark }: Palette) -> String {
     format!(
         ":root {{ --brand: {brand}; --on-brand: {on_brand}; --brand-text: {text_on_light}; }}\n\

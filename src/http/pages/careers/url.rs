@@ -1,7 +1,7 @@
 //! Paths and absolute URLs of a portal's pages.
 //!
-//! The absolute URLs, which search engines, feeds and link previews use, have no `lang`: a page is one page in every
-//! language, and a posting is written in one language.
+//! The absolute URLs, which search engines, feeds and link previews use, have no `lang`: search engines should list a page
+//! once for all languages, and a posting is written in one language.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -9,7 +9,7 @@ pub(super) fn list_path(slug: &str) -> String {
     format!("/careers/{slug}")
 }
 
-/// Role ids need no escaping.
+/// The path of a role's page. Role ids need no escaping.
 pub(super) fn role_path(slug: &str, role_id: &str) -> String {
     format!("/careers/{slug}/roles/{role_id}")
 }

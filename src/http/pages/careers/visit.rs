@@ -26,7 +26,7 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<PortalVisit, Error>
 }
 
 impl PortalVisit {
-    /// The organization of the portal; `None` if no organization has the slug or its portal is off.
+    /// The organization of the portal; `None` if no organization has the slug or its portal is disabled.
     pub(super) fn organization(&self, tx: &Tx<'_>) -> Result<Option<PortalOrganization>, Error> {
         self.slug.as_ref().map_or(Ok(None), |slug| store::portal::organization(tx, slug))
     }
@@ -44,8 +44,8 @@ impl PortalVisit {
     }
 }
 
-/// Lets the response cache and browsers store the page until the portal changes. It is the same for all readers of its
-/// language.
+/// Lets the response cache and browsers store the page until the portal changes. All readers of one language get the same
+/// page.
 pub(super) fn valid_until_change(
     reply: Reply,
     texts: &Texts,

@@ -56,7 +56,7 @@ const UNAVAILABLE: Refusal = Refusal::Unavailable {
 /// A form with its values and errors.
 #[derive(Default)]
 pub(super) struct FilledForm {
-    /// The text of a [`SignedForm`], which proves when the service made the form.
+    /// The text of a [`SignedForm`]. It proves when the service made the form.
     pub(super) signature: String,
     pub(super) typed: TypedSignup,
     /// The file that came with this submission or an earlier one.

@@ -43,7 +43,7 @@ pub(super) fn link_without_form(visit: &SignupVisit, invitation: Option<&Invitat
     no_form(visit, invitation, None)
 }
 
-/// The response to POST for such a link. It also says that the application was not sent.
+/// The response to POST for a link without a form. It also says that the application was not sent.
 pub(super) fn form_not_sent(visit: &SignupVisit, invitation: Option<&Invitation>) -> Result<Reply, Error> {
     no_form(visit, invitation, Some(visit.texts.signup.not_sent))
 }

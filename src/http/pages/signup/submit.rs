@@ -22,8 +22,8 @@ use crate::http::server::route::DecodedInput;
 use crate::store::signup::SignupInput;
 use crate::store::{self, Error, Tx};
 
-/// The fields that nobody types into: the signed form, the token of a file that is already uploaded, and the hidden field
-/// that only robots fill in.
+/// The fields that people do not fill in: the signed form, the token of a file that is already uploaded, and the hidden
+/// field that only robots fill in.
 const SIGNATURE_FIELD: &str = "form";
 const ATTACHMENT_FIELD: &str = "cvToken";
 const TRAP_FIELD: &str = "homepage";
@@ -31,8 +31,8 @@ const TRAP_FIELD: &str = "homepage";
 /// Checks the link and the client's limit before the server reads the body. Every submission counts, even one with errors,
 /// because each may bring a file.
 ///
-/// A form above the limit is still read, to show it again with its values. Its file is staged for as many forms an hour as
-/// the limit allows. After that only the texts are read, so that nobody can fill the disk this way.
+/// The service still reads a form above the limit, to show it again with its values. It also stages the file, for as many
+/// refused forms an hour as the limit allows. After that it reads only the texts, so that nobody can fill the disk this way.
 pub(super) fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prechecked, Error> {
     let visit = SignupVisit::decode(request)?;
     if visit.invitation(tx)?.is_none() {
@@ -88,7 +88,7 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<DecodedInput<Submis
     }
 }
 
-/// The values of the form and the error of its signature, and the signed form itself if the service made it.
+/// Reads the values of the form and checks its signature. Also returns the signed form, if the service made it.
 fn filled_form(ctx: &Ctx, visit: &SignupVisit, sent: &Form) -> (Option<SignedForm>, FilledForm) {
     let mut form = FilledForm { typed: typed_fields(sent), ..FilledForm::default() };
     let signed = check_signature(ctx, visit, sent, &mut form);
@@ -128,8 +128,8 @@ fn typed_fields(sent: &Form) -> TypedSignup {
     }
 }
 
-/// Verifies the signed form and its age, and sets the error. Replaces a form that is too old by a new one. A form that was
-/// sent too soon is valid a moment later, so it stays.
+/// Verifies the signed form and its age, and sets the error. Replaces a form that is too old with a new one. A form that was
+/// sent too soon stays, because it is valid a moment later.
 fn check_signature(ctx: &Ctx, visit: &SignupVisit, sent: &Form, form: &mut FilledForm) -> Option<SignedForm> {
     let text = sent.texts(SIGNATURE_FIELD).next().unwrap_or_default();
     let signed = SignedForm::verify(ctx.store.form_secret(), &visit.token, text);
@@ -146,7 +146,7 @@ fn check_signature(ctx: &Ctx, visit: &SignupVisit, sent: &Form, form: &mut Fille
     signed
 }
 
-/// Takes the file of this submission if `accepts_file`, or else the file that an earlier one uploaded.
+/// Takes the file of this submission if `accepts_file`, else the file that an earlier submission uploaded.
 fn take_attachment(sent: &Form, accepts_file: bool, form: &mut FilledForm) {
     let earlier = || sent.texts(ATTACHMENT_FIELD).next().and_then(AttachmentToken::parse);
     match sent.upload() {
@@ -187,8 +187,8 @@ pub(super) fn refuse(
     }
 }
 
-/// `POST /signup/{token}`: applies, and redirects to the status page. If the same form was sent before, redirects to the
-/// page of that application.
+/// `POST /signup/{token}`: submits an application and redirects to its status page. If the same form was sent before,
+/// redirects to the status page of that application.
 ///
 /// # Errors
 /// As pages: `not_found` and `gone` as for the form; `conflict` if the browser has applied for the role. Shows the form again

@@ -9,8 +9,8 @@ use crate::http::server::request::Request;
 use crate::store::invitation::Invitation;
 use crate::store::{self, Error, Tx};
 
-/// The prefix of the cookie that remembers an application; the role's id follows. Its value is the status page's token. It
-/// is a session cookie, and browsers send it to signup links only.
+/// The prefix of the cookie that remembers an application; the role's id follows. Its value is the status page's token. The
+/// cookie is a session cookie, and browsers send it to signup links only.
 const COOKIE_PREFIX: &str = "applied_";
 
 pub(super) struct SignupVisit {
@@ -44,8 +44,8 @@ impl SignupVisit {
         store::invitation::follow(tx, &self.token)
     }
 
-    /// The token of the status page on which this browser's application for the role is, if the page still exists and the
-    /// visitor did not ask for another form.
+    /// The token of the status page of this browser's application to the role; `None` if the page no longer exists or the
+    /// visitor asked for another form.
     pub(super) fn status_token(&self, tx: &Tx<'_>, role: &RoleId) -> Result<Option<&str>, Error> {
         for (_, token) in self.applied.iter().filter(|(id, _)| !self.is_again && id == role.as_str()) {
             if store::status_page::role(tx, &status_page::token_digest(token))?.as_ref() == Some(role) {
@@ -78,7 +78,7 @@ impl SignupVisit {
     }
 }
 
-/// The cookie by which a browser's next visit of the signup link finds its application for the role.
+/// The cookie that lets a browser find its application to the role when it visits the signup link again.
 pub(super) fn application_cookie(ctx: &Ctx, role: &RoleId, token: &str) -> String {
     let secure = if ctx.settings.is_https() { "; Secure" } else { "" };
     format!("{COOKIE_PREFIX}{role}={token}; Path=/signup; HttpOnly; SameSite=Lax{secure}")

@@ -23,8 +23,8 @@ pub(super) fn withdraw(ctx: &Ctx, tx: &Tx<'_>, visit: &StatusVisit) -> Result<Re
     Ok(with_robots_disallowed(Reply::see_other(&visit.path())))
 }
 
-/// `POST /status/{token}/delete`: deletes the data behind the link, and the link itself. If the candidate is under legal
-/// hold, redirects to the page, which explains that.
+/// `POST /status/{token}/delete`: deletes the data behind the link, and the link itself. If the candidate is under a legal
+/// hold, redirects to the page, which explains the hold.
 ///
 /// # Errors
 /// `not_found`, as a page, if the link is unknown or spent.

@@ -1,5 +1,5 @@
 //! `/status/{token}`: the page on which a candidate sees their application, withdraws it, downloads their data, and deletes
-//! it. Anyone who has the secret link may do all of that, because candidates have no account.
+//! it. Any person who has the secret link may do all of that, because candidates have no accounts.
 
 mod action;
 mod download;

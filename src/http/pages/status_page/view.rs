@@ -19,7 +19,7 @@ use crate::store::{Error, Tx};
 
 const NO_PAGE: Refusal = Refusal::NotFound("the link is unknown, or no longer valid");
 
-/// Bytes of a kilobyte, and kilobytes of a megabyte.
+/// Bytes in a kilobyte, and kilobytes in a megabyte.
 const UNIT_STEP: f64 = 1_000.0;
 
 #[derive(Template)]
@@ -43,7 +43,7 @@ struct StatusTemplate<'a> {
     held: Option<String>,
 }
 
-/// The message after the candidate has sent the application.
+/// The message right after the candidate has applied.
 struct Confirmation {
     /// The absolute URL of the page.
     link: String,
@@ -120,7 +120,7 @@ fn frame<'a>(
     title: String,
     languages: Vec<LanguageLink>,
 ) -> Frame<'a> {
-    // The branding links to the portal and loads its colours and logo, which are not available while the portal is off.
+    // The branding links to the portal and loads its colours and logo, which are not available while the portal is disabled.
     let organization = organization.filter(|organization| organization.has_portal);
     let organization = organization.map(|organization| Branding {
         name: &organization.name,
@@ -175,7 +175,7 @@ fn status_template<'a>(
 /// A date in the organization's time zone and the page's language.
 fn day(ctx: &Ctx, found: &FoundStatusPage, at: Timestamp) -> String {
     let zone = &found.view.organization.time_zone;
-    // An older system may lack the organization's time zone.
+    // The zone database of an older system may lack the organization's time zone.
     let day = ctx.world.day(zone, at).or_else(|| ctx.world.day("UTC", at));
     day.map(|day| found.texts.day(day)).unwrap_or_default()
 }
@@ -204,8 +204,8 @@ fn steps<'a>(words: &'static Status, view: &'a StatusPageView, progress: &Progre
     progress.steps.iter().filter_map(step).collect()
 }
 
-/// The submitted form; or, for a candidate whom staff added, their name and address. A form shows nothing else about the
-/// candidate, because anybody can type somebody else's address.
+/// The submitted form; or, for a candidate whom staff added, their name and address. If there is a form, the page shows
+/// nothing else about the candidate, because anybody can type somebody else's address.
 fn facts(visit: &StatusVisit, texts: &'static Texts, view: &StatusPageView) -> Vec<Fact> {
     let words = &texts.status;
     let fact = |name, text: &str| Fact { name, lines: text.lines().map(FactLine::text).collect() };

@@ -1,11 +1,12 @@
-//! Formats dates, numbers and salaries. The differences between languages are in their files ([`Forms`]).
+//! Formats dates, numbers and salaries. Each language's file has its formats ([`Forms`]).
 
 use jiff::civil::Date;
 
 use super::{Counted, Forms, Texts, fill};
 use crate::domain::role::{Salary, SalaryPeriod};
 
-/// The largest amount with cents. Larger salaries have none, and a binary number would not represent them exactly.
+/// Amounts from this one on are shown without cents. Salaries stay below it (`SALARY_MAX`), and an `f64` has hardly any
+/// precision left for its cents.
 const CENTS_BELOW: f64 = 1e13;
 
 impl Texts {

@@ -1,5 +1,5 @@
 //! The texts of pages for candidates. Each language has a file that fills the same structs, so that the compiler finds a
-//! missing text. To add a language, add its file, and its name to the list below.
+//! missing text. To add a language, add its file, and add its tag to the list below.
 //!
 //! [`fill`] replaces placeholders such as `{name}`. Texts are plain; the page escapes them.
 
@@ -91,11 +91,11 @@ pub(in crate::http) struct Common {
     pub(in crate::http) not_found_more: &'static str,
     /// The title of the page about a defect.
     pub(in crate::http) failed: &'static str,
-    /// Its text, if nothing was changed.
+    /// The text of that page, if nothing was changed.
     pub(in crate::http) failed_more: &'static str,
-    /// Its text, if the outcome is unknown.
+    /// The text of that page, if the outcome is unknown.
     pub(in crate::http) unknown_more: &'static str,
-    /// The title and text of the page about a request that cannot succeed unchanged.
+    /// The title and text of the page about a request that would fail again without a change.
     pub(in crate::http) refused: &'static str,
     pub(in crate::http) refused_more: &'static str,
     /// The same for too many requests.
@@ -226,9 +226,10 @@ pub(in crate::http) struct Signup {
     /// The page of a role that no longer accepts applications: `{role}`.
     pub(in crate::http) closed: &'static str,
     pub(in crate::http) closed_more: &'static str,
-    /// The message about an application that was sent through such a link.
+    /// The message that the application was not sent, because its link has no form.
     pub(in crate::http) not_sent: &'static str,
-    /// The form is refused for now: after too many signups from one address (wait `{minutes}`), or for another reason.
+    /// The error of a form that is refused for now: after too many signups from one address (wait `{minutes}`), or for
+    /// another reason.
     pub(in crate::http) limited: &'static str,
     pub(in crate::http) unavailable: &'static str,
     /// The page for a browser that has applied (`{role}`), with links to the status page and to the form.
@@ -284,11 +285,11 @@ pub(in crate::http) struct Status {
     pub(in crate::http) yours: &'static str,
     pub(in crate::http) download: &'static str,
     pub(in crate::http) download_more: &'static str,
-    /// Withdrawing: the summary, the explanation (`{organization}`), and the button.
+    /// The action that withdraws: the summary, the explanation (`{organization}`), and the button.
     pub(in crate::http) withdraw: &'static str,
     pub(in crate::http) withdraw_more: &'static str,
     pub(in crate::http) withdraw_button: &'static str,
-    /// The same for deleting.
+    /// The same for the action that deletes.
     pub(in crate::http) delete: &'static str,
     pub(in crate::http) delete_more: &'static str,
     pub(in crate::http) delete_button: &'static str,

@@ -1,5 +1,5 @@
-//! The labels of a role's facts, in all languages. They stand in one file, so that a new column of a role changes one file
-//! of texts.
+//! The labels of a role's facts, in all languages. They are in one file, so that a new column of a role changes only this
+//! file of texts.
 
 /// The labels of a role's facts in one language.
 pub(in crate::http) struct RoleLabels {
