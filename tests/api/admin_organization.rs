@@ -435,9 +435,7 @@ fn an_invalid_cursor_or_limit_is_refused() {
         ("?cursor=x", vec!["cursor"]),
         ("?cursor=", vec!["cursor"]),
         ("?cursor=YQ", vec!["cursor"]),
-        // "a
-        // b" and "1
-        // ä", encoded.
+        // "a" and "b", and then "1" and "ä", each pair separated by a line break and encoded.
         ("?cursor=YQpi", vec!["cursor"]),
         ("?cursor=MQrDpA", vec!["cursor"]),
         ("?limit=ten", vec!["limit"]),

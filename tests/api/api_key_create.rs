@@ -9,7 +9,7 @@ crate::tests![
     creating_a_key_returns_every_member,
     a_key_has_42_characters_and_ends_with_its_checksum,
     keys_are_unique,
-    a_key_expires_after_its_days_of_24_hours,
+    a_key_expires_after_the_given_number_of_24_hour_days,
     expiry_days_other_than_1_to_365_are_refused,
     a_name_has_1_to_255_characters,
     all_validation_errors_are_reported_together,
@@ -116,7 +116,7 @@ fn keys_are_unique() {
     assert_eq!((ids.len(), keys.len()), (10, 10));
 }
 
-fn a_key_expires_after_its_days_of_24_hours() {
+fn a_key_expires_after_the_given_number_of_24_hour_days() {
     let app = App::start();
     // The test clock begins at 2026-11-21T09:00:00Z.
     for (days, expires_at) in [

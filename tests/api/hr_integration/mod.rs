@@ -399,7 +399,7 @@ fn a_410_to_a_ping_disables_the_integration() {
     let failed = after_attempts(&app, &ping(&app, &hiring), 1);
     assert_eq!((&failed["state"], &failed["held"]), (&json!("failed"), &json!(null)));
     assert!(get(&app, &hiring)["disabledReason"].as_str().unwrap().contains("410"));
-    // Saving it as disabled makes the admin, and no longer the service, the one who disabled it.
+    // After an admin saves the integration as disabled, it has no reason, because the service did not disable it.
     let saved = save(&app, &hiring, &json!({ "url": URL, "enabled": false }));
     assert_eq!((&saved["enabled"], &saved["disabledReason"]), (&json!(false), &json!(null)));
 }

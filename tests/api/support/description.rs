@@ -95,7 +95,7 @@ pub(crate) fn findings() -> Vec<String> {
     FINDINGS.lock().unwrap().iter().cloned().collect()
 }
 
-/// Described successes that no answer had. The recorder reports errors that never occurred.
+/// Successes that are described but never occurred. The recorder reports errors that never occurred.
 pub(crate) fn unseen() -> Vec<String> {
     let seen = SEEN.lock().unwrap();
     let mut findings = Vec::new();
