@@ -46,7 +46,7 @@ fn stuck(dir: &WorkDir) -> Vec<Vec<String>> {
     lines
 }
 
-/// The same once the lines match.
+/// Waits until these lines match, and returns them.
 fn stuck_once(dir: &WorkDir, matches: impl Fn(&[Vec<String>]) -> bool) -> Vec<Vec<String>> {
     let mut lines = Vec::new();
     eventually(|| {
@@ -201,7 +201,7 @@ fn an_unreadable_file_exits_with_status_1() {
 }
 
 #[test]
-fn an_unprintable_list_exits_with_status_1() {
+fn a_list_that_cannot_be_printed_exits_with_status_1() {
     let dir = WorkDir::new();
     let (service, key) = serve(&dir, CLOSED_URL, false, &[]);
     decide(&service, &key, 1, "hire");

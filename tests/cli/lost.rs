@@ -1,10 +1,10 @@
-//! A service require_stop with an error if its files are removed, moved, replaced or overwritten, and leaves the present files
+//! A service stops with an error if its files are removed, moved, replaced or overwritten. It leaves the files that it finds
 //! unchanged.
 
 use crate::support::{RunningService, WorkDir, eventually};
 
-/// Starts a service on `a.db` and sends one request. Returns once the file without its write-ahead log has the mark of this
-/// run.
+/// Starts a service on `a.db` and sends one request. Returns once a checkpoint has moved the mark of
+/// this run from the write-ahead log into the file.
 fn serve_until_marked(dir: &WorkDir) -> RunningService {
     dir.imported("a.db");
     let key = dir.admin_key("a.db");

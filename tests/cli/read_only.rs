@@ -1,4 +1,4 @@
-//! `check`, `export` and `backup` of a read-only file in a read-only directory.
+//! `check`, `export` and `backup` on a read-only file in a read-only directory.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;

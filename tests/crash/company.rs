@@ -1,4 +1,4 @@
-//! Organizations with many applications, as an interchange document, and the applications that no worker has taken yet.
+//! Organizations with many applications: their interchange document, and the applications that no worker has taken yet.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

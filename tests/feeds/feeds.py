@@ -14,7 +14,7 @@ from lxml import etree, html
 ATOM = "{http://www.w3.org/2005/Atom}"
 SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 
-# The elements that readers of job feeds expect, and whether each may be empty.
+# The elements that readers of job feeds expect, and whether each element may be empty.
 JOB = {
     "title": False,
     "date": False,
