@@ -14,7 +14,7 @@ crate::tests![
     a_name_has_1_to_255_characters,
     all_validation_errors_are_reported_together,
     a_member_of_a_wrong_type_is_refused,
-    null_counts_as_not_given,
+    null_counts_as_omitted,
     a_key_has_the_scopes_of_its_request,
     unknown_scopes_are_refused,
     a_key_with_no_scopes_cannot_decide,
@@ -216,7 +216,7 @@ fn a_member_of_a_wrong_type_is_refused() {
     }
 }
 
-fn null_counts_as_not_given() {
+fn null_counts_as_omitted() {
     let app = App::start();
     let body = json!({ "name": "n", "userId": "user_admin", "expiresInDays": null, "scopes": null });
     let data = create(&app, &body).expect(200).json()["data"].clone();

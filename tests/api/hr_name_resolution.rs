@@ -10,7 +10,7 @@ use crate::support::app::Hr;
 use crate::support::{App, Behaviour, Receiver};
 
 crate::tests![
-    a_connection_goes_to_the_resolved_address_with_the_host_of_the_url,
+    a_connection_to_the_resolved_address_sends_the_host_of_the_url,
     a_name_that_resolves_to_a_special_address_fails_that_attempt,
     one_special_address_refuses_the_whole_answer,
     a_name_that_looks_like_an_address_is_resolved,
@@ -35,7 +35,7 @@ fn pass_delay(app: &App, nth: usize) {
     app.pass([6, 331, 1_981][nth]);
 }
 
-fn a_connection_goes_to_the_resolved_address_with_the_host_of_the_url() {
+fn a_connection_to_the_resolved_address_sends_the_host_of_the_url() {
     let ((app, network), receiver) = (guarded(), Receiver::start());
     network.redirect("8.8.8.8", Some(receiver.address));
     for (nth, (url, port, host)) in [

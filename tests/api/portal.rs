@@ -9,7 +9,7 @@ use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
     the_portal_has_exactly_its_documented_members,
-    members_that_were_never_given_have_their_defaults,
+    omitted_members_have_their_defaults,
     a_description_is_returned_unchanged,
     amounts_are_integers_unless_they_have_a_fraction,
     a_salary_member_that_the_role_lacks_is_omitted,
@@ -101,7 +101,7 @@ fn the_portal_has_exactly_its_documented_members() {
     assert_eq!(answer.json(), expected);
 }
 
-fn members_that_were_never_given_have_their_defaults() {
+fn omitted_members_have_their_defaults() {
     let app = App::start();
     let document = json!({ "organizations": [{
         "slug": "bare",

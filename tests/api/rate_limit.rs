@@ -15,7 +15,7 @@ crate::tests![
     every_authenticated_answer_reports_what_is_left,
     the_default_limit_is_reported_as_documented,
     without_a_limit_nothing_is_reported_or_refused,
-    a_bucket_holds_exactly_its_requests,
+    a_full_bucket_allows_exactly_as_many_requests_as_the_limit,
     a_request_passes_after_the_reported_wait_but_not_before,
     the_reported_wait_is_rounded_up,
     a_refused_request_takes_nothing_from_the_bucket,
@@ -125,7 +125,7 @@ fn without_a_limit_nothing_is_reported_or_refused() {
     assert_eq!(limit_fields(&app.admin().get("/api/admin/api-keys/none/usage").expect(404)), (None, None));
 }
 
-fn a_bucket_holds_exactly_its_requests() {
+fn a_full_bucket_allows_exactly_as_many_requests_as_the_limit() {
     for per_minute in [1, 2, 3, 7, 60, 61] {
         let (_app, client) = with_full_bucket(per_minute);
         for taken in 1..=per_minute {
