@@ -1,5 +1,5 @@
-//! Erasure to the last byte. After many candidates with every kind of trace are erased, no byte of them is left in the database,
-//! its write-ahead log, the service's log or the erasure list, even after an older backup is restored.
+//! Erasure to the last byte. The test erases many candidates who have left every kind of trace. No byte of them may be left
+//! in the database, its write-ahead log, the service's log or the erasure list, even after an older backup is restored.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{Read, Write};

@@ -195,8 +195,8 @@ impl<'a> Ledger<'a> {
     }
 
     /// Each attempt is recorded, except those that a kill interrupted, and the accepted attempt is the last. Catches attempts
-    /// that are not recorded, which would make the schedule endless, parallel attempts for one organization, and a delivery
-    /// that is sent again after it was recorded as delivered.
+    /// that are not recorded, which would make the schedule endless. Also catches parallel attempts for one organization, and
+    /// a delivery that is sent again after it was recorded as delivered.
     fn attempts(&self, lost_max: usize) -> Vec<String> {
         let mut findings = Vec::new();
         for Delivery { id, attempts, recorded, accepted, .. } in &self.deliveries {
