@@ -1,4 +1,5 @@
-//! The architecture rules of the source: which module may import which, and which code belongs in which file. Reads `src/**`.
+//! The architecture rules of the source: which module may import which, and which code belongs in which file. Reads
+//! `src/**`.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -460,7 +461,8 @@ fn transactions_are_opened_by_the_gate(source: &Source) -> Vec<String> {
         return Vec::new();
     }
     let mut opening = vec!["act_alone", "read_alone", "store.write", "store.record", ".savepoint("];
-    // The handler reads a password's hash before the transaction, because the comparison takes longer than a transaction may.
+    // The handler reads a password's hash before the transaction, because the comparison takes longer than a transaction
+    // may.
     if source.path != "http/api/session.rs" {
         opening.push("store.read");
     }

@@ -15,7 +15,8 @@ const REFUSED: &str = "refused: the host's address 127.0.0.1 is ";
 
 const INTEGRATION: &str = "/api/admin/organizations/org_acme/hr-integration";
 
-/// Starts a service on `a.db` with these flags, for an organization with an HR system at this URL. Returns an admin's key too.
+/// Starts a service on `a.db` with these flags, for an organization with an HR system at this URL. Returns an admin's key
+/// too.
 fn serve(dir: &WorkDir, url: &str, enabled: bool, flags: &[&str]) -> (RunningService, String) {
     let mut document = document();
     document["organizations"][0]["hrIntegration"] = json!({ "url": url, "secret": HR_SECRET, "enabled": enabled });

@@ -61,8 +61,8 @@ fn a_moved_file_contains_all_answered_requests() {
     dir.run(&["check", "--db", "b.db"]).succeeded();
 }
 
-/// Overwrites a file in place, as `cp` does. Waits first for a running checkpoint, because the service cannot recall the pages
-/// that it is writing. The next checkpoint is due 10 seconds later.
+/// Overwrites a file in place, as `cp` does. Waits first for a running checkpoint, because the service cannot recall the
+/// pages that it is writing. The next checkpoint is due 10 seconds later.
 fn overwrite(dir: &WorkDir, name: &str, bytes: &[u8]) {
     use std::io::Write;
     let path = dir.path(name);

@@ -73,8 +73,8 @@ impl Chaos {
         });
     }
 
-    /// Kills the service at the kill point of the round, with deliveries under way, and starts it again. In every fourth round
-    /// the receiver goes down first, while it is in use, and comes back afterwards.
+    /// Kills the service at the kill point of the round, with deliveries under way, and starts it again. In every fourth
+    /// round the receiver goes down first, while it is in use, and comes back afterwards.
     fn round(&mut self, round: usize) {
         self.await_pending_at_most(HIRES / 2);
         let point = KILL_POINTS[round % KILL_POINTS.len()];

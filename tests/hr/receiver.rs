@@ -63,8 +63,8 @@ pub(crate) struct Arrival {
     pub(crate) message: Message,
     /// The result of verifying its signature.
     pub(crate) verified: Result<(), String>,
-    /// When its connection was accepted. The time of reading would prove nothing, because the message of a killed service may be
-    /// read late.
+    /// When its connection was accepted. The time of reading would prove nothing, because the message of a killed service
+    /// may be read late.
     pub(crate) connected: u64,
     /// The time just before the first byte of the accepting answer, if there was one.
     pub(crate) accepted: Option<u64>,
