@@ -5,8 +5,8 @@
 #
 #     examples/hire.sh [APPLIANCE]
 #
-# APPLIANCE is the program, as an argument or in the environment; without it, `appliance` of the PATH, or else
-# target/release/appliance. The script needs curl and jq. It works in a temporary directory, on a free port of the
+# APPLIANCE is the program, as an argument or in the environment. Without it, the script uses `appliance` on the PATH, or
+# else target/release/appliance. The script needs curl and jq. It works in a temporary directory, on a free port of the
 # loopback, and leaves nothing behind. It ends with a line that names the hired candidate, and exit status 0.
 
 set -euo pipefail
@@ -22,7 +22,7 @@ for program in "$appliance" curl jq; do
     exit 2
   fi
 done
-# This run must not depend on settings that happen to be in the environment.
+# This run must not depend on variables that happen to be set in the environment.
 # shellcheck disable=SC2086
 unset ${!APPLIANCE_@}
 

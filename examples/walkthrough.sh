@@ -6,9 +6,9 @@
 #
 #     examples/walkthrough.sh [APPLIANCE [RECEIVER]]
 #
-# APPLIANCE is the program, as an argument or in the environment; without it,
-# `appliance` of the PATH, or else target/release/appliance.
-# RECEIVER is the HR system that receives hires; without it, the file
+# APPLIANCE is the program, as an argument or in the environment. Without it, the
+# script uses `appliance` on the PATH, or else target/release/appliance.
+# RECEIVER is the HR system that receives hires. Without it, the script uses the file
 # examples/webhook_receiver beside APPLIANCE, where `cargo build --bins --examples`
 # puts it. The script also needs curl, jq and the usual Unix tools. It works in a
 # temporary directory, on a free port of the loopback, and leaves nothing behind.
@@ -166,7 +166,7 @@ exits() {
 }
 
 # start [arguments of serve…] starts the server and waits until it reports its
-# address. Port 0 takes a free one, so two runs never meet.
+# address. Port 0 takes a free port, so two runs never conflict.
 start() {
   : >"$work/serve.log"
   "$appliance" serve --db "$db" --listen 127.0.0.1:0 "$@" 2>"$work/serve.log" >"$work/serve.out" &
@@ -228,7 +228,8 @@ matches "$admin_key" '^rpk_[0-9A-Za-z]{38}$' 'its key stands alone on standard o
 exits 0 'set-password reads the password from standard input' \
   "$appliance" set-password --db "$db" --email "$admin_email" <<<"$password"
 
-# The HR system of this walk is on the same machine, which is refused otherwise.
+# The HR system of this walk-through is on the same machine. Without this flag, the
+# service would refuse to send to it.
 start --allow-private-hr-targets
 
 as_admin=(--oauth2-bearer "$admin_key")
@@ -352,7 +353,7 @@ expect 200 GET /api/v1/me "${as_session[@]}"
 # shellcheck disable=SC2016
 holds '.user.email == $email and .auth.type == "session" and (.auth | has("keyId") or has("scopes") | not)' \
   'a session has neither key nor scopes' --arg email "$admin_email"
-# A valid session beside a wrong key does not help.
+# A wrong key is refused even with a valid session.
 expect 401:unauthorized GET /api/v1/me "${as_session[@]}" --oauth2-bearer "${admin_key%?}_"
 # A session is not enough for an endpoint that requires a key.
 expect 401:unauthorized GET /api/admin/api-keys "${as_session[@]}"
@@ -512,7 +513,7 @@ holds '.step | .id == "cstep_emeka-obi_offer" and .roleId == "role_wind-turbine-
        and .roleStepId == "step_wind-turbine-technician_offer" and .name == "Offer" and .order == 6 and .stepType == "offer"' \
   'the answer is the final step'
 expect 409:conflict POST "$offer/hire" "${as_hr[@]}"
-# One was rejected earlier, the other has withdrawn.
+# The first candidate was rejected earlier, and the second has withdrawn.
 expect 409:conflict POST "$steps/cstep_lars-iversen_practical-day/hire" "${as_hr[@]}"
 expect 409:conflict POST "$steps/cstep_milan-dvorak_crew-interview/hire" "${as_hr[@]}"
 
@@ -575,7 +576,7 @@ expect 403:forbidden GET "$deliveries" "${as_hr[@]}"
 exits 0 'no delivery is stuck' "$appliance" hr-deliveries --db "$db"
 equals "$(cat "$work/out")" '' 'so nothing is listed'
 
-# Decisions work while the HR system is not reachable.
+# Decisions work while the HR system is unreachable.
 kill -KILL "$hr_system"
 wait "$hr_system" 2>/dev/null || true
 hr_system=

@@ -5,9 +5,9 @@
 //! cargo run --example webhook_receiver -- --listen 127.0.0.1:9000 --secret whsec_…
 //! ```
 //!
-//! It does everything that a receiver should do: it verifies the signature over the received bytes, with a library of
-//! Standard Webhooks (most languages have one), which also refuses old messages. It answers soon, and with 2xx only once
-//! the message is safe. It recognizes a repeated message by its `webhook-id`.
+//! It does everything that a receiver should do. It verifies the signature over the received bytes with a library of
+//! Standard Webhooks, which most languages have and which also refuses old messages. It answers soon, and with 2xx only
+//! once the message is safe. It recognizes a repeated message by its `webhook-id`.
 
 use std::collections::HashSet;
 use std::convert::Infallible;

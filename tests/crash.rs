@@ -1,4 +1,4 @@
-//! An answered change is in the file, even if the process is killed right after the answer. A secret never is.
+//! An answered change is in the file, even if the process is killed right after the answer. No secret is ever in the file.
 //!
 //! The tests run the real binary on a file and a port of its own, under load from many connections.
 
@@ -186,7 +186,7 @@ fn require_no_secret(log_format: &str) {
     require_absent(&file.db, &secrets, &service.log());
     let bytes =
         [std::fs::read(&file.db).unwrap(), std::fs::read(service::with_suffix(&file.db, "-wal")).unwrap()].concat();
-    // The search finds texts that may be there, so it would find a secret too.
+    // The search finds other texts that are there, so it would find a secret too.
     for (key_id, key) in &keys {
         assert!(contains(&bytes, &key[..8]), "the file has the beginning of each key");
         assert!(contains(&service.log(), key_id), "the log has the id of each key");
@@ -258,7 +258,7 @@ fn use_passwords(service: &Service, file: &ImportedFile, company: &Company) -> V
     [right, wrong, old].map(str::to_owned).into_iter().chain(values).collect()
 }
 
-/// Nothing with_suffix the database, and no line of the log, contains one of these texts.
+/// Requires that none of these texts is in the database, in the files beside it or in the log.
 fn require_absent(db: &Path, secrets: &[String], log: &[u8]) {
     for suffix in ["", "-wal", "-shm", ".lock"] {
         let bytes = std::fs::read(service::with_suffix(db, suffix)).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The architecture rules of the source: which module may import which, and which code belongs in which file. Reads `src/**`.
+//! The architecture rules of the source: which module may import which, and which code belongs in which file. Reads
+//! `src/**`.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,10 +18,10 @@ const FLOORS: [(&str, usize); 9] = [
     ("cli", 4),
 ];
 
-/// The one import that goes sideways above the ground floor.
+/// The only import between two modules of one floor above the ground floor.
 const SIDEWAYS: (&str, &str) = ("http", "interchange");
 
-/// The maximum number of lines of a file. A file that nears it becomes a folder of the same name.
+/// The maximum number of lines of a file. A file that approaches it becomes a folder of the same name.
 const LINES_MAX: usize = 400;
 
 /// A source file, with its code and its string literals separated.
@@ -211,7 +212,7 @@ fn imports(source: &Source) -> Vec<(usize, String)> {
         let Some(path) = source.code[at + "crate".len()..].trim_start().strip_prefix("::") else { continue };
         found.extend(first_names(path).into_iter().map(|name| (at, name)));
     }
-    // The number of `super` that leads from the file's module to the crate root.
+    // This many `super` lead from the file's module to the crate root.
     let parts: Vec<&str> = source.path.split('/').collect();
     let depth = parts.len() - usize::from(parts.last() == Some(&"mod.rs"));
     let climb = format!("{}::", vec!["super"; depth].join("::"));
@@ -272,17 +273,17 @@ fn imports_go_down(source: &Source) -> Vec<String> {
     wrong.map(|(at, name)| source.finding(at, &format!("{} must not import `{name}`", source.top()))).collect()
 }
 
-/// Modules that may still be part of a circle, by the folder at the top. A number may only become smaller.
+/// The maximum number of modules in import cycles, by top folder. A number may only become smaller.
 const IN_CIRCLES_MAX: [(&str, usize); 5] = [("cli", 0), ("domain", 0), ("hr", 0), ("interchange", 0), ("store", 0)];
 
-/// The path of a file's module, as its names from the root on.
+/// The path of a file's module, as the names of its segments from the crate root.
 fn module(source: &Source) -> Vec<String> {
     let path = source.path.strip_suffix(".rs").unwrap_or(&source.path);
     let path = path.strip_suffix("/mod").unwrap_or(path);
     if ["main", "lib"].contains(&path) { Vec::new() } else { path.split('/').map(str::to_owned).collect() }
 }
 
-/// Adds the paths of a `use` tree, or of an expression, that begins with what stands before it.
+/// Adds every path in a `use` tree, or in a path of an expression. `before` is the path that precedes `text`.
 fn add_paths(text: &str, before: &[String], paths: &mut Vec<Vec<String>>) {
     let text = text.trim_start();
     if let Some(group) = text.strip_prefix('{') {
@@ -341,13 +342,13 @@ fn module_imports(source: &Source, modules: &BTreeSet<Vec<String>>) -> BTreeSet<
             add_paths(&rest["::".len()..], &before, &mut paths);
         }
     }
-    // The file of a path is the one of its longest beginning that is a module.
+    // The module of a path is its longest prefix that is a module.
     let file =
         |path: Vec<String>| (1..=path.len()).rev().map(|end| path[..end].to_vec()).find(|path| modules.contains(path));
     paths.into_iter().filter_map(file).filter(|path| *path != own).collect()
 }
 
-/// The circles of modules: each is the modules that import one another, directly or through others.
+/// The import cycles. Each is a set of modules that import one another, directly or through others.
 fn module_circles(sources: &[Source]) -> Vec<BTreeSet<String>> {
     let modules: BTreeSet<Vec<String>> = sources.iter().map(module).filter(|path| !path.is_empty()).collect();
     let imports: BTreeMap<Vec<String>, BTreeSet<Vec<String>>> =
@@ -460,7 +461,8 @@ fn transactions_are_opened_by_the_gate(source: &Source) -> Vec<String> {
         return Vec::new();
     }
     let mut opening = vec!["act_alone", "read_alone", "store.write", "store.record", ".savepoint("];
-    // The handler reads a password's hash before the transaction, because the comparison takes longer than a transaction may.
+    // The handler reads a password's hash before the transaction, because the comparison takes longer than a transaction
+    // may.
     if source.path != "http/api/session.rs" {
         opening.push("store.read");
     }
@@ -578,9 +580,9 @@ fn no_top_module_imports_itself_through_others() {
     assert_eq!(circles(&sources()), Vec::<String>::new());
 }
 
-/// No module imports itself by way of others, but for those that are still to be taken apart.
+/// No module imports itself through others, except as many as `IN_CIRCLES_MAX` allows.
 #[test]
-fn there_is_no_new_circle_of_modules() {
+fn there_is_no_new_import_cycle() {
     let circles = module_circles(&sources());
     let mut counts = BTreeMap::<&str, usize>::new();
     for circle in &circles {
@@ -595,7 +597,7 @@ fn there_is_no_new_circle_of_modules() {
 }
 
 #[test]
-fn a_planted_circle_of_modules_is_found() {
+fn a_planted_import_cycle_is_found() {
     type Planted = (&'static [(&'static str, &'static str)], &'static [&'static str]);
     let cases: [Planted; 7] = [
         (
@@ -635,13 +637,13 @@ fn every_module_has_its_floor() {
     }
 }
 
-/// A top module, or a wing of the HTTP floor.
+/// A top module, or a folder directly in `http`.
 fn room(module: &[String]) -> String {
     let parts = if module[0] == "http" { module.len().min(2) } else { 1 };
     module[..parts].join("/")
 }
 
-/// The list of imports in `docs/architecture.md` is that of the source.
+/// `docs/architecture.md` lists the imports that the source has.
 #[test]
 fn the_architecture_lists_the_imports_between_folders() {
     let sources = sources();
@@ -750,7 +752,7 @@ fn code_that_follows_the_rules_has_no_findings() {
 }
 
 #[test]
-fn a_circle_of_modules_is_found() {
+fn an_import_cycle_of_top_modules_is_found() {
     let circle =
         [Source::new("world/mod.rs", "use crate::domain::id;"), Source::new("domain/a.rs", "use crate::world;")];
     assert_eq!(circles(&circle).len(), 2);

@@ -1,5 +1,6 @@
-//! Deliveries to HR systems by the real binary, with real clocks, processes and connections. Kills of either side neither lose a
-//! message nor send it under a second id. TLS trusts the right certificates, the log has no personal data, and a stop is quick.
+//! Deliveries to HR systems by the real binary, with real clocks, processes and connections. A kill of either side neither
+//! loses a message nor sends it under a second id. Only valid certificates are accepted, the log has no personal data, and a
+//! stop is quick.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -300,7 +300,7 @@ fn a_full_queue_refuses_at_once_and_still_runs_its_jobs() {
     assert!(queued.receiver.try_recv().is_err(), "no job has run yet");
     for grade in [Grade::Logged, Grade::Durable] {
         fixture.add(&refused, grade, "late");
-        // The call itself answers, while the writer is blocked.
+        // The job is answered within the call, while the writer is still blocked.
         let (_, outcome) = refused.receiver.try_recv().unwrap();
         assert!(matches!(&outcome, Err(Error::Unavailable(why)) if why.contains("full")), "{outcome:?}");
     }

@@ -16,7 +16,7 @@ crate::tests![
     promoting_a_user_takes_effect_at_once,
     a_member_of_two_organizations_has_a_separate_role_in_each,
     an_admin_manages_every_organization,
-    an_admin_decides_even_as_a_plain_member,
+    an_admin_decides_even_with_the_organization_role_member,
     only_the_scope_pipeline_write_allows_decisions,
     scopes_never_widen_the_rights_of_the_user,
     a_missing_scope_is_named_in_the_challenge,
@@ -236,7 +236,7 @@ fn an_admin_manages_every_organization() {
     assert_eq!(owners, ["org_1", "org_2", "org_3"]);
 }
 
-fn an_admin_decides_even_as_a_plain_member() {
+fn an_admin_decides_even_with_the_organization_role_member() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         let membership = json!({ "userId": "user_admin", "orgRole": "member" });
@@ -256,7 +256,7 @@ fn only_the_scope_pipeline_write_allows_decisions() {
     for user in [hiring.staff("owner"), "user_admin".to_owned()] {
         for (scopes, decides) in &cases {
             let client = app.key(&app.make_key_with(&json!({ "name": "k", "userId": user, "scopes": scopes })).1);
-            // An unknown step shows whether the scope suffices and changes nothing.
+            // A decision on an unknown step shows whether the scope suffices, and changes nothing.
             for decision in ["reject", "hire"] {
                 let answer = client.post_empty(&format!("/api/v1/candidate-steps/none/{decision}"));
                 assert_eq!(status_and_code(&answer), owned(if *decides { HIDDEN } else { NO_SCOPE }), "{scopes}");
@@ -338,7 +338,7 @@ fn every_endpoint_that_needs_a_credential_is_rate_limited() {
     }
 }
 
-/// Every kind of caller with their row of the matrix. The test moves the members of the organization `home` into the
+/// Every kind of caller with its row of the matrix. The test moves the members of the organization `home` into the
 /// organization under test.
 fn callers(app: &App) -> Vec<(String, Client, Row)> {
     app.import(&home());

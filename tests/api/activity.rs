@@ -162,7 +162,7 @@ fn the_action_parameter_selects_rows() {
     }
 }
 
-/// Every row id that a path leads to, page by page. `between` runs after each page.
+/// The ids of all rows of a list, read page by page. `between` runs after each page.
 fn walk(client: &Client, path: &str, query: &str, limit: usize, between: impl Fn()) -> Vec<String> {
     let (mut all, mut cursor) = (Vec::new(), String::new());
     loop {

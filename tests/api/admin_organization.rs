@@ -6,7 +6,7 @@ use crate::support::{Answer, App, Hiring};
 
 crate::tests![
     creating_an_organization_returns_every_member,
-    members_that_are_not_given_get_their_defaults,
+    omitted_members_get_their_defaults,
     creating_an_organization_writes_its_status_row_and_activity,
     all_validation_errors_are_reported_together,
     limits_accept_the_bound_and_refuse_the_value_beyond_it,
@@ -15,7 +15,7 @@ crate::tests![
     a_theme_over_16_kib_is_refused,
     an_unknown_time_zone_is_refused,
     a_taken_slug_is_a_conflict,
-    a_change_leaves_members_that_are_not_given,
+    a_change_leaves_omitted_members_unchanged,
     a_theme_change_merges_top_level_members,
     retention_days_of_null_end_retention,
     decision_visibility_of_null_never_shows_decisions,
@@ -92,7 +92,7 @@ fn creating_an_organization_returns_every_member() {
     assert_eq!(list, json!({ "success": true, "data": [expected], "pagination": pagination }));
 }
 
-fn members_that_are_not_given_get_their_defaults() {
+fn omitted_members_get_their_defaults() {
     let app = App::start();
     let nothing = json!({
         "slug": "acme", "name": "Acme", "domain": null, "logo": null, "portal": null,
@@ -281,7 +281,7 @@ fn a_taken_slug_is_a_conflict() {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["3"]);
 }
 
-fn a_change_leaves_members_that_are_not_given() {
+fn a_change_leaves_omitted_members_unchanged() {
     let app = App::start();
     let mut expected = created(&app, &full_body());
     let organization = expected.clone();
@@ -435,9 +435,7 @@ fn an_invalid_cursor_or_limit_is_refused() {
         ("?cursor=x", vec!["cursor"]),
         ("?cursor=", vec!["cursor"]),
         ("?cursor=YQ", vec!["cursor"]),
-        // "a
-        // b" and "1
-        // ä", encoded.
+        // "a" and "b", and then "1" and "ä", each pair separated by a line break and encoded.
         ("?cursor=YQpi", vec!["cursor"]),
         ("?cursor=MQrDpA", vec!["cursor"]),
         ("?limit=ten", vec!["limit"]),

@@ -9,7 +9,7 @@ crate::tests![
     all_validation_errors_are_reported_together,
     limits_accept_the_bound_and_refuse_the_value_beyond_it,
     a_taken_address_is_a_conflict,
-    a_change_leaves_members_that_are_not_given,
+    a_change_leaves_omitted_members_unchanged,
     correcting_an_address_ends_the_users_sessions,
     changing_to_another_users_address_is_a_conflict,
     a_refused_change_changes_nothing,
@@ -108,7 +108,7 @@ fn a_taken_address_is_a_conflict() {
     assert_eq!(app.sql("SELECT count(*) FROM users"), ["2"]);
 }
 
-fn a_change_leaves_members_that_are_not_given() {
+fn a_change_leaves_omitted_members_unchanged() {
     let app = App::start();
     let id = create_named(&app, "ada");
     let mut expected = app.admin().get(&path(&id)).expect(200).json()["data"].clone();

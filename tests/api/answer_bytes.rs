@@ -13,7 +13,7 @@ use crate::candidate_erase::start;
 use crate::support::{App, Hiring};
 
 crate::tests![
-    a_download_with_status_lines_at_chunk_borders_is_unaltered,
+    a_download_with_status_lines_at_chunk_boundaries_is_unaltered,
     a_slow_download_of_status_lines_is_unaltered,
     garbage_after_an_answer_gets_a_problem_document,
 ];
@@ -89,7 +89,7 @@ impl<'a> Attachments<'a> {
     }
 }
 
-fn a_download_with_status_lines_at_chunk_borders_is_unaltered() {
+fn a_download_with_status_lines_at_chunk_boundaries_is_unaltered() {
     let (app, hiring) = start();
     let secret = app.make_key_with_all(&hiring.staff("member")).1;
     let files = Attachments::new(&app, &hiring);

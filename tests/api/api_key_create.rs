@@ -9,12 +9,12 @@ crate::tests![
     creating_a_key_returns_every_member,
     a_key_has_42_characters_and_ends_with_its_checksum,
     keys_are_unique,
-    a_key_expires_after_its_days_of_24_hours,
+    a_key_expires_after_the_given_number_of_24_hour_days,
     expiry_days_other_than_1_to_365_are_refused,
     a_name_has_1_to_255_characters,
     all_validation_errors_are_reported_together,
     a_member_of_a_wrong_type_is_refused,
-    null_counts_as_not_given,
+    null_counts_as_omitted,
     a_key_has_the_scopes_of_its_request,
     unknown_scopes_are_refused,
     a_key_with_no_scopes_cannot_decide,
@@ -116,7 +116,7 @@ fn keys_are_unique() {
     assert_eq!((ids.len(), keys.len()), (10, 10));
 }
 
-fn a_key_expires_after_its_days_of_24_hours() {
+fn a_key_expires_after_the_given_number_of_24_hour_days() {
     let app = App::start();
     // The test clock begins at 2026-11-21T09:00:00Z.
     for (days, expires_at) in [
@@ -216,7 +216,7 @@ fn a_member_of_a_wrong_type_is_refused() {
     }
 }
 
-fn null_counts_as_not_given() {
+fn null_counts_as_omitted() {
     let app = App::start();
     let body = json!({ "name": "n", "userId": "user_admin", "expiresInDays": null, "scopes": null });
     let data = create(&app, &body).expect(200).json()["data"].clone();

@@ -15,7 +15,7 @@ crate::tests![
     the_first_membership_of_an_interchange_document_is_the_oldest,
     memberships_of_an_earlier_import_are_older,
     only_admins_list_keys,
-    a_head_has_no_body,
+    a_head_request_returns_no_body,
     query_parameters_are_ignored,
 ];
 
@@ -195,7 +195,7 @@ fn only_admins_list_keys() {
     app.sign_in("admin@appliance.example", "correct horse battery").get(KEYS).refused(401, "unauthorized");
 }
 
-fn a_head_has_no_body() {
+fn a_head_request_returns_no_body() {
     let app = App::start();
     let (id, _) = app.make_key("user_admin");
     let head = app.admin().send("HEAD", KEYS, &[], b"").expect(200);

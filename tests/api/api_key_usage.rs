@@ -11,7 +11,7 @@ crate::tests![
     a_page_has_100_rows_by_default,
     a_limit_out_of_range_is_clamped,
     a_limit_that_is_not_an_integer_is_refused,
-    has_more_is_exact_at_the_page_border,
+    has_more_is_exact_at_the_page_boundary,
     before_selects_strictly_older_rows,
     a_plus_decoded_as_a_space_is_read_as_a_plus,
     digits_beyond_the_microsecond_round_up,
@@ -28,7 +28,7 @@ crate::tests![
     an_unknown_key_is_not_found,
     invalid_parameters_come_before_an_unknown_key,
     only_admins_read_the_log,
-    a_head_has_no_body,
+    a_head_request_returns_no_body,
 ];
 
 const ME: &str = "/api/v1/me";
@@ -199,7 +199,7 @@ fn a_limit_that_is_not_an_integer_is_refused() {
     );
 }
 
-fn has_more_is_exact_at_the_page_border() {
+fn has_more_is_exact_at_the_page_boundary() {
     let app = App::start();
     let (id, _) = key_with_requests(&app, 7);
     let all = times(&page(&app, &id, ""));
@@ -341,7 +341,7 @@ fn other_parameters_are_ignored() {
     assert_eq!(times(&data).len(), 2);
 }
 
-/// Every timestamp from the newest row to the oldest, page by page. `between` runs before each page but the first.
+/// All timestamps from the newest row to the oldest, read page by page. `between` runs before each page but the first.
 fn walk(app: &App, id: &str, limit: usize, mut between: impl FnMut()) -> Vec<String> {
     let mut found = Vec::new();
     let mut query = format!("?limit={limit}");
@@ -469,7 +469,7 @@ fn only_admins_read_the_log() {
     session.get(&path("nope", "")).refused(401, "unauthorized");
 }
 
-fn a_head_has_no_body() {
+fn a_head_request_returns_no_body() {
     let app = App::start();
     let (id, _) = key_with_requests(&app, 1);
     let got = app.admin().get(&path(&id, "")).expect(200);

@@ -247,7 +247,7 @@ fn an_unclaimed_attachment_is_pruned_after_an_hour() {
     let (app, hiring) = start();
     applied(&app, &hiring);
     stage(&app, "first.pdf", MediaType::Pdf, &vec![b'x'; 3_000_000]);
-    // A row that the next pruning finds, so that the test knows when it has run. Pruning waits until the clock moves.
+    // The next pruning deletes this row, which shows that it has run. Pruning does not run before the clock moves.
     app.change(
         "INSERT INTO documents (id, file_name, created_at) VALUES ('doc_gone', 'a', 0);
          INSERT INTO document_pieces (document_number, number, content)

@@ -123,7 +123,7 @@ fn an_attachment_is_found_only_under_its_own_status_link() {
     }
     assert_dead_link(get(&format!("{later}/documents/{id}")));
     assert_dead_link(get(&format!("/status/{}/documents/{id}", "A".repeat(43))));
-    // Neither a later upload nor a replaced link leads to the attachment.
+    // The page does not show the attachment of a later signup, and a replaced link shows nothing.
     sign_up(&app, &hiring, "sign_more", None, email);
     assert!(attach(&app, &token, "sign_more"));
     assert_dead_link(get(&format!("{page}/documents/{}", staged.as_str())));
@@ -212,7 +212,8 @@ fn a_download_of_damaged_content_is_cut_off_and_check_reports_it() {
     assert_eq!(app.check(), [format!("document {id} has no SHA-256")]);
 }
 
-/// Chunks that the service had not read when the rows were deleted cannot be in its memory.
+/// The test deletes all chunks after the hundredth during the downloads. A deleted chunk that still arrives would have
+/// been read too early.
 fn many_slow_downloads_read_only_their_current_chunks() {
     let (app, hiring) = start();
     let content = content(ATTACHMENT_BYTES_MAX);

@@ -204,7 +204,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap()
 }
 
-/// Every candidate of a step, page by page. `between` runs after each page with the page's number.
+/// All candidates of a step, read page by page. `between` runs after each page with the page's number.
 fn walk(client: &Client, path: &str, limit: usize, mut between: impl FnMut(usize)) -> Vec<String> {
     let (mut all, mut cursor) = (Vec::new(), String::new());
     for number in 0.. {

@@ -54,7 +54,7 @@ impl Endpoint {
     }
 }
 
-/// Endpoints that take a body. The decisions among them are about the `candidate`-th candidate and the one after.
+/// Endpoints that take a body. The decisions are about the `candidate`-th candidate and the next one.
 fn endpoints(app: &App, hiring: &Hiring, candidate: usize) -> [Endpoint; 5] {
     let owner = hiring.staff("owner");
     app.set_password(&hiring.email("owner"), "correct horse battery");
@@ -348,7 +348,7 @@ fn a_truncated_body_is_a_bad_request() {
         (format!("{}/apply", hiring.portal()), String::new()),
         ("/api/auth/sign-in".to_owned(), String::new()),
     ] {
-        // The bytes that arrive can be a whole object, which the server must not take for the body.
+        // The bytes that arrive can form a complete object. The server must not treat it as the body.
         for body in ["", "{}", "{\"roleId\":"] {
             let head = format!("POST {path} HTTP/1.1\r\nHost: a\r\n{authorization}Content-Length: 20\r\n\r\n");
             let answer = app.anonymous().raw_to_end(format!("{head}{body}").as_bytes());

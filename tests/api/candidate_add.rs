@@ -269,7 +269,7 @@ fn the_address_of_an_erased_candidate_can_be_added_again() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-/// Leaves in the file what an erasure leaves of a candidate.
+/// Changes a candidate into the tombstone that an erasure leaves.
 pub(crate) fn erase(app: &App, id: &str) {
     app.change(&format!(
         "DELETE FROM candidate_words WHERE candidate_number = (SELECT number FROM candidates WHERE id = '{id}');

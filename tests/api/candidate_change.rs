@@ -6,7 +6,7 @@ use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
     a_search_finds_the_changed_name_and_address,
-    a_change_leaves_members_that_are_not_given,
+    a_change_leaves_omitted_members_unchanged,
     a_change_without_effect_writes_no_activity,
     the_case_of_a_candidates_own_address_can_be_changed,
     an_address_of_another_candidate_is_a_conflict,
@@ -57,7 +57,7 @@ fn a_search_finds_the_changed_name_and_address() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_change_leaves_members_that_are_not_given() {
+fn a_change_leaves_omitted_members_unchanged() {
     let app = App::start();
     let (hiring, owner) = organization_with_owner(&app);
     let path = hiring.candidate_path(0);

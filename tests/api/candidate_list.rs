@@ -9,9 +9,9 @@ crate::tests![
     candidates_are_listed_newest_first_with_their_applications,
     paging_skips_nobody_while_candidates_are_added,
     a_search_is_paged_like_the_list,
-    words_match_by_prefix_without_case_and_accents,
+    words_match_by_prefix_ignoring_case_and_accents,
     the_name_parameter_searches_names_only,
-    the_email_parameter_matches_a_whole_address_without_case,
+    the_email_parameter_matches_a_whole_address_ignoring_case,
     role_and_status_filters_apply_to_the_same_application,
     all_filters_apply_together,
     a_common_prefix_is_found_like_a_rare_one,
@@ -115,7 +115,7 @@ fn paging_skips_nobody_while_candidates_are_added() {
         let page = list(&owner, &hiring, &format!("limit=50{cursor}"));
         sizes.push(page["data"].as_array().unwrap().len());
         found.extend(ids_of(&page));
-        // Candidates added meanwhile appear at the beginning, which the reader has passed already.
+        // Candidates who were added meanwhile come first in the list, before the pages that are still to be read.
         add(more);
         more += 1;
         match page["pagination"]["nextCursor"].as_str() {
@@ -150,12 +150,12 @@ fn a_search_is_paged_like_the_list() {
     for query in ["q=ann", "name=anna%20smith", "q=anna&roleId=role_1", "name=anna&status=In+Progress&q=org"] {
         assert_eq!(all_pages(&member, &hiring, &format!("limit=7&{query}")), numbers(even), "{query}");
     }
-    // The last full page says that nothing follows.
+    // The last full page reports that no page follows.
     let page = list(&member, &hiring, "limit=21&q=anna");
     assert_eq!(page["pagination"], json!({ "limit": 21, "hasMore": false, "nextCursor": null }));
 }
 
-fn words_match_by_prefix_without_case_and_accents() {
+fn words_match_by_prefix_ignoring_case_and_accents() {
     let app = App::start();
     let hiring = with_candidates(
         &app,
@@ -227,7 +227,7 @@ fn the_name_parameter_searches_names_only() {
     }
 }
 
-fn the_email_parameter_matches_a_whole_address_without_case() {
+fn the_email_parameter_matches_a_whole_address_ignoring_case() {
     let app = App::start();
     let hiring = with_candidates(&app, &[("Ada", "Ada@Example.org"), ("Bea", "ada@example.org.example")]);
     let elsewhere = app.hiring();
@@ -302,7 +302,7 @@ fn all_filters_apply_together() {
     }
 }
 
-/// There are more words with one prefix than the search follows one by one, and more matches than it sorts for each
+/// More words share the prefix than the search looks up one by one, and there are more matches than it sorts for each
 /// page.
 fn a_common_prefix_is_found_like_a_rare_one() {
     let app = App::start();

@@ -7,7 +7,7 @@ use crate::support::{App, Hiring};
 
 crate::tests![
     staff_see_the_signup_of_an_application,
-    candidate_lists_leave_out_the_signup,
+    candidate_lists_omit_the_signup,
     a_long_board_shows_each_candidate_with_their_own_signup,
     a_later_signup_is_not_shown_as_the_applications_signup,
 ];
@@ -57,7 +57,7 @@ fn staff_see_the_signup_of_an_application() {
     );
 }
 
-fn candidate_lists_leave_out_the_signup() {
+fn candidate_lists_omit_the_signup() {
     let app = App::start();
     let hiring = app.hiring();
     let application = add_candidate(&app, &hiring, "ada@example.org");

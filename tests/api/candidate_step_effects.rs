@@ -365,7 +365,8 @@ fn a_refused_decision_writes_nothing_but_its_usage_row() {
     assert_eq!(app.sql("SELECT count(*) FROM api_key_usage"), rows);
 }
 
-/// The usage row is written last. When that fails, the decision in the same transaction is undone.
+/// The usage row is written last. If that write fails, the decision is rolled back, because it is in the same
+/// transaction.
 fn a_decision_is_rolled_back_when_its_usage_row_fails() {
     let (app, hiring) = start_integrated();
     let staff = app.user(&hiring.staff("owner"));
@@ -456,7 +457,7 @@ fn integrate(document: &mut Value, enabled: bool) {
     document["organizations"][0]["hrIntegration"] = integration;
 }
 
-/// Rows about deliveries, read after the service has created all that are due. The list request makes it do so.
+/// Rows about deliveries. The list request makes the service create all deliveries that are due.
 fn owed(app: &App, sql: &str) -> Vec<String> {
     app.admin().get("/api/admin/hr-deliveries").expect(200);
     app.sql(sql)

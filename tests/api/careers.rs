@@ -19,10 +19,10 @@ crate::tests![
     search_and_filters_preserve_each_other,
     a_search_without_matches_links_to_all_roles,
     fifty_roles_fit_on_one_page_and_fifty_one_need_two,
-    a_page_number_out_of_range_is_clamped_and_an_invalid_one_is_the_first,
+    a_page_number_out_of_range_is_clamped_and_an_invalid_one_means_the_first_page,
     a_repeated_parameter_is_a_400_page,
     a_filtered_list_is_not_indexed_by_search_engines,
-    a_slug_matches_without_case_and_outer_spaces,
+    a_slug_matches_ignoring_case_and_outer_spaces,
     unknown_and_disabled_portals_get_the_same_page,
     other_methods_get_a_405_page,
     a_head_request_returns_the_same_fields_and_no_body,
@@ -319,7 +319,7 @@ fn fifty_roles_fit_on_one_page_and_fifty_one_need_two() {
     has(&page(&app, &format!("{path}?q=role&page=2")), &["50 open roles"]);
 }
 
-fn a_page_number_out_of_range_is_clamped_and_an_invalid_one_is_the_first() {
+fn a_page_number_out_of_range_is_clamped_and_an_invalid_one_means_the_first_page() {
     let app = App::start();
     let roles: Vec<_> = (1..51).map(|nth| json!({ "name": format!("Role {nth:02}") })).collect();
     let path = careers(&with_roles(&app, &roles));
@@ -350,7 +350,7 @@ fn a_filtered_list_is_not_indexed_by_search_engines() {
     lacks(&page(&app, &format!("{path}?lang=de&q=&page=1")), &["noindex"]);
 }
 
-fn a_slug_matches_without_case_and_outer_spaces() {
+fn a_slug_matches_ignoring_case_and_outer_spaces() {
     let app = App::start();
     let hiring = app.hiring_with(|document| document["organizations"][0]["slug"] = json!("Acme"));
     for slug in ["acme", "ACME", "%20aCme%20"] {

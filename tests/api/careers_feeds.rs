@@ -19,7 +19,7 @@ crate::tests![
     another_spelling_of_a_slug_gets_the_same_feed,
     feeds_have_an_etag_and_are_answered_with_304,
     feeds_show_a_change_with_the_next_request,
-    hires_do_not_move_the_times_in_feeds,
+    hires_do_not_change_the_timestamps_in_feeds,
     disabling_a_portal_removes_its_feeds,
     links_are_built_on_the_base_url,
     robots_txt_allows_portals_and_disallows_the_rest,
@@ -237,7 +237,7 @@ fn feeds_show_a_change_with_the_next_request() {
 
 /// Candidates see a decision after a delay. Until then, no timestamp in a feed may reveal when a decision touched a
 /// role.
-fn hires_do_not_move_the_times_in_feeds() {
+fn hires_do_not_change_the_timestamps_in_feeds() {
     let app = App::start();
     let hiring = app.hiring_with(|document| change_role(document, &json!({ "positions": 2 })));
     let owner = app.user_with_all(&hiring.staff("owner"));
@@ -308,7 +308,7 @@ fn robots_txt_names_the_sitemap_of_the_only_enabled_portal() {
     app.hiring_with(|document| document["organizations"][0]["portal"]["enabled"] = json!(false));
     let named = format!("Sitemap: https://jobs.example.com/careers/{}/sitemap.xml", first.slug);
     assert_eq!(sitemaps(), [named.as_str()]);
-    // With several portals it names none, so that nobody can read off which organizations exist.
+    // With several portals, robots.txt names no sitemap, so it does not reveal which organizations exist.
     let second = app.hiring();
     assert_eq!(sitemaps(), [""; 0]);
     app.change(&format!("UPDATE organizations SET enabled = 0 WHERE id = '{}'", second.organization_id));

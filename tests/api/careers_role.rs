@@ -14,7 +14,7 @@ crate::tests![
     a_posting_has_metadata_for_search_engines_and_link_previews,
     a_posting_with_its_styles_is_small,
     apply_redirects_to_the_form_in_the_language_of_the_page,
-    apply_reuses_the_invitation_that_the_api_returned,
+    apply_reuses_the_signup_link_that_the_api_returned,
     a_closed_or_filled_public_role_is_410,
     hidden_and_unknown_roles_are_a_404_with_links_to_open_roles,
     a_role_of_another_organization_is_a_404,
@@ -164,7 +164,7 @@ fn apply_redirects_to_the_form_in_the_language_of_the_page() {
     app.anonymous().send("POST", &path, &form, b"lang=de&lang=fr").expect(303);
 }
 
-fn apply_reuses_the_invitation_that_the_api_returned() {
+fn apply_reuses_the_signup_link_that_the_api_returned() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "roleId": hiring.role_id, "locale": "de" });

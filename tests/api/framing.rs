@@ -1,5 +1,5 @@
-//! Request framing: the `Host`, `Transfer-Encoding`, `Content-Encoding` and `Content-Length` fields that are refused,
-//! without reading a body for it.
+//! Request framing: which values of `Host`, `Transfer-Encoding`, `Content-Encoding` and `Content-Length` are refused
+//! before the body is read.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -19,7 +19,7 @@ crate::tests![
     a_connection_stays_usable_after_a_refused_body,
 ];
 
-/// Shorter than any wait of the server for a body, and far longer than an answer takes.
+/// Shorter than any time that the server waits for a body, and far longer than an answer takes.
 const AT_ONCE: Duration = Duration::from_secs(4);
 
 fn open(app: &App) -> TcpStream {

@@ -93,7 +93,7 @@ fn similar_paths_are_404() {
     }
 }
 
-/// Lets time pass until readiness is as expected. The background job may need another poll to notice.
+/// Lets time pass until readiness is as expected. The background job may notice only at its next poll.
 fn pass_until(app: &App, is_so: impl Fn(&str, u16) -> bool) {
     let began = std::time::Instant::now();
     loop {
@@ -112,7 +112,7 @@ fn a_stalled_reader_is_reported_until_it_ends() {
     reader.execute_batch("BEGIN").unwrap();
     reader.query_row("SELECT count(*) FROM users", [], |row| row.get::<_, i64>(0)).unwrap();
     app.hiring();
-    // Short readers are fine, because a backup may take minutes.
+    // A reader of 20 seconds is not reported, because a backup may take minutes.
     app.pass(20);
     app.anonymous().get("/readyz").expect(200);
     pass_until(&app, |text, status| status == 503 && text.contains("failing: reader; the log says why"));

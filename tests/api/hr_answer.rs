@@ -1,5 +1,5 @@
-//! Answers of HR systems, and behaviour instead of an answer: everything except a success is a failed attempt with its
-//! reason, and does no other harm.
+//! Answers of HR systems, and HR systems that do not answer. Anything but a success fails the attempt with a reason,
+//! and has no other effect.
 
 use std::time::Duration;
 
@@ -31,8 +31,8 @@ fn raw(text: &str) -> Behaviour {
     Behaviour::Raw(text.as_bytes().to_vec())
 }
 
-/// All targets at once: each fails its first attempt as its case says, while the service keeps answering. Each gets the
-/// same message again once it has recovered.
+/// Runs all cases at once. Each first attempt fails as its case states, and the service continues to answer. The second
+/// attempt sends the same message and succeeds.
 fn assert_each_fails(timeout: Duration, cases: Vec<Case>) {
     let app = delivering(Hr { timeout, ..Hr::default() });
     let mut sent = Vec::new();
@@ -59,7 +59,7 @@ fn assert_each_fails(timeout: Duration, cases: Vec<Case>) {
     }
 }
 
-/// Each of the answers makes the delivery succeed at the first attempt.
+/// Asserts that each of these answers makes the delivery succeed at the first attempt.
 fn assert_each_delivers(cases: Vec<(&'static str, Behaviour)>) {
     let app = delivering(Hr::default());
     for (name, behaviour) in cases {

@@ -1,4 +1,4 @@
-//! Name resolution of targets: one look-up per attempt, and the connection goes to the answered addresses or nowhere.
+//! Name resolution of targets: one look-up per attempt. The service connects only to the addresses in the answer.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::support::app::Hr;
 use crate::support::{App, Behaviour, Receiver};
 
 crate::tests![
-    a_connection_goes_to_the_resolved_address_with_the_host_of_the_url,
+    a_connection_to_the_resolved_address_sends_the_host_of_the_url,
     a_name_that_resolves_to_a_special_address_fails_that_attempt,
     one_special_address_refuses_the_whole_answer,
     a_name_that_looks_like_an_address_is_resolved,
@@ -35,7 +35,7 @@ fn pass_delay(app: &App, nth: usize) {
     app.pass([6, 331, 1_981][nth]);
 }
 
-fn a_connection_goes_to_the_resolved_address_with_the_host_of_the_url() {
+fn a_connection_to_the_resolved_address_sends_the_host_of_the_url() {
     let ((app, network), receiver) = (guarded(), Receiver::start());
     network.redirect("8.8.8.8", Some(receiver.address));
     for (nth, (url, port, host)) in [
@@ -90,7 +90,7 @@ fn one_special_address_refuses_the_whole_answer() {
     for (name, answer, special) in [
         ("last.example.com", &["8.8.8.8", "127.0.0.1"][..], "127.0.0.1"),
         ("first.example.com", &["127.0.0.1", "8.8.8.8"], "127.0.0.1"),
-        // More addresses than are ever tried.
+        // The answer has more addresses than the service tries.
         ("sixth.example.com", &["8.8.8.8", "8.8.8.8", "8.8.8.8", "8.8.8.8", "8.8.8.8", "10.0.0.1"], "10.0.0.1"),
         ("mapped.example.com", &["8.8.8.8", "::ffff:169.254.169.254"], "::ffff:169.254.169.254"),
         ("six.example.com", &["2001:4860:4860::8888", "::1"], "::1"),
@@ -146,7 +146,7 @@ fn a_public_address_is_connected_to_as_written() {
     }
 }
 
-/// An address of this machine on which no process listens.
+/// An address of this machine where no process listens.
 const NOBODY: &str = "127.0.0.1:1";
 
 fn a_second_address_is_tried_when_the_first_refuses() {

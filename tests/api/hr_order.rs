@@ -146,7 +146,7 @@ fn ping_many(app: &App, count: usize, url: &str) {
         })
         .collect();
     app.import(&json!({ "organizations": organizations }));
-    // The last attempt of each appears to have timed out.
+    // Records that the last attempt of each HR system timed out.
     app.change("UPDATE hr_integrations SET timed_out = 1 WHERE organization_id LIKE 'many%'");
     let admin = app.admin();
     for nth in 0..count {
@@ -160,7 +160,7 @@ fn suspect_hr_systems_hold_at_most_half_the_permits() {
     receiver.will([Behaviour::Hold]);
     ping_many(&app, SUSPECT_ATTEMPTS_MAX + 5, &receiver.url("/"));
     receiver.wait_for(SUSPECT_ATTEMPTS_MAX);
-    // The healthy HR system is served nevertheless, and no further suspect one.
+    // The healthy HR system still receives its messages. No further suspect one does.
     probe.wait(&app);
     assert_eq!(receiver.connections(), SUSPECT_ATTEMPTS_MAX);
     receiver.release(1);

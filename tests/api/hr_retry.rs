@@ -19,7 +19,7 @@ crate::tests![
     retry_after_is_honoured_to_the_second,
 ];
 
-/// The delays between attempts, in seconds: 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h.
+/// The delays between attempts, in seconds: 5 s, 5 min, 30 min, and then 2, 5, 10, 14, 20 and 24 h.
 const DELAYS: [u64; 9] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
 /// An organization whose pings arrive. A delivered ping shows that the delivery worker has polled at the current time

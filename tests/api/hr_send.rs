@@ -1,4 +1,4 @@
-//! Sending deliveries: the message, the connection to the target, and the attempt that an admin reads. Answers are
+//! Sending deliveries: the message, the connection to the target, and the attempt as admins see it. Answers are
 //! tested in `hr_answer`, retries in `hr_retry`, the order in `hr_order`.
 
 use std::io::{Read, Write};
@@ -136,7 +136,7 @@ fn a_hanging_name_server_or_network_times_out() {
     }
 }
 
-/// A target that handles each connection like this.
+/// A target that handles each connection with `act`.
 fn target(act: fn(TcpStream)) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -144,7 +144,8 @@ fn target(act: fn(TcpStream)) -> SocketAddr {
     address
 }
 
-/// The error of the first attempt to this URL. The message then arrives at another URL that the organization saves.
+/// Returns the error of the first attempt to this URL. The organization then saves another URL, where the message
+/// arrives.
 fn first_error(app: &App, url: &str) -> String {
     let (hiring, healthy) = (app.hiring(), Receiver::start());
     integrate(app, &hiring.organization_id, url, true);

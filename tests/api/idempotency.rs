@@ -16,7 +16,7 @@ crate::tests![
     refusals_that_depend_on_state_are_stored,
     a_404_of_missing_rights_is_not_replayed,
     a_stored_404_is_not_replayed,
-    refusals_of_the_caller_or_the_form_are_not_stored,
+    refusals_that_do_not_depend_on_state_are_not_stored,
     another_request_with_the_same_key_is_refused,
     equivalent_json_bodies_are_the_same_request,
     an_idempotency_key_may_be_quoted_and_has_a_maximum_length,
@@ -74,8 +74,8 @@ fn lines_beside_the_matrix() -> Vec<Line> {
     ]
 }
 
-/// A new POST route of staff or admins must be idempotent. Its line in the access matrix says how this test requests
-/// it.
+/// A new POST route of staff or admins must be idempotent. Its line in the access matrix supplies the request for this
+/// test.
 fn every_staff_and_admin_post_takes_effect_once() {
     let app = App::start();
     let client = app.admin();
@@ -155,7 +155,7 @@ fn refusals_that_depend_on_state_are_stored() {
     assert_eq!(app.sql("SELECT status, hired FROM roles"), ["filled|1"]);
 }
 
-/// The step exists all the time, but the caller cannot see it until they become a member.
+/// The step exists throughout, but the caller cannot see it before they become a member.
 fn a_404_of_missing_rights_is_not_replayed() {
     let (app, hiring, _) = start();
     let other = app.hiring();
@@ -180,7 +180,7 @@ fn a_stored_404_is_not_replayed() {
     assert_replayed(&fresh, &repeated.post_empty(&hiring.reject(0)));
 }
 
-fn refusals_of_the_caller_or_the_form_are_not_stored() {
+fn refusals_that_do_not_depend_on_state_are_not_stored() {
     let app = App::with(Options { per_minute: Some(20), ..Options::default() });
     let hiring = app.hiring();
     let (_, secret) = app.make_key(&hiring.staff("owner"));

@@ -1,5 +1,5 @@
-//! `GET /api/v1/me`, and rules for all credentials that are tested on it: which are accepted, which are refused, and
-//! what the answer says.
+//! `GET /api/v1/me`, and rules for all credentials that are tested on it: which credentials are accepted, and which are
+//! refused with which answer.
 
 use appliance::domain::api_key::KeySecret;
 use appliance::http::server::access_rule::AccessRule;
@@ -17,7 +17,7 @@ crate::tests![
     all_invalid_credentials_get_the_same_answer,
     the_bearer_scheme_is_case_insensitive,
     a_key_wins_over_a_session,
-    a_bad_key_is_refused_even_with_a_good_session,
+    an_invalid_key_is_refused_even_with_a_valid_session,
     a_session_is_found_among_other_cookies,
     a_key_expires_exactly_at_its_expiry,
     a_changed_platform_role_takes_effect_at_once,
@@ -196,7 +196,7 @@ fn a_key_wins_over_a_session() {
     assert_eq!(ended["auth"]["keyId"], id);
 }
 
-fn a_bad_key_is_refused_even_with_a_good_session() {
+fn an_invalid_key_is_refused_even_with_a_valid_session() {
     let app = App::start();
     let hiring = app.hiring();
     app.set_password(&hiring.email("owner"), PASSWORD);

@@ -16,7 +16,7 @@ crate::tests![
     an_activity_with_deeper_json_is_shown_without_its_detail,
 ];
 
-/// The only field that a request is refused for, and the reason.
+/// The only field that the refusal names, and its reason.
 #[track_caller]
 fn fault(answer: &Answer) -> (String, String) {
     let detail = answer.json();

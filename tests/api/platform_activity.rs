@@ -98,7 +98,7 @@ fn the_reason_for_refusing_a_key_is_recorded() {
     app.admin().patch(&format!("{USERS}/{}", hiring.staff("owner")), &json!({ "enabled": false })).expect(200);
     disabled.get("/api/v1/me").refused(401, "unauthorized");
     let short = app.make_key_with(&json!({ "name": "n", "userId": "user_admin", "expiresInDays": 1 })).1;
-    // The service first caches the key. Its later refusal uses the cached state and the file.
+    // The service caches the key here. Its refusal a day later involves both the cache and the file.
     app.key(&short).get("/api/v1/me").expect(200);
     app.pass(86_400);
     app.key(&short).get("/api/v1/me").refused(401, "unauthorized");

@@ -9,7 +9,7 @@ use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
     the_portal_has_exactly_its_documented_members,
-    members_that_were_never_given_have_their_defaults,
+    omitted_members_have_their_defaults,
     a_description_is_returned_unchanged,
     amounts_are_integers_unless_they_have_a_fraction,
     a_salary_member_that_the_role_lacks_is_omitted,
@@ -19,7 +19,7 @@ crate::tests![
     roles_are_listed_newest_first,
     the_roles_of_another_organization_are_not_listed,
     a_portal_without_roles_is_an_empty_list,
-    a_slug_matches_without_case_and_outer_spaces_and_is_shown_as_given,
+    a_slug_matches_ignoring_case_and_outer_spaces_and_is_shown_as_given,
     unknown_and_disabled_portals_are_the_same_404,
     an_invalid_slug_is_the_same_404,
     the_etag_is_strong_and_stable,
@@ -101,7 +101,7 @@ fn the_portal_has_exactly_its_documented_members() {
     assert_eq!(answer.json(), expected);
 }
 
-fn members_that_were_never_given_have_their_defaults() {
+fn omitted_members_have_their_defaults() {
     let app = App::start();
     let document = json!({ "organizations": [{
         "slug": "bare",
@@ -247,7 +247,7 @@ fn a_portal_without_roles_is_an_empty_list() {
     assert_eq!(answer["org"]["slug"], "acme-1");
 }
 
-fn a_slug_matches_without_case_and_outer_spaces_and_is_shown_as_given() {
+fn a_slug_matches_ignoring_case_and_outer_spaces_and_is_shown_as_given() {
     let app = App::start();
     app.hiring_with(|document| document["organizations"][0]["slug"] = json!("  Acme-X9 "));
     for slug in ["acme-x9", "Acme-X9", "ACME-X9", "%20acme-x9%09", "acme%2Dx9"] {
@@ -349,7 +349,7 @@ fn the_etag_changes_when_a_decision_fills_the_role() {
     revalidate().expect(304);
 }
 
-/// Puts candidates back to the state before they were hired and rejected.
+/// Restores the candidates to their state before they were hired and rejected.
 const UNDO_DECISIONS: &str = "
     UPDATE candidate_role_steps
     SET status = 'pending', rejected_at = NULL, rejection_reason = NULL, validated_at = NULL
@@ -364,7 +364,7 @@ fn a_cached_response_is_never_older_than_an_answered_change() {
     let (address, portal, ended) = (app.address, hiring.portal(), AtomicBool::new(false));
     let shows = |client: &Client| !client.get(&portal).expect(200).json()["roles"][0].is_null();
     std::thread::scope(|scope| {
-        // These clients render and cache all the time, also while a change is in progress.
+        // These clients make the service render and cache the portal all the time, even during a change.
         for _ in 0..3 {
             scope.spawn(|| {
                 let client = Client::new(address);

@@ -249,7 +249,7 @@ fn requests_that_start_after_an_answered_revocation_are_refused() {
             if number > 0 {
                 return calls_until_refused(&call, client, &revoked);
             }
-            // The revocation comes a little later, so that the other clients are in the middle of their requests.
+            // The revocation comes a little later, while the other clients are sending requests.
             for _ in 0..round % 3 {
                 call.send(client);
             }

@@ -124,7 +124,7 @@ fn concurrent_creations_give_an_address_to_one_user() {
     assert_sound(&app);
 }
 
-/// The only two admins disable each other. The second request comes from a user who is disabled by then.
+/// The only two admins disable each other. By the time of the second request, its sender is disabled.
 fn admins_who_disable_each_other_leave_one_enabled() {
     let app = App::start();
     let mut clients = connected_clients(&app, 2);

@@ -296,7 +296,7 @@ fn concurrent_removals_leave_the_last_step() {
 }
 
 /// Lets two requests race on fresh roles until each has come first often enough. `judge` gets the role's number and
-/// says whether the left request came first.
+/// returns whether the left request came first.
 fn race_on_roles(
     role: &Value,
     lanes: impl Fn(&RaceOrganization, usize) -> [Lane; 2],

@@ -1,5 +1,5 @@
-//! The rate limit: the requests that a key or a session's user has, the fields that report it, and the requests that it
-//! does not cover.
+//! The rate limit: how many requests a key or the user of a session may send, the fields that report the limit, and the
+//! requests that it does not cover.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ crate::tests![
     every_authenticated_answer_reports_what_is_left,
     the_default_limit_is_reported_as_documented,
     without_a_limit_nothing_is_reported_or_refused,
-    a_bucket_holds_exactly_its_requests,
+    a_full_bucket_allows_exactly_as_many_requests_as_the_limit,
     a_request_passes_after_the_reported_wait_but_not_before,
     the_reported_wait_is_rounded_up,
     a_refused_request_takes_nothing_from_the_bucket,
@@ -125,7 +125,7 @@ fn without_a_limit_nothing_is_reported_or_refused() {
     assert_eq!(limit_fields(&app.admin().get("/api/admin/api-keys/none/usage").expect(404)), (None, None));
 }
 
-fn a_bucket_holds_exactly_its_requests() {
+fn a_full_bucket_allows_exactly_as_many_requests_as_the_limit() {
     for per_minute in [1, 2, 3, 7, 60, 61] {
         let (_app, client) = with_full_bucket(per_minute);
         for taken in 1..=per_minute {
@@ -140,7 +140,7 @@ fn a_bucket_holds_exactly_its_requests() {
 }
 
 fn a_request_passes_after_the_reported_wait_but_not_before() {
-    // A request comes back every ten seconds.
+    // The bucket regains a request every ten seconds.
     let (app, client) = with_full_bucket(6);
     assert_eq!(passing(&client, 6), 6);
     let answer = client.get(ME).refused(429, "rate_limited");
@@ -159,7 +159,7 @@ fn a_request_passes_after_the_reported_wait_but_not_before() {
 }
 
 fn the_reported_wait_is_rounded_up() {
-    // A request comes back every 60 / 7 = 8.57 seconds, or every 0.05 seconds, and so on.
+    // The bucket regains a request every 60 / 7 = 8.57 seconds, every 0.05 seconds, and so on.
     for (per_minute, wait_s) in [(7, 9), (1_200, 1), (1, 60), (59, 2), (60, 1), (61, 1)] {
         let (app, client) = with_full_bucket(per_minute);
         assert_eq!(passing(&client, per_minute as usize), per_minute as usize);

@@ -18,7 +18,7 @@ crate::tests![
     a_clock_that_jumps_ahead_erases_nobody,
     a_clock_jump_is_believed_after_the_same_uptime,
     an_admin_who_confirms_the_time_ends_the_wait,
-    a_clock_jump_while_the_service_was_stopped_waits_too,
+    a_clock_jump_while_the_service_was_stopped_delays_retention_too,
     nobody_is_erased_in_the_first_hour_after_a_start,
     a_start_on_an_older_copy_does_not_repeat_retention_erasures,
     a_confirmation_that_is_not_true_is_refused,
@@ -89,7 +89,7 @@ impl Clock {
         self.wait_for_run();
     }
 
-    /// Lets the wall clock jump, and time pass until the service notices.
+    /// Lets the wall clock jump, and then lets time pass until the service notices.
     fn jump(&self, days: i64) {
         self.app.world.set(Timestamp::from_micros(self.now().micros() + days * DAY_S * 1_000_000));
         self.pass(700);
@@ -260,7 +260,7 @@ fn retention_of_imported_decisions_counts_from_their_own_date() {
     assert_eq!(clock.due(), 2);
     clock.pass_until("2026-11-22T00:00:00Z");
     assert_eq!(clock.erased(), ["rejected_then", "hired_then"]);
-    // A date in the future is not believed, so the time of the import counts.
+    // A date in the future is ignored, and the time of the import counts.
     clock.pass_until("2026-12-21T23:40:00Z");
     assert_eq!(clock.due(), 0);
     clock.pass_until("2026-12-22T00:00:00Z");
@@ -311,7 +311,7 @@ fn a_clock_that_jumps_ahead_erases_nobody() {
     // Once the clock is right again, retention continues at once.
     clock.jump(-360);
     assert_eq!((clock.status()["waitsFor"].clone(), clock.due()), (Value::Null, json!(0)));
-    // A day with a wrong clock erases nobody either.
+    // Nobody is erased after a day with a wrong clock either.
     clock.jump(350);
     clock.pass(86_400);
     assert_eq!((clock.erased(), clock.due()), (NOBODY.to_vec(), json!(0)));
@@ -350,7 +350,7 @@ fn an_admin_who_confirms_the_time_ends_the_wait() {
     assert_eq!(clock.erased(), [clock.id(0)]);
 }
 
-fn a_clock_jump_while_the_service_was_stopped_waits_too() {
+fn a_clock_jump_while_the_service_was_stopped_delays_retention_too() {
     let clock = Clock::start(|_| {});
     clock.configure(&json!({ "retentionDays": 30 }));
     clock.reject(0);
@@ -360,7 +360,7 @@ fn a_clock_jump_while_the_service_was_stopped_waits_too() {
     clock.wait_for_run();
     clock.pass(4_000);
     assert_eq!((clock.status()["waitsFor"].clone(), clock.due()), (json!("clock"), json!(0)));
-    // A wait continues after another start.
+    // The wait continues after a restart.
     clock.pass(99 * 86_400);
     clock.app.stop();
     clock.app.start_again();

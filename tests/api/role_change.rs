@@ -7,7 +7,7 @@ use crate::support::roles::{activity_count, create, draft, last_activity, read, 
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_change_leaves_members_that_are_not_given,
+    a_change_leaves_omitted_members_unchanged,
     null_clears_optional_members,
     a_change_without_effect_writes_no_activity,
     invalid_members_are_refused,
@@ -29,7 +29,7 @@ fn start() -> (App, Hiring, Client) {
     (app, hiring, client)
 }
 
-fn a_change_leaves_members_that_are_not_given() {
+fn a_change_leaves_omitted_members_unchanged() {
     let (app, hiring, client) = start();
     let before = read(&client, &hiring.role());
     for (member, value) in [

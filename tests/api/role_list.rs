@@ -8,7 +8,7 @@ use crate::support::{App, Client, Hiring};
 crate::tests![
     roles_are_listed_newest_first_in_pages,
     filters_apply_alone_and_together,
-    a_part_of_the_name_matches_without_case_and_accents,
+    a_part_of_the_name_matches_ignoring_case_and_accents,
     invalid_parameters_are_refused,
     a_listed_role_has_exactly_its_documented_members,
     a_page_scans_five_hundred_roles_and_the_next_continues,
@@ -62,7 +62,7 @@ fn roles_are_listed_newest_first_in_pages() {
         assert_eq!(walk(&client, &hiring, &format!("limit={limit}")), (expected.map(str::to_owned).to_vec(), pages));
     }
     let made = client.get(&format!("{}?limit=2", hiring.roles())).expect(200).json()["pagination"].clone();
-    // A role created meanwhile comes before the part that is still to be read.
+    // A role that is created meanwhile comes before the pages that are still to be read.
     staff(&app, &hiring, "owner").post(&hiring.roles(), &json!({ "name": "new" })).expect(200);
     let query = format!("limit=2&cursor={}", made["nextCursor"].as_str().unwrap());
     assert_eq!(all(&client, &hiring, &query), ["4", "3"]);
@@ -105,7 +105,7 @@ fn filters_apply_alone_and_together() {
     }
 }
 
-fn a_part_of_the_name_matches_without_case_and_accents() {
+fn a_part_of_the_name_matches_ignoring_case_and_accents() {
     let app = App::start();
     let names = ["Größe Ärztin", "Engineer (100%)", "Senior engineer_1", "ÆØÅ", "Chef", "ΒΟΗΘΟΣ Trợ lý"];
     let hiring = with_roles(&app, &names.map(|name| json!({ "name": name })));

@@ -18,7 +18,7 @@ crate::tests![
     the_cookie_behind_https_is_secure_and_bound_to_its_host,
     each_cookie_has_256_new_random_bits,
     the_file_stores_only_the_digest_of_a_cookie,
-    the_address_matches_without_case_and_outer_spaces,
+    the_address_matches_ignoring_case_and_outer_spaces,
     a_password_is_compared_exactly,
     every_failed_sign_in_gets_the_same_answer,
     a_missing_or_blank_address_or_password_is_refused,
@@ -52,7 +52,7 @@ crate::tests![
     a_session_is_rate_limited,
     after_five_failures_the_wait_of_an_account_doubles_each_time,
     a_wait_is_reported_in_whole_seconds_rounded_up,
-    the_right_password_waits_too_and_works_after_the_wait,
+    the_right_password_is_refused_during_the_wait_and_accepted_after_it,
     an_attempt_during_the_wait_does_not_lengthen_it,
     a_success_resets_the_failures,
     failures_expire_after_an_hour,
@@ -181,7 +181,7 @@ fn the_file_stores_only_the_digest_of_a_cookie() {
     }
 }
 
-fn the_address_matches_without_case_and_outer_spaces() {
+fn the_address_matches_ignoring_case_and_outer_spaces() {
     let app = App::start();
     app.import(&json!({ "users": [{ "id": "user_oe", "email": "Jörg.Öl@Example.ORG", "name": "Jörg" }] }));
     app.set_password("jörg.öl@example.org", PASSWORD);
@@ -686,7 +686,7 @@ fn a_wait_is_reported_in_whole_seconds_rounded_up() {
     attempt_sign_in(&app, &email, PASSWORD).expect(200);
 }
 
-fn the_right_password_waits_too_and_works_after_the_wait() {
+fn the_right_password_is_refused_during_the_wait_and_accepted_after_it() {
     let (app, hiring) = start();
     let email = hiring.email("owner");
     fail(&app, &email, 5);

@@ -10,7 +10,7 @@ crate::tests![
     a_guessing_stranger_does_not_lock_the_owner_out,
     strangers_get_a_hundred_guesses_an_hour_at_one_account,
     a_known_network_and_a_known_browser_can_sign_in_while_strangers_guess,
-    guesses_at_an_unknown_account_are_limited_like_at_a_known_one,
+    guesses_at_known_and_unknown_accounts_are_limited_alike,
     ipv6_networks_of_one_subscriber_share_their_limits,
     a_known_browser_can_sign_in_behind_a_strangers_address,
 ];
@@ -80,7 +80,7 @@ fn a_known_network_and_a_known_browser_can_sign_in_while_strangers_guess() {
     try_from(&from(&app, "203.0.113.2").with_header("Cookie", &cookie), &owner, PASSWORD).expect(200);
 }
 
-fn guesses_at_an_unknown_account_are_limited_like_at_a_known_one() {
+fn guesses_at_known_and_unknown_accounts_are_limited_alike() {
     let (app, owner) = start();
     for email in [owner.as_str(), "nobody@example.org"] {
         let checked: Vec<usize> =

@@ -91,7 +91,7 @@ fn every_field_has_a_label_a_type_and_autocomplete() {
         assert!(text.contains(&format!("aria-describedby=\"{id}-hint\"")), "{id}: {text}");
     }
     assert!(text.contains("at most 10 MB"), "{text}");
-    // A field that only robots see.
+    // A field that people do not see and bots fill in.
     assert!(text.contains("<div class=\"trap\" aria-hidden=\"true\">"), "{text}");
     assert!(text.contains("name=\"homepage\" type=\"text\" tabindex=\"-1\" autocomplete=\"off\""), "{text}");
 }
@@ -346,7 +346,7 @@ fn a_browser_that_has_applied_sees_a_notice() {
     assert!(text.contains("<h1>Engineer: Sie haben sich schon beworben</h1>") && !text.contains("<form"), "{text}");
     assert!(text.contains(&format!("href=\"{status}?lang=de\"")), "{text}");
     assert!(text.contains(&format!("href=\"{}?lang=de&#38;again=1\"", form.path)), "{text}");
-    // The browser's next form gets the same notice, except for the form that it sent before.
+    // Another form of this browser gets the same notice. The form that it has already sent leads to the status page.
     let other = Form::for_role(&app, &hiring).with("email", "other@example.org");
     page(other.send_by(&browser), 409);
     assert_eq!(status_path(&form.send_by(&browser)), status);

@@ -133,7 +133,7 @@ fn staged_files_are_limited_in_number_and_total_size() {
     waiting(1, 2);
     apply(&client, 2).expect(503);
     app.change("DELETE FROM documents WHERE bytes < 3");
-    // Space for one of the largest files is left, and then it is not.
+    // First there is room for one more file of the maximum size, then there is not.
     waiting(999, 10_485_760);
     status_path(&apply(&client, 3));
     waiting(1, 3);

@@ -385,7 +385,7 @@ fn a_delayed_deletion_waits_while_the_clock_is_ahead() {
     fixture.act("delete").expect(200);
     let now = fixture.app.world.now();
     fixture.app.world.set(now.plus(Duration::from_secs(73 * 3_600)));
-    // A request without a hire shows when the background job has run.
+    // A requested deletion of a candidate without a hire shows when the background job has run.
     fixture.app.change(&format!(
         "INSERT INTO erasures_asked (candidate_number, candidate_role_id, asked_at)
          SELECT number, NULL, {} FROM candidates WHERE id <> '{}' LIMIT 1",

@@ -12,7 +12,7 @@ crate::tests![
     warnings_are_limited_in_length_and_number,
     answers_with_shared_schemas_have_warnings,
     a_stored_response_has_its_warnings,
-    members_with_free_names_are_not_unknown,
+    members_of_free_form_objects_are_not_unknown,
 ];
 
 /// The fields that an answer's `warnings` name.
@@ -35,7 +35,7 @@ fn decisions_and_dry_runs_warn_about_unknown_members() {
     assert_eq!(warning["code"], "unknown_member");
     assert_eq!(warning["detail"], "there is no member outcomeNote here, so it was ignored");
     assert_eq!(rejected.json()["step"]["outcomeType"], "other");
-    // Both names of the note are known, whichever counts.
+    // Both names of the note are known, although only one of the two notes is stored.
     let hired = staff.post(&hiring.hire(1), &json!({ "notes": "a", "outcomeNotes": "b", "note": "c" })).expect(200);
     assert_eq!(warned_fields(&hired), ["note"]);
 }
@@ -115,7 +115,7 @@ fn a_stored_response_has_its_warnings() {
     assert_eq!(warned_fields(&second), ["colour"]);
 }
 
-fn members_with_free_names_are_not_unknown() {
+fn members_of_free_form_objects_are_not_unknown() {
     let app = App::start();
     let hiring = app.hiring();
     let organization = format!("/api/admin/organizations/{}", hiring.organization_id);

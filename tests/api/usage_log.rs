@@ -311,7 +311,7 @@ fn a_missing_user_agent_is_logged_as_empty() {
     app.key(&secret).get(ME).expect(200);
     app.key(&secret).with_header("User-Agent", "").get(ME).expect(200);
     assert_eq!(column(&app, &id, "userAgent"), ["", ""]);
-    // Bytes that are not UTF-8 neither refuse the request nor lose the row.
+    // A user agent that is not UTF-8 is accepted, and the request is logged.
     let head = format!("GET {ME} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {secret}\r\nUser-Agent: a");
     let answer = app.anonymous().raw(&[head.as_bytes(), b"\xffb\r\n\r\n"].concat());
     assert_eq!(answer.status, 200);

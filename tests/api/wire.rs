@@ -453,7 +453,7 @@ fn a_client_that_hangs_up_does_not_affect_others() {
     let mut wire = Wire::open(&app);
     wire.send(&format!("POST {} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n\r\n", hiring.hire(0)));
     drop(wire);
-    // Whether or not the request arrived in time, the decision is complete or absent.
+    // The decision is complete or absent, whether or not the request arrived in time.
     let second = app.key(&key).post_empty(&hiring.hire(0));
     assert!(second.status == 200 || second.status == 409, "{}", second.text());
     assert_eq!(app.check(), Vec::<String>::new());
@@ -499,7 +499,7 @@ fn a_complete_request_takes_effect_after_its_client_is_gone() {
     assert_becomes(&app, hired, "3");
     let rows = "SELECT count(*) FROM api_key_usage WHERE path <> '/api/admin/api-keys'";
     assert_becomes(&app, rows, "3");
-    // A read leaves its usage row even if nobody reads the answer.
+    // A GET request leaves its usage row even if nobody reads the answer.
     for _ in 0..50 {
         let mut wire = Wire::open(&app);
         wire.send(&get("/healthz"));
@@ -536,7 +536,7 @@ fn a_refusal_comes_without_100_continue() {
         let (line, _) = wire.answer();
         assert!(line.contains(status), "{path}: {line}");
     }
-    // Neither does a body that announces too great a length.
+    // The same holds for a body that announces too great a length.
     let hiring = app.hiring();
     let mut wire = Wire::open(&app);
     let path = format!("{}/apply", hiring.portal());

@@ -1,4 +1,4 @@
-// axe-core on every page: in each language, light and dark, at two widths.
+// Checks every page with axe-core: in each language, light and dark, at two widths.
 
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';

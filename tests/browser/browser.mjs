@@ -1,4 +1,5 @@
-// A browser that reports faults of pages: requests to other origins, violations of the content security policy, script errors.
+// A browser that reports faults of pages: requests to other origins, violations of the content security policy, and errors
+// of scripts.
 
 import { chromium } from 'playwright-core';
 
@@ -55,7 +56,7 @@ export async function visitor(browser, fault, { width = 1280, height = 900, hasS
   return context;
 }
 
-/// Reports what no page may contain.
+/// Reports content that no page may have.
 export async function inspect(page, fault) {
   const seen = await page.evaluate(() => ({
     violations: window.__violations ?? [],
@@ -80,7 +81,7 @@ export async function inspect(page, fault) {
   }
 }
 
-/// Opens a page of the service and reports any other status than this one.
+/// Opens a page of the service and reports any status other than this one.
 export async function open(page, path, fault, status = 200) {
   const answer = await page.goto(base + path);
   if (answer.status() !== status) {

@@ -4,7 +4,7 @@ const { BASE: base, KEY: key } = process.env;
 
 export { base };
 
-/// The `data` member of a response. Any status but success ends the run.
+/// The `data` member of a response. Any status other than a success ends the run.
 export async function call(method, path, body, type = 'application/json') {
   const sent = body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
   const headers = { Authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'Content-Type': type }) };

@@ -1,4 +1,5 @@
-// embed.js on a page of another origin: the list, a portal without roles, an unavailable service. It sets no cookies.
+// embed.js on a page of another origin: the list, a portal without roles, and an unavailable service. The script sets no
+// cookies.
 
 import { createServer } from 'node:http';
 

@@ -175,7 +175,7 @@ fn a_killed_backup_leaves_no_target_file() {
 }
 
 #[test]
-fn of_parallel_backups_to_one_target_only_one_succeeds() {
+fn only_one_of_parallel_backups_to_one_target_succeeds() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     let dir = &dir;
@@ -228,7 +228,7 @@ fn a_restored_backup_without_its_erasure_list_causes_a_warning() {
     std::fs::copy(dir.path("copy.db.erased"), dir.path("b.db.erased")).unwrap();
     let output = dir.serve(&["--db", "b.db"]).stop("TERM").succeeded();
     assert!(!output.stderr.contains("warning"), "{output:?}");
-    // The file alone, as if it was copied to another machine.
+    // The file alone, as if it had been copied to another machine.
     std::fs::copy(dir.path("copy.db"), dir.path("c.db")).unwrap();
     let output = dir.serve(&["--db", "c.db"]).stop("TERM").succeeded();
     let warning = output.stderr.lines().find(|line| line.starts_with("warning: ")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `serve --demo`: a sample organization without any preparation.
+//! `serve --demo`: a service with a sample organization, without any preparation.
 
 use crate::support::{WorkDir, is_key};
 

@@ -262,7 +262,8 @@ fn an_import_of_more_than_20_000_candidates_requires_a_stopped_service() {
     assert!(output.stderr.contains("20001 applications") && output.stderr.contains("stop it"), "{output:?}");
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM organizations"), 0);
     service.send("GET", "/readyz", &[], "").expect(200);
-    // The limit allows 20,000, so a conflict with the file is the only error. It spares the time of so many inserts.
+    // The limit allows 20,000, so a conflict with the file is the only error. The conflict saves the time of so many
+    // inserts.
     dir.write("small.json", large(1));
     dir.run(&["import", "--db", "a.db", "small.json"]).succeeded();
     dir.write("large.json", large(20_000));

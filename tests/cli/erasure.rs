@@ -1,5 +1,5 @@
-//! Erasure to the last byte. After many candidates with every kind of trace are erased, no byte of them is left in the database,
-//! its write-ahead log, the service's log or the erasure list, even after an older backup is restored.
+//! Erasure to the last byte. The test erases many candidates who have left every kind of trace. No byte of them may be left
+//! in the database, its write-ahead log, the service's log or the erasure list, even after an older backup is restored.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{Read, Write};
@@ -21,7 +21,7 @@ use crate::support::{RunningService, WorkDir, document, eventually, mode};
 const ERASED: usize = rounds(40, 200);
 const STAYING: usize = 14 * ERASED;
 
-/// The parts of a candidate's names and address. No other data contains any of them.
+/// The parts of a candidate's names and address. They occur in no other data.
 struct Person {
     id: String,
     given: String,
@@ -245,7 +245,7 @@ fn apply(dir: &WorkDir, nth: usize, person: &Person, application: Option<&str>) 
     id
 }
 
-/// How many of these candidates have their address in the file.
+/// The number of these candidates whose address is in the file.
 fn people_found(dir: &WorkDir, people: &[(usize, &Person)]) -> usize {
     let needles: Vec<String> = people.iter().map(|(_, person)| format!("{}@", person.local)).collect();
     let found: BTreeSet<String> =
@@ -402,7 +402,7 @@ fn a_listed_candidate_with_a_later_hold_is_reported_and_not_erased() {
     assert_eq!(dir.number("a.db", sql), 1);
     let checked = dir.run(&["check", "--db", "a.db"]).succeeded();
     assert_eq!(checked.stdout.matches(report).count(), 1, "{checked:?}");
-    // Lines of earlier versions still name a candidate to erase.
+    // A line in the format of earlier versions still names a candidate to erase.
     dir.write("a.db.erased", "cand_1\n");
     dir.serve(&["--db", "a.db"]).stop("TERM");
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM candidates WHERE erased_at IS NULL"), 0);

@@ -2,7 +2,7 @@
 
 use crate::support::{WorkDir, mode};
 
-/// Every command that uses a file, with its required arguments.
+/// Commands that use a file, with their required arguments. `activity`, `user`, `organization` and `key` are not among them.
 const COMMANDS: [&[&str]; 8] = [
     &["serve", "--listen", "127.0.0.1:0"],
     &["bootstrap-admin", "--email", "a@example.org"],

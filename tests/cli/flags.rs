@@ -125,7 +125,7 @@ fn help_shows_defaults() {
 }
 
 #[test]
-fn a_group_of_commands_lists_them() {
+fn help_of_a_command_group_lists_its_commands() {
     let dir = WorkDir::new();
     for (command, commands) in [
         ("user", &["list", "create", "disable", "enable"][..]),

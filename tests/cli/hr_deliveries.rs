@@ -15,7 +15,8 @@ const REFUSED: &str = "refused: the host's address 127.0.0.1 is ";
 
 const INTEGRATION: &str = "/api/admin/organizations/org_acme/hr-integration";
 
-/// Starts a service on `a.db` with these flags, for an organization with an HR system at this URL. Returns an admin's key too.
+/// Starts a service on `a.db` with these flags, for an organization with an HR system at this URL. Returns an admin's key
+/// too.
 fn serve(dir: &WorkDir, url: &str, enabled: bool, flags: &[&str]) -> (RunningService, String) {
     let mut document = document();
     document["organizations"][0]["hrIntegration"] = json!({ "url": url, "secret": HR_SECRET, "enabled": enabled });
@@ -46,7 +47,7 @@ fn stuck(dir: &WorkDir) -> Vec<Vec<String>> {
     lines
 }
 
-/// The same once the lines match.
+/// Waits until these lines match, and returns them.
 fn stuck_once(dir: &WorkDir, matches: impl Fn(&[Vec<String>]) -> bool) -> Vec<Vec<String>> {
     let mut lines = Vec::new();
     eventually(|| {
@@ -201,7 +202,7 @@ fn an_unreadable_file_exits_with_status_1() {
 }
 
 #[test]
-fn an_unprintable_list_exits_with_status_1() {
+fn a_list_that_cannot_be_printed_exits_with_status_1() {
     let dir = WorkDir::new();
     let (service, key) = serve(&dir, CLOSED_URL, false, &[]);
     decide(&service, &key, 1, "hire");

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::erasure::{await_wiped, found};
 use crate::support::{RunningService, WorkDir, eventually};
 
-/// Enough rows for several staging transactions.
+/// The rows of an import: enough for several staging transactions.
 const ROWS: i64 = 1_500;
 
 /// Candidates that the file has before the import.

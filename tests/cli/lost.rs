@@ -1,10 +1,10 @@
-//! A service require_stop with an error if its files are removed, moved, replaced or overwritten, and leaves the present files
+//! A service stops with an error if its files are removed, moved, replaced or overwritten. It leaves the files that it finds
 //! unchanged.
 
 use crate::support::{RunningService, WorkDir, eventually};
 
-/// Starts a service on `a.db` and sends one request. Returns once the file without its write-ahead log has the mark of this
-/// run.
+/// Starts a service on `a.db` and sends one request. Returns once a checkpoint has moved the mark of
+/// this run from the write-ahead log into the file.
 fn serve_until_marked(dir: &WorkDir) -> RunningService {
     dir.imported("a.db");
     let key = dir.admin_key("a.db");
@@ -61,8 +61,8 @@ fn a_moved_file_contains_all_answered_requests() {
     dir.run(&["check", "--db", "b.db"]).succeeded();
 }
 
-/// Overwrites a file in place, as `cp` does. Waits first for a running checkpoint, because the service cannot recall the pages
-/// that it is writing. The next checkpoint is due 10 seconds later.
+/// Overwrites a file in place, as `cp` does. Waits first for a running checkpoint, because the service cannot recall the
+/// pages that it is writing. The next checkpoint is due 10 seconds later.
 fn overwrite(dir: &WorkDir, name: &str, bytes: &[u8]) {
     use std::io::Write;
     let path = dir.path(name);

@@ -5,11 +5,11 @@ use std::net::TcpStream;
 
 use crate::support::{RunningService, WorkDir, connect};
 
-/// Connections at the same time, and bytes of body that each sends one by one.
+/// The number of parallel connections, and the bytes of body that each sends one by one.
 const CONNECTIONS: usize = 100;
 const BYTES: usize = 2_000;
 
-/// The maximum growth of the peak memory meanwhile.
+/// The maximum growth of the peak memory while they send.
 const MORE_KIB_MAX: u64 = 20 * 1_024;
 
 /// A value of `/proc/PID/status`, in KiB.
@@ -52,7 +52,7 @@ fn bodies_sent_byte_by_byte_use_no_extra_memory() {
     let request = "POST /api/public/portal/acme/apply HTTP/1.1\r\nHost: a\r\nConnection: close\r\n";
     let head = format!("{request}Content-Length: {BYTES}\r\n\r\n");
     let open = |count: usize| -> Vec<TcpStream> { (0..count).map(|_| connect(service.address)).collect() };
-    // The first requests allocate memory that the service keeps in any case.
+    // The first requests allocate memory that the service retains in any case.
     drip(&mut open(2), &head, &vec![body.clone().into_bytes(); 2], "HTTP/1.1 200 OK\r\n");
     reset_peak(&service);
     let before = kib(&service, "VmRSS");

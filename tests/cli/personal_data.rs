@@ -1,4 +1,5 @@
-//! The list of columns with personal data, held against what the erasure test seeds and what an export shows.
+//! Compares the list of columns with personal data with the rows that the erasure test seeds and with the members of an
+//! export.
 
 use appliance::store::personal_data::{Exported, PERSONAL_DATA};
 use serde_json::Value;
@@ -12,7 +13,7 @@ const NOT_SEEDED: &[(&str, &str)] = &[
     ("import_rows.application", "an import moves its rows into other tables; it has a test of its own"),
 ];
 
-/// Each column with personal data has a value, so that the byte scan looks for something there.
+/// Each column with personal data has a value, so that the byte scan searches for one from every column.
 #[track_caller]
 pub(crate) fn assert_seeded(dir: &WorkDir) {
     for data in PERSONAL_DATA {

@@ -1,4 +1,4 @@
-//! `check`, `export` and `backup` of a read-only file in a read-only directory.
+//! `check`, `export` and `backup` on a read-only file in a read-only directory.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
@@ -23,8 +23,8 @@ impl ReadOnly {
         let (source, out) = (WorkDir::new(), WorkDir::new());
         fill(&source.path(""));
         let is_root = std::fs::metadata(out.path("")).unwrap().uid() == 0;
-        // `cp` copies the program. If this process did, a child that another test forks meanwhile would inherit the open file,
-        // and Linux refuses to run a program that is open for writing.
+        // `cp` copies the program, because Linux refuses to run a program that is open for writing. If this process copied
+        // it, a child that another test forks meanwhile would inherit the open file.
         let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_appliance")).arg(out.path("appliance")).status();
         assert!(copied.unwrap().success());
         let names = source.names().into_iter().map(|name| source.path(&name));

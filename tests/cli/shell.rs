@@ -84,7 +84,7 @@ fn the_manual_lists_every_command_with_its_flags() {
 }
 
 #[test]
-fn listings_end_quietly_if_their_reader_has_gone_and_secrets_fail() {
+fn a_closed_pipe_ends_listings_quietly_but_fails_a_command_that_prints_a_key() {
     let dir = WorkDir::new();
     let bootstrap = ["bootstrap-admin", "--db", "a.db", "--email", "owner@acme.example"];
     dir.run(&bootstrap).succeeded();

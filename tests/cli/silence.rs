@@ -74,7 +74,7 @@ fn a_stop_during_a_checkpoint_of_another_process_exits_with_status_1_and_loses_n
         connection.query_row(&sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
     };
     std::thread::scope(|scope| {
-        // This process holds the checkpoint lock while it waits for the reader. It retries until it gets the lock.
+        // This connection holds the checkpoint lock while it waits for the reader. It retries until it gets the lock.
         let other = rusqlite::Connection::open(dir.path("a.db")).unwrap();
         other.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
         let checkpoint = scope.spawn(move || {
@@ -100,7 +100,7 @@ fn a_stop_during_a_checkpoint_of_another_process_exits_with_status_1_and_loses_n
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 1);
 }
 
-/// A job; what it writes, which a trigger stops; and the work that it finds when the service starts.
+/// A job, the write that a trigger refuses, and the work that the job finds when the service starts.
 const FAULTS: [(&str, &str, &str); 5] = [
     (
         "sweeping",
@@ -131,7 +131,7 @@ const FAULTS: [(&str, &str, &str); 5] = [
 ];
 
 #[test]
-fn every_job_in_the_background_is_named_while_it_fails() {
+fn every_background_job_is_named_while_it_fails() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     dir.admin_key("a.db");

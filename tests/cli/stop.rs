@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::rounds::rounds;
 use crate::support::{PATIENCE, RunningService, WorkDir, connect};
 
-/// Stops under load.
+/// How often a service is stopped under load.
 const STOPS: usize = rounds(3, 10);
 
-/// Parallel clients, and the connections that each uses in turn, so that most connections are idle at any time.
+/// The number of parallel clients, and of connections that each uses in turn. Most connections are idle at any time.
 const CLIENTS: usize = 8;
 const CONNECTIONS_OF_EACH: usize = 8;
 
-/// Answers that the clients have received before the stop.
+/// The number of answers that the clients receive before each stop.
 const ANSWERS_BEFORE_STOP: u64 = 2_000;
 
 const REQUEST: &[u8] = b"GET /api/public/portal/acme HTTP/1.1\r\nHost: a\r\n\r\n";

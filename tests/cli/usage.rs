@@ -63,7 +63,7 @@ fn rows_are_pruned_after_400_days_without_a_change_of_the_counts() {
     }
     service.stop("TERM").succeeded();
     age(&dir, 399);
-    // The rows are not old enough. One more start indexes all of them, so that they could be pruned.
+    // The rows are a day too young. Another start indexes all of them, so their age alone prevents the pruning.
     let service = dir.serve(&["--db", "a.db"]);
     eventually(|| dir.number("a.db", "SELECT coalesce(max(number), 0) FROM api_key_usage_newest") == ROWS);
     service.stop("TERM").succeeded();
@@ -79,7 +79,7 @@ fn rows_are_pruned_after_400_days_without_a_change_of_the_counts() {
     assert_eq!(keys["data"][0]["requestCount"], ROWS, "{keys}");
     assert!(keys["data"][0]["lastRequest"].is_string(), "{keys}");
     let usage = usage(&service, &key);
-    // Only the rows of the two requests above are left.
+    // Only the rows of these two requests are left.
     assert_eq!((usage["key"]["requestCount"].as_i64().unwrap(), paths(&usage).len()), (ROWS + 2, 2), "{usage}");
     assert_eq!(usage["pagination"]["hasMore"], false);
     service.stop("TERM").succeeded();

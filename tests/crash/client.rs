@@ -1,4 +1,5 @@
-//! A client on one connection that distinguishes requests sent completely and answers received completely.
+//! A client on one connection. Its callers can tell whether a request was sent completely, and an answer received
+//! completely.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -1,4 +1,4 @@
-//! Organizations with many applications, as an interchange document, and the applications that no worker has taken yet.
+//! Organizations with many applications: their interchange document, and the applications that no worker has taken yet.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 const ORGANIZATIONS: usize = 3;
 
-/// Per organization and round: applications to the role with a position for each applicant, and roles with too few positions.
+/// Per organization and round: applications to the role with a position for each applicant, and roles with too few
+/// positions.
 const UNCONTESTED_PER_ROUND: usize = 70;
 const CONTESTED_PER_ROUND: usize = 4;
 

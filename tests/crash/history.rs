@@ -15,13 +15,13 @@ pub(crate) struct History {
     requests: BTreeMap<String, Exchange>,
     /// The expected state of each application with a decision.
     expected: HashMap<String, ExpectedApplication>,
-    /// The token of each role that was applied for.
+    /// The token of the signup link of each role that was applied for.
     links: HashMap<String, String>,
     findings: Vec<String>,
     tally: Tally,
 }
 
-/// The state of an application that its answers imply, and another state that an unanswered request may have caused.
+/// The state of an application according to its answers, and the state that an unanswered request may have caused.
 #[derive(Debug, Clone)]
 struct ExpectedApplication {
     answered: ApplicationState,

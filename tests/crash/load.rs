@@ -1,5 +1,5 @@
-//! Many connections that send requests without a pause (principal, application, hire, rejection) until the service is killed
-//! or the load stops. Each answer is recorded as soon as it is complete.
+//! Many connections that send requests without a pause (`/me`, applications, hires and rejections) until the service is
+//! killed or the load stops. Each answer is recorded as soon as it is complete.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -36,7 +36,7 @@ pub(crate) struct Exchange {
     pub(crate) answer: Option<Answer>,
 }
 
-/// The moment of the kill: the first answer after this many that arrives while enough other requests are unanswered.
+/// The moment of the kill: the first answer after `answers` others that arrives while enough requests are unanswered.
 pub(crate) struct KillMoment {
     answers: usize,
     /// Whether it must be the answer to a decision. Then the kill follows a commit closely.

@@ -6,7 +6,7 @@
 - JSON Schema accepts 1.0 as an integer. This service does not.
 - A name may contain an invisible character only after certain others, and validators read patterns for characters beyond
   U+FFFF differently. Valid texts get a letter instead.
-- Few texts that look like an IPv6 address or a time zone are one.
+- Few generated texts in the form of an IPv6 address or a time zone are valid.
 - An Idempotency-Key names one request, so each valid one is new. A dry run ignores the key, so it does not refuse an
   invalid one.
 - The run must not revoke its own credential. Changes of its key or its user go to an id that does not exist.

@@ -1,5 +1,5 @@
-// Loads embed.js on a page of another origin in Chromium and checks the list that people see: embed.mjs BASE. The variable
-// CHROMIUM names the browser. Run it in the directory with the packages.
+// Loads embed.js on a page of another origin in Chromium and checks the list that people see. Its argument is the
+// base URL of the service. The variable CHROMIUM names the browser. Run it in the directory with the packages.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -14,7 +14,7 @@ from lxml import etree, html
 ATOM = "{http://www.w3.org/2005/Atom}"
 SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 
-# The elements that readers of job feeds expect, and whether each may be empty.
+# The elements that readers of job feeds expect, and whether each element may be empty.
 JOB = {
     "title": False,
     "date": False,
@@ -69,7 +69,7 @@ def moment(text):
 
 
 def require_inert(text):
-    """The HTML in a feed contains only inert elements and attributes."""
+    """Requires that the HTML in a feed contains only inert elements and attributes."""
     if not text.strip():
         return
     for element in html.fragment_fromstring(text, create_parent=True).iter():
@@ -166,7 +166,7 @@ def robots(base, organizations):
 
 
 def require_refusal(check, *arguments):
-    """A check must refuse wrong input, or it proves nothing."""
+    """Requires that a check refuses wrong input. Otherwise it proves nothing."""
     try:
         check(*arguments)
     except (AssertionError, ValueError, etree.LxmlError):

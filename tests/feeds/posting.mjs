@@ -1,5 +1,6 @@
-// Checks the JSON-LD of every posting against the vocabulary of schema.org, and against what search engines require of a
-// JobPosting: posting.mjs BASE DOCUMENT. Run it in the directory with the packages.
+// Checks the JSON-LD of every posting against the vocabulary of schema.org and against the requirements of search engines
+// for a JobPosting. Its arguments are the base URL of the service and the interchange document. Run it in the directory with
+// the packages.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

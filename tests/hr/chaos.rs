@@ -15,7 +15,7 @@ use crate::service::{Service, run};
 /// Rounds with a kill of the service.
 const ROUNDS: usize = rounds(8, 20);
 
-/// Requested hires of each round. Some are lost with a kill; the long run still makes 200.
+/// The hires that clients request in each round. Kills lose some of them, and the long run still makes 200.
 const HIRES: usize = 14;
 
 /// The seed of the random numbers.
@@ -73,8 +73,8 @@ impl Chaos {
         });
     }
 
-    /// Kills the service at the kill point of the round, with deliveries under way, and starts it again. In every fourth round the
-    /// receiver goes down first, while it is in use, and comes back afterwards.
+    /// Kills the service at the kill point of the round, with deliveries under way, and starts it again. In every fourth
+    /// round the receiver goes down first, while it is in use, and comes back afterwards.
     fn round(&mut self, round: usize) {
         self.await_pending_at_most(HIRES / 2);
         let point = KILL_POINTS[round % KILL_POINTS.len()];

@@ -103,8 +103,8 @@ impl<'a> Ledger<'a> {
         findings
     }
 
-    /// Each hire and each reversal in the file has exactly one message there, and nothing else has one. Catches a message that is
-    /// queued outside the decision's transaction, or twice when a hire is repeated.
+    /// The file has exactly one message for each hire and each reversal, and no other message. Catches a message that is
+    /// queued outside the transaction of its decision, and one that is queued again when a client repeats a hire.
     fn queue(&self) -> Vec<String> {
         let mut queued: HashMap<&str, Vec<&str>> = HashMap::new();
         for delivery in &self.deliveries {
@@ -129,8 +129,8 @@ impl<'a> Ledger<'a> {
         findings
     }
 
-    /// Each message in the file arrived and was accepted. Catches a message that is lost in a kill, that is recorded as delivered
-    /// before it is sent, after a status alone or without an answer, and one that is never sent.
+    /// Each message in the file arrived and was accepted. Catches a message that is never sent, one that a kill loses, and
+    /// one that is recorded as delivered too early: before it is sent, without an answer, or after the status line alone.
     fn every_delivery(&self) -> Vec<String> {
         let mut accepted: HashMap<String, bool> = HashMap::new();
         for arrival in self.arrivals {
@@ -148,9 +148,9 @@ impl<'a> Ledger<'a> {
         self.deliveries.iter().filter_map(describe).collect()
     }
 
-    /// Each message that arrived is in the file with the same bytes, is signed, and went to its organization's URL. Catches an id or
-    /// a body that changes between attempts, a message that is sent before its decision is committed or although that is rolled
-    /// back, a signature over other bytes or with another secret, and an old time.
+    /// Each message that arrived is in the file with the same bytes, is signed, and went to its organization's URL. Catches
+    /// an id or a body that changes between attempts, and a message that is sent before the commit of its decision or
+    /// despite a rollback. Also catches a signature over other bytes, with another secret, or with an old time.
     fn every_arrival(&self) -> Vec<String> {
         let known: HashMap<&str, &Delivery> = self.deliveries.iter().map(|one| (one.id.as_str(), one)).collect();
         let describe = |arrival: &Arrival| {
@@ -167,8 +167,8 @@ impl<'a> Ledger<'a> {
         self.arrivals.iter().filter_map(describe).collect()
     }
 
-    /// Each message arrived after all earlier ones of its application were accepted, and none of those arrived after it. Catches
-    /// a delivery that does not wait for an earlier one that failed, was interrupted or is retried manually.
+    /// Each message arrived after all earlier ones of its application were accepted, and none of those arrived after it.
+    /// Catches a delivery that does not wait for an earlier one that failed, was interrupted or is retried by an admin.
     fn order(&self) -> Vec<String> {
         let mut came: HashMap<String, Vec<&Arrival>> = HashMap::new();
         self.arrivals.iter().for_each(|arrival| came.entry(arrival.message.id()).or_default().push(arrival));
@@ -194,9 +194,9 @@ impl<'a> Ledger<'a> {
         findings
     }
 
-    /// Each attempt is recorded, except those that a kill interrupted, and the accepted one is the last. Catches unrecorded
-    /// attempts, which make the schedule endless, parallel attempts for one organization, and a delivery that is sent again after
-    /// it was recorded as delivered.
+    /// Each attempt is recorded, except those that a kill interrupted, and the accepted attempt is the last. Catches
+    /// attempts that are not recorded, which would make the schedule endless. Also catches parallel attempts for one
+    /// organization, and a delivery that is sent again after it was recorded as delivered.
     fn attempts(&self, lost_max: usize) -> Vec<String> {
         let mut findings = Vec::new();
         for Delivery { id, attempts, recorded, accepted, .. } in &self.deliveries {

@@ -1,5 +1,5 @@
-//! An HR system for tests. It receives messages, answers them correctly or not, goes down and comes back on the same port. It
-//! records all arrivals and acceptances in one order.
+//! An HR system for tests. It receives messages, answers them correctly or not, goes down and comes back on the same port.
+//! It records all arrivals and acceptances in one order.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Write};
@@ -31,7 +31,7 @@ pub(crate) enum Behaviour {
     HangUpFirst,
     /// Closes the connection after reading the message.
     HangUp,
-    /// Begins a good answer and closes the connection before its end, which does not count as acceptance.
+    /// Begins a good answer and closes the connection before the answer ends. The service must not count that as acceptance.
     BreakOff,
     /// Answers with this head and the message itself as the body.
     Echo(&'static str),
@@ -63,7 +63,8 @@ pub(crate) struct Arrival {
     pub(crate) message: Message,
     /// The result of verifying its signature.
     pub(crate) verified: Result<(), String>,
-    /// When its connection was accepted. The time of reading proves nothing, because messages of a killed service may be read late.
+    /// When its connection was accepted. The time of reading would prove nothing, because the message of a killed service
+    /// may be read late.
     pub(crate) connected: u64,
     /// The time just before the first byte of the accepting answer, if there was one.
     pub(crate) accepted: Option<u64>,
@@ -149,7 +150,7 @@ impl Receiver {
         self.listening.take().unwrap().join().unwrap();
     }
 
-    /// Always behaves like this from now on.
+    /// Sets the behaviour on all further connections.
     pub(crate) fn set_behaviour(&self, behaviour: Behaviour) {
         self.shared.lock().choice = Choice::Always(behaviour);
     }

@@ -1,4 +1,4 @@
-//! Documents that contradict themselves: the finding is at the object with the contradiction.
+//! Documents that contradict themselves: the finding is at the object that contains the contradiction.
 
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ fn a_duplicate_id_is_a_finding_at_the_second_object() {
         (&format!("{CANDIDATES}/3/steps/0/id"), "cs_1", &format!("{CANDIDATES}/3/steps/0")),
     ] {
         let mut document = with(pointer, json!(id));
-        // The replaced id had a reference, which is not the subject here.
+        // A membership refers to the replaced id. That reference is not under test here.
         set(&mut document, "/organizations/0/members/1", json!({ "userId": "user_9" }));
         assert_refused(&document, place, &format!("the document uses the id {id} twice"));
     }

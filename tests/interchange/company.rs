@@ -36,7 +36,7 @@ impl Ended {
         self
     }
 
-    /// Asserts that the import failed for this reason before it tried anything.
+    /// Asserts that the whole import failed for this reason, with nothing on standard output.
     #[track_caller]
     pub(crate) fn failed(self, code: i32, sentence: &str) -> Self {
         assert_eq!((self.code, self.out.as_str()), (Some(code), ""), "{self:?}");

@@ -167,7 +167,7 @@ fn imported_hires_fill_positions_and_never_overfill_them() {
         .refused(&[&format!("line 3: {full}"), &format!("line 4: {full}")]);
     assert_eq!(company.role("role_eng")["status"], "filled");
     company.csv(hired("Engineer", &["c"])).refused(&[&format!("line 2: {full}")]);
-    // Applications that are not hired need no position. A closed role and a draft keep their status.
+    // Applications without a hire need no position. A closed role and a draft retain their status.
     company.csv("name,email,role\ne,e@x.org,Engineer\n").fine();
     company.csv(hired("role_d1", &["a"])).fine();
     assert_eq!(company.role("role_d1")["status"], "closed");
@@ -294,7 +294,7 @@ fn a_change_of_the_file_after_planning_undoes_the_import() {
     };
     let hire = "name,email,role,status\nDan,dan@x.org,Writer,Hired\n";
     for (asked, came, words) in [
-        // Meanwhile, somebody took the position, or the same person was added, or applied.
+        // Between planning and import, somebody else is hired, or the same person is added or applies.
         (hire, "name,email,role,status\nEve,eve@x.org,Writer,Hired\n", "role role_wri was changed during the import"),
         ("name,email,role\nFay,fay@x.org,Engineer\n", "name,email,role\nFay,fay@x.org,role_d1\n", "candidate cand_"),
         (

@@ -1,4 +1,4 @@
-//! Both sides of each limit.
+//! The limits of interchange documents, each tested with the largest accepted value and the smallest refused one.
 
 use appliance::interchange;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn is_accepted(pointer: &str, value: Value) -> bool {
 }
 
 #[test]
-fn text_at_the_limit_is_accepted_and_one_more_character_refused() {
+fn text_at_the_limit_is_accepted_and_one_more_character_is_refused() {
     for (pointer, characters_max) in [
         ("/users/0/name", 255),
         (&format!("{ORGANIZATION}/name"), 255),

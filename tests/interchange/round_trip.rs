@@ -218,7 +218,7 @@ fn secrets_are_exported_on_request_and_integrations_without_one_are_disabled() {
 }
 
 #[test]
-fn whole_amounts_have_no_fraction_and_members_the_documented_order() {
+fn whole_amounts_have_no_fraction_and_members_have_the_documented_order() {
     let file = File::new();
     file.import(&read(&with(&format!("{ROLE}/salaryMin"), json!(10.0)))).unwrap();
     let exported = file.export(Secrets::LeftOut);
@@ -232,7 +232,7 @@ fn whole_amounts_have_no_fraction_and_members_the_documented_order() {
     assert!(places.is_sorted(), "{places:?}");
 }
 
-/// The valid document after a step was added, one was removed and the others changed places. Two applications still have
+/// The valid document after one step was added, one was removed and the others were reordered. Two applications still have
 /// the old steps.
 fn with_a_pipeline_that_was_changed() -> Value {
     let mut document = sound();

@@ -1,4 +1,4 @@
-//! A small valid document to break, and files to import it into.
+//! A small valid document for tests to modify, and files to import it into.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! Wrong values: the finding is at the member.
+//! Wrong values in a document: the finding is at the member with the wrong value.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! A line of the access matrix: a route, what it needs of a caller, and how to make a request to it.
+//! A line of the access matrix: a route, the access that it requires, and how to make a request to it.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::support::{Answer, App, Client, Hiring};
 
 const JSON: &str = "application/json";
 
-/// What a route needs of a caller besides the scope in the route table.
+/// The access that a route requires besides the scope in the route table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The platform role admin.
@@ -17,7 +17,7 @@ pub(crate) enum Kind {
     Manages,
     /// Responsibility for personal data: owners and admins of the organization.
     Erases,
-    /// Nothing more: every caller sees their own items.
+    /// Nothing more: each caller sees only their own items.
     Lists,
 }
 
@@ -34,7 +34,7 @@ impl Kind {
         }
     }
 
-    /// The members of the organization who are refused nevertheless.
+    /// The organization roles that do not suffice for a route of the organization.
     pub(crate) fn forbidden(self) -> &'static [&'static str] {
         match self {
             Self::Admin | Self::Reads | Self::Lists => &[],

@@ -1,7 +1,7 @@
 //! The access matrix: who may do what at each endpoint of `/api/v1` and `/api/admin` beyond the original interface.
 //!
-//! Each route has one line, which says what the route needs of a caller and how to make a request to it. Every kind of
-//! caller sends that request. Rules that hold for every route (its body, unknown ids) are tested on each line as well.
+//! Each route has one line, which states the access that the route requires and how to make a request to it. Every kind
+//! of caller sends that request. Rules for all routes (about bodies and unknown ids) are tested on each line as well.
 //! A new route needs one line in `lines.rs` and no change here.
 
 pub(crate) mod line;

@@ -28,13 +28,13 @@ crate::tests![
     a_url_other_than_http_with_a_host_and_no_user_is_refused,
     all_validation_errors_are_reported_together,
     a_given_secret_and_a_rotation_cannot_be_combined,
-    null_counts_as_not_given_and_unknown_members_are_ignored,
+    null_counts_as_omitted_and_unknown_members_are_ignored,
     a_body_that_is_not_a_json_object_is_a_bad_request,
     a_large_body_or_another_media_type_is_refused,
     unknown_organizations_and_absent_integrations_are_not_found,
     only_admins_read_change_and_test_integrations,
     no_other_answer_and_no_export_shows_a_secret,
-    a_change_without_enabled_leaves_it,
+    a_change_that_omits_enabled_does_not_change_it,
     disabling_holds_deliveries_and_enabling_sends_them,
     deleting_holds_deliveries_and_a_new_integration_sends_them,
     a_hire_without_an_integration_queues_no_delivery,
@@ -184,7 +184,7 @@ fn all_validation_errors_are_reported_together() {
     app.admin().get(&integration(&hiring)).refused(404, "not_found");
 }
 
-fn null_counts_as_not_given_and_unknown_members_are_ignored() {
+fn null_counts_as_omitted_and_unknown_members_are_ignored() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({
@@ -280,7 +280,7 @@ fn only_admins_read_change_and_test_integrations() {
     assert_eq!(app.sql("SELECT count(*) FROM hr_deliveries"), ["0"]);
 }
 
-fn a_change_without_enabled_leaves_it() {
+fn a_change_that_omits_enabled_does_not_change_it() {
     let app = App::start();
     let hiring = app.hiring();
     for (given, enabled) in [(None, true), (Some(false), false), (None, false), (Some(true), true), (None, true)] {
@@ -399,7 +399,7 @@ fn a_410_to_a_ping_disables_the_integration() {
     let failed = after_attempts(&app, &ping(&app, &hiring), 1);
     assert_eq!((&failed["state"], &failed["held"]), (&json!("failed"), &json!(null)));
     assert!(get(&app, &hiring)["disabledReason"].as_str().unwrap().contains("410"));
-    // Saving it as disabled makes the admin, and no longer the service, the one who disabled it.
+    // After an admin saves the integration as disabled, it has no reason, because the service did not disable it.
     let saved = save(&app, &hiring, &json!({ "url": URL, "enabled": false }));
     assert_eq!((&saved["enabled"], &saved["disabledReason"]), (&json!(false), &json!(null)));
 }

@@ -34,11 +34,11 @@ pub(crate) const BEGINNING: &str = "2026-11-21T09:00:00Z";
 /// The settings of a test's service.
 #[derive(Clone)]
 pub(crate) struct Options {
-    /// The base URL. Without one, it is the bound address.
+    /// The base URL, or `None` to use the bound address.
     pub(crate) base_url: Option<String>,
-    /// Requests a minute; `None` is no limit.
+    /// The maximum number of requests a minute; `None` means no limit.
     pub(crate) per_minute: Option<u32>,
-    /// Signups an hour from one client address; `None` is no limit.
+    /// The maximum number of signups an hour from one client address; `None` means no limit.
     pub(crate) signups_per_hour: Option<u32>,
     /// The limits of uploads.
     pub(crate) uploads: UploadLimits,
@@ -46,7 +46,7 @@ pub(crate) struct Options {
     pub(crate) trusted_proxies: Vec<&'static str>,
     /// Contacts for security reports.
     pub(crate) security_contacts: Vec<&'static str>,
-    /// How the service delivers to HR systems; `None` is not at all.
+    /// How the service delivers to HR systems; `None` means that it does not.
     pub(crate) hr: Option<Hr>,
 }
 
@@ -179,7 +179,7 @@ impl App {
         self.hiring_with(|_| {})
     }
 
-    /// Does the same after `change` has changed the interchange document.
+    /// Does the same with an interchange document that `change` has modified.
     pub(crate) fn hiring_with(&self, change: impl FnOnce(&mut serde_json::Value)) -> Hiring {
         let number = self.organizations.fetch_add(1, Ordering::Relaxed) + 1;
         let (mut document, hiring) = super::hiring::document(number);
@@ -225,7 +225,7 @@ impl App {
         self.world.set(Timestamp::parse(text, Rounding::Down).unwrap());
     }
 
-    /// The findings of `check`. None means that the file is sound.
+    /// The findings of `check`. An empty list means that the file is sound.
     pub(crate) fn check(&self) -> Vec<String> {
         store::check::check(&self.path, |_| {}).unwrap()
     }
@@ -265,7 +265,7 @@ impl App {
         connection.execute_batch(sql).unwrap();
     }
 
-    /// Stops the service gracefully and returns how that went.
+    /// Stops the service gracefully and returns the outcome.
     pub(crate) fn stop(&self) -> Stopped {
         let running = self.running.borrow_mut().take().expect("the service runs");
         stop(running)

@@ -1,4 +1,4 @@
-//! A client on one connection that checks on every answer what holds for all answers.
+//! A client on one connection. It checks every answer for the properties that all answers must have.
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -135,7 +135,7 @@ impl Client {
         answer
     }
 
-    /// Asserts what holds for every answer.
+    /// Asserts the properties that every answer must have.
     fn inspect(&self, method: &str, path: &str, answer: &Answer) {
         let request_id = answer.header("x-request-id").expect("every answer has a request id");
         assert!(request_id.starts_with("req_"), "{request_id}");

@@ -1,4 +1,5 @@
-//! Many applications to one role, inserted at once: the same rows as an import would write, in much less time.
+//! Many applications to one role, inserted at once. The rows are those that an import would write, and inserting them
+//! is much faster.
 
 use super::{App, Hiring};
 

@@ -95,7 +95,7 @@ pub(crate) fn findings() -> Vec<String> {
     FINDINGS.lock().unwrap().iter().cloned().collect()
 }
 
-/// Described successes that no answer had. The recorder reports errors that never occurred.
+/// Successes that are described but never occurred. The recorder reports errors that never occurred.
 pub(crate) fn unseen() -> Vec<String> {
     let seen = SEEN.lock().unwrap();
     let mut findings = Vec::new();
@@ -231,7 +231,7 @@ fn request_faults(route_name: &str, sent: &[u8]) -> Vec<String> {
         let fault = "an empty body was accepted, but the description requires one".to_owned();
         return Some(fault).filter(|_| body["required"] == true).into_iter().collect();
     }
-    // A body sent in chunks is not JSON as the client sees it.
+    // The bytes of a chunked body include the chunk sizes, so they are not JSON.
     let Ok(value) = serde_json::from_slice(sent) else { return Vec::new() };
     let Some(media) = body["content"].get("application/json") else { return Vec::new() };
     let violations = violations(Strictness::Open, &media["schema"], &value);

@@ -1,4 +1,5 @@
-//! The foundation of the tests: a real server on its own file, clients by identity, and an organization that hires.
+//! The foundation of the tests: a real server on its own file, clients with each kind of credential, and an
+//! organization that hires.
 
 pub(crate) mod app;
 pub(crate) mod client;

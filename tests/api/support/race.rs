@@ -20,7 +20,7 @@ impl Runner {
     }
 }
 
-/// Sends all requests from a barrier, and returns the answers in the order of the requests.
+/// Sends all requests at the same moment, and returns the answers in the order of the requests.
 pub(crate) fn race(runners: Vec<Runner>) -> Vec<Answer> {
     let barrier = Arc::new(Barrier::new(runners.len()));
     let threads: Vec<_> = runners
@@ -84,7 +84,7 @@ pub(crate) fn connected_clients(app: &super::App, count: usize) -> Vec<Client> {
     clients
 }
 
-/// Runs `run` for every client at once, from a barrier, and returns the results in the order of the clients.
+/// Runs `run` for every client at the same moment, and returns the results in the order of the clients.
 pub(crate) fn run_together<T: Send>(clients: &mut [Client], run: impl Fn(usize, &Client) -> T + Sync) -> Vec<T> {
     let (barrier, run) = (Barrier::new(clients.len()), &run);
     std::thread::scope(|scope| {

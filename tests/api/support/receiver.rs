@@ -1,4 +1,4 @@
-//! The HR system of a test: receives messages and answers, or does not, as the test says.
+//! An HR system for tests. It receives messages and answers them, or does not answer, as the test's script directs.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,4 +1,4 @@
-//! Records which answers the suite has seen on which route, and compares them with the route table.
+//! Records the answers that the suite has seen on each route, and compares them with the route table.
 
 use std::collections::BTreeSet;
 use std::sync::{LazyLock, Mutex};

@@ -78,7 +78,7 @@ impl Form {
         found.map_or("", |(_, value)| value)
     }
 
-    /// Sends the form as a new browser does.
+    /// Sends the form from a new browser.
     pub(crate) fn send(&self, app: &App) -> Answer {
         self.send_by(&app.anonymous())
     }
