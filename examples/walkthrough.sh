@@ -217,7 +217,7 @@ json=(--header 'Content-Type: application/json' --data)
 section 'A new file with the sample company'
 
 exits 0 'import takes the sample company' "$appliance" import --db "$db" "$document"
-exits 1 'importing it again is refused, for the ids are there' "$appliance" import --db "$db" "$document"
+exits 1 'importing it again is refused, because the ids exist' "$appliance" import --db "$db" "$document"
 matches "$(cat "$work/err")" '/(users|organizations)/0' 'the refusal names the place in the document'
 
 admin_email=platform@example.com
@@ -390,7 +390,7 @@ as_fleet=(--oauth2-bearer "$key")
 expect 400:validation_error POST "$keys" "${as_admin[@]}" "${json[@]}" '{"userId": "user_joel-lindqvist"}'
 holds '[.errors[].field] == ["name"]' 'the refusal names the missing name'
 expect 400:validation_error POST "$keys" "${as_admin[@]}" "${json[@]}" '{}'
-holds '[.errors[].field] | sort == ["name", "userId"]' 'every field at fault is named at once'
+holds '[.errors[].field] | sort == ["name", "userId"]' 'every invalid field is named at once'
 for days in 0 366 '"90"'; do
   expect 400:validation_error POST "$keys" "${as_admin[@]}" "${json[@]}" \
     "{\"name\": \"Wrong\", \"userId\": \"user_joel-lindqvist\", \"expiresInDays\": $days}"
@@ -434,7 +434,7 @@ integration=/api/admin/organizations/org_halmwind/hr-integration
 expect 404:not_found GET "$integration" "${as_admin[@]}"
 expect 403:forbidden PUT "$integration" "${as_hr[@]}" "${json[@]}" '{"url": "https://hr.example.com/hooks"}'
 expect 400:validation_error PUT "$integration" "${as_admin[@]}" "${json[@]}" '{"url": "ftp://hr.example.com/hooks", "secret": "short"}'
-holds '[.errors[].field] == ["url", "secret"]' 'every field at fault is named at once'
+holds '[.errors[].field] == ["url", "secret"]' 'every invalid field is named at once'
 
 # Without a secret the service generates one, and shows it this once.
 expect 200 PUT "$integration" "${as_admin[@]}" "${json[@]}" '{"url": "https://hr.example.com/hooks", "enabled": false}'
@@ -527,7 +527,7 @@ expect 200 GET /api/public/portal/halmwind/roles/role_control-room-operator
 expect 200 POST "$steps/cstep_nadia-rahimi_offer/hire" "${as_hr[@]}"
 holds '.step.status == "validated"' 'the last position is taken'
 expect 400:bad_request POST "$steps/cstep_viktor-lauritzen_offer/hire" "${as_hr[@]}"
-holds '.detail | test("filled")' 'the next hire hears that the positions are filled'
+holds '.detail | test("filled")' 'the next hire is refused because the positions are filled'
 expect 404:not_found GET /api/public/portal/halmwind/roles/role_control-room-operator
 expect 404:not_found POST "$apply" "${json[@]}" '{"roleId": "role_control-room-operator"}'
 expect 200 GET /api/public/portal/halmwind --header "If-None-Match: $etag"
@@ -584,7 +584,7 @@ expect 202 POST "$integration/test" "${as_admin[@]}"
 until_holds '.data.state == "failed" and (.data.lastAttempt.error | test("no connection"))' 'a ping without a receiver has failed, and names the reason' \
   "$deliveries/$(jq --raw-output .data.id "$work/body")"
 expect 200 GET "$deliveries?state=failed" "${as_admin[@]}"
-holds '[.data[].type] == ["ping"]' 'what has failed can be listed apart'
+holds '[.data[].type] == ["ping"]' 'failed deliveries can be listed separately'
 expect 200 DELETE "$integration" "${as_admin[@]}"
 expect 404:not_found DELETE "$integration" "${as_admin[@]}"
 
@@ -681,7 +681,7 @@ expect 200 GET /api/v1/me "${as_admin[@]}"
 expect 429:rate_limited GET /api/v1/me "${as_admin[@]}"
 matches "$(header Retry-After)" '^[1-9][0-9]*$' 'the refusal states when to retry'
 expect 200 GET /api/public/portal/halmwind
-holds '[.roles[].id] | index("role_control-room-operator") == null' 'what was decided is still there'
+holds '[.roles[].id] | index("role_control-room-operator") == null' 'the decisions are still there'
 stop
 
 # ----------------------------------------------------------- command line ----

@@ -206,7 +206,7 @@ fn a_panicking_job_is_undone_and_the_rest_of_its_batch_is_committed() {
     fixture.write(&answers, Grade::Durable, "d", |tx| tx.savepoint(|| add(tx, "d").map(|()| panic!("in its act"))));
     fixture.add(&answers, Grade::Durable, "e");
     drop(hold);
-    let panicked = "Defect(\"a job panicked; the log lines above name the place\")";
+    let panicked = "Defect(\"a job panicked; the log lines above show the location\")";
     let expected = ["a: ok", &format!("b: {panicked}"), "c: ok", &format!("d: {panicked}"), "e: ok"];
     assert_eq!(answers.take(5), expected);
     assert_eq!(fixture.users(), ["a", "c", "e"]);

@@ -153,9 +153,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
 
 async fn serve(args: Args) -> Result<(), Failure> {
     let stop = stop_signal()?;
-    let (listener, address) = bind(args.listen).await?;
+    let (listener, address) = bind(args.listen, "--listen").await?;
     let metrics = match args.metrics_listen {
-        Some(address) => Some(bind(address).await?),
+        Some(address) => Some(bind(address, "--metrics-listen").await?),
         None => None,
     };
     let url = format!("http://{address}");
@@ -295,9 +295,9 @@ fn listen_for(kind: SignalKind) -> Result<tokio::signal::unix::Signal, Failure> 
     signal(kind).map_err(|error| Failure::new(format!("signals cannot be caught: {error}")))
 }
 
-async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
+async fn bind(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAddr), Failure> {
     let cannot = |error: std::io::Error| {
-        Failure::new(format!("cannot listen on {address}: {error}; choose another address with --listen"))
+        Failure::new(format!("cannot listen on {address}: {error}; choose another address with {flag}"))
     };
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;

@@ -59,7 +59,7 @@ struct Create {
     #[arg(long, env = "APPLIANCE_NAME", value_name = "NAME", value_parser = parse_name)]
     name: String,
 
-    /// What the user may do in the whole service.
+    /// The user's platform role.
     #[arg(long, env = "APPLIANCE_PLATFORM_ROLE", value_name = "ROLE", default_value = "user",
         value_parser = one_of(PlatformRole::WORDS, PlatformRole::parse))]
     platform_role: PlatformRole,

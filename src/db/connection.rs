@@ -117,8 +117,8 @@ fn open_and_read(
     let wal = path::beside(&path, "-wal");
     match std::fs::metadata(&wal) {
         Ok(metadata) if metadata.len() > 0 => Err(Error::Unavailable(format!(
-            "{} has what is not in the file yet, and cannot be read where nothing can be written; copy both to another \
-             place, and name that copy",
+            "{} holds changes that are not in the file, and the directory is read-only; copy both files to a \
+             writable directory, and name that copy",
             wal.display()
         ))),
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::Unavailable(error.to_string())),

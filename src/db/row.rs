@@ -70,9 +70,10 @@ impl<'a> Columns<'a> {
 /// Parses the text of a column that holds one of a set of words or ids.
 ///
 /// # Errors
-/// [`Error::Defect`] if the column holds another text, which its `CHECK` constraint excludes.
+/// [`Error::Defect`] if the column holds another text, which its `CHECK` constraint excludes. The error goes to the log, so
+/// it does not contain the text: the column may be an address.
 pub(crate) fn word<T>(text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Error> {
-    parse(text).ok_or_else(|| Error::Defect(format!("a column holds the unknown word {text:?}")))
+    parse(text).ok_or_else(|| Error::Defect(format!("a column holds an invalid text of {} bytes", text.len())))
 }
 
 /// Reads a time column.

@@ -111,7 +111,7 @@ fn run_step(job: &mut ScheduledJob, health: &Health) {
         Ok(None) => {}
         Ok(Some(outcome)) => health.report(job.job, &outcome),
         Err(_) => {
-            let panicked = Error::Defect("it panicked; the log lines above name the place".to_owned());
+            let panicked = Error::Defect("it panicked; the log lines above show the location".to_owned());
             health.report(job.job, &Err::<(), _>(panicked));
         }
     }

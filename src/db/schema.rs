@@ -97,7 +97,7 @@ fn run_steps(connection: &Connection, schema: &Schema, first: usize) -> Result<(
     }
     let dangling: i64 = tx.query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| row.get(0))?;
     if dangling > 0 {
-        return Err(Error::Defect(format!("the upgrade would leave {dangling} rows that point nowhere")));
+        return Err(Error::Defect(format!("the upgrade would leave {dangling} dangling references")));
     }
     tx.execute_batch(&format!("PRAGMA user_version = {}", schema.version))?;
     tx.commit()?;

@@ -17,10 +17,12 @@ pub(crate) struct ServiceLog {
 impl ServiceLog {
     /// Writes a line to the log, at once or as soon as there is a log.
     pub(crate) fn write(&self, line: String) {
+        // The lock is taken first, so that no line waits after `connect` has written those that waited.
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(write_line) = self.write_line.get() {
+            drop(waiting);
             return write_line(&line);
         }
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if waiting.len() < WAITING_MAX {
             waiting.push(line);
         }
@@ -28,8 +30,8 @@ impl ServiceLog {
 
     /// Writes the lines that wait, and all later ones, with `write_line`.
     pub(crate) fn connect(&self, write_line: impl Fn(&str) + Send + Sync + 'static) {
-        let waiting = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
-        waiting.iter().for_each(|line| write_line(line));
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *waiting).iter().for_each(|line| write_line(line));
         // A service has one log.
         let _ = self.write_line.set(Box::new(write_line));
     }

@@ -63,7 +63,7 @@ impl<H: Hooks> WriterThread<H> {
         let run = move || {
             if catch_unwind(AssertUnwindSafe(|| run(&ours))).is_err() {
                 // A defect of the writer itself. No caller may wait for a thread that has ended.
-                let why = "the writer panicked; the log lines above name the place".to_owned();
+                let why = "the writer panicked; the log lines above show the location".to_owned();
                 let _ = ours.writer.broken().set(Halt::Unknown(why));
                 let gone = Error::Unavailable("the writer is gone".to_owned());
                 let left = std::mem::take(&mut ours.writer.lock().jobs);

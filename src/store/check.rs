@@ -237,8 +237,11 @@ fn deliveries(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     tx.all(&sql, [], |row| {
         let mut columns = Columns::of(row);
         let (id, is_unscheduled): (&str, bool) = (columns.text()?, columns.read()?);
-        let why =
-            if is_unscheduled { "nothing holds it, but it has no time" } else { "it would overtake an earlier one" };
+        let why = if is_unscheduled {
+            "it is not held, but has no next attempt time"
+        } else {
+            "it would overtake an earlier one"
+        };
         Ok(format!("delivery {id}: {why}"))
     })
 }

@@ -311,7 +311,7 @@ fn check_reports_damaged_attachments_and_inconsistent_signups() {
         app.change(whole);
         assert_eq!(app.check(), Vec::<String>::new(), "{whole}");
     };
-    let wrong = format!("document {id} does not have the bytes that it says");
+    let wrong = format!("document {id} differs in size from its chunks");
     finds(
         &format!("UPDATE documents SET bytes = bytes + 1 WHERE id = '{id}'"),
         &format!("UPDATE documents SET bytes = bytes - 1 WHERE id = '{id}'"),
@@ -327,7 +327,7 @@ fn check_reports_damaged_attachments_and_inconsistent_signups() {
          UPDATE document_pieces SET document_number = 98 WHERE document_number = 2;
          DELETE FROM documents WHERE number = 99",
         "DELETE FROM document_pieces WHERE document_number = 98",
-        "foreign key: a row of document_pieces names a row of documents that is not there",
+        "foreign key: a row of document_pieces names a row of documents that does not exist",
     );
     finds(
         &format!(

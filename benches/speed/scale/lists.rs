@@ -71,7 +71,7 @@ const QUESTIONS: &[Question] = &[
     }),
     list("one candidate", |size| format!("/api/v1/candidates/{}", crowd::candidate_of_same(size))),
     list("board of 1,000 applications", |size| of_role(size, SAME_ROLE, "board")),
-    list("a page of a step of theirs", |size| page(size, SAME_ROLE, 20)),
+    list("one step's page of that board", |size| page(size, SAME_ROLE, 20)),
     list("a page of a step of a hundred times as many", |size| page(size, GROWING_ROLE, 10)),
     counting("board of a hundred times as many", |size| of_role(size, GROWING_ROLE, "board?limit=10")),
     list("report of 1,000 applications", |size| of_role(size, SAME_ROLE, "report")),

@@ -242,7 +242,7 @@ impl<H: Hooks> Engine<H> {
         match ran {
             Ok((outcome, false)) => outcome,
             Ok((_, true)) => Err(Error::Defect("an act failed after a write".to_owned())),
-            Err(_) => Err(Error::Defect("a job panicked; the log lines above name the place".to_owned())),
+            Err(_) => Err(Error::Defect("a job panicked; the log lines above show the location".to_owned())),
         }
     }
 

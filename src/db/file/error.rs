@@ -78,13 +78,13 @@ impl std::fmt::Display for OpenError {
             ),
             Self::Empty(path) => write!(
                 f,
-                "{} is empty, as a copy is that was cut short; put a backup in its place, or remove it and start again \
+                "{} is empty, perhaps after an interrupted copy; put a backup in its place, or remove it and start again \
                  for a new service",
                 path.display()
             ),
             Self::Orphaned { path, wal } => write!(
                 f,
-                "{} does not exist, but {} does, with what its service answered last; put the file back beside it, or \
+                "{} does not exist, but {} does, with the latest changes; put the file back beside it, or \
                  remove that log and start again for a new service",
                 path.display(),
                 wal.display()

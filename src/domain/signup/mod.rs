@@ -83,7 +83,7 @@ impl FieldFault {
             Self::TooLong(max) => format!("must have at most {max} characters"),
             Self::Unreadable(flaw) => flaw.sentence(),
             Self::NoAddress => "must be an email address".to_owned(),
-            Self::TooMany(max) => format!("must be at most {max}"),
+            Self::TooMany(max) => format!("must have at most {max} items"),
             Self::NoLink => "must be addresses that begin with http:// or https://".to_owned(),
         }
     }

@@ -13,7 +13,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
 use crate::http::api::envelope;
-use crate::http::api::resource::ORGANIZATION;
+use crate::http::api::resource::ROLE;
 use crate::http::api::visible::{self, ROLE_NOT_VISIBLE};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::pagination::{PageRequest, WirePagination, invalid_cursor};
@@ -28,7 +28,7 @@ const NO_STEP: Refusal = Refusal::NotFound("the role has no step with this stepI
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/roles/{id}/board";
-    vec![Route::scoped(ORGANIZATION, Scope::CandidatesRead, Method::GET, path, decode, board).answering(&[
+    vec![Route::scoped(ROLE, Scope::CandidatesRead, Method::GET, path, decode, board).answering(&[
         (200, ""),
         (400, "validation_error"),
         (404, "not_found"),

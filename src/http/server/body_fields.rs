@@ -191,7 +191,7 @@ impl BodyFields {
     ) -> Option<Vec<T>> {
         let Value::Array(items) = self.take(name)? else { return self.fault(name, "must be a list of objects") };
         if items.len() > count_max {
-            return self.fault(name, format!("must be at most {count_max}"));
+            return self.fault(name, format!("must have at most {count_max} items"));
         }
         let mut found = Vec::new();
         for (index, item) in items.into_iter().enumerate() {

@@ -13,7 +13,7 @@ const CHECKS: [(&str, &str, &str); 4] = [
          HAVING coalesce(sum(length(p.content)), 0) <> d.bytes OR count(p.number) <> coalesce(max(p.number), 0)
          LIMIT $1",
         "document",
-        "does not have the bytes that it says",
+        "differs in size from its chunks",
     ),
     (
         "SELECT s.id
@@ -54,7 +54,7 @@ fn check_total(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
                FROM attachment_totals
                WHERE id = 1";
     let stored: Option<i64> = tx.value(sql, [])?;
-    let finding = || format!("attachments have {counted} bytes, their sum says {}", stored.unwrap_or(0));
+    let finding = || format!("attachments have {counted} bytes, the stored total is {}", stored.unwrap_or(0));
     Ok(if stored == Some(counted) { Vec::new() } else { vec![finding()] })
 }
 

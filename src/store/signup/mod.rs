@@ -97,7 +97,9 @@ fn read_row(row: &Row<'_>) -> Result<Signup, Error> {
 }
 
 fn parse_texts(json: &str) -> Result<Vec<String>, Error> {
-    serde_json::from_str(json).map_err(|error| Error::Defect(format!("{json} is no list of texts: {error}")))
+    // The error goes to the log, so it contains neither the links nor the parser's message, which quotes them.
+    serde_json::from_str(json)
+        .map_err(|error| Error::Defect(format!("links are no list of texts, at column {}", error.column())))
 }
 
 /// Joins the rows of each signup.

@@ -188,7 +188,7 @@ fn decide(tx: &Tx<'_>, import: i64, staged: usize) -> Result<(), Error> {
     if tx.run(sql, (tx.now.micros(), import, staged))? == 1 {
         return Ok(());
     }
-    let why = "another import, or a start of the service, came between; nothing was imported, try again";
+    let why = "another import, or a start of the service, intervened; nothing was imported, try again";
     Err(Refusal::bad_request(why.to_owned()).into())
 }
 
