@@ -1,7 +1,7 @@
 //! An addition to an existing organization: candidates and the roles they applied to. Imports from tables and from exports
 //! of other programs become an addition.
 //!
-//! Knows how to write an addition to the file, not how it was parsed.
+//! This module knows how to write an addition to the file, but not how it was parsed.
 
 use std::collections::HashMap;
 use std::fmt;
