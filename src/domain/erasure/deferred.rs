@@ -1,5 +1,5 @@
-//! Deferred erasures: a candidate who erases themselves while a hire is hidden from them is erased once the hire is visible
-//! to them, or reversed.
+//! Deferred erasures: if candidates ask for their erasure while a hire is hidden from them, the service erases them once
+//! they can see the hire, or once staff have reversed it.
 //!
 //! An immediate erasure would remove somebody whom staff have hired. A refusal would reveal the hire to the candidate.
 

@@ -170,8 +170,8 @@ pub struct NameAndEmail<'a> {
     pub email: &'a str,
 }
 
-/// The name that a candidate gets after the deletion of a signup: if they had the name of that signup, that of the first
-/// remaining signup under their address. `None` leaves the name.
+/// The new name of a candidate after the deletion of a signup. If they had the name from that signup, they get the name
+/// from the first remaining signup under their address. `None` leaves the name.
 pub fn rename_after_deletion<'a>(
     candidate: NameAndEmail<'_>,
     deleted: NameAndEmail<'_>,
