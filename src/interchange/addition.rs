@@ -283,8 +283,8 @@ impl ImportedProgress {
 
 /// Makes an application with one candidate step for each of the role's steps.
 ///
-/// Other programs do not export when earlier steps were passed. Those steps get the time at which the candidate applied, and the last
-/// step of a hire gets the date of the hire.
+/// Other programs do not export when earlier steps were passed. Those steps get the time at which the candidate applied, and
+/// the last step of a hire gets the date of the hire.
 pub(super) fn new_application(
     id: ApplicationId,
     candidate: usize,
