@@ -18,7 +18,7 @@ const BUCKETS_S: [f64; 9] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 1
 /// The most unwritten bytes of the log: some ten thousand lines.
 const WAITING_BYTES_MAX: usize = 1_024 * 1_024;
 
-/// How long lines gather before one write.
+/// How long the log thread gathers lines before it writes them.
 const GATHER: Duration = Duration::from_millis(5);
 
 /// How long the service waits at its end until the last lines are written.
@@ -98,7 +98,7 @@ struct Figures {
 }
 
 impl Telemetry {
-    /// Starts with empty counters, and with the thread of the log.
+    /// Makes empty counters and starts the log thread.
     pub fn new(format: LogFormat) -> Self {
         let log = (format != LogFormat::Off).then(|| Log::start(format));
         Self { format, routes: Mutex::default(), hr_attempts: Mutex::default(), log }

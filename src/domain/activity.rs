@@ -13,7 +13,7 @@ use super::words::words;
 /// The bytes of the salt in a detail's digest: too many to guess.
 pub const SALT_BYTES: usize = 16;
 
-/// The hash before the first row.
+/// The previous hash of the first row.
 pub const CHAIN_START: [u8; 32] = [0; 32];
 
 words! {
@@ -73,8 +73,8 @@ words! {
         StatusLinkIssued = "candidate_role.status_link_issued",
         /// A signup was deleted at the applicant's request.
         CandidateRoleSignupDeleted = "candidate_role.signup_deleted",
-        /// The sender of a later signup to a candidate under a legal hold, or a candidate with a hidden hire, asked for the
-        /// deletion of a signup. The signup stays for now.
+        /// The holder of a status link asked for the deletion of an application. Its data stays for now, because of a legal
+        /// hold or a hidden hire.
         CandidateRoleDeletionAsked = "candidate_role.deletion_asked",
         /// A candidate applied to a role through the form.
         CandidateRoleSignedUp = "candidate_role.signed_up",

@@ -47,10 +47,10 @@ const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0,
 const EMBEDDED_V4_BLOCKS: [(Ipv6Addr, u32); 2] =
     [(Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0), 96), (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96)];
 
-/// Passes for a public address.
+/// Checks that an address is public.
 ///
 /// # Errors
-/// The purpose of a special address, as an adjective: `loopback`, `private`, `link-local`, `reserved`, …
+/// The purpose of the special block that has the address: `loopback`, `private`, `link-local`, `reserved`, …
 pub fn require_public(address: IpAddr) -> Result<(), &'static str> {
     match address {
         IpAddr::V4(address) => require_public_v4(address),

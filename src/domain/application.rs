@@ -1,4 +1,4 @@
-//! Consistency between the status of an application and its steps, for imported facts.
+//! Checks that the status of an imported application agrees with the statuses of its steps.
 //!
 //! The decisions in `candidate_step` change both together, so they need no such check.
 

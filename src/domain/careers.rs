@@ -44,7 +44,7 @@ impl Listing {
     }
 }
 
-/// A property by which readers can filter the list.
+/// A property by which visitors can filter the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Facet {
     /// By department.
@@ -60,7 +60,7 @@ impl Facet {
     pub const ALL: [Self; 3] = [Self::Department, Self::Location, Self::WorkType];
 }
 
-/// The filters and the search that a reader chose.
+/// The filters and the search that a visitor chose.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
     chosen: [Option<String>; 3],
@@ -107,7 +107,7 @@ impl Filter {
         self.search.is_empty() && self.chosen.iter().all(Option::is_none)
     }
 
-    /// The roles that the search finds. Each role's words are compared once, however many values are counted then.
+    /// The roles that the search finds. Each role's words are compared only once.
     pub fn searched<'a>(&self, listings: &'a [Listing]) -> SearchResult<'_, 'a> {
         let listings = listings.iter().filter(|listing| self.is_found(listing)).collect();
         SearchResult { filter: self, listings }

@@ -66,7 +66,7 @@ impl ClockReading {
         until_agreed.max(SETTLING.saturating_sub(self.uptime))
     }
 
-    /// The earlier of both times. It is never ahead, so a wall clock that is ahead cannot expire anything.
+    /// The earlier of the two times, so that a wall clock that jumped ahead cannot expire anything.
     pub fn earliest(&self) -> Timestamp {
         self.wall.min(self.believed)
     }

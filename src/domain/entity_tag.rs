@@ -5,7 +5,7 @@ pub fn lists_tag(list: &str, tag: &str) -> bool {
     list.trim() == "*" || list.split(',').any(|one| weakly(one.trim()) == tag)
 }
 
-/// The tag without the `W/` of a weak one.
+/// The tag without the `W/` prefix of weak tags.
 fn weakly(tag: &str) -> &str {
     tag.strip_prefix("W/").unwrap_or(tag)
 }

@@ -101,7 +101,7 @@ pub struct Integration {
     pub url: TargetUrl,
     /// The secret that signs deliveries. Without one, nothing is sent.
     pub secret: Option<SigningSecret>,
-    /// The replaced secret, which signs too until this time.
+    /// The replaced secret, which also signs until this time.
     pub previous_secret: Option<(SigningSecret, Timestamp)>,
     /// Whether deliveries are sent. Never true without a secret.
     pub enabled: bool,
@@ -122,13 +122,13 @@ impl Integration {
 pub struct IntegrationInput {
     /// The target of deliveries.
     pub url: TargetUrl,
-    /// What to do with the secret.
+    /// The requested change of the secret.
     pub secret: SecretInput,
     /// Whether deliveries are sent. `None` retains an admin's setting and ends a deactivation by the service.
     pub enabled: Option<bool>,
 }
 
-/// What an admin wants to do with the secret.
+/// The change of the secret that an admin requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretInput {
     /// Retain the secret, or make one if there is none.

@@ -69,7 +69,7 @@ ids! {
     OrganizationId = "org",
     /// A person who can sign in.
     UserId = "user",
-    /// An open position of an organization.
+    /// A job of an organization, with one or more positions.
     RoleId = "role",
     /// One step of a role's pipeline.
     RoleStepId = "step",

@@ -1,4 +1,4 @@
-//! The choice of a page's language for a reader. The HTTP floor has the texts.
+//! The choice of a page's language for a visitor. The HTTP floor has the texts.
 
 /// The checked entries of `Accept-Language`: more than any browser sends.
 const ENTRIES_MAX: usize = 32;

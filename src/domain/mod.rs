@@ -1,6 +1,6 @@
 //! The ground floor: values and rules as pure functions. Facts in, a change or a [`refusal::Refusal`] out.
 //!
-//! Nothing here knows of SQL, HTTP, JSON, the wall clock or randomness; what a rule needs is handed in.
+//! Nothing here knows of SQL, HTTP, JSON, the wall clock or randomness; the caller passes in everything that a rule needs.
 
 pub mod activity;
 pub mod address;

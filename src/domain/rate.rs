@@ -33,7 +33,7 @@ impl TokenBucket {
         Self { full_at: now }
     }
 
-    /// Takes one token. `now` is time since any fixed point that never steps back.
+    /// Takes one token. `now` is the time since any fixed point, by a clock that never steps back.
     ///
     /// # Errors
     /// The whole seconds, at least 1, until a token is available. The bucket does not change.

@@ -69,7 +69,7 @@ pub struct DueCandidate {
     pub is_confirmed: bool,
 }
 
-/// What a scan writes about a candidate.
+/// The change that a scan makes to the record of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScanResult {
     /// Nothing: the record is right.

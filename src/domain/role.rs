@@ -3,7 +3,7 @@
 use super::refusal::Refusal;
 use super::words::words;
 
-/// The most positions of an imported role: more people than a small organization has.
+/// The most positions of an imported role: far more than any organization hires for one role.
 pub const POSITIONS_MAX: i64 = 1_000_000;
 
 /// The most positions of a role over HTTP, where a larger figure is more likely a typing error.

@@ -16,8 +16,8 @@ pub fn is_alive(created_at: Timestamp, last_seen_at: Timestamp, now: Timestamp) 
     now.since(created_at) < TOTAL_MAX && now.since(last_seen_at) < IDLE_MAX
 }
 
-/// The latest times of a session that has ended: it ended if it was created or last seen at its bound or earlier. The same
-/// rule as [`is_alive`], for a query over all sessions.
+/// The rule of [`is_alive`] as bounds, for a query over all sessions. A session has ended if it was created or last seen
+/// at its bound or earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndedBounds {
     /// The bound of the sign-in.

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The shortest time between two records of one kind.
 pub const PERIOD: Duration = Duration::from_secs(60 * 60);
 
-/// Counts an event since its last record. Times are of a clock that never steps back.
+/// Counts events of one kind since their last record. Times are of a clock that never steps back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     recorded_at: Option<Duration>,

@@ -51,7 +51,7 @@ impl Email {
             .then(|| Self { shown: shown.to_owned(), key: key(shown) })
     }
 
-    /// As it was given, trimmed.
+    /// The text as given, trimmed.
     pub fn as_str(&self) -> &str {
         &self.shown
     }
@@ -80,7 +80,7 @@ impl Slug {
             .then(|| Self { shown: shown.to_owned(), key })
     }
 
-    /// As it was given, trimmed.
+    /// The text as given, trimmed.
     pub fn as_str(&self) -> &str {
         &self.shown
     }

@@ -160,7 +160,7 @@ impl UserProfile {
 /// The consequences of a change of a user.
 #[derive(Debug, PartialEq, Eq)]
 pub struct UserChange {
-    /// Which of address and name changed. Activity names the fields, and never their values.
+    /// The changed fields among `email` and `name`. Activity records the fields, never their values.
     pub changed_fields: Vec<&'static str>,
     /// Whether the user's sessions end: for a disabled user, and for a new address, because somebody else may read the old
     /// mailbox.

@@ -37,7 +37,7 @@ const HEAD_FIELDS_MAX: usize = 256;
 /// The User-Agent, by which receivers know the service in their logs.
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("appliance/", env!("CARGO_PKG_VERSION")));
 
-/// Opening the connection may take this fraction of an attempt's time limit, and so may reading the body: one third.
+/// Opening the connection and reading the body may each take one third of an attempt's time limit.
 const PHASE_FRACTION: u32 = 3;
 
 /// The part of the response that has arrived when an attempt ends.
@@ -195,7 +195,7 @@ fn advice(status: Option<u16>) -> Option<String> {
 /// The body as text of at most [`STORED_BODY_BYTES_MAX`] bytes.
 fn stored_body(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
-    // The replacement of invalid UTF-8 is longer than the bytes it replaces.
+    // The replacement of invalid UTF-8 can be longer than the bytes it replaces.
     let end = (0..=STORED_BODY_BYTES_MAX.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     text[..end.unwrap_or(0)].replace('\0', " ")
 }

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// sends endless interim responses or chunk sizes would occupy the only delivery thread until the time limit.
 const BYTES_MAX: usize = 256 * 1_024;
 
-/// A stream that fails once [`BYTES_MAX`] bytes were read.
+/// A stream that fails once more than [`BYTES_MAX`] bytes have been read.
 pub(super) struct Budget<S> {
     stream: S,
     bytes_left: usize,

@@ -90,7 +90,7 @@ fn require_public(address: &SocketAddr) -> Result<(), String> {
     })
 }
 
-/// Connects to the first address that accepts. If none does, the first failure is the one that is reported.
+/// Connects to the first address that accepts. If none does, reports the first failure.
 async fn connect(
     network: &dyn DeliveryNetwork,
     addresses: &[SocketAddr],

@@ -55,7 +55,7 @@ impl Worker {
     /// Starts the delivery thread.
     ///
     /// # Errors
-    /// Fails if the system gives no thread or runtime.
+    /// Fails if the system cannot provide a thread or a runtime.
     pub fn start(
         store: Arc<Store>,
         world: Arc<dyn World>,

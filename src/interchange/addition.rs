@@ -1,7 +1,7 @@
 //! An addition to an existing organization: candidates and the roles they applied to. Imports from tables and from exports
 //! of other programs become an addition.
 //!
-//! Knows how to write an addition to the file, not how it was parsed.
+//! This module knows how to write an addition to the file, but not how it was parsed.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -283,8 +283,8 @@ impl ImportedProgress {
 
 /// Makes an application with one candidate step for each of the role's steps.
 ///
-/// Other programs do not export when earlier steps were passed. Those steps get the time of the application, and the last
-/// step of a hire gets the date of the hire.
+/// Other programs do not export when earlier steps were passed. Those steps get the time at which the candidate applied, and
+/// the last step of a hire gets the date of the hire.
 pub(super) fn new_application(
     id: ApplicationId,
     candidate: usize,

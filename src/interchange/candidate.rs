@@ -104,7 +104,7 @@ fn privacy(fields: &mut Fields<'_, '_>) -> Option<Privacy> {
     Some(Privacy { hold_reason: hold_reason?, erased_at: erased_at? })
 }
 
-/// The record of the hire, which exactly the applications with status `Hired` have.
+/// The details of the hire. Only applications with the status `Hired` have them.
 fn hire(fields: &mut Fields<'_, '_>, status: Option<ApplicationStatus>) -> Option<Option<HireRecord>> {
     let hired_date = fields.time("hiredDate");
     let offer_accepted_date = fields.time("offerAcceptedDate");

@@ -15,7 +15,7 @@ use super::organization::ExportedOrganization;
 use super::user::ExportedUser;
 use crate::store::{self, Error, Tx};
 
-/// Why an export is incomplete.
+/// The reason why an export is incomplete.
 #[derive(Debug)]
 pub enum ExportError {
     /// The file could not be read.

@@ -1,4 +1,4 @@
-//! What every part of an export needs: the file, and arrays that are read from it when they are written.
+//! The shared parts of an export: the file, and arrays that are read from it when they are written.
 
 use std::cell::RefCell;
 

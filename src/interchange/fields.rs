@@ -136,7 +136,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         })
     }
 
-    /// Passes a text without control characters and other flaws. A flaw is a finding.
+    /// Returns the text if it has no control character or other flaw. Otherwise adds a finding.
     pub(super) fn plain(
         &mut self,
         name: &str,

@@ -174,7 +174,7 @@ fn already_in_file(noun: impl fmt::Display) -> String {
     format!("{noun} already exists in the file")
 }
 
-/// Inserts a document that passed [`check`]. The inserts also notice what came into the file since.
+/// Inserts a document that passed [`check`]. The inserts also detect objects that were added to the file since.
 ///
 /// # Errors
 /// A refusal with a JSON Pointer if an object exists already; or a failure of SQLite. The caller must then undo the

@@ -5,7 +5,8 @@
 //! one.
 //!
 //! `reader` parses a document object by object, so that a large one is never in memory as JSON. The file of each noun
-//! defines its object, and how an export writes it. `import` writes the typed document to the file, `export` writes the file as a document.
+//! defines its object, and how an export writes it. `import` writes the typed document to the file, `export`
+//! writes the file as a document.
 
 mod addition;
 mod candidate;

@@ -24,7 +24,7 @@ use crate::domain::timestamp::Timestamp;
 /// The bytes of salt in a password hash (RFC 9106 §3.1).
 const SALT_BYTES: usize = 16;
 
-/// Time, randomness and password hashing.
+/// Clocks, time zones, random bytes, disk space and the cost of password hashing.
 pub trait World: Send + Sync {
     /// The wall clock.
     fn now(&self) -> Timestamp;

@@ -1,4 +1,4 @@
-//! API keys: generation and parsing, scopes, lifetime. Whether a key is valid is in `validity`.
+//! API keys: generation and parsing, scopes, lifetime. `validity` decides whether a key is valid.
 //!
 //! A key is `rpk_`, 32 base-62 characters (190 bits) and 6 characters of checksum. The service can refuse a mistyped key
 //! without a lookup, and secret scanners recognize keys. Only the SHA-256 is stored.

@@ -189,7 +189,7 @@ struct Utf16 {
 }
 
 impl Utf16 {
-    /// Whether it can still be text.
+    /// Whether the content can still be text.
     fn take(&mut self, chunk: &[u8]) -> bool {
         chunk.iter().all(|byte| match self.carried.take() {
             Some(first) => self.take_unit(self.order.unit([first, *byte])),
@@ -229,7 +229,7 @@ struct Text {
 }
 
 impl Text {
-    /// Whether it can still be text.
+    /// Whether the content can still be text.
     fn take(&mut self, chunk: &[u8]) -> bool {
         let is_control = |byte: &u8| (*byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r')) || *byte == 0x7f;
         if chunk.iter().any(is_control) {

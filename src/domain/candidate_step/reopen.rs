@@ -85,7 +85,7 @@ impl CandidateStep {
     }
 }
 
-/// Makes the steps pending that a hire had validated or skipped. Rejected steps stay rejected.
+/// Resets the steps that a hire validated or skipped to pending. Rejected steps stay rejected.
 fn reset_to_pending(later: &mut [CandidateStep]) {
     for step in later.iter_mut().filter(|step| step.status != StepStatus::Rejected) {
         step.return_to(StepStatus::Pending, None);

@@ -1,7 +1,7 @@
-//! Deferred erasures: a candidate who erases themselves while a hire is hidden from them is erased once the hire is visible
-//! to them, or reversed.
+//! Deferred erasures: if candidates ask for their erasure while a hire is hidden from them, the service erases them once
+//! they can see the hire, or once staff have reversed it.
 //!
-//! Erased at once, staff would lose somebody whom they have hired. A refusal would tell the candidate about the hire.
+//! An immediate erasure would remove somebody whom staff have hired. A refusal would reveal the hire to the candidate.
 
 use std::time::Duration;
 

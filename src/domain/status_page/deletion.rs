@@ -127,7 +127,7 @@ pub fn plan_repetition(application: Option<bool>) -> DeletionPlan {
 /// The erasure of the candidate includes everything else.
 const ERASURE: DeletionPlan = DeletionPlan { candidate: CandidateFate::Erased, ..NOTHING };
 
-/// The later signup goes, and leaves the application and its candidate as they are.
+/// Deletes the later signup and its page. The application and its candidate do not change.
 const LATER_SIGNUP: DeletionPlan = DeletionPlan { removes_page: true, deletes_signup: true, ..NOTHING };
 
 const NOTHING: DeletionPlan = DeletionPlan {
@@ -139,7 +139,7 @@ const NOTHING: DeletionPlan = DeletionPlan {
     answer: DeletionAnswer::Done,
 };
 
-/// The page goes; the application's data stays for the time being.
+/// Removes the page. The application's data stays for now.
 fn remove_page(is_in_progress: bool, candidate: CandidateFate) -> DeletionPlan {
     DeletionPlan {
         withdraws_application: is_in_progress,
@@ -150,7 +150,7 @@ fn remove_page(is_in_progress: bool, candidate: CandidateFate) -> DeletionPlan {
     }
 }
 
-/// The page and the signup go; the candidate stays.
+/// Deletes the page and the signup. The candidate stays.
 fn delete_application(is_in_progress: bool) -> DeletionPlan {
     DeletionPlan {
         withdraws_application: is_in_progress,
@@ -170,8 +170,8 @@ pub struct NameAndEmail<'a> {
     pub email: &'a str,
 }
 
-/// The name that a candidate gets after the deletion of a signup: if they had the name of that signup, that of the first
-/// remaining signup under their address. `None` leaves the name.
+/// The new name of a candidate after the deletion of a signup. If they had the name from that signup, they get the name
+/// from the first remaining signup under their address. `None` leaves the name.
 pub fn rename_after_deletion<'a>(
     candidate: NameAndEmail<'_>,
     deleted: NameAndEmail<'_>,

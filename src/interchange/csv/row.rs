@@ -203,7 +203,7 @@ impl<'a> Cells<'a> {
         self.plain(column, text, flaw).map(Some)
     }
 
-    /// Passes a text without control characters and other flaws. A flaw is a fault.
+    /// Returns the text if it has no control character or other flaw. Otherwise adds a fault.
     fn plain(&mut self, column: &str, text: String, flaw: fn(&str) -> Option<Flaw>) -> Option<String> {
         match flaw(&text) {
             Some(flaw) => {

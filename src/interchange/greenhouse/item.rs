@@ -109,7 +109,7 @@ impl Item {
         self.plain(path, name)
     }
 
-    /// Passes a text without control characters and other flaws. A flaw is a fault.
+    /// Returns the text if it has no control character or other flaw. Otherwise adds a fault.
     fn plain(&mut self, path: &str, text: Option<String>) -> Option<String> {
         if let Some(flaw) = text.as_deref().and_then(plain::flaw_of_line) {
             self.fault(format!("{path} {}", flaw.sentence()));
