@@ -42,11 +42,11 @@ pub struct CandidateFacts {
 }
 
 impl CandidateFacts {
-    /// The start of the candidate's retention time, if they are due: it lies before `kept_since`, the beginning of the first
+    /// The start of the candidate's retention time, if they are due: it lies before `retained_since`, the beginning of the first
     /// day that the organization retains, and every application has ended. Erased and held candidates are never due.
-    pub fn due(&self, kept_since: Timestamp) -> Option<Timestamp> {
+    pub fn due(&self, retained_since: Timestamp) -> Option<Timestamp> {
         let is_exempt = self.is_erased || self.is_held || self.applications.iter().any(|one| one.is_in_progress);
-        Some(self.counted_from()).filter(|from| !is_exempt && *from < kept_since)
+        Some(self.counted_from()).filter(|from| !is_exempt && *from < retained_since)
     }
 
     /// The last decision or later signup; without an application, the last change of the candidate.

@@ -101,7 +101,7 @@ impl Seats {
     /// Adds an imported hire; `None` if no position is free. Only an open role becomes `filled`: a draft or a closed role
     /// does not change its status.
     #[must_use]
-    pub fn taken_elsewhere(self) -> Option<Self> {
+    pub fn taken_by_import(self) -> Option<Self> {
         if self.are_full() {
             return None;
         }
@@ -279,13 +279,13 @@ mod tests {
     #[test]
     fn an_imported_hire_takes_a_free_position() {
         use RoleStatus::{Closed, Draft, Filled, Open};
-        assert_eq!(seats(Open, 2, 0).taken_elsewhere(), Some(seats(Open, 2, 1)));
-        assert_eq!(seats(Open, 2, 1).taken_elsewhere(), Some(seats(Filled, 2, 2)));
+        assert_eq!(seats(Open, 2, 0).taken_by_import(), Some(seats(Open, 2, 1)));
+        assert_eq!(seats(Open, 2, 1).taken_by_import(), Some(seats(Filled, 2, 2)));
         for status in [Draft, Closed] {
-            assert_eq!(seats(status, 1, 0).taken_elsewhere(), Some(seats(status, 1, 1)));
-            assert_eq!(seats(status, 1, 1).taken_elsewhere(), None);
+            assert_eq!(seats(status, 1, 0).taken_by_import(), Some(seats(status, 1, 1)));
+            assert_eq!(seats(status, 1, 1).taken_by_import(), None);
         }
-        assert_eq!(seats(Filled, 1, 1).taken_elsewhere(), None);
+        assert_eq!(seats(Filled, 1, 1).taken_by_import(), None);
     }
 
     #[test]

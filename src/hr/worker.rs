@@ -73,7 +73,7 @@ impl Worker {
         let run = move || {
             let run = || runtime.block_on(Arc::clone(&deliveries).run(stopped.clone()));
             while catch_unwind(AssertUnwindSafe(run)).is_err() {
-                deliveries.log("deliveries to HR systems panicked and start again; the lines above show where");
+                deliveries.log("the HR delivery worker panicked and restarts; see the lines above");
                 std::thread::sleep(FAILURE_PAUSE);
             }
             // Does not wait for host lookups that hang.
@@ -164,9 +164,7 @@ impl Deliveries {
         }
         if !postponed.is_empty() {
             let count = postponed.len();
-            self.log(&format!(
-                "{count} HR deliveries were due later than the schedule allows, and are brought forward"
-            ));
+            self.log(&format!("brought forward {count} HR deliveries that were due later than the schedule allows"));
         }
         Ok(())
     }

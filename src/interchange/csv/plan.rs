@@ -197,7 +197,7 @@ impl<'t> Planner<'t> {
             }
             None => None,
         };
-        let after = if let Some(RowOutcome::Hired(_)) = outcome { seats.taken_elsewhere() } else { Some(seats) };
+        let after = if let Some(RowOutcome::Hired(_)) = outcome { seats.taken_by_import() } else { Some(seats) };
         if after.is_none() {
             let Seats { hired, positions, .. } = seats;
             faults.push(format!("the role has no position left ({hired} hired, {positions} positions)"));

@@ -38,7 +38,7 @@ pub(super) fn scan(
     after: i64,
     candidates_max: usize,
 ) -> Result<Vec<ScannedCandidate>, Error> {
-    let Some(kept_since) = kept_since(tx, world, organization)? else { return Ok(Vec::new()) };
+    let Some(retained_since) = retained_since(tx, world, organization)? else { return Ok(Vec::new()) };
     let sql = "SELECT c.number, c.id, c.erased_at IS NOT NULL, c.hold_reason IS NOT NULL, c.updated_at,
                  d.due_since, d.counted_from, d.confirmed,
                  a.status, a.updated_at, EXISTS (
@@ -76,7 +76,7 @@ pub(super) fn scan(
     })?;
     let scanned = rows.into_iter().map(|CandidateRow { number, id, facts, recorded }| ScannedCandidate {
         candidate: CandidateRef { id, number, organization_id: organization.clone() },
-        counted_from: facts.due(kept_since),
+        counted_from: facts.due(retained_since),
         recorded,
     });
     Ok(scanned.collect())
@@ -122,7 +122,7 @@ fn application_facts(columns: &mut Columns<'_>) -> Result<Option<ApplicationFact
 }
 
 /// The beginning of the first day that an organization retains; `None` if it retains everything.
-fn kept_since(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId) -> Result<Option<Timestamp>, Error> {
+fn retained_since(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId) -> Result<Option<Timestamp>, Error> {
     let Some((Some(days), zone)) = settings(tx, organization)? else { return Ok(None) };
     let in_zone = world.days_before(&zone, tx.now, days);
     // If this machine does not know the zone, candidates become due a day late rather than early.
