@@ -273,9 +273,6 @@ fn imports_go_down(source: &Source) -> Vec<String> {
     wrong.map(|(at, name)| source.finding(at, &format!("{} must not import `{name}`", source.top()))).collect()
 }
 
-/// The maximum number of modules in import cycles, by top folder. A number may only become smaller.
-const IN_CIRCLES_MAX: [(&str, usize); 5] = [("cli", 0), ("domain", 0), ("hr", 0), ("interchange", 0), ("store", 0)];
-
 /// The path of a file's module, as the names of its segments from the crate root.
 fn module(source: &Source) -> Vec<String> {
     let path = source.path.strip_suffix(".rs").unwrap_or(&source.path);
@@ -580,20 +577,10 @@ fn no_top_module_imports_itself_through_others() {
     assert_eq!(circles(&sources()), Vec::<String>::new());
 }
 
-/// No module imports itself through others, except as many as `IN_CIRCLES_MAX` allows.
+/// No module imports itself through others.
 #[test]
-fn there_is_no_new_import_cycle() {
-    let circles = module_circles(&sources());
-    let mut counts = BTreeMap::<&str, usize>::new();
-    for circle in &circles {
-        let tops: BTreeSet<&str> = circle.iter().filter_map(|path| path.split('/').next()).collect();
-        assert_eq!(tops.len(), 1, "a circle through several folders: {circle:?}");
-        *counts.entry(tops.first().unwrap()).or_default() += circle.len();
-    }
-    for (top, count) in counts {
-        let max = IN_CIRCLES_MAX.iter().find(|(known, _)| *known == top).map_or(0, |(_, max)| *max);
-        assert!(count <= max, "{count} modules of {top} are in circles, at most {max} may be: {circles:#?}");
-    }
+fn there_is_no_circle_of_modules() {
+    assert_eq!(module_circles(&sources()), Vec::<BTreeSet<String>>::new());
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn create(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCreateInput) -
 /// of applications.
 ///
 /// # Errors
-/// As [`find`].
+/// As [`find()`].
 fn get(_: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Reply, Error> {
     let role = find(tx, caller, id)?;
     Ok(envelope::with_data(in_full(tx, role)?))
