@@ -1,7 +1,8 @@
-//! The rule of the "delete" button of a status page: it decides about the page, its application or signup, and the candidate.
+//! The rule behind a status page's "delete" button: it decides what happens to the page, its application or signup, and
+//! the candidate.
 //!
-//! A link proves nothing beyond its own application or signup, because the signup of a stranger may have the same address.
-//! Therefore the candidate is erased only if nothing else of them is left. Other people's signups stay.
+//! A link proves a connection to its own application (or signup) only, because the signup of a stranger may have the same
+//! address. Therefore the candidate is erased only if they have no other records. Other people's signups stay.
 
 use crate::domain::activity::Action;
 
@@ -14,7 +15,7 @@ pub struct CandidateFacts {
     pub has_asked: bool,
     /// Whether the candidate has anything else: another status page, or another application that staff added and that no link
     /// has deleted. An application whose deletion was asked for during a legal hold does not count.
-    pub has_others: bool,
+    pub has_other_records: bool,
     /// Whether the candidate has a hire that their page does not show yet.
     pub has_hidden_hire: bool,
 }
@@ -62,7 +63,7 @@ pub struct DeletionPlan {
     pub withdraws_application: bool,
     /// Whether the page is removed.
     pub removes_page: bool,
-    /// Whether the page's signup is deleted, if there is one, and the stored responses about the candidate.
+    /// Whether the page's signup (if any) and the stored responses about the candidate are deleted.
     pub deletes_signup: bool,
     /// The decision about the candidate.
     pub candidate: CandidateFate,
@@ -74,8 +75,8 @@ pub struct DeletionPlan {
 
 /// `POST /status/{token}/delete`: decides what the holder of a link deletes.
 ///
-/// Only a trusted page says that a legal hold prevents the deletion. Another page disappears as it would without the hold, so
-/// that a stranger who knows an address learns nothing. The same holds for a hidden hire: a refusal would reveal it.
+/// Only a trusted page says that a legal hold prevents the deletion. Any other page disappears as it would without the
+/// hold, so that a stranger who knows an address learns nothing. The same holds for a hidden hire: a refusal would reveal it.
 pub fn plan_deletion(facts: DeletionFacts) -> DeletionPlan {
     match facts {
         DeletionFacts::Application { is_trusted: true, candidate, .. } if candidate.is_held => DeletionPlan {
@@ -86,7 +87,7 @@ pub fn plan_deletion(facts: DeletionFacts) -> DeletionPlan {
         DeletionFacts::Application { is_in_progress, candidate, .. } if candidate.is_held => {
             remove_page(is_in_progress, CandidateFate::Stays)
         }
-        DeletionFacts::Application { is_in_progress, candidate, .. } if candidate.has_others => {
+        DeletionFacts::Application { is_in_progress, candidate, .. } if candidate.has_other_records => {
             delete_application(is_in_progress)
         }
         DeletionFacts::Application { is_in_progress, candidate, .. } if candidate.has_hidden_hire => {
@@ -96,29 +97,31 @@ pub fn plan_deletion(facts: DeletionFacts) -> DeletionPlan {
         DeletionFacts::LaterSignup(Some(candidate)) if candidate.is_held => {
             DeletionPlan { removes_page: true, ..NOTHING }
         }
-        DeletionFacts::LaterSignup(Some(candidate)) if !candidate.has_others => match candidate.has_hidden_hire {
-            true => DeletionPlan {
-                candidate: CandidateFate::ErasureDeferred,
-                recorded: Some(Action::CandidateErasureAsked),
-                ..LATER_SIGNUP
-            },
-            false => DeletionPlan { candidate: CandidateFate::Erased, ..LATER_SIGNUP },
-        },
+        DeletionFacts::LaterSignup(Some(candidate)) if !candidate.has_other_records => {
+            match candidate.has_hidden_hire {
+                true => DeletionPlan {
+                    candidate: CandidateFate::ErasureDeferred,
+                    recorded: Some(Action::CandidateErasureAsked),
+                    ..LATER_SIGNUP
+                },
+                false => DeletionPlan { candidate: CandidateFate::Erased, ..LATER_SIGNUP },
+            }
+        }
         DeletionFacts::LaterSignup(_) => LATER_SIGNUP,
     }
 }
 
-/// Decides a deletion that had to wait for a hidden hire, by the present facts. `application`: whether the
+/// Decides, from the current facts, what a deletion that waited for a hidden hire removes. `application`: whether the
 /// application of the page is in progress; `None` if it was the page of a later signup.
-pub fn plan_deferred(application: Option<bool>, has_others: bool) -> DeletionPlan {
+pub fn plan_deferred(application: Option<bool>, has_other_records: bool) -> DeletionPlan {
     match application {
-        _ if !has_others => ERASURE,
+        _ if !has_other_records => ERASURE,
         Some(is_in_progress) => delete_application(is_in_progress),
         None => NOTHING,
     }
 }
 
-/// Decides the repetition of a deletion in an older copy of the file. The erasure list names erased
+/// Decides what a deletion removes when it is replayed on an older copy of the file. The erasure list names erased
 /// candidates separately.
 pub fn plan_repetition(application: Option<bool>) -> DeletionPlan {
     application.map_or(LATER_SIGNUP, delete_application)
@@ -171,7 +174,7 @@ pub struct NameAndEmail<'a> {
 }
 
 /// The new name of a candidate after the deletion of a signup. If they had the name from that signup, they get the name
-/// from the first remaining signup under their address. `None` leaves the name.
+/// from the first remaining signup under their address. `None` leaves the name unchanged.
 pub fn rename_after_deletion<'a>(
     candidate: NameAndEmail<'_>,
     deleted: NameAndEmail<'_>,
@@ -185,9 +188,9 @@ mod tests {
     use super::*;
 
     const FREE: CandidateFacts =
-        CandidateFacts { is_held: false, has_asked: false, has_others: false, has_hidden_hire: false };
+        CandidateFacts { is_held: false, has_asked: false, has_other_records: false, has_hidden_hire: false };
     const HELD: CandidateFacts = CandidateFacts { is_held: true, ..FREE };
-    const WITH_OTHERS: CandidateFacts = CandidateFacts { has_others: true, ..FREE };
+    const WITH_OTHER_RECORDS: CandidateFacts = CandidateFacts { has_other_records: true, ..FREE };
     const HIRED: CandidateFacts = CandidateFacts { has_hidden_hire: true, ..FREE };
 
     fn application(is_trusted: bool, is_in_progress: bool, candidate: CandidateFacts) -> DeletionFacts {
@@ -195,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_an_application_deletes_by_hold_others_and_hidden_hire() {
+    fn an_application_page_deletes_by_hold_other_records_and_hidden_hire() {
         for is_in_progress in [true, false] {
             let removed = |candidate| DeletionPlan {
                 withdraws_application: is_in_progress,
@@ -213,8 +216,8 @@ mod tests {
             };
             let refused = |recorded| DeletionPlan { recorded, answer: DeletionAnswer::Held, ..NOTHING };
             let asked = CandidateFacts { has_asked: true, ..HELD };
-            let held_with_all = CandidateFacts { has_others: true, has_hidden_hire: true, ..HELD };
-            let both = CandidateFacts { has_others: true, has_hidden_hire: true, ..FREE };
+            let held_with_all = CandidateFacts { has_other_records: true, has_hidden_hire: true, ..HELD };
+            let both = CandidateFacts { has_other_records: true, has_hidden_hire: true, ..FREE };
             for (is_trusted, candidate, plan) in [
                 (true, HELD, refused(Some(Action::CandidateErasureAsked))),
                 (true, held_with_all, refused(Some(Action::CandidateErasureAsked))),
@@ -222,8 +225,8 @@ mod tests {
                 (false, HELD, removed(CandidateFate::Stays)),
                 (false, asked, removed(CandidateFate::Stays)),
                 (false, held_with_all, removed(CandidateFate::Stays)),
-                (true, WITH_OTHERS, deleted),
-                (false, WITH_OTHERS, deleted),
+                (true, WITH_OTHER_RECORDS, deleted),
+                (false, WITH_OTHER_RECORDS, deleted),
                 (true, both, deleted),
                 (true, HIRED, removed(CandidateFate::ErasureDeferred)),
                 (false, HIRED, removed(CandidateFate::ErasureDeferred)),
@@ -241,8 +244,8 @@ mod tests {
         let later = |candidate, recorded| DeletionPlan { candidate, recorded, ..LATER_SIGNUP };
         for (candidate, plan) in [
             (None, later(CandidateFate::Stays, None)),
-            (Some(WITH_OTHERS), later(CandidateFate::Stays, None)),
-            (Some(CandidateFacts { has_hidden_hire: true, ..WITH_OTHERS }), later(CandidateFate::Stays, None)),
+            (Some(WITH_OTHER_RECORDS), later(CandidateFate::Stays, None)),
+            (Some(CandidateFacts { has_hidden_hire: true, ..WITH_OTHER_RECORDS }), later(CandidateFate::Stays, None)),
             (Some(HIRED), later(CandidateFate::ErasureDeferred, Some(Action::CandidateErasureAsked))),
             (Some(FREE), later(CandidateFate::Erased, None)),
             (Some(HELD), DeletionPlan { removes_page: true, ..NOTHING }),
@@ -252,15 +255,15 @@ mod tests {
     }
 
     #[test]
-    fn a_deferred_deletion_erases_unless_the_candidate_has_others() {
-        for (application, has_others, plan) in [
+    fn a_deferred_deletion_erases_unless_the_candidate_has_other_records() {
+        for (application, has_other_records, plan) in [
             (Some(true), false, ERASURE),
             (None, false, ERASURE),
             (Some(true), true, delete_application(true)),
             (Some(false), true, delete_application(false)),
             (None, true, NOTHING),
         ] {
-            assert_eq!(plan_deferred(application, has_others), plan, "{application:?}, {has_others}");
+            assert_eq!(plan_deferred(application, has_other_records), plan, "{application:?}, {has_other_records}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Status pages: the tokens of their links (`/status/{token}`), and in `deletion` the rule of their "delete" button.
+//! Status pages: the tokens of their links (`/status/{token}`), and, in `deletion`, the rule behind their "delete" button.
 //!
 //! The token alone opens the page, so it is too long to guess, and the file has only its digest.
 
@@ -13,8 +13,8 @@ use sha2::{Digest as _, Sha256};
 pub const STATUS_TOKEN_BYTES: usize = 32;
 
 /// The token of the status page for a form. A form always gives the same token, so a form that is sent twice (a double
-/// click, a lost answer) leads to one application with one link. The token uses the secret that signs forms, with another
-/// purpose, so it cannot be derived from the form.
+/// click, a lost answer) leads to one application with one link. The token is derived from the secret that signs forms,
+/// under a separate label, so it cannot be computed from the form.
 pub fn token_of_form(secret: &[u8; 32], form_id: &str) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes a key of any length");
     mac.update(b"status");
@@ -27,7 +27,8 @@ pub fn random_token(random: &[u8; STATUS_TOKEN_BYTES]) -> String {
     URL_SAFE_NO_PAD.encode(random)
 }
 
-/// The SHA-256 of a token, which the file stores. A text that is no token has a digest, too, which matches nothing.
+/// The SHA-256 of a token, which the file stores. Text that is not a token also has a digest, but it
+/// matches nothing.
 pub fn token_digest(token: &str) -> [u8; 32] {
     Sha256::digest(token).into()
 }

@@ -46,7 +46,7 @@ fn load_facts(tx: &Tx<'_>, page: &StatusPage, view: &StatusPageView) -> Result<D
         Ok(CandidateFacts {
             is_held: candidate.is_held,
             has_asked: candidate.asked_at.is_some(),
-            has_others: has_others(tx, &candidate.id, Some(&page.subject))?,
+            has_other_records: has_other_records(tx, &candidate.id, Some(&page.subject))?,
             has_hidden_hire: has_hidden_hire(&deferred::hires(tx, organization, &candidate.id)?, hours, tx.now),
         })
     };
@@ -60,9 +60,9 @@ fn load_facts(tx: &Tx<'_>, page: &StatusPage, view: &StatusPageView) -> Result<D
     })
 }
 
-/// Whether a candidate has anything besides the subject of a page: see [`CandidateFacts::has_others`]. The later signups of an
-/// application belong to it.
-fn has_others(tx: &Tx<'_>, candidate: &CandidateId, subject: Option<&PageSubject>) -> Result<bool, Error> {
+/// Whether a candidate has anything besides the subject of a page: see [`CandidateFacts::has_other_records`]. The later
+/// signups of an application belong to it.
+fn has_other_records(tx: &Tx<'_>, candidate: &CandidateId, subject: Option<&PageSubject>) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM candidate_roles a
                WHERE a.candidate_id = $1 AND a.id <> $2 AND (
@@ -97,7 +97,7 @@ pub(in crate::store) fn carry_out_deferred(
     let subject = application.cloned().map(PageSubject::Application);
     let view = subject.as_ref().map(|subject| view::load_subject(tx, subject)).transpose()?.flatten();
     let is_in_progress = view.as_ref().and_then(|view| view.application.as_ref()).map(PageApplication::is_in_progress);
-    let plan = plan_deferred(is_in_progress, has_others(tx, &candidate.id, subject.as_ref())?);
+    let plan = plan_deferred(is_in_progress, has_other_records(tx, &candidate.id, subject.as_ref())?);
     match (plan.candidate, view, subject) {
         (CandidateFate::Erased, ..) => erase_own(tx, erasures, world, candidate),
         (_, Some(view), Some(subject)) => carry_out(tx, Some(erasures), world, &view, &subject, plan),
