@@ -105,7 +105,7 @@ impl Ratio {
     }
 
     /// Whether the median is within its limit, or `None` without a limit.
-    pub(crate) fn is_reached(&self, measured: &Measured) -> Option<bool> {
+    pub(crate) fn is_met(&self, measured: &Measured) -> Option<bool> {
         let median = self.of(measured).median();
         match self.target {
             Target::AtLeast(least) => Some(median >= least),

@@ -105,7 +105,7 @@ impl Measured {
                 "ratio": ratio.of(self).json(),
                 "targetAtLeast": least,
                 "targetAtMost": most,
-                "reached": ratio.is_reached(self),
+                "reached": ratio.is_met(self),
             })
         };
         json!({
@@ -133,8 +133,8 @@ fn verdict(ratio: &Ratio, measured: &Measured) -> String {
         Target::AtMost(most) => format!("at most {most:.2}"),
         Target::Informational => return "(for information)".to_owned(),
     };
-    let is_reached = ratio.is_reached(measured).unwrap_or_default();
-    format!("{target}: {}", if is_reached { "met" } else { "NOT met" })
+    let is_met = ratio.is_met(measured).unwrap_or_default();
+    format!("{target}: {}", if is_met { "met" } else { "NOT met" })
 }
 
 pub(crate) fn row([name, limit, service, ratio, target]: [&str; 5]) -> String {

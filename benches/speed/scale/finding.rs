@@ -37,15 +37,15 @@ impl Finding {
     }
 
     /// A finding with the CPU time per request, from alternating rounds of two sides.
-    pub(crate) fn cpu(name: impl Into<String>, firsts: &[Round], seconds: &[Round]) -> Self {
-        Self::cpu_of(name, Figure::Cpu.words(), (firsts, 1.0), (seconds, 1.0))
+    pub(crate) fn cpu(name: impl Into<String>, first_side: &[Round], second_side: &[Round]) -> Self {
+        Self::cpu_of(name, Figure::Cpu.words(), (first_side, 1.0), (second_side, 1.0))
     }
 
     /// A finding with the median latency, from alternating rounds of two sides.
-    pub(crate) fn latency(name: impl Into<String>, firsts: &[Round], seconds: &[Round]) -> Self {
-        let pairs = firsts.iter().zip(seconds);
+    pub(crate) fn latency(name: impl Into<String>, first_side: &[Round], second_side: &[Round]) -> Self {
+        let pairs = first_side.iter().zip(second_side);
         let pairs: Vec<_> = pairs.map(|(first, second)| (Figure::P50.of(first), Figure::P50.of(second))).collect();
-        let rounds = [firsts, seconds].map(|rounds| rounds.iter().map(Round::json).collect());
+        let rounds = [first_side, second_side].map(|rounds| rounds.iter().map(Round::json).collect());
         Self { rounds: rounds.to_vec(), ..Self::ratio(name, Figure::P50.words(), &pairs) }
     }
 
@@ -53,14 +53,14 @@ impl Finding {
     pub(crate) fn cpu_of(
         name: impl Into<String>,
         figure: &'static str,
-        (firsts, units_of_first): (&[Round], f64),
-        (seconds, units_of_second): (&[Round], f64),
+        (first_side, units_of_first): (&[Round], f64),
+        (second_side, units_of_second): (&[Round], f64),
     ) -> Self {
         let cpu = |round, units: f64| Figure::Cpu.of(round) / units;
-        let pairs = firsts.iter().zip(seconds);
+        let pairs = first_side.iter().zip(second_side);
         let pairs = pairs.map(|(first, second)| (cpu(first, units_of_first), cpu(second, units_of_second)));
         let pairs: Vec<_> = pairs.collect();
-        let rounds = [firsts, seconds].map(|rounds| rounds.iter().map(Round::json).collect());
+        let rounds = [first_side, second_side].map(|rounds| rounds.iter().map(Round::json).collect());
         Self { rounds: rounds.to_vec(), ..Self::ratio(name, figure, &pairs) }
     }
 
@@ -68,7 +68,7 @@ impl Finding {
         Self { at_most: Some(most), ..self }
     }
 
-    fn is_reached(&self) -> Option<bool> {
+    fn is_met(&self) -> Option<bool> {
         self.at_most.map(|most| self.value.median() <= most)
     }
 
@@ -79,7 +79,7 @@ impl Finding {
             "sides": self.sides.as_ref().map(|sides| sides.each_ref().map(Spread::json)),
             "value": self.value.json(),
             "wantedAtMost": self.at_most,
-            "reached": self.is_reached(),
+            "reached": self.is_met(),
             "rounds": self.rounds,
         })
     }
@@ -92,7 +92,7 @@ fn cell(spread: &Spread) -> String {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let wanted = match (self.at_most, self.is_reached()) {
+        let wanted = match (self.at_most, self.is_met()) {
             (Some(most), Some(true)) => format!("at most {most}: met"),
             (Some(most), _) => format!("at most {most}: NOT met"),
             (None, _) => "(for information)".to_owned(),

@@ -60,21 +60,22 @@ pub(crate) fn measure(setup: &Setup, side: &mut Side, part: &mut Part<'_>) {
     eprintln!("a mixed load at the peak rate");
     let peak = mixed.peak();
     mixed.rate = peak * PART_OF_PEAK;
-    let name = format!("90 portals, 8 me, 2 decisions; {CONNECTIONS} connections");
-    part.add([Finding::figure(name, "per second at most", [peak])]);
+    let name = format!("90 % portal, 8 % `me`, 2 % decision requests; {CONNECTIONS} connections");
+    part.add([Finding::figure(name, "requests per second, peak", [peak])]);
     let [mut quiet, mut copying, mut moving] = [Vec::new(), Vec::new(), Vec::new()];
     for nth in 0..setup.lengths.phases {
-        eprintln!("half of that, {} of {}: quiet", nth + 1, setup.lengths.phases);
+        eprintln!("half the peak rate, phase {} of {}: quiet", nth + 1, setup.lengths.phases);
         quiet.push(mixed.quiet());
-        eprintln!("the same during backups");
+        eprintln!("half the peak rate, during backups");
         copying.push(mixed.during_backups());
-        eprintln!("the same while usage rows are indexed");
+        eprintln!("half the peak rate, while usage rows are indexed");
         moving.push(mixed.while_indexing());
     }
     part.add(Kind::ALL.into_iter().flat_map(|kind| alone(&quiet, kind)));
     let name = "decisions during backups on the same core, compared with quiet";
     part.add([compared(name, &quiet, &copying).target_at_most(TARGET)]);
-    let name = "decisions after many me, while their usage rows are indexed, compared with quiet";
+    let name =
+        "decisions after many `me` requests, while the usage rows of those requests are indexed, compared with quiet";
     part.add([compared(name, &quiet, &moving).target_at_most(TARGET)]);
     part.add(others(&copying, "during backups"));
     for (phases, when) in [(&quiet, "quiet"), (&copying, "during backups"), (&moving, "while usage rows are indexed")] {
@@ -94,8 +95,8 @@ impl Mixed<'_> {
 
     fn closed(&mut self, count: usize) -> Round {
         let requests = self.mix.take(count);
-        let with_keys = requests.iter().filter(|requests| requests.kind.has_key()).count();
-        let requests = Arc::new(requests.into_iter().map(|requests| requests.request).collect());
+        let with_keys = requests.iter().filter(|request| request.kind.has_key()).count();
+        let requests = Arc::new(requests.into_iter().map(|request| request.request).collect());
         self.side.server.round_of(|address| (load::run(address, CONNECTIONS, &requests, &Course::Through), with_keys))
     }
 
@@ -116,7 +117,7 @@ impl Mixed<'_> {
                 assert!(status.success(), "the backup succeeds");
             }
             if began.elapsed() > BACKUP_MAX {
-                eprintln!("a backup took longer than the prepared requests");
+                eprintln!("the backups outlasted the prepared requests");
             }
         })
     }
@@ -139,7 +140,7 @@ impl Mixed<'_> {
         self.side.server.count_with_keys(revoked.with_keys);
         let late = revoked.late as f64;
         let name = format!("{} keys revoked while in use", revocation::KEYS_REVOKED);
-        Finding::figure(name, "answers 200 to later requests", [late]).target_at_most(0.0)
+        Finding::figure(name, "later requests answered with 200", [late]).target_at_most(0.0)
     }
 
     /// Runs the load for the duration of a phase and until `meanwhile` has ended.
@@ -180,7 +181,7 @@ fn millis(duration: Duration) -> f64 {
 fn alone(phases: &[Phase], kind: Kind) -> [Finding; 2] {
     let of =
         |figure: fn(&Figures) -> Duration| phases.iter().map(move |phase| millis(figure(&phase.latencies.of(kind))));
-    let name = format!("{} at half of that, quiet", kind.words());
+    let name = format!("{} at half the peak rate, quiet", kind.words());
     [Finding::figure(name.clone(), "p50, ms", of(Figures::median)), Finding::figure(name, "p99, ms", of(Figures::p99))]
 }
 
