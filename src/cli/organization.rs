@@ -58,7 +58,7 @@ struct Create {
     #[arg(long, env = "APPLIANCE_NAME", value_name = "NAME", value_parser = parse_name)]
     name: String,
 
-    /// The time zone of its dates, by a name of the system's time zone database.
+    /// The time zone of its dates, as named in the system's time zone database.
     #[arg(long, env = "APPLIANCE_TIME_ZONE", value_name = "ZONE", default_value = TIME_ZONE_DEFAULT)]
     time_zone: String,
 }

@@ -1,7 +1,7 @@
 //! Ids: opaque text with one type for each kind of record. Only the parser or the generator builds one.
 //!
 //! A new id is a short type prefix, `_` and a UUIDv7 in Crockford base 32, as the TypeID specification defines it.
-//! Such ids sort by creation time. Callers hand in the random bytes.
+//! Such ids sort by creation time. Callers pass in the random bytes.
 
 use super::timestamp::Timestamp;
 

@@ -17,7 +17,8 @@ pub fn sentences(errors: &[FieldError]) -> String {
     sentences.join("; ")
 }
 
-/// The reason why a request was refused. All texts are for the caller: no secret, no SQL, no path of the machine.
+/// The reason why a request was refused. All texts are safe to show to the caller: they contain no secrets, SQL or
+/// file paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// The syntax is invalid, or a decision breaks a rule (`bad_request`).
@@ -64,11 +65,11 @@ pub enum Refusal {
     ContentEncoding,
     /// The request has too many header fields, or they are too long.
     HeadersTooLarge,
-    /// A resource, such as disk space for files, is short at the moment.
+    /// A resource, such as disk space for files, has temporarily run out.
     Unavailable {
         /// Whole seconds after which a retry makes sense.
         retry_after_s: u64,
-        /// The short resource and what the caller can do.
+        /// The exhausted resource, and what the caller can do.
         detail: &'static str,
     },
     /// The service is unhealthy. Names what fails.

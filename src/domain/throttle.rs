@@ -1,7 +1,7 @@
 //! Failed sign-ins: how long the next attempt must wait.
 //!
-//! Failures count per network: from 5 for one account, and from 50 for all accounts together. The wait is 1 s and doubles
-//! with each failure, up to 15 minutes. An hour without a failure resets it. So a guesser locks out their own network and
+//! Failures are counted per network. Waits begin after 5 failures for one account, or 50 for all accounts together. The
+//! wait is 1 s and doubles with each failure, up to 15 minutes. An hour without a failure resets it. So a guesser locks out their own network and
 //! not the owner of the account. From all networks together, an account allows 100 failures an hour, which limits a
 //! botnet. Networks and devices from which the account has signed in lately are exempt from that limit. An attempt counts
 //! as failed from its start, so that parallel attempts are counted one by one. A success removes its failure.
@@ -14,8 +14,8 @@ pub const ACCOUNT_FAILURES_FREE: u32 = 5;
 /// Failures from one network before the first wait.
 pub const NETWORK_FAILURES_FREE: u32 = 50;
 
-/// Failures of one account within an hour from all unfamiliar networks. A single line reaches fewer than 20 an hour, so it
-/// cannot exhaust them. 2,400 guesses a day do not find a password of 12 characters that is not a common one.
+/// Failures of one account within an hour from all unfamiliar networks. A single network reaches fewer than 20
+/// failures an hour, so it cannot use up this limit alone. 2,400 guesses a day do not find a password of 12 characters that is not a common one.
 pub const UNFAMILIAR_FAILURES_PER_HOUR: u32 = 100;
 
 /// How long a network or device stays familiar to an account after a successful sign-in.

@@ -201,8 +201,8 @@ pub fn insert_without_applications(tx: &Tx<'_>, document: &Document) -> Result<C
         let is_new = store::user::insert_new(tx, user, times.next())?;
         require_new(is_new, users.item(index), format_args!("the user {} or the email", user.id))?;
     }
-    // The oldest membership of a user counts, by its time. New ones must be later than all others, even if the clock went
-    // back.
+    // Lists of keys show the membership of a user that has the earliest time. New memberships must be later than all
+    // others, even if the clock went back.
     let newest = store::membership::newest(tx)?;
     let mut member_times =
         Timestamps::starting_at(newest.map_or(tx.now, |newest| tx.now.max(newest.plus(MICROSECOND))));

@@ -1,7 +1,7 @@
 //! `POST /api/v1/candidate-steps/{id}/reject`, `…/hire`, `…/validate` and `…/reopen`: decisions at a step of one
 //! application.
 //!
-//! A dry run (`dryRun=true`) makes all checks on a snapshot and gives the same answer, but saves nothing.
+//! A dry run (`dryRun=true`) runs all checks against a snapshot and gives the same answer, but saves nothing.
 
 use hyper::Method;
 use serde::Serialize;
@@ -188,7 +188,7 @@ impl DecisionTarget {
     /// Combines the path and the query with the input of the body.
     ///
     /// # Errors
-    /// The refusal of the body; `validation_error` if `dryRun` is neither `true` nor `false`; `not_found` if the path has no
+    /// The refusal that decoding the body produced; `validation_error` if `dryRun` is neither `true` nor `false`; `not_found` if the path has no
     /// valid id.
     fn decode<I>(request: &Request, body: Result<(), Refusal>, input: I) -> Result<(Self, I), Error> {
         let ((), is_dry_run) = Refusal::both(body, request.is_dry_run())?;

@@ -1,4 +1,4 @@
-//! Decodes the members of a new role, or of a change of a role.
+//! Decodes the members of a new role, or of a change to a role.
 
 use crate::domain::candidate_step::StepType;
 use crate::domain::refusal::Refusal;
@@ -60,8 +60,8 @@ impl RoleChange {
     }
 
     /// # Errors
-    /// `conflict` for fewer positions than hires; `validation_error` if the given end of the salary contradicts the stored
-    /// one.
+    /// `conflict` for fewer positions than hires; `validation_error` if the given bound of the salary range
+    /// contradicts the stored one.
     pub(super) fn apply(&self, before: &RoleRecord) -> Result<RoleRecord, Refusal> {
         let seats = self.positions.map_or(Ok(before.seats), |positions| before.seats.with_positions(positions))?;
         let salary = Salary {

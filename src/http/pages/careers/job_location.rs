@@ -1,7 +1,7 @@
-//! Parses the location of a role, one line of free text, into parts for programs.
+//! Parses the location of a role, one line of free text, into machine-readable parts.
 //!
 //! Lines look like `Bremen`, `Bremen, Germany`, `Germany / Austria` or `Remote`. The parser recognizes a country by its
-//! name at the end of the line. It does not recognize country codes, because many are also states (`San Francisco, CA`).
+//! name at the end of the line. It does not recognize country codes, because many are also state codes (`San Francisco, CA`).
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct JobLocation<'a> {
@@ -148,7 +148,7 @@ mod tests {
             ("Überall in Bayern, Deutschland", location("Bayern", "", Some("DE"))),
             ("Remote, Germany", location("", "", Some("DE"))),
             ("AnyWhere In Germany", location("", "", Some("DE"))),
-            // The lower case of the Kelvin sign has another length.
+            // The lowercase form of the Kelvin sign has a different length.
             ("\u{212a}öln", location("\u{212a}öln", "", None)),
             ("Bremen (Remote)", location("Bremen", "", None)),
             ("<b>, Germany", location("<b>", "", Some("DE"))),
