@@ -93,7 +93,7 @@ fn application_id(fields: &mut Fields<'_, '_>) -> Option<ApplicationId> {
 
 /// The candidate's legal hold and erasure.
 fn privacy(fields: &mut Fields<'_, '_>) -> Option<Privacy> {
-    let must_be = format!("a text of at most {REASON_CHARACTERS_MAX} characters that is not blank");
+    let must_be = format!("a string of at most {REASON_CHARACTERS_MAX} characters that is not blank");
     let hold_reason = fields.optional("holdReason", &must_be, |value| {
         let reason = value.as_str()?.trim();
         let is_good = !reason.is_empty() && text::characters(reason) <= REASON_CHARACTERS_MAX;

@@ -59,7 +59,8 @@ impl Object for CandidateStepEntry {
     fn read(mut fields: Fields<'_, '_>, (): ()) -> Option<Self> {
         let id = fields.own_id();
         let role_step_id = fields.required_id("roleStepId", "the id of one of the role's steps");
-        let order = fields.optional("order", "an integer from 1", |value| value.as_i64().filter(|order| *order >= 1));
+        let order =
+            fields.optional("order", "an integer of at least 1", |value| value.as_i64().filter(|order| *order >= 1));
         let name = fields.optional_name();
         let step_type = fields.word("stepType", StepType::WORDS, StepType::parse);
         let outcome = outcome(&mut fields);

@@ -130,7 +130,7 @@ impl<'a, 'w> Fields<'a, 'w> {
     }
 
     fn short_text(&mut self, name: &str, characters_max: usize) -> Option<Option<String>> {
-        self.optional(name, &format!("a text of at most {characters_max} characters"), |value| {
+        self.optional(name, &format!("a string of at most {characters_max} characters"), |value| {
             let text = value.as_str()?;
             (text::characters(text) <= characters_max).then(|| text.to_owned())
         })
@@ -230,7 +230,7 @@ static ID: LazyLock<String> =
     LazyLock::new(|| format!("an id of 1 to {ID_CHARACTERS_MAX} characters of A-Z a-z 0-9 _ -"));
 
 static NAME: LazyLock<String> =
-    LazyLock::new(|| format!("a text of 1 to {NAME_CHARACTERS_MAX} characters that is not blank"));
+    LazyLock::new(|| format!("a string of 1 to {NAME_CHARACTERS_MAX} characters that is not blank"));
 
 fn name(value: &Value) -> Option<String> {
     let text = value.as_str()?;

@@ -63,11 +63,11 @@ fn a_duplicate_id_is_a_finding_at_the_second_object() {
     set(&mut same, "/users/0/id", json!("one"));
     set(&mut same, "/organizations/0/members/0/userId", json!("one"));
     set(&mut same, "/organizations/0/id", json!("one"));
-    assert!(findings(&same).is_empty(), "things of two kinds may have one id");
+    assert!(findings(&same).is_empty(), "objects of different kinds may share an id");
 }
 
 #[test]
-fn duplicate_addresses_and_slugs_are_findings_in_any_case() {
+fn duplicate_addresses_and_slugs_are_findings_regardless_of_letter_case() {
     assert_refused(
         &with("/users/1/email", json!(" ADA@example.org ")),
         "/users/1",
@@ -179,7 +179,7 @@ fn an_application_with_its_own_steps_states_their_order() {
     assert_refused(&given(Value::Null, json!(1)), &format!("{steps}/0"), "lacks order");
     assert_refused(&given(json!(1), json!(1)), &format!("{steps}/1/order"), "another step of the application (1)");
     for wrong in [json!(0), json!(-1), json!(1.5), json!("1")] {
-        assert_refused(&given(json!(1), wrong), &format!("{steps}/1/order"), "must be an integer from 1");
+        assert_refused(&given(json!(1), wrong), &format!("{steps}/1/order"), "must be an integer of at least 1");
     }
     let twice = json!([step("step_1", json!(1), "rejected"), step("step_1", json!(2), "pending")]);
     assert_refused(&with(&steps, twice), &format!("{steps}/1"), "the application has the role's step step_1 twice");
@@ -226,10 +226,14 @@ fn only_a_closed_role_has_a_close_reason() {
 
 #[test]
 fn a_wrong_value_causes_no_findings_at_dependent_members() {
-    assert_refused(&with(&format!("{ROLE}/steps/0/name"), json!(1)), &format!("{ROLE}/steps/0/name"), "must be a text");
+    assert_refused(
+        &with(&format!("{ROLE}/steps/0/name"), json!(1)),
+        &format!("{ROLE}/steps/0/name"),
+        "must be a string",
+    );
     let mut document = with(&format!("{ROLE}/status"), json!("filled"));
     set(&mut document, &format!("{CANDIDATES}/0/name"), json!(1));
-    assert_refused(&document, &format!("{CANDIDATES}/0/name"), "must be a text");
+    assert_refused(&document, &format!("{CANDIDATES}/0/name"), "must be a string");
     assert_refused(&with(&format!("{ORGANIZATION}/slug"), json!("a b")), &format!("{ORGANIZATION}/slug"), "must be");
 }
 

@@ -114,7 +114,7 @@ fn all_faults_of_a_row_are_reported_at_once() {
         Fay,fay@x.org,Engineer,,,Nowhere,,why\n\
         Gus,gus@x.org,Double,,Hired,Talk,never,\n";
     company.csv(table).refused(&[
-        "line 2: name is missing; it must be a text of at most 255 characters; email must be an email address of at most 254 \
+        "line 2: name is missing; it must be a string of at most 255 characters; email must be an email address of at most 254 \
          characters, without spaces, quotes, brackets or any of , ; : ? & % # / | \\, but is \"dan\"; appliedAt must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, \
          but is \"soon\"; status must be one of In Progress, Not Selected, Hired, Withdrawn, but is \"Dismissed\"; hiredDate \
          must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, but is \"yesterday\"; role is \
@@ -254,7 +254,7 @@ fn a_hostile_table_is_reported_row_by_row_and_its_correct_rows_are_imported() {
     let lines: Vec<&str> = ended.out.lines().collect();
     assert_eq!(lines.len(), 9, "{lines:#?}");
     for (line, words) in [
-        "line 2: name must be a text of at most 255 characters, but is \"xxx",
+        "line 2: name must be a string of at most 255 characters, but is \"xxx",
         "line 3: the cell that begins in line 3 contains a NUL character",
         "line 4: the cell that begins in line 4 is not UTF-8; save the table as UTF-8",
         "line 5: has 2 cells, but there are 3 headings",

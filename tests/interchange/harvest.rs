@@ -306,9 +306,9 @@ fn faults_of_items_are_reported_with_resource_id_and_location() {
         (
             "/jobs/2/name",
             json!(" "),
-            "jobs 503 (standard input#/jobs/2): name must be a text of 1 to 255 characters that is not blank",
+            "jobs 503 (standard input#/jobs/2): name must be a string of 1 to 255 characters that is not blank",
         ),
-        ("/jobs/2/notes", json!(7), "jobs 503 (standard input#/jobs/2): notes must be a text"),
+        ("/jobs/2/notes", json!(7), "jobs 503 (standard input#/jobs/2): notes must be a string"),
         ("/jobs/2/created_at", json!("now"), &format!("jobs 503 (standard input#/jobs/2): created_at {must_be_time}")),
         (
             "/jobs/2/openings",
@@ -322,7 +322,7 @@ fn faults_of_items_are_reported_with_resource_id_and_location() {
         (
             "/jobs/2",
             json!([]),
-            "jobs without an id (standard input#/jobs/2): id is missing; every item needs one; name is missing; it must be a text of 1 to 255 characters that is not blank; status is missing",
+            "jobs without an id (standard input#/jobs/2): id is missing; every item needs one; name is missing; it must be a string of 1 to 255 characters that is not blank; status is missing",
         ),
         (
             "/job_stages/6/job_id",
@@ -347,7 +347,7 @@ fn faults_of_items_are_reported_with_resource_id_and_location() {
         (
             "/rejection_reasons/0/name",
             json!("r".repeat(256)),
-            "rejection_reasons 11 (standard input#/rejection_reasons/0): name must be a text of at most 255 characters",
+            "rejection_reasons 11 (standard input#/rejection_reasons/0): name must be a string of at most 255 characters",
         ),
         (
             "/offers/0/application_id",
@@ -434,8 +434,8 @@ fn references_to_refused_items_are_reported_as_refused() {
     let mut export = with("/jobs/3/name", Value::Null);
     set(&mut export, "/candidates/1/first_name", json!(7));
     company.harvest(&["--partial"], &export).refused(&[
-        "jobs 504 (standard input#/jobs/3): name is missing; it must be a text of 1 to 255 characters that is not blank",
-        "candidates 8002 (standard input#/candidates/1): first_name must be a text of at most 255 characters",
+        "jobs 504 (standard input#/jobs/3): name is missing; it must be a string of 1 to 255 characters that is not blank",
+        "candidates 8002 (standard input#/candidates/1): first_name must be a string of at most 255 characters",
         "applications 9002 (standard input#/applications/1): its candidate 8002 was refused",
         "applications 9006 (standard input#/applications/5): its job 504 was refused",
     ]);

@@ -139,7 +139,7 @@ impl Row {
             return Self::unreadable(line, faults, now);
         }
         let mut cells = Cells { heading, cells: &cells, faults };
-        let name = cells.required("name", &format!("a text of at most {NAME_CHARACTERS_MAX} characters"), |text| {
+        let name = cells.required("name", &format!("a string of at most {NAME_CHARACTERS_MAX} characters"), |text| {
             (text::characters(text) <= NAME_CHARACTERS_MAX).then(|| text.to_owned())
         });
         let name = name.and_then(|name| cells.plain("name", name, plain::flaw_of_line));
@@ -196,7 +196,7 @@ impl<'a> Cells<'a> {
     }
 
     fn text(&mut self, column: &str, characters_max: usize, flaw: fn(&str) -> Option<Flaw>) -> Option<Option<String>> {
-        let text = self.optional(column, &format!("a text of at most {characters_max} characters"), |text| {
+        let text = self.optional(column, &format!("a string of at most {characters_max} characters"), |text| {
             (text::characters(text) <= characters_max).then(|| text.to_owned())
         })?;
         let Some(text) = text else { return Some(None) };

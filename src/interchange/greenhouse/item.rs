@@ -101,7 +101,7 @@ impl Item {
 
     /// A required text that is not blank, trimmed.
     pub(super) fn name(&mut self, path: &str, characters_max: usize) -> Option<String> {
-        let must_be = format!("a text of 1 to {characters_max} characters that is not blank");
+        let must_be = format!("a string of 1 to {characters_max} characters that is not blank");
         let name = self.required(path, &must_be, &format!("is missing; it must be {must_be}"), |value| {
             let text = value.as_str()?.trim();
             (!text.is_empty() && text::characters(text) <= characters_max).then(|| text.to_owned())
@@ -120,7 +120,7 @@ impl Item {
 
     /// An optional text, trimmed; `None` if it is blank.
     pub(super) fn text(&mut self, path: &str, characters_max: usize) -> Option<String> {
-        let text = self.optional(path, &format!("a text of at most {characters_max} characters"), |value| {
+        let text = self.optional(path, &format!("a string of at most {characters_max} characters"), |value| {
             let text = value.as_str()?.trim();
             (text::characters(text) <= characters_max).then(|| text.to_owned())
         });

@@ -59,7 +59,7 @@ pub(super) fn job(item: &mut Item) -> Option<HarvestJob> {
         "draft" => Some(RoleStatus::Draft),
         _ => None,
     });
-    let notes = item.optional("notes", "a text", |value| value.as_str().map(html::to_markdown));
+    let notes = item.optional("notes", "a string", |value| value.as_str().map(html::to_markdown));
     let notes = notes.filter(|notes| !notes.is_empty());
     let description = notes.map(Description::of_markdown).unwrap_or_default();
     let department = joined_names(item, "departments", &["name"]);
