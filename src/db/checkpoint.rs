@@ -132,7 +132,8 @@ impl CheckpointJob {
             self.health.report(READER, &Ok(()));
         }
         if left > 0 {
-            let holds = format!("a read transaction stays open and holds {left} pages in the write-ahead log");
+            let holds =
+                format!("another program holds a read transaction open, so {left} pages stay in the write-ahead log");
             self.health.report(READER, &Err::<(), _>(Error::Unavailable(holds)));
         }
     }

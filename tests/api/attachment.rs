@@ -21,7 +21,7 @@ crate::tests![
     an_attachment_is_found_only_under_its_own_candidate,
     an_export_has_the_signups_and_lists_their_attachments,
     an_erasure_removes_signups_attachments_and_status_pages,
-    an_erasure_removes_signups_under_earlier_addresses_but_not_of_other_organizations,
+    an_erasure_removes_signups_under_earlier_addresses_but_not_those_of_other_organizations,
     retention_removes_attachments,
     an_unclaimed_attachment_is_pruned_after_an_hour,
     a_partial_upload_is_pruned_at_the_next_start,
@@ -142,8 +142,8 @@ fn a_file_name_in_any_script_is_sent_in_full() {
     let name = "Lebenslauf Zoë \"x\"; filename=a.exe.pdf";
     let path = apply_with(&app, &hiring, 0, name, MediaType::Pdf, b"%PDF-1.7");
     let answer = app.user_with_all(&hiring.staff("owner")).get(&path).expect(200);
-    let content_type = "attachment; filename*=UTF-8''Lebenslauf%20Zo%C3%AB%20%22x%22%3B%20filename%3Da.exe.pdf";
-    assert_eq!(answer.header("content-disposition"), Some(content_type));
+    let disposition = "attachment; filename*=UTF-8''Lebenslauf%20Zo%C3%AB%20%22x%22%3B%20filename%3Da.exe.pdf";
+    assert_eq!(answer.header("content-disposition"), Some(disposition));
 }
 
 fn an_attachment_is_found_only_under_its_own_candidate() {
@@ -177,7 +177,7 @@ fn an_export_has_the_signups_and_lists_their_attachments() {
     assert_eq!(signups.len(), 2);
     let application = &hiring.candidates[0].application_id;
     let at = &signups[0]["createdAt"];
-    let content_type = json!({
+    let expected = json!({
         "id": format!("sign_{application}"), "roleId": hiring.role_id, "candidateRoleId": application,
         "name": format!("Typed sign_{application}"), "email": "Zoe.Quixworth+0@mail.example", "phone": "+49 30 1",
         "links": [format!("https://sign_{application}.example")], "note": format!("A note of sign_{application}"),
@@ -185,7 +185,7 @@ fn an_export_has_the_signups_and_lists_their_attachments() {
         "documents": [{ "id": document.rsplit('/').next().unwrap(), "fileName": "cv.txt",
             "mediaType": "text/plain; charset=utf-8", "bytes": 7, "createdAt": at }]
     });
-    assert_eq!(signups[0], content_type);
+    assert_eq!(signups[0], expected);
     assert_eq!((&signups[1]["id"], &signups[1]["candidateRoleId"]), (&json!("sign_later"), &Value::Null));
     assert!(signups[1]["withdrewAt"].is_string() && signups[1]["documents"] == json!([]));
     let other = owner.get(&format!("{}/export", path(&hiring, 1))).expect(200).json();
@@ -210,7 +210,7 @@ fn an_erasure_removes_signups_attachments_and_status_pages() {
     wait_until(&app, COUNTS, "0|0|0|0");
 }
 
-fn an_erasure_removes_signups_under_earlier_addresses_but_not_of_other_organizations() {
+fn an_erasure_removes_signups_under_earlier_addresses_but_not_those_of_other_organizations() {
     let (app, hiring) = start();
     let owner = app.user_with_all(&hiring.staff("owner"));
     sign_up(&app, &hiring, "sign_first", None, "zoe.quixworth+0@mail.example");
@@ -335,8 +335,8 @@ fn check_reports_damaged_attachments_and_inconsistent_signups() {
              VALUES (randomblob(32), '{signup}', 0, 'de', 0)"
         ),
         &format!("DELETE FROM status_pages WHERE signup_id = '{signup}'"),
-        &format!("signup {signup} has a status page of its own beside that of its application"),
+        &format!("signup {signup} has its own status page in addition to its application's"),
     );
     app.change(&format!("UPDATE candidates SET erased_at = 1 WHERE id = '{}'", hiring.candidates[0].candidate_id));
-    assert!(app.check().contains(&format!("signup {signup} is of a candidate who was erased")));
+    assert!(app.check().contains(&format!("signup {signup} belongs to an erased candidate")));
 }

@@ -22,11 +22,11 @@ crate::tests![
     a_missing_user_agent_is_logged_as_empty,
     a_row_is_committed_before_its_answer,
     the_count_is_exact_and_the_last_request_is_the_newest_row,
-    times_grow_while_the_clock_stands_still,
-    times_grow_while_the_clock_steps_back,
+    times_increase_while_the_clock_stands_still,
+    times_increase_while_the_clock_steps_back,
     times_follow_the_clock_once_it_is_ahead_again,
     rows_survive_a_restart,
-    times_grow_across_a_restart,
+    times_increase_across_a_restart,
     concurrent_requests_of_one_key_each_have_a_row,
     concurrent_requests_of_many_keys_are_logged_separately,
 ];
@@ -326,7 +326,7 @@ fn a_row_is_committed_before_its_answer() {
     for number in 1..=20 {
         let answer = if number % 2 == 0 { client.get(ME) } else { client.post_empty(&hiring.reject(0)) };
         assert!(matches!(answer.status, 200 | 409));
-        // Another connection sees the row at once, so the next start will as well.
+        // Another connection sees the row at once, so it will still be there after a restart.
         let sql = format!(
             "SELECT count(*) FROM api_key_usage u JOIN api_keys k ON k.number = u.key_number WHERE k.id = '{id}'"
         );
@@ -360,7 +360,7 @@ fn timestamp(text: &str) -> Timestamp {
     Timestamp::parse(text, Rounding::Down).unwrap()
 }
 
-fn times_grow_while_the_clock_stands_still() {
+fn times_increase_while_the_clock_stands_still() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     app.pass(60);
@@ -376,7 +376,7 @@ fn times_grow_while_the_clock_stands_still() {
     assert_eq!(ids.len(), 50);
 }
 
-fn times_grow_while_the_clock_steps_back() {
+fn times_increase_while_the_clock_steps_back() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     let client = app.key(&secret);
@@ -426,7 +426,7 @@ fn rows_survive_a_restart() {
     assert_eq!(after["rows"].as_array().unwrap()[1..], before["rows"].as_array().unwrap()[..]);
 }
 
-fn times_grow_across_a_restart() {
+fn times_increase_across_a_restart() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     for back in ["2026-11-21T08:00:00Z", "2026-11-21T07:00:00Z"] {

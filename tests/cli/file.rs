@@ -1,4 +1,4 @@
-//! The database file: which commands create one, and which files they refuse without a change.
+//! The database file: which commands create one, and which files they refuse and leave unchanged.
 
 use crate::support::{WorkDir, mode};
 
@@ -31,7 +31,7 @@ fn a_file_that_is_not_a_database_is_refused() {
     let dir = WorkDir::new();
     for bytes in [b"hello\n".to_vec(), b"%PDF-1.7\n".repeat(1_000), vec![0; 4_096]] {
         dir.write("a.db", &bytes);
-        every_command_refuses(&dir, "a.db", "is not a file of this program");
+        every_command_refuses(&dir, "a.db", "is not an appliance database file");
         assert_eq!(dir.read("a.db"), bytes);
     }
 }
@@ -44,7 +44,7 @@ fn the_database_of_another_program_is_refused() {
     dir.change("c.db", "PRAGMA application_id = 123456;");
     for db in ["a.db", "b.db", "c.db"] {
         let bytes = dir.read(db);
-        every_command_refuses(&dir, db, "is not a file of this program");
+        every_command_refuses(&dir, db, "is not an appliance database file");
         assert_eq!(dir.read(db), bytes);
     }
 }
@@ -77,14 +77,14 @@ fn only_serve_upgrades_an_older_file() {
 fn a_directory_is_refused() {
     let dir = WorkDir::new();
     std::fs::create_dir(dir.path("a.db")).unwrap();
-    every_command_refuses(&dir, "a.db", "is not a file of this program");
+    every_command_refuses(&dir, "a.db", "is not an appliance database file");
 }
 
 #[test]
 fn a_device_is_refused() {
     let dir = WorkDir::new();
     for device in ["/dev/null", "/dev/zero"] {
-        every_command_refuses(&dir, device, "is not a file of this program");
+        every_command_refuses(&dir, device, "is not an appliance database file");
     }
     assert_eq!(dir.names(), ["document.json"]);
 }
@@ -155,7 +155,7 @@ fn a_read_only_file_is_refused() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     std::fs::set_permissions(dir.path("a.db"), std::fs::Permissions::from_mode(0o400)).unwrap();
-    // Root may write the file despite its mode, so the test proves nothing then.
+    // Root can write the file despite its mode, so the test proves nothing when run as root.
     if std::fs::OpenOptions::new().append(true).open(dir.path("a.db")).is_err() {
         dir.run(&["serve", "--db", "a.db", "--listen", "127.0.0.1:0"]).failed(78, "cannot be written");
         dir.run(&["bootstrap-admin", "--db", "a.db", "--email", "a@example.org"]).failed(1, "cannot be written");
@@ -190,7 +190,7 @@ fn bootstrap_admin_fills_an_empty_file_and_other_commands_refuse_it() {
     let dir = WorkDir::new();
     dir.write("a.db", "");
     for command in [&["export"][..], &["check"], &["backup", "copy.db"]] {
-        dir.run(&[command, &["--db", "a.db"]].concat()).failed(1, "is not a file of this program");
+        dir.run(&[command, &["--db", "a.db"]].concat()).failed(1, "is not an appliance database file");
     }
     assert_eq!(dir.read("a.db"), b"");
     dir.admin_key("a.db");
@@ -228,7 +228,7 @@ fn serve_leaves_no_companions_beside_a_foreign_file() {
     let before = dir.names();
     for db in ["text.db", "other.db"] {
         let output = dir.run(&["serve", "--db", db, "--listen", "127.0.0.1:0"]);
-        output.failed(78, "is not a file of this program");
+        output.failed(78, "is not an appliance database file");
     }
     assert_eq!(dir.names(), before);
     dir.imported("newer.db");

@@ -155,7 +155,7 @@ fn a_foreign_file_is_not_changed() {
     fs::write(place.db(), &text).unwrap();
     let output = place.import(&sound());
     assert_eq!(output.status.code(), Some(1));
-    assert!(words(&output).contains("is not a file of this program"), "{}", words(&output));
+    assert!(words(&output).contains("is not an appliance database file"), "{}", words(&output));
     assert_eq!(fs::read_to_string(place.db()).unwrap(), text);
 }
 

@@ -73,7 +73,7 @@ impl std::fmt::Display for OpenError {
             ),
             Self::Foreign(path) => write!(
                 f,
-                "{} is not a file of this program; name another file with --db, nothing was changed",
+                "{} is not an appliance database file; name another file with --db, nothing was changed",
                 path.display()
             ),
             Self::Empty(path) => write!(

@@ -192,7 +192,7 @@ fn create(path: &Path, schema: &Schema) -> Result<(), OpenError> {
 enum FileState {
     /// A file of zero bytes, or a database without tables.
     Empty,
-    /// A file of this program, with its version.
+    /// An appliance database file, with its version.
     Version(i64),
 }
 

@@ -22,7 +22,7 @@ const CHECKS: [(&str, &str, &str); 4] = [
          WHERE s.candidate_role_id IS NOT NULL
          LIMIT $1",
         "signup",
-        "has a status page of its own beside that of its application",
+        "has its own status page in addition to its application's",
     ),
     (
         "SELECT s.id
@@ -41,7 +41,7 @@ const CHECKS: [(&str, &str, &str); 4] = [
          WHERE c.erased_at IS NOT NULL
          LIMIT $1",
         "signup",
-        "is of a candidate who was erased",
+        "belongs to an erased candidate",
     ),
 ];
 
