@@ -3,11 +3,11 @@
 
 use super::timestamp::Timestamp;
 
-/// The candidates of an organization that the retention erases in a day without confirmation: 20, or one in 20.
+/// The candidates of an organization that retention erases in a day without confirmation: 20, or one in 20.
 const DAILY_MIN: i64 = 20;
 const DAILY_PART: i64 = 20;
 
-/// The facts of an application that count for the retention.
+/// The facts of an application that count for retention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApplicationFacts {
     pub is_in_progress: bool,
@@ -32,7 +32,7 @@ impl ApplicationFacts {
     }
 }
 
-/// The facts of a candidate that count for the retention.
+/// The facts of a candidate that count for retention.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CandidateFacts {
     pub is_erased: bool,

@@ -18,7 +18,7 @@ pub enum ListedErasure {
     Own(CandidateId),
     /// A candidate with all signups under their address.
     Candidate(CandidateId),
-    /// A candidate whom the retention erased. The list only records them.
+    /// A candidate whom retention erased. The list only records them.
     Retention(CandidateId),
 }
 
@@ -63,7 +63,7 @@ pub enum ListedData {
 /// Whether a start repeats an erasure. `reported` are the candidates whom it only reports; they stay with all their signups.
 pub fn is_repeated(erasure: &ListedErasure, data: &ListedData, reported: &BTreeSet<CandidateId>) -> bool {
     match (erasure, data) {
-        // An older copy does not know why the candidate was due, so the retention decides again, on a clock that it trusts.
+        // An older copy does not know why the candidate was due, so retention decides again, on a clock that it trusts.
         (ListedErasure::Retention(_), _) | (_, ListedData::Absent) => false,
         (_, ListedData::Present(Some(candidate))) => !reported.contains(candidate),
         (_, ListedData::Present(None)) => true,

@@ -46,7 +46,7 @@ pub fn erase(
 }
 
 /// Erases candidates whose retention time has passed. Their lines on the list are only a record: if an older copy of the
-/// file brings candidates back, the retention decides about them again.
+/// file brings candidates back, retention decides about them again.
 ///
 /// # Errors
 /// As [`erase`].

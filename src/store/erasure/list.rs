@@ -4,7 +4,7 @@
 //! A line is the id of a candidate, followed by at most one word:
 //! - no word: the candidate was erased with all signups under their address;
 //! - `own`: the candidate erased themselves on their status page, and the signups of others under the same address stay;
-//! - `retention`: the retention erased the candidate. A start does not repeat this erasure, because the retention finds the
+//! - `retention`: retention erased the candidate. A start does not repeat this erasure, because retention finds the
 //!   candidate due again, by a clock that it trusts;
 //! - `signup`: the id is that of a signup whose sender deleted it alone.
 //!

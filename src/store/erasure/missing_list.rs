@@ -27,7 +27,7 @@ pub(in super::super) fn write_missing_list(path: &Path) -> Result<usize, OpenErr
     Ok(lines.len())
 }
 
-/// The erased candidates of the file. If no user erased a candidate, the candidate or the retention did. Such a line leaves
+/// The erased candidates of the file. If no user erased a candidate, the candidate or retention did. Such a line leaves
 /// the signups of others under the same address, as the candidate's own erasure does.
 fn recorded_erasures(tx: &Tx<'_>) -> Result<Vec<ListLine>, Error> {
     let sql = "SELECT c.id, EXISTS (

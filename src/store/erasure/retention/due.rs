@@ -1,4 +1,4 @@
-//! The facts of candidates that the retention needs, and the tables of due candidates and of daily erasures.
+//! The facts of candidates that retention needs, and the tables of due candidates and of daily erasures.
 
 use std::ops::ControlFlow;
 
