@@ -124,8 +124,8 @@ impl Writer {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the jobs of the next batch. The batch is empty if only usage rows wait. `None` if the thread must stop and nothing
-    /// waits.
+    /// Waits for the jobs of the next batch. The batch is empty if only usage rows wait. `None` if the thread must stop and
+    /// nothing waits.
     pub(super) fn next_batch(&self, have_rows: impl Fn() -> bool) -> Option<Vec<Box<dyn Job>>> {
         let mut queue = self.lock();
         while queue.jobs.is_empty() && !queue.rows_wait {
