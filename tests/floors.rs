@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The top modules and their floors. The other files directly in `src` are the crate roots.
+/// The top-level modules and their floors. The other files directly in `src` are the crate roots.
 const FLOORS: [(&str, usize); 9] = [
     ("domain", 0),
     ("world", 0),
@@ -18,7 +18,7 @@ const FLOORS: [(&str, usize); 9] = [
     ("cli", 4),
 ];
 
-/// The only import between two modules of one floor above the ground floor.
+/// Above the ground floor, the only import allowed between two modules on the same floor.
 const SIDEWAYS: (&str, &str) = ("http", "interchange");
 
 /// The maximum number of lines of a file. A file that approaches it becomes a folder of the same name.
@@ -40,13 +40,13 @@ struct Source {
 impl Source {
     fn new(path: &str, text: &str) -> Self {
         let (code, strings) = separate_strings(text);
-        // The declaration of a test module has `#[cfg(test)]`, and applies to its whole file or folder.
+        // The `#[cfg(test)]` on a test module's declaration applies to the module's whole file or folder.
         let is_tests = path.ends_with("/tests.rs") || path.contains("/tests/");
         let shipped = if is_tests { String::new() } else { without_tests(&code) };
         Self { path: path.to_owned(), text: text.to_owned(), code, shipped, strings }
     }
 
-    /// The top module of the file.
+    /// The top-level module of the file.
     fn top(&self) -> &str {
         let first = self.path.split('/').next().unwrap_or_default();
         first.strip_suffix(".rs").unwrap_or(first)
@@ -90,7 +90,7 @@ fn stands_alone(text: &str, at: usize, snippet: &str) -> bool {
     !joins(snippet.chars().next(), before) && !joins(snippet.chars().next_back(), after)
 }
 
-/// Blanks comments, strings and characters, without a change of positions. Returns the code and the strings.
+/// Blanks comments, strings and characters, without changing any positions. Returns the code and the strings.
 fn separate_strings(text: &str) -> (String, Vec<(usize, String)>) {
     let mut code = text.to_owned().into_bytes();
     let mut strings = Vec::new();
@@ -205,7 +205,7 @@ fn identifiers(code: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// The top modules that the code names, as `crate::…`, `crate::{…}` or with `super`.
+/// The top-level modules that the code names, as `crate::…`, `crate::{…}` or with `super`.
 fn imports(source: &Source) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (at, _) in identifiers(&source.code).into_iter().filter(|(_, word)| *word == "crate") {
@@ -346,7 +346,7 @@ fn module_imports(source: &Source, modules: &BTreeSet<Vec<String>>) -> BTreeSet<
 }
 
 /// The import cycles. Each is a set of modules that import one another, directly or through others.
-fn module_circles(sources: &[Source]) -> Vec<BTreeSet<String>> {
+fn module_cycles(sources: &[Source]) -> Vec<BTreeSet<String>> {
     let modules: BTreeSet<Vec<String>> = sources.iter().map(module).filter(|path| !path.is_empty()).collect();
     let imports: BTreeMap<Vec<String>, BTreeSet<Vec<String>>> =
         sources.iter().map(|source| (module(source), module_imports(source, &modules))).collect();
@@ -363,18 +363,18 @@ fn module_circles(sources: &[Source]) -> Vec<BTreeSet<String>> {
     };
     let reached: BTreeMap<&Vec<String>, BTreeSet<Vec<String>>> =
         modules.iter().map(|module| (module, reached(module))).collect();
-    let mut circles = BTreeSet::new();
+    let mut cycles = BTreeSet::new();
     for (module, others) in &reached {
         if others.contains(*module) {
-            let circle = others.iter().filter(|other| reached[*other].contains(*module));
-            circles.insert(circle.map(|path| path.join("/")).collect::<BTreeSet<String>>());
+            let cycle = others.iter().filter(|other| reached[*other].contains(*module));
+            cycles.insert(cycle.map(|path| path.join("/")).collect::<BTreeSet<String>>());
         }
     }
-    circles.into_iter().collect()
+    cycles.into_iter().collect()
 }
 
-/// The top modules that import themselves through others.
-fn circles(sources: &[Source]) -> Vec<String> {
+/// The top-level modules that import themselves through others.
+fn cycles(sources: &[Source]) -> Vec<String> {
     let mut known = BTreeMap::<&str, BTreeSet<String>>::new();
     for source in sources.iter().filter(|source| floor(source.top()).is_some()) {
         let others = imports(source).into_iter().map(|(_, name)| name).filter(|name| name != source.top());
@@ -415,7 +415,7 @@ fn the_driver_stays_in_db(source: &Source) -> Vec<String> {
     if source.is_under("db") {
         return Vec::new();
     }
-    source.with_words(&source.code, &["rusqlite", "r2d2", "r2d2_sqlite"], "only db uses the driver of SQLite")
+    source.with_words(&source.code, &["rusqlite", "r2d2", "r2d2_sqlite"], "only db uses the SQLite driver")
 }
 
 fn is_sql(text: &str) -> bool {
@@ -439,7 +439,7 @@ fn the_world_is_asked_in_one_place(source: &Source) -> Vec<String> {
     if source.path == "world/mod.rs" {
         return Vec::new();
     }
-    let why = "time and randomness are handed in from world";
+    let why = "time and randomness are passed in from world";
     let mut findings = source.with_words(&source.code, &["SystemTime", "UNIX_EPOCH", "getrandom", "rand"], why);
     findings.extend(source.with_snippets(&source.code, &["Timestamp::now", "Zoned::now", "RandomState::new"], why));
     findings
@@ -463,7 +463,7 @@ fn transactions_are_opened_by_the_gate(source: &Source) -> Vec<String> {
     if source.path != "http/api/session.rs" {
         opening.push("store.read");
     }
-    source.with_snippets(&source.shipped, &opening, "a transaction is handed in, not opened here")
+    source.with_snippets(&source.shipped, &opening, "a transaction is passed in, not opened here")
 }
 
 fn nothing_is_unsafe(source: &Source) -> Vec<String> {
@@ -496,7 +496,7 @@ fn parameters_are_numbered_as_they_appear(source: &Source) -> Vec<String> {
     findings
 }
 
-/// Reports `.get(0)`: a column by number goes wrong as soon as a query lists another column before it.
+/// Reports `.get(0)`: reading a column by number breaks as soon as a query lists another column before it.
 fn columns_have_no_numbers(source: &Source) -> Vec<String> {
     if !source.is_under("store") {
         return Vec::new();
@@ -560,7 +560,7 @@ rules! {
     every_import_goes_down: imports_go_down,
     the_domain_imports_no_framework: the_ground_floor_imports_no_framework,
     there_is_no_sql_outside_the_store: sql_stays_in_the_store,
-    the_driver_of_sqlite_is_named_in_db_only: the_driver_stays_in_db,
+    the_sqlite_driver_is_named_only_in_db: the_driver_stays_in_db,
     there_is_no_status_outside_the_reply: the_status_is_decided_in_one_place,
     there_is_no_clock_and_no_randomness_outside_the_world: the_world_is_asked_in_one_place,
     there_is_no_async_behind_the_gate: async_stays_at_the_edge,
@@ -573,14 +573,13 @@ rules! {
 }
 
 #[test]
-fn no_top_module_imports_itself_through_others() {
-    assert_eq!(circles(&sources()), Vec::<String>::new());
+fn no_top_level_module_imports_itself_through_others() {
+    assert_eq!(cycles(&sources()), Vec::<String>::new());
 }
 
-/// No module imports itself through others.
 #[test]
-fn there_is_no_circle_of_modules() {
-    assert_eq!(module_circles(&sources()), Vec::<BTreeSet<String>>::new());
+fn there_is_no_import_cycle_between_modules() {
+    assert_eq!(module_cycles(&sources()), Vec::<BTreeSet<String>>::new());
 }
 
 #[test]
@@ -610,8 +609,8 @@ fn a_planted_import_cycle_is_found() {
     ];
     for (files, expected) in cases {
         let sources: Vec<Source> = files.iter().map(|(path, text)| Source::new(path, text)).collect();
-        let circle: Vec<String> = module_circles(&sources).into_iter().flatten().collect();
-        assert_eq!(circle, expected, "{files:?}");
+        let cycle: Vec<String> = module_cycles(&sources).into_iter().flatten().collect();
+        assert_eq!(cycle, expected, "{files:?}");
     }
 }
 
@@ -624,7 +623,7 @@ fn every_module_has_its_floor() {
     }
 }
 
-/// A top module, or a folder directly in `http`.
+/// A top-level module, or a folder directly in `http`.
 fn room(module: &[String]) -> String {
     let parts = if module[0] == "http" { module.len().min(2) } else { 1 };
     module[..parts].join("/")
@@ -739,9 +738,9 @@ fn code_that_follows_the_rules_has_no_findings() {
 }
 
 #[test]
-fn an_import_cycle_of_top_modules_is_found() {
-    let circle =
+fn an_import_cycle_of_top_level_modules_is_found() {
+    let cycle =
         [Source::new("world/mod.rs", "use crate::domain::id;"), Source::new("domain/a.rs", "use crate::world;")];
-    assert_eq!(circles(&circle).len(), 2);
-    assert!(circles(&circle[..1]).is_empty());
+    assert_eq!(cycles(&cycle).len(), 2);
+    assert!(cycles(&cycle[..1]).is_empty());
 }

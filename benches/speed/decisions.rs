@@ -15,7 +15,7 @@ pub(crate) const OUTCOME_REASON: &str = "preferred_another_candidate";
 /// The order of the applications.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Order {
-    /// In the order of ids.
+    /// In id order.
     OfIds,
     /// At random over all applications.
     Scattered,

@@ -68,7 +68,7 @@ pub(crate) static LINES: &[Line] = &[
     Line {
         name: "c64",
         limit: "the same statements in SQLite, 64 decisions per transaction",
-        service: "reject and hire in turn, in the order of ids, 64 connections",
+        service: "reject and hire in turn, in id order, 64 connections",
         prepare: |setup| Box::new(AgainstRaw::prepare(setup, Order::OfIds, 64)),
         ratios: &[rate(0.52)],
     },
@@ -89,7 +89,7 @@ pub(crate) static LINES: &[Line] = &[
     Line {
         name: "c1",
         limit: "the same statements in SQLite, one decision per transaction",
-        service: "reject and hire in turn, in the order of ids, 1 connection",
+        service: "reject and hire in turn, in id order, 1 connection",
         prepare: |setup| Box::new(AgainstRaw::prepare(setup, Order::OfIds, 1)),
         ratios: &[rate(0.66)],
     },

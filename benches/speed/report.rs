@@ -10,7 +10,7 @@ use super::line::{Measured, Ratio, Target};
 use super::round::{Round, Spread};
 use super::setup::Setup;
 
-/// The measurements and their circumstances.
+/// The measurements and the conditions under which they were made.
 pub(crate) struct Report {
     machine: String,
     cores: String,
@@ -64,9 +64,12 @@ impl fmt::Display for Report {
         let Self { machine, cores, data, rounds, .. } = self;
         writeln!(f, "Speed of the service, on {machine}; {cores}")?;
         writeln!(f, "{data}; the log goes to /dev/null")?;
-        writeln!(f, "Medians of {rounds} interleaved rounds (minimum to maximum). Ratios are of neighbouring rounds.")?;
+        writeln!(
+            f,
+            "Medians of {rounds} interleaved rounds (minimum to maximum). Each ratio compares neighbouring rounds."
+        )?;
         if self.is_short {
-            writeln!(f, "Short rounds: not for figures to publish.")?;
+            writeln!(f, "Short rounds: do not publish these figures.")?;
         }
         let heading = ["", "limit", "service", "ratio", "target"];
         writeln!(f, "\n{}", row(heading).trim_end())?;
@@ -146,7 +149,7 @@ pub(crate) fn cell(spread: &Spread) -> String {
     format!("{median} ({min} to {max})")
 }
 
-/// Formats a figure with at least three significant digits.
+/// Formats a figure with up to two decimals: none from 100, one from 10.
 pub(crate) fn number(figure: f64) -> String {
     match figure {
         _ if figure >= 100.0 => format!("{figure:.0}"),

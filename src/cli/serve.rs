@@ -219,10 +219,11 @@ fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
     report_repeated_erasures(store.erased_again(), &path);
     if store.erased_without_list() > 0 {
         print_message(&format!(
-            "warning: {} candidates were erased from this file, but its erasure list {} was missing. If this file is a copy, \
+            "warning: {} {} erased from this file, but its erasure list {} was missing. If this file is a copy, \
              candidates who were erased later are in it again: put the original's erasure list beside it and restart. Until \
              then the list holds only the erasures that this file records",
-            store.erased_without_list(),
+            counted(store.erased_without_list(), "candidate"),
+            if store.erased_without_list() == 1 { "was" } else { "were" },
             store::file::beside(&path, ".erased").display()
         ));
     }
@@ -254,14 +255,19 @@ fn report_repeated_erasures(again: &RepeatedErasures, path: &Path) {
     let list = list.display();
     if again.candidates + again.signups > 0 {
         print_message(&format!(
-            "erased {} candidates and {} signups again: {list} lists them, but the file held their data; it is an older \
-             copy",
-            again.candidates, again.signups,
+            "erased {} and {} again: {list} lists them, but the file held their data; it is an older copy",
+            counted(again.candidates, "candidate"),
+            counted(again.signups, "signup"),
         ));
     }
     for candidate in &again.changed {
         print_message(&format!("warning: {}", store::check::changed_since_erased(candidate, &list)));
     }
+}
+
+/// A number with its noun, in singular or plural.
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 fn start_deliveries(ctx: &Ctx, settings: hr::Settings) -> Result<hr::Worker, Failure> {

@@ -1,5 +1,5 @@
 //! The reserve: a file beside the database, `FILE.reserve`, that holds disk space for the acts that must work on a full
-//! disk. When the disk is full, erasures, revocations and sign-ins release it. The service makes the reserve again when the
+//! disk. When the disk is full, erasures, revocations and sign-ins release it. The service restores the reserve once the
 //! disk has room.
 //!
 //! While the disk is full, ordinary writes are refused before they reach SQLite. Otherwise they would use up the space that

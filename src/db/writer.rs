@@ -1,5 +1,5 @@
 //! The queue of jobs for the writing connection. The writer thread (`writer_thread.rs`) runs them. This module must not
-//! know log rows.
+//! know the contents of usage rows.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
@@ -8,17 +8,17 @@ use super::halt::Broken;
 use super::job::{Grade, Job, Typed};
 use super::tx::{Error, Tx};
 
-/// The most jobs that may wait, and the most rows. At about 30,000 a second, they take about a tenth of a second. Further
-/// callers get an error at once, and may retry.
+/// The maximum number of waiting jobs, and also of waiting usage rows. At about 30,000 a second, they take about a tenth of
+/// a second. Further callers get an error at once, and may retry.
 pub(crate) const QUEUE_JOBS_MAX: usize = 4_096;
 
-/// The most jobs of one transaction: enough to share the cost of a commit, few enough that the first does not wait long.
+/// The maximum number of jobs in one transaction: enough to share the cost of a commit, few enough that the first does not wait long.
 const BATCH_JOBS_MAX: usize = 256;
 
 #[derive(Default)]
 pub(super) struct Queue {
     pub(super) jobs: VecDeque<Box<dyn Job>>,
-    /// Whether rows are waiting that could not be committed at the end of their tick.
+    /// Whether usage rows are waiting that could not be committed at the end of their tick.
     pub(super) rows_wait: bool,
     pub(super) stopping: bool,
 }
@@ -87,7 +87,7 @@ impl Writer {
         false
     }
 
-    /// Set once nothing more may be written.
+    /// Records why writing has stopped; empty while writes are still accepted.
     pub(crate) fn broken(&self) -> &Broken {
         &self.broken
     }
@@ -108,7 +108,7 @@ impl Writer {
         }
     }
 
-    /// Wakes the thread for rows.
+    /// Wakes the thread for usage rows.
     pub(super) fn wake_for_rows(&self) {
         self.lock().rows_wait = true;
         self.changed.notify_one();
@@ -124,8 +124,8 @@ impl Writer {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the jobs of the next batch. The batch is empty if only rows wait. `None` if the thread must stop and nothing
-    /// waits.
+    /// Waits for the jobs of the next batch. The batch is empty if only usage rows wait. `None` if the thread must stop and
+    /// nothing waits.
     pub(super) fn next_batch(&self, have_rows: impl Fn() -> bool) -> Option<Vec<Box<dyn Job>>> {
         let mut queue = self.lock();
         while queue.jobs.is_empty() && !queue.rows_wait {

@@ -30,7 +30,8 @@ pub const LOGO_CHARACTERS_MAX: usize = URL_CHARACTERS_MAX;
 pub const THEME_BYTES_MAX: usize = 16 * 1_024;
 
 /// The refusal of a slug that another organization has: both portals would have the same address.
-pub const SLUG_TAKEN: Refusal = Refusal::Conflict("another organization has this slug; choose another one");
+pub const SLUG_TAKEN: Refusal =
+    Refusal::Conflict("this slug is already taken by another organization; choose a different slug");
 
 /// The figures of an organization. Each decision adds its difference to the cached figures, which always equal a recount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

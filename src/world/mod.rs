@@ -79,7 +79,7 @@ impl dyn World + '_ {
         I::from_parts(self.now(), random)
     }
 
-    /// Hashes a password with argon2id. The PHC text has the salt and the cost.
+    /// Hashes a password with argon2id. The PHC string contains the salt and the cost.
     pub fn hash_password(&self, password: &str) -> String {
         self.hash_password_in(password, &mut HashMemory::default())
     }
@@ -90,12 +90,12 @@ impl dyn World + '_ {
         self.fill(&mut salt);
         let (memory_kib, passes) = self.hashing_cost();
         let params = Params::new(memory_kib, passes, 1, None).expect("the costs are constants within argon2's bounds");
-        let output = memory.hash(password, &salt, &params).expect("salt and output have fixed good sizes");
+        let output = memory.hash(password, &salt, &params).expect("the salt and the output have fixed, valid lengths");
         let hash = PasswordHash {
             algorithm: Algorithm::Argon2id.ident(),
             version: Some(Version::V0x13.into()),
             params: ParamsString::try_from(&params).expect("the costs are constants within argon2's bounds"),
-            salt: Some(Salt::new(&salt).expect("the salt has a good size")),
+            salt: Some(Salt::new(&salt).expect("the salt has a valid length")),
             hash: Some(output),
         };
         hash.to_string()
@@ -169,8 +169,8 @@ impl World for Real {
         bytes.copy_from_slice(&pool.bytes[next]);
     }
 
-    /// Uses the system's database (`/usr/share/zoneinfo` or `TZDIR`), which system updates maintain. The binary has no
-    /// database. UTC works without one.
+    /// Uses the system's database (`/usr/share/zoneinfo` or `TZDIR`), which system updates maintain. The binary embeds
+    /// no time zone database. UTC works without one.
     fn time_zone(&self, name: &str) -> Option<String> {
         let zone = TimeZone::get(name).ok()?;
         // `localtime` and files beside the zones have lower-case names.
@@ -238,7 +238,7 @@ impl Scripted {
         *self.monotonic.lock().expect("no test holds this lock while it fails") += duration;
     }
 
-    /// Sets the wall clock, also backwards. The monotonic clock does not change.
+    /// Sets the wall clock, forwards or backwards. The monotonic clock does not change.
     pub fn set(&self, now: Timestamp) {
         *self.now.lock().expect("no test holds this lock while it fails") = now;
     }

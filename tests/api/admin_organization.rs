@@ -271,7 +271,7 @@ fn a_taken_slug_is_a_conflict() {
     let app = App::start();
     let (first, second) = (create_minimal(&app), created(&app, &json!({ "slug": "other", "name": "Other" })));
     let answer = create(&app, &json!({ "slug": " ACME ", "name": "Acme again" })).refused(409, "conflict");
-    let detail = "another organization has this slug; choose another one";
+    let detail = "this slug is already taken by another organization; choose a different slug";
     assert_eq!(answer.json()["detail"], detail);
     let answer = change(&app, &second, &json!({ "slug": "Acme", "name": "X" })).refused(409, "conflict");
     assert_eq!(answer.json()["detail"], detail);

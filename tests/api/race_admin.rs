@@ -71,7 +71,7 @@ fn concurrent_changes_give_a_slug_to_one_organization() {
     assert_sound(&app);
 }
 
-/// Each request changes another member and no change is lost. The activity of each starts from the state that the
+/// Each request changes a different field, and no change is lost. The activity of each starts from the state that the
 /// previous one left.
 fn concurrent_changes_of_an_organization_all_take_effect() {
     let app = App::start();
@@ -266,7 +266,10 @@ fn requests_that_start_after_their_user_was_disabled_are_refused() {
                 let is_late = late.load(std::sync::atomic::Ordering::SeqCst);
                 let status = call.send(client).status;
                 assert!(matches!(status, 200 | 401), "{status}");
-                assert!(!is_late || status == 401, "round {round}: a request after the answer was accepted");
+                assert!(
+                    !is_late || status == 401,
+                    "round {round}: a request sent after the user's disabling was confirmed was accepted"
+                );
                 if is_late {
                     return;
                 }

@@ -8,7 +8,7 @@ use crate::support::{App, Client, Hiring, crowd};
 crate::tests![
     a_role_without_applications_reports_zeros,
     the_funnel_follows_each_decision,
-    withdrawn_applications_have_reached_their_step_but_are_not_there,
+    withdrawn_applications_count_as_reached_but_not_in_progress_at_their_step,
     a_removed_step_is_reported_while_applications_have_it,
     the_time_to_hire_runs_from_the_application_to_the_hired_date,
     a_reversed_hire_does_not_count,
@@ -91,7 +91,7 @@ fn the_funnel_follows_each_decision() {
     assert_eq!((&report["applications"], &report["total"]), (&applications, &json!(3)));
 }
 
-fn withdrawn_applications_have_reached_their_step_but_are_not_there() {
+fn withdrawn_applications_count_as_reached_but_not_in_progress_at_their_step() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         set_steps(document, 0, "Withdrawn", &["validated", "in_progress", "pending", "pending"]);

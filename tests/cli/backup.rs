@@ -60,7 +60,7 @@ fn a_service_on_a_restored_backup_uses_a_write_ahead_log() {
     let key = dir.admin_key("a.db");
     dir.serve(&["--db", "a.db"]).stop("TERM").succeeded();
     dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
-    // Bytes 18 and 19 of a file are its write version: 2 means a write-ahead log (SQLite's file format, 1.3.3).
+    // Bytes 18 and 19 of a file are its write and read versions; 2 means a write-ahead log (SQLite's file format, 1.3.3).
     let mode = |db: &str| {
         let connection = rusqlite::Connection::open(dir.path(db)).unwrap();
         let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
@@ -114,7 +114,7 @@ fn check_prints_each_finding_and_fails() {
         (
             "INSERT INTO candidate_words (organization_id, in_name, word, candidate_number, block)
              SELECT organization_id, 0, 'zzz', number, number / 1024 FROM candidates WHERE id = 'cand_1'",
-            &["1 words", "no name and address"],
+            &["1 indexed word occurs", "no name or address"],
         ),
         ("UPDATE candidate_roles SET candidate_number = 2 WHERE id = 'app_1'", &["app_1", "another number"]),
         (
@@ -232,7 +232,7 @@ fn a_restored_backup_without_its_erasure_list_causes_a_warning() {
     std::fs::copy(dir.path("copy.db"), dir.path("c.db")).unwrap();
     let output = dir.serve(&["--db", "c.db"]).stop("TERM").succeeded();
     let warning = output.stderr.lines().find(|line| line.starts_with("warning: ")).unwrap_or_default();
-    assert!(warning.contains("1 candidates were erased") && warning.contains("c.db.erased"), "{output:?}");
+    assert!(warning.contains("1 candidate was erased") && warning.contains("c.db.erased"), "{output:?}");
     let list = String::from_utf8(dir.read("c.db.erased")).unwrap();
     let original = String::from_utf8(dir.read("copy.db.erased")).unwrap();
     assert!(list.starts_with("cand_1 at=") && list.lines().count() == 1, "{list}");
@@ -241,8 +241,8 @@ fn a_restored_backup_without_its_erasure_list_causes_a_warning() {
     assert_eq!(erased(&list), erased(&original), "the restored list equals the lost one");
     let output = dir.serve(&["--db", "c.db"]).stop("TERM").succeeded();
     assert!(!output.stderr.contains("warning"), "{output:?}");
-    // With the erasure list of the original file, a start erases the other candidate again.
+    // Given the original file's erasure list, the service erases the other candidate again when it starts.
     std::fs::copy(dir.path("a.db.erased"), dir.path("c.db.erased")).unwrap();
     let mut service = dir.serve(&["--db", "c.db"]);
-    service.wait_for(|line| line.starts_with("erased 1 candidates"));
+    service.wait_for(|line| line.starts_with("erased 1 candidate and "));
 }

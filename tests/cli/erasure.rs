@@ -396,7 +396,7 @@ fn a_listed_candidate_with_a_later_hold_is_reported_and_not_erased() {
         let mut service = dir.serve(&["--db", "a.db"]);
         service.wait_for(|line| line.starts_with(&format!("warning: {report}")));
         let output = service.stop("TERM");
-        assert_eq!(output.stderr.matches("erased 1 candidates").count(), erasures, "{}", output.stderr);
+        assert_eq!(output.stderr.matches("erased 1 candidate and ").count(), erasures, "{}", output.stderr);
     }
     let sql = "SELECT count(*) FROM candidates WHERE id = 'cand_1' AND hold_reason = 'a case' AND name = 'Candidate 1'";
     assert_eq!(dir.number("a.db", sql), 1);

@@ -46,7 +46,7 @@ fn a_new_organization_is_sound_and_recorded() {
     dir.run(&["check", "--db", "a.db"]).succeeded();
     let recorded = "SELECT count(*) FROM activities WHERE action = 'organization.created' AND user_id IS NULL";
     assert_eq!(dir.number("a.db", recorded), 1);
-    let sentence = "another organization has this slug; choose another one";
+    let sentence = "this slug is already taken by another organization; choose a different slug";
     create(&dir, "OTHER", &[]).failed(1, sentence);
     create(&dir, "third", &["--time-zone", "Mars/Olympus"]).failed(1, "no time zone \"Mars/Olympus\"");
     create(&dir, "a b", &[]).misused("a-z 0-9 -");

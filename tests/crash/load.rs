@@ -137,8 +137,8 @@ impl Load {
         Self { shared, process: service.process(), workers }
     }
 
-    /// Kills the service at this moment. The connection whose answer makes the moment does it, so that nothing comes
-    /// between the two.
+    /// Kills the service at this moment. The thread that receives the decisive answer kills the service itself, so that
+    /// nothing happens between the answer and the kill.
     pub(crate) fn until_killed(self, moment: &KillMoment) -> Crash {
         let (sender, killed) = mpsc::channel();
         *lock(&self.shared.armed) = Some(ArmedKill {
@@ -156,19 +156,19 @@ impl Load {
         }
     }
 
-    /// Everything answered until now.
+    /// All exchanges answered so far.
     pub(crate) fn answered(&self) -> Vec<Exchange> {
         lock(&self.shared.answered).clone()
     }
 
-    /// Waits until this many decisions were answered.
+    /// Waits until this many decisions have been answered.
     pub(crate) fn await_decisions(&self, count: usize) {
         let too_few = |answered: &mut Vec<Exchange>| decisions(answered) < count;
         let waited = self.shared.changed.wait_timeout_while(lock(&self.shared.answered), PATIENCE, too_few).unwrap();
         assert!(!waited.1.timed_out(), "{count} decisions are answered in time");
     }
 
-    /// Waits for the answers of all requests under way and returns all exchanges.
+    /// Waits for the answers to all requests in flight and returns all exchanges.
     pub(crate) fn stop(self) -> Vec<Exchange> {
         self.shared.is_stopping.store(true, Ordering::SeqCst);
         for worker in self.workers {

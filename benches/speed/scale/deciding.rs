@@ -1,4 +1,5 @@
-//! Decisions on a file with fewer applications than decisions. The bench reopens the applications in between.
+//! Decisions on a file that has fewer applications than the bench makes decisions. The bench reopens the applications after
+//! each batch.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +22,7 @@ const BATCH: usize = SMALL.applications;
 /// The order of the applications of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// In the order of ids.
+    /// In id order.
     OfIds,
     /// At random over the file. In the big file, each application then lies on a page of its own. In the small file,
     /// applications share pages.
@@ -40,7 +41,7 @@ pub(crate) struct Deciding<'a> {
 impl Order {
     pub(crate) fn words(self) -> &'static str {
         match self {
-            Self::OfIds => "in the order of ids",
+            Self::OfIds => "in id order",
             Self::Scattered => "at random over all applications",
         }
     }

@@ -79,9 +79,12 @@ impl fmt::Display for Report {
         let Self { machine, cores, files, .. } = self;
         writeln!(f, "The service at scale, on {machine}; {cores}")?;
         writeln!(f, "{}; the log goes to /dev/null", files.join("\n"))?;
-        writeln!(f, "Medians (minimum to maximum). Ratios are of neighbouring rounds: the second by the first.")?;
+        writeln!(
+            f,
+            "Medians (minimum to maximum). Each ratio compares neighbouring rounds: the second divided by the first."
+        )?;
         if self.is_short {
-            writeln!(f, "Smaller big files and short rounds: not for figures to publish.")?;
+            writeln!(f, "Smaller big files and short rounds: do not publish these figures.")?;
         }
         for (part, findings) in &self.parts {
             let sides = match *part {

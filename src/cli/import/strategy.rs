@@ -1,4 +1,4 @@
-//! How an import writes to the file: in one transaction, or staged in small slices beside a running service.
+//! How an import writes to the file: in one transaction, or staged in small slices while the service runs.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -12,12 +12,12 @@ use crate::store::staging::{StagedApplication, Staging};
 use crate::store::{self, Error, OpenError, Tx};
 use crate::world::World;
 
-/// The most applications that one transaction imports beside a running service. The transaction holds the write lock
-/// for some 10 ms.
+/// The maximum number of applications that one transaction imports while the service runs. The transaction holds the write
+/// lock for some 10 ms.
 const APPLICATIONS_AT_ONCE_MAX: usize = 200;
 
-/// The most applications that are imported beside a server. More would delay the server's writes for longer than
-/// callers wait.
+/// The maximum number of applications of an import while the service runs. More would delay the service's writes for
+/// longer than callers wait.
 const APPLICATIONS_BESIDE_SERVER_MAX: usize = 20_000;
 
 pub(super) enum Strategy {
@@ -105,7 +105,7 @@ fn unfinished(error: &Error) -> Failure {
     ))
 }
 
-/// Takes the file's lock if the import is too large to run beside a server. The lock keeps a server from starting.
+/// Takes the file's lock if the import is too large to run while the service runs. The lock keeps a service from starting.
 ///
 /// # Errors
 /// Fails if a server holds the file, or the lock cannot be taken.

@@ -67,12 +67,12 @@ pub enum FieldFault {
     TooLong(usize),
     /// The text has characters that are invisible or change how it reads.
     Unreadable(Flaw),
-    /// The text is no email address.
-    NoAddress,
+    /// The text is not an email address.
+    NotAnAddress,
     /// The list has more entries than this.
     TooMany(usize),
-    /// An entry is no http or https URL.
-    NoLink,
+    /// An entry is not an http or https URL.
+    NotALink,
 }
 
 impl FieldFault {
@@ -82,9 +82,9 @@ impl FieldFault {
             Self::Missing => "is required".to_owned(),
             Self::TooLong(max) => format!("must have at most {max} characters"),
             Self::Unreadable(flaw) => flaw.sentence(),
-            Self::NoAddress => "must be an email address".to_owned(),
+            Self::NotAnAddress => "must be an email address".to_owned(),
             Self::TooMany(max) => format!("must have at most {max} items"),
-            Self::NoLink => "must be addresses that begin with http:// or https://".to_owned(),
+            Self::NotALink => "must be addresses that begin with http:// or https://".to_owned(),
         }
     }
 }
@@ -169,7 +169,7 @@ fn address(text: &str) -> (Option<Email>, Option<FieldFault>) {
     let email = Email::parse(text).filter(|email| !erasure::is_erased_address(email));
     let fault = match &email {
         Some(_) => None,
-        None => required(text, EMAIL_CHARACTERS_MAX).or(Some(FieldFault::NoAddress)),
+        None => required(text, EMAIL_CHARACTERS_MAX).or(Some(FieldFault::NotAnAddress)),
     };
     (email, fault)
 }
@@ -180,7 +180,7 @@ fn all_links(links: &[&str]) -> Option<FieldFault> {
         () if links.iter().any(|link| text::characters(link) > LINK_CHARACTERS_MAX) => {
             Some(FieldFault::TooLong(LINK_CHARACTERS_MAX))
         }
-        () if links.iter().any(|link| !is_link(link)) => Some(FieldFault::NoLink),
+        () if links.iter().any(|link| !is_link(link)) => Some(FieldFault::NotALink),
         () => None,
     }
 }

@@ -41,7 +41,7 @@ fn parse_before(text: Option<&str>) -> Result<Option<Timestamp>, Refusal> {
     let Some(text) = text else { return Ok(None) };
     // The query decoder turned an unescaped `+` into a space.
     let moment = Timestamp::parse(&text.replace(' ', "+"), Rounding::Up);
-    let must_be = "must be an RFC 3339 date-time with an offset or a date, as pagination.nextBefore is";
+    let must_be = "must be a date, or an RFC 3339 date-time with an offset such as pagination.nextBefore";
     moment.map(Some).ok_or_else(|| Refusal::invalid("before", must_be))
 }
 
@@ -51,7 +51,7 @@ fn parse_before(text: Option<&str>) -> Result<Option<Timestamp>, Refusal> {
 /// `not_found` if the key does not exist.
 fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &UsageInput) -> Result<Reply, Error> {
     let key = store::api_key::find(tx, &input.id)?.ok_or(NO_KEY)?;
-    // One more row than the page has shows whether there is another page.
+    // Reading one row more than fits on the page shows whether there is another page.
     let mut rows = store::usage::page(tx, key.number, input.before, input.rows_max + 1)?;
     let has_more = rows.len() > input.rows_max;
     rows.truncate(input.rows_max);

@@ -1,4 +1,4 @@
-//! Checks that the caller may see a resource of staff, and loads the caller's roles there.
+//! Checks that the caller may see a staff resource, and loads the caller's roles in its organization.
 //!
 //! A resource that does not exist and one that the caller may not see get the same refusal, so a caller cannot probe ids.
 

@@ -24,7 +24,7 @@ pub const ANYWHERE: &[Answer] = &[
 pub const UNROUTED: &[Answer] = &[(404, "not_found"), (405, "method_not_allowed")];
 
 /// A path prefix and the audience of paths below it that match no route. A person with a truncated link gets a page,
-/// and a program in a page of another origin may read its error.
+/// and a script on a page from another origin may read the error.
 pub type Area = (&'static str, Audience);
 
 /// Every route of a service.

@@ -17,8 +17,8 @@ impl HarvestExport {
     /// Parses a file: an array of the resource that the file is named after, or an object whose members are such arrays.
     ///
     /// # Errors
-    /// A sentence, with line and column, if it is neither, or not JSON. [`plan`](super::plan()) reports faults of single
-    /// items.
+    /// A sentence, with line and column, if it is neither, or not JSON. [`plan`](super::plan()) reports faults in
+    /// individual items.
     pub fn read(&mut self, name: &str, bytes: &[u8]) -> Result<(), String> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         json::parse_with(FileSeed { name, export: self }, bytes).map_err(|error| escaped(&format!("{name}: {error}")))
@@ -55,7 +55,7 @@ impl<'de> Visitor<'de> for FileSeed<'_> {
                 ItemsSeed { resource, at: format!("{}#", self.name), export: self.export }.visit_seq(items)
             }
             None => Err(de::Error::custom(
-                "an array does not say which resource it is; name the file after it, such as jobs.json",
+                "an array does not say which resource it holds; name the file after the resource, for example jobs.json",
             )),
         }
     }

@@ -58,14 +58,18 @@ pub(in crate::store) fn inconsistencies(tx: &Tx<'_>, findings_max: usize) -> Res
             }
         }
         if missing > 0 && findings.len() < findings_max {
-            findings
-                .push(format!("candidate {} is not found by {missing} words of their name and address", candidate.id));
+            let words = if missing == 1 { "word" } else { "words" };
+            findings.push(format!(
+                "candidate {} is not found by {missing} {words} of their name and address",
+                candidate.id
+            ));
         }
         Ok(())
     })?;
     let all: i64 = tx.value("SELECT count(*) FROM candidate_words", [])?.unwrap_or_default();
     if all != right {
-        findings.push(format!("candidates: {} words are of no name and address that there is", all - right));
+        let words = if all - right == 1 { "word occurs" } else { "words occur" };
+        findings.push(format!("candidates: {} indexed {words} in no name or address", all - right));
     }
     Ok(findings)
 }

@@ -20,7 +20,8 @@ use crate::domain::erasure::{CandidateRef, deferred as rule};
 use crate::store::status_page::deletion;
 use crate::world::World;
 
-/// The time between two scans. Hires become visible by the hour, so a minute is soon enough.
+/// The time between two scans. The delay before a hire is visible is set in whole hours, so scanning once a minute is
+/// often enough.
 const SCAN_EVERY: Duration = Duration::from_secs(60);
 
 /// The time before the next scan after one that failed.

@@ -8,7 +8,7 @@ use crate::domain::erasure::ERASED_NAME;
 use crate::domain::id::CandidateId;
 
 /// Overwrites the candidate's data in every message about them, sent or not, and deletes the answers of HR systems. `email`
-/// is the erased address of the candidate.
+/// is the placeholder that replaces the candidate's address.
 pub(in super::super) fn erase_candidate(tx: &Tx<'_>, candidate: &CandidateId, email: &str) -> Result<(), Error> {
     let sql = "SELECT d.number, d.payload
                FROM candidate_roles a

@@ -169,7 +169,7 @@ impl<'a> WireSignup<'a> {
     }
 }
 
-/// The fields of a signup, which staff, exports and the candidate see alike.
+/// The fields of a signup, identical for staff, in exports and for the candidate.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::http) struct WireTyped<'a> {

@@ -4,7 +4,7 @@ use crate::domain::attachment::AttachmentFault;
 use crate::domain::signup::{FieldFault, FormField};
 use crate::http::pages::texts::{Signup, fill};
 
-/// An error of one field.
+/// An error in one field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FieldError {
     /// The typed text is wrong.
@@ -15,7 +15,7 @@ pub(super) enum FieldError {
     FileExpired,
 }
 
-/// An error of the form as a whole.
+/// An error in the form as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FormError {
     /// The hidden field, which only robots see, was filled in.
@@ -65,9 +65,9 @@ pub(super) fn field_error_text(texts: &'static Signup, field: FormField, error: 
         FieldError::Typed(FieldFault::TooLong(max)) if field == FormField::Links => counted(texts.link_too_long, max),
         FieldError::Typed(FieldFault::TooLong(max)) => counted(texts.too_long, max),
         FieldError::Typed(FieldFault::Unreadable(_)) => texts.unreadable.to_owned(),
-        FieldError::Typed(FieldFault::NoAddress) => texts.no_address.to_owned(),
+        FieldError::Typed(FieldFault::NotAnAddress) => texts.no_address.to_owned(),
         FieldError::Typed(FieldFault::TooMany(max)) => counted(texts.too_many_links, max),
-        FieldError::Typed(FieldFault::NoLink) => texts.no_link.to_owned(),
+        FieldError::Typed(FieldFault::NotALink) => texts.no_link.to_owned(),
         FieldError::File(AttachmentFault::TooLarge) => texts.cv_too_large.to_owned(),
         FieldError::File(AttachmentFault::WrongType) => texts.cv_wrong_type.to_owned(),
         FieldError::File(AttachmentFault::Empty) => texts.cv_empty.to_owned(),

@@ -46,7 +46,7 @@ pub(crate) struct Reply {
     file: Option<Box<StoredFile>>,
     /// The compressed body, if the response cache is to hold only the compressed form.
     compressed_body: Option<Bytes>,
-    /// The file of the request that stays in the store.
+    /// The attachment uploaded with the request, if it is to remain in the store.
     retained_upload: Option<Box<AttachmentId>>,
     validity: Validity,
     /// The part of the reply that is stored for a repeat of the request.
@@ -67,7 +67,7 @@ pub(super) enum Validity {
     /// For this request only.
     Once,
     /// Until the portal of this organization changes. The number is the newest portal change of any organization when
-    /// the reply was read.
+    /// the reply's data was read.
     UntilChange(OrganizationId, i64),
     /// For as long as the service runs.
     Forever,
@@ -110,12 +110,13 @@ impl Reply {
     }
 
     /// Lets the response cache serve the reply until this organization's portal changes, and tags it. `read_at` is the
-    /// newest portal change of any organization when the reply was read.
+    /// newest portal change of any organization when the reply's data was read.
     pub(in crate::http) fn valid_until_change(self, organization: OrganizationId, read_at: i64) -> Self {
         Self { validity: Validity::UntilChange(organization, read_at), ..self.ensure_tag() }
     }
 
-    /// Lets the response cache serve the reply for as long as the service runs: it shows nothing of the file.
+    /// Lets the response cache serve the reply for as long as the service runs, because the reply contains no data from the
+    /// file.
     pub(in crate::http) fn valid_forever(self) -> Self {
         Self { validity: Validity::Forever, ..self.ensure_tag() }
     }

@@ -180,7 +180,7 @@ impl Worker {
         let due = tx::snapshot(&self.connection, at, due::count).unwrap_or_default();
         if erased > 0 || waiting > 0 {
             self.parts.log.write(format!(
-                "retention erased {erased} candidates; {due} are due, {waiting} of them wait for an admin's confirmation"
+                "candidates erased by retention: {erased}; still due: {due}; waiting for an admin's confirmation: {waiting}"
             ));
         }
         let run = Run { at, doubt, due, waiting };

@@ -50,7 +50,7 @@ fn a_trickling_form_is_refused() {
 }
 
 #[test]
-fn a_form_at_the_minimum_pace_may_outlast_the_idle_timeout() {
+fn a_form_above_the_minimum_pace_may_outlast_the_idle_timeout() {
     let fixture = Fixture::new();
     let parts = [text("name", "Ada"), file("cv.txt", &b"engines ".repeat(5_000))];
     let form = read_slowly(&fixture, &parts, 400, Duration::from_millis(150)).unwrap();
