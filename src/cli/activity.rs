@@ -9,7 +9,7 @@ use crate::store::activity::Activity;
 use crate::store::file;
 use crate::world::World;
 
-/// The most rows of a list: they are all in memory at once, at some 300 bytes each.
+/// The maximum number of rows of a list: they are all in memory at once, at some 300 bytes each.
 const ROWS_MAX: u32 = 100_000;
 
 /// List platform activity, newest first: keys, users, sign-ins, refusals, and commands on the file.

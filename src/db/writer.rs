@@ -8,11 +8,12 @@ use super::halt::Broken;
 use super::job::{Grade, Job, Typed};
 use super::tx::{Error, Tx};
 
-/// The most jobs that may wait, and the most rows. At about 30,000 a second, they take about a tenth of a second. Further
-/// callers get an error at once, and may retry.
+/// The maximum number of jobs that may wait, and of rows. At about 30,000 a second, they take about a tenth of a
+/// second. Further callers get an error at once, and may retry.
 pub(crate) const QUEUE_JOBS_MAX: usize = 4_096;
 
-/// The most jobs of one transaction: enough to share the cost of a commit, few enough that the first does not wait long.
+/// The maximum number of jobs of one transaction: enough to share the cost of a commit, few enough that the first does
+/// not wait long.
 const BATCH_JOBS_MAX: usize = 256;
 
 #[derive(Default)]

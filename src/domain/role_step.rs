@@ -6,7 +6,8 @@ use super::id::RoleStepId;
 use super::refusal::Refusal;
 use super::role::RoleStatus;
 
-/// The most steps of a pipeline: more than any recruiting process has, and a bound on the copies of each application.
+/// The maximum number of steps of a pipeline: more than any recruiting process has, and a bound on the copies of each
+/// application.
 pub const STEPS_MAX: usize = 50;
 
 /// `POST /api/v1/roles/{id}/steps`: the position, from 1, of a new step in a pipeline of `steps` steps. The default is

@@ -31,7 +31,7 @@ const SENTENCE_CHARACTERS_MAX: usize = 1_000;
 /// The longest head of a response.
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
 
-/// The most header fields of a response.
+/// The maximum number of header fields of a response.
 const HEAD_FIELDS_MAX: usize = 256;
 
 /// The User-Agent, by which receivers know the service in their logs.

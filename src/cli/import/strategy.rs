@@ -12,12 +12,12 @@ use crate::store::staging::{StagedApplication, Staging};
 use crate::store::{self, Error, OpenError, Tx};
 use crate::world::World;
 
-/// The most applications that one transaction imports beside a running service. The transaction holds the write lock
-/// for some 10 ms.
+/// The maximum number of applications that one transaction imports beside a running service. The transaction holds the
+/// write lock for some 10 ms.
 const APPLICATIONS_AT_ONCE_MAX: usize = 200;
 
-/// The most applications that are imported beside a server. More would delay the server's writes for longer than
-/// callers wait.
+/// The maximum number of applications that are imported beside a server. More would delay the server's writes for
+/// longer than callers wait.
 const APPLICATIONS_BESIDE_SERVER_MAX: usize = 20_000;
 
 pub(super) enum Strategy {

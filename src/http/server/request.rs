@@ -24,7 +24,7 @@ use crate::interchange::json;
 /// The longest request target.
 pub(super) const URI_BYTES_MAX: usize = 8 * 1_024;
 
-/// The most bytes of header fields. Each field counts with its `: ` and line end.
+/// The maximum number of bytes of header fields. Each field counts with its `: ` and line end.
 pub(super) const HEADER_BYTES_MAX: usize = 16 * 1_024;
 
 /// The largest body, unless a route has its own limit.

@@ -155,7 +155,7 @@ pub(super) fn detach(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
     Ok(())
 }
 
-/// The most chunks that one write deletes: half a megabyte, which `secure_delete` overwrites.
+/// The maximum number of chunks that one write deletes: half a megabyte, which `secure_delete` overwrites.
 const SLICE_CHUNKS: usize = 8;
 
 /// Deletes a slice of an attachment without a signup. No signup can claim the attachment any more. Returns whether nothing
@@ -272,7 +272,7 @@ pub(super) fn delete_detached(connection: &Connection) -> Result<(), Error> {
     }
 }
 
-/// The most attachments that one scan for deletion reads.
+/// The maximum number of attachments that one scan for deletion reads.
 const SCANNED_MAX: i64 = 64;
 
 fn attachment_id(row: &Row<'_>) -> Result<AttachmentId, Error> {
