@@ -220,7 +220,7 @@ fn require_steps(steps: usize) -> Result<(), Refusal> {
     }
 }
 
-/// `DELETE /api/v1/roles/{id}`: passes for a draft without applications.
+/// `DELETE /api/v1/roles/{id}`: succeeds if the role is a draft without applications.
 ///
 /// # Errors
 /// `conflict` for any other role, which staff can close instead.

@@ -58,7 +58,7 @@ impl CachedKey {
         Ok(stored.filter(|key| key.state.require_valid(tx.now).is_ok()).map(|key| key.principal))
     }
 
-    /// Passes for a key that is valid now, as far as the cache knows.
+    /// Succeeds if the key is valid now, as far as the cache knows.
     ///
     /// # Errors
     /// The reason why the key is not valid.

@@ -227,7 +227,7 @@ pub fn find(
     Ok(tx.one(SQL, params, |row: &Row<'_>| read_attachment(&mut Columns::of(row)))?.flatten())
 }
 
-/// Passes if the chunks of an attachment add up to its size. A download calls this first. Reads none of the content.
+/// Succeeds if the chunks of an attachment add up to its size. A download calls this first. Reads none of the content.
 ///
 /// # Errors
 /// [`Error::Defect`] if chunks are missing.

@@ -1,4 +1,4 @@
-//! The outcome of an attempt: records the attempt, and updates the state of its delivery.
+//! Handles the outcome of an attempt: records the attempt, and updates the state of its delivery.
 
 use super::erasure;
 use super::queue::Delivery;
