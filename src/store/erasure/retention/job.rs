@@ -39,7 +39,8 @@ const SCANNED_MAX: usize = 1_000;
 /// Changed candidates that one transaction records.
 const RECORDED_MAX: usize = 256;
 
-/// Candidates that one transaction erases: a few milliseconds of the writer, which other jobs wait for.
+/// The maximum number of candidates that one transaction erases: a few milliseconds of the writer's time, which other
+/// jobs wait for.
 const ERASED_MAX: usize = 8;
 
 /// The runs of this process.
