@@ -13,7 +13,8 @@ use crate::domain::role::{RoleStatus, WorkType};
 use crate::domain::search;
 use crate::domain::timestamp::Timestamp;
 
-/// Roles that one page scans: more than nearly every organization has, at less than a microsecond for each that does not match.
+/// The maximum number of roles that one page scans: more than nearly every organization has, at less than a microsecond
+/// for each that does not match.
 const SCANNED_MAX: usize = 500;
 
 /// Filters roles. A role matches if it matches every filter that is set.
