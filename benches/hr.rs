@@ -3,7 +3,7 @@
 //! The bench runs the real binary, each service on a file of its own below the target directory. Only errors fail the
 //! bench. It merely reports a missed target, because other work on the machine can be the cause.
 
-#![allow(clippy::unwrap_used, reason = "a bench that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "if a step fails, the bench must fail")]
 
 #[path = "support/arrivals.rs"]
 mod arrivals;

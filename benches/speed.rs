@@ -6,7 +6,7 @@
 //! service and a mixed load (`speed/scale`). An error or a wrong count fails the run. The bench merely reports a figure
 //! beyond its limit, because other work on the machine can be the cause.
 
-#![allow(clippy::unwrap_used, reason = "a bench that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "if a step fails, the bench must fail")]
 
 #[path = "speed/against_bare.rs"]
 mod against_bare;

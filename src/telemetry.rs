@@ -15,7 +15,7 @@ use crate::domain::timestamp::Timestamp;
 /// Upper bounds of the duration histogram, in seconds.
 const BUCKETS_S: [f64; 9] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
 
-/// The most unwritten bytes of the log: some ten thousand lines.
+/// The maximum number of unwritten bytes of the log: some ten thousand lines.
 const WAITING_BYTES_MAX: usize = 1_024 * 1_024;
 
 /// How long the log thread gathers lines before it writes them.

@@ -28,20 +28,20 @@ pub(crate) trait Contest {
     fn end(self: Box<Self>);
 }
 
-/// The ratio of a figure of both sides.
+/// The ratio between the two sides for one figure.
 pub(crate) struct Ratio {
     pub(crate) figure: Figure,
     pub(crate) target: Target,
 }
 
-/// The limit on a ratio.
+/// The target for a ratio.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Target {
-    /// The service must reach at least this part of the limit. Above 1 it is better than the limit.
+    /// The service must reach at least this fraction of the limit. Above 1 it is better than the limit.
     AtLeast(f64),
     /// The service may take at most this many times as long as the limit.
     AtMost(f64),
-    /// No limit. The report shows the ratio for information.
+    /// No target. The report shows the ratio for information.
     Informational,
 }
 
@@ -95,7 +95,7 @@ impl Ratio {
 
     fn of_pair(&self, limit: f64, service: f64) -> f64 {
         match self.figure {
-            // Less is better. The ratio is the part of the limit that the service reaches.
+            // Less is better. The ratio is the fraction of the limit that the service reaches.
             Figure::Cpu => limit / service,
             // More is better.
             Figure::Rate => service / limit,
@@ -104,7 +104,7 @@ impl Ratio {
         }
     }
 
-    /// Whether the median is within its limit, or `None` without a limit.
+    /// Whether the median meets its target, or `None` without a target.
     pub(crate) fn is_met(&self, measured: &Measured) -> Option<bool> {
         let median = self.of(measured).median();
         match self.target {

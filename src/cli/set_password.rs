@@ -14,7 +14,7 @@ use crate::store;
 use crate::store::file::{self, Missing, Older};
 use crate::world::World;
 
-/// The most bytes that are read from standard input: more than the longest password has.
+/// The maximum number of bytes that are read from standard input: more than the longest password has.
 const INPUT_BYTES_MAX: u64 = 16 * 1_024;
 
 /// Set a user's password, read from standard input.

@@ -6,10 +6,10 @@ use super::connection::{self, Use};
 use super::tx::{self, Error, Tx};
 use crate::domain::timestamp::Timestamp;
 
-/// The most findings of one kind that a check lists. More would bury the first ones.
+/// The maximum number of findings of one kind that a check lists. More would bury the first ones.
 pub(crate) const FINDINGS_OF_A_KIND_MAX: usize = 100;
 
-/// Passes if SQLite finds the file intact.
+/// Succeeds if SQLite finds the file intact.
 ///
 /// # Errors
 /// [`Error::Defect`] with the first finding.

@@ -23,7 +23,8 @@ const MOVE_FROM_PAGES: u64 = 10_000;
 /// because the writer would wait too.
 const RESTART_FROM_PAGES: u64 = 16_000;
 
-/// The most pages that may be left to move when a checkpoint restarts the log, because the writer waits for the restart.
+/// The maximum number of pages that may be left to move when a checkpoint restarts the log, because the writer waits
+/// for the restart.
 const RESTART_MOVES_PAGES_MAX: u64 = 1_000;
 
 /// The interval of checkpoints while the log has fewer pages. Within this time, the job also notices a reader that holds

@@ -21,7 +21,7 @@ pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The pause of a command between two tries to take the write lock.
 const LOCK_RETRY: Duration = Duration::from_millis(1);
 
-/// The most prepared statements that a connection caches, which is more than the service has.
+/// The maximum number of prepared statements that a connection caches, which is more than the service has.
 const STATEMENTS_MAX: usize = 128;
 
 /// Without CREATE: only the preparation of a file creates one, with its mode and its schema.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::hooks::{Entry, Pending};
 
-/// The most bytes of entries that wait: about a hundred thousand requests. Further requests are refused.
+/// The maximum number of bytes of entries that wait: about a hundred thousand requests. Further requests are refused.
 const BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
 /// All entries that wait, oldest first.

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// The most lines that wait. The jobs write a few lines an hour, and the log exists within a second.
+/// The maximum number of lines that wait. The jobs write a few lines an hour, and the log exists within a second.
 const WAITING_MAX: usize = 100;
 
 type WriteLine = dyn Fn(&str) + Send + Sync;

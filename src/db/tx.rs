@@ -22,8 +22,8 @@ pub struct Tx<'a> {
     connection: &'a Connection,
     /// Writer state; `None` on all connections but the writing one.
     state: Option<&'a dyn Any>,
-    /// How a failed act is undone. A savepoint costs a fifth of a decision, and acts check before they write, so the first
-    /// attempt has none.
+    /// How a failed act is undone. A savepoint takes about a fifth of the time of a whole decision, and acts check
+    /// before they write, so the first attempt has none.
     undo: Undo,
     /// The time of everything in this transaction.
     pub now: Timestamp,
@@ -34,10 +34,10 @@ pub struct Tx<'a> {
 /// How to undo an act that fails after a write.
 #[derive(Debug)]
 pub(crate) enum Undo {
-    /// With a savepoint of its own.
+    /// By rolling back to a savepoint of its own.
     Savepoint,
-    /// With the whole transaction. The cell is set once that is necessary: the jobs then run again, one by one and with
-    /// savepoints.
+    /// By rolling back the whole transaction. The cell is set once that is necessary: the jobs then run again, one by
+    /// one and with savepoints.
     Whole(Cell<bool>),
 }
 
@@ -102,7 +102,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Whether a query has any row.
+    /// Whether a query returns any rows.
     pub(crate) fn exists(&self, sql: &str, params: impl Params) -> Result<bool, Error> {
         Ok(self.connection.prepare_cached(sql)?.exists(params)?)
     }
@@ -154,8 +154,9 @@ impl Tx<'_> {
                 Ok(value)
             }
             Err(error) => {
-                // The first error is the one to report. After some errors, such as a full disk, SQLite has already rolled
-                // back the whole transaction. The savepoint is gone then, and the batch is undone for that error.
+                // The first error is the one to report. After some errors, such as a full disk, SQLite has already
+                // rolled back the whole transaction. The savepoint is gone then, and that error causes the whole batch
+                // to be rolled back.
                 let undone = self.run("ROLLBACK TO act", []).and_then(|_| self.run("RELEASE act", []));
                 match (error, undone) {
                     (Error::Refused(_), Err(worse)) => Err(worse),

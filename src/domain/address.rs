@@ -50,7 +50,7 @@ const EMBEDDED_V4_BLOCKS: [(Ipv6Addr, u32); 2] =
 /// Checks that an address is public.
 ///
 /// # Errors
-/// The purpose of the special block that has the address: `loopback`, `private`, `link-local`, `reserved`, …
+/// The purpose of the special block that contains the address: `loopback`, `private`, `link-local`, `reserved`, …
 pub fn require_public(address: IpAddr) -> Result<(), &'static str> {
     match address {
         IpAddr::V4(address) => require_public_v4(address),

@@ -6,8 +6,8 @@ use super::id::{CandidateStepId, RoleStepId};
 use super::refusal::Refusal;
 use super::role::RoleStatus;
 
-/// `POST …/organizations/{id}/candidates`: passes if staff can add the candidate to a role with this status and number of
-/// steps.
+/// `POST …/organizations/{id}/candidates`: succeeds if staff can add the candidate to a role with this status and
+/// number of steps.
 ///
 /// # Errors
 /// `conflict` if the role is not open or has no steps, or the candidate was erased or has applied to the role.
@@ -63,8 +63,8 @@ fn copied(id: CandidateStepId, step: StepTemplate, status: StepStatus, order: i6
     }
 }
 
-/// `PATCH …/candidates/{id}`: passes if staff can change the candidate's name and address. `is_taken` says whether another
-/// candidate has the address.
+/// `PATCH …/candidates/{id}`: succeeds if staff can change the candidate's name and address. `is_taken` says whether
+/// another candidate has the address.
 ///
 /// # Errors
 /// `conflict` if the candidate was erased or the address is taken.
@@ -78,7 +78,7 @@ pub fn require_changeable(is_erased: bool, is_taken: bool) -> Result<(), Refusal
     Ok(())
 }
 
-/// `POST …/candidate-roles/{id}/withdraw`: passes if an application with this status can be withdrawn.
+/// `POST …/candidate-roles/{id}/withdraw`: succeeds if an application with this status can be withdrawn.
 ///
 /// # Errors
 /// `conflict` if the application has ended.

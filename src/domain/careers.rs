@@ -11,7 +11,7 @@ pub const PAGE_ROWS: usize = 50;
 /// The longest search, in characters: longer than any role name. The rest is ignored.
 pub const SEARCH_CHARACTERS_MAX: usize = 100;
 
-/// The most values that a filter offers, most frequent first. The search finds the others.
+/// The maximum number of values that a filter offers, most frequent first. The search finds the others.
 pub const VALUES_MAX: usize = 24;
 
 /// A role in the list.

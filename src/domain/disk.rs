@@ -39,7 +39,7 @@ impl DiskSpace {
 pub struct UploadLimits {
     /// The free bytes below which uploads are refused. The default is 1 GB or 5 % of the disk, the smaller of both.
     pub min_free_bytes: Option<u64>,
-    /// The most bytes of all attachments together; `None` for no limit.
+    /// The maximum number of bytes of all attachments together; `None` for no limit.
     pub attachments_bytes_max: Option<u64>,
 }
 

@@ -1,6 +1,6 @@
 //! Content negotiation: whether a client prefers gzip to an unencoded body.
 
-/// The checked elements of `Accept-Encoding`: more than any browser sends.
+/// The maximum number of checked elements of `Accept-Encoding`: more than any browser sends.
 const ELEMENTS_MAX: usize = 32;
 
 /// Whether a client accepts gzip at least as readily as an unencoded body (RFC 9110 §12.5.3). The values of several

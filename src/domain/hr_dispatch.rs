@@ -3,11 +3,11 @@
 use super::id::OrganizationId;
 use super::timestamp::Timestamp;
 
-/// The most concurrent attempts over all organizations. Each holds a connection and some 100 KiB.
+/// The maximum number of concurrent attempts over all organizations. Each holds a connection and some 100 KiB.
 pub const ATTEMPTS_MAX: usize = 256;
 
-/// The most concurrent attempts for organizations whose last attempt timed out. The others stay free for healthy
-/// organizations, however many targets hang.
+/// The maximum number of concurrent attempts for organizations whose last attempt timed out. The others stay free for
+/// healthy organizations, however many targets hang.
 pub const SUSPECT_ATTEMPTS_MAX: usize = 128;
 
 /// An organization with a due delivery.

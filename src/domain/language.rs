@@ -1,6 +1,6 @@
 //! The choice of a page's language for a visitor. The HTTP floor has the texts.
 
-/// The checked entries of `Accept-Language`: more than any browser sends.
+/// The maximum number of checked entries of `Accept-Language`: more than any browser sends.
 const ENTRIES_MAX: usize = 32;
 
 /// Returns the index of the chosen language in `known`, a list of primary subtags. The order of preference: the named

@@ -7,7 +7,8 @@ use super::timestamp::Timestamp;
 /// The documented values of `outcomeType`, which says who ended an application. Other values are stored as given.
 pub const OUTCOME_TYPES: [&str; 3] = ["rejected_by_organization", "rejected_by_candidate", "other"];
 
-/// The most undocumented values of `outcomeType` in a report, most frequent first. Callers can send any value.
+/// The maximum number of undocumented values of `outcomeType` in a report, most frequent first. Callers can send any
+/// value.
 pub const OUTCOME_TYPES_MAX: usize = 50;
 
 /// The number of applications by status.

@@ -3,10 +3,10 @@
 use super::refusal::Refusal;
 use super::words::words;
 
-/// The most positions of an imported role: far more than any organization hires for one role.
+/// The maximum number of positions of an imported role: far more than any organization hires for one role.
 pub const POSITIONS_MAX: i64 = 1_000_000;
 
-/// The most positions of a role over HTTP, where a larger figure is more likely a typing error.
+/// The maximum number of positions of a role over HTTP, where a larger figure is more likely a typing error.
 pub const POSITIONS_GIVEN_MAX: i64 = 10_000;
 
 /// The longest `department` or `location`, in characters.
@@ -220,7 +220,7 @@ fn require_steps(steps: usize) -> Result<(), Refusal> {
     }
 }
 
-/// `DELETE /api/v1/roles/{id}`: passes for a draft without applications.
+/// `DELETE /api/v1/roles/{id}`: succeeds if the role is a draft without applications.
 ///
 /// # Errors
 /// `conflict` for any other role, which staff can close instead.

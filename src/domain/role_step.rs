@@ -1,12 +1,13 @@
 //! Rules for the steps of a pipeline: adding, reordering and removing them.
 //!
-//! Applications have copies of the steps, so these changes do not affect running applications.
+//! Applications have copies of the steps, so these changes do not affect applications in progress.
 
 use super::id::RoleStepId;
 use super::refusal::Refusal;
 use super::role::RoleStatus;
 
-/// The most steps of a pipeline: more than any recruiting process has, and a bound on the copies of each application.
+/// The maximum number of steps of a pipeline: more than any recruiting process has, and a bound on the copies of each
+/// application.
 pub const STEPS_MAX: usize = 50;
 
 /// `POST /api/v1/roles/{id}/steps`: the position, from 1, of a new step in a pipeline of `steps` steps. The default is
@@ -26,7 +27,8 @@ pub fn new_step_order(steps: usize, requested: Option<i64>) -> Result<usize, Ref
     }
 }
 
-/// `PUT /api/v1/roles/{id}/steps/order`: passes if the request names each step of the pipeline exactly once.
+/// `PUT /api/v1/roles/{id}/steps/order`: returns the new order if the request names each step of the pipeline exactly
+/// once.
 ///
 /// # Errors
 /// `validation_error`, which names a missing, duplicate or unknown step.
@@ -49,7 +51,7 @@ pub fn require_complete_order(
     }
 }
 
-/// `DELETE /api/v1/roles/{id}/steps/{stepId}`: passes if a step can be removed from a pipeline of `steps` steps.
+/// `DELETE /api/v1/roles/{id}/steps/{stepId}`: succeeds if a step can be removed from a pipeline of `steps` steps.
 ///
 /// # Errors
 /// `conflict` for the last step of a role that is no draft: nobody could apply without a step.

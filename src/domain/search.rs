@@ -10,10 +10,10 @@ use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
 /// The longest indexed word, in characters. Longer words are truncated.
 pub const WORD_CHARACTERS_MAX: usize = 40;
 
-/// The most words of one candidate: more than a name has, and a bound on index rows per candidate.
+/// The maximum number of words of one candidate: more than a name has, and a bound on index rows per candidate.
 pub const WORDS_OF_CANDIDATE_MAX: usize = 32;
 
-/// The most words of one search. Each word costs an index lookup.
+/// The maximum number of words of one search. Each word costs an index lookup.
 pub const WORDS_OF_SEARCH_MAX: usize = 8;
 
 /// Letters that Unicode does not decompose, with the letters that people type instead.

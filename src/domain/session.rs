@@ -48,7 +48,7 @@ impl RequestOrigin<'_> {
         self.sec_fetch_site.is_some() || self.origin.is_some()
     }
 
-    /// Passes for a request from the service's own pages. `Sec-Fetch-Site` decides; without it, `Origin` does.
+    /// Succeeds if the request comes from the service's own pages. `Sec-Fetch-Site` decides; without it, `Origin` does.
     ///
     /// # Errors
     /// `forbidden` for a request from another site, or without both fields.

@@ -7,7 +7,7 @@ use super::timestamp::Timestamp;
 /// The default number of rows on a page.
 pub const PAGE_ROWS_DEFAULT: usize = 100;
 
-/// The most rows on a page.
+/// The maximum number of rows on a page.
 pub const PAGE_ROWS_MAX: usize = 500;
 
 /// The longest stored user agent, in characters.

@@ -69,7 +69,7 @@ pub struct Principal {
 }
 
 impl Principal {
-    /// Passes for a key with the scope.
+    /// Succeeds if the caller uses a key with the scope.
     ///
     /// # Errors
     /// `insufficient_scope` for a key without it; `unauthorized` for a session, which has no scopes and is not valid
@@ -122,7 +122,7 @@ impl Admin {
         Ok(Self(principal))
     }
 
-    /// Passes for a new key that is no broader than the caller's key.
+    /// Succeeds if the new key is no broader than the caller's key.
     ///
     /// # Errors
     /// `forbidden` for a broader key.
@@ -201,7 +201,7 @@ pub struct CallerRoles {
 }
 
 impl CallerRoles {
-    /// Passes for callers who may manage the organization's roles and candidates: all but plain members.
+    /// Succeeds if the caller may manage the organization's roles and candidates: all but plain members.
     ///
     /// # Errors
     /// `forbidden` for a plain member.
@@ -213,7 +213,7 @@ impl CallerRoles {
         }
     }
 
-    /// Passes for callers who are responsible for the organization's personal data: owners and admins.
+    /// Succeeds if the caller is responsible for the organization's personal data: an owner or an admin.
     ///
     /// # Errors
     /// `forbidden` for any other role.

@@ -22,7 +22,7 @@ use crate::store::outbox::Delivery;
 /// The longest response body. A longer one fails the attempt: no receiver of webhooks answers with so much.
 const BODY_BYTES_MAX: usize = 64 * 1_024;
 
-/// The bytes of a response body that are stored, for admins.
+/// The maximum number of bytes of a response body that are stored, for admins.
 const STORED_BODY_BYTES_MAX: usize = 1_024;
 
 /// The longest stored error sentence.
@@ -31,7 +31,7 @@ const SENTENCE_CHARACTERS_MAX: usize = 1_000;
 /// The longest head of a response.
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
 
-/// The most header fields of a response.
+/// The maximum number of header fields of a response.
 const HEAD_FIELDS_MAX: usize = 256;
 
 /// The User-Agent, by which receivers know the service in their logs.

@@ -6,8 +6,9 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// The most bytes that are read of one response: head, body and everything between. Without this limit, a target that
-/// sends endless interim responses or chunk sizes would occupy the only delivery thread until the time limit.
+/// The maximum number of bytes that are read of one response: head, body and everything between. Without this limit, a
+/// target that sends endless interim responses or chunk sizes would occupy the only delivery thread until the time
+/// limit.
 const BYTES_MAX: usize = 256 * 1_024;
 
 /// A stream that fails once more than [`BYTES_MAX`] bytes have been read.

@@ -15,7 +15,8 @@ use super::tls::Tls;
 use crate::domain::address;
 use crate::domain::hr_integration::Target;
 
-/// The most addresses of a host that are tried, in order. Four leave room for two families and a server that is down.
+/// The maximum number of addresses of a host that are tried, in order. Four leave room for two families and a server
+/// that is down.
 const ADDRESSES_MAX: usize = 4;
 
 /// Everything that an attempt needs to reach its target.

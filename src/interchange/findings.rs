@@ -5,7 +5,7 @@ use std::fmt;
 use crate::domain::refusal::{FieldError, Refusal};
 use crate::store::Error;
 
-/// The most findings that are listed. More would bury the first, which is often the cause of the rest.
+/// The maximum number of findings that are listed. More would bury the first, which is often the cause of the rest.
 pub const FINDINGS_MAX: usize = 20;
 
 /// A location in the document, as a linked path on the stack: pointers without a finding cost no allocation.

@@ -30,7 +30,8 @@ pub fn entries(tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Res
     })
 }
 
-/// The ids of these roles, each with the time of the last change of its public content, newest role first.
+/// The ids of the public, open roles of an organization, each with the time of the last change of its public content,
+/// newest role first.
 pub fn times(tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Result<Vec<(RoleId, Timestamp)>, Error> {
     let sql = "SELECT id, shown_since
                FROM roles

@@ -11,7 +11,7 @@ pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenEr
     file::prepare(path, &CURRENT, missing, older)
 }
 
-/// Passes for a file that a service may open, and for a missing file.
+/// Succeeds if the file is missing, or is one that a service may open.
 ///
 /// # Errors
 /// [`OpenError::Empty`] for an empty file. Otherwise as [`prepare`].
@@ -19,7 +19,8 @@ pub(super) fn require_servable(path: &Path) -> Result<(), OpenError> {
     file::require_servable(path, &CURRENT)
 }
 
-/// Passes for a readable file of this program's version, even if neither the file nor its directory can be written.
+/// Succeeds if the file is readable and has this program's version, even if neither the file nor its directory can be
+/// written.
 pub fn prepare_to_read(path: &Path) -> Result<(), OpenError> {
     file::prepare_to_read(path, &CURRENT)
 }

@@ -23,7 +23,7 @@ pub struct HrIntegrationRecord {
     pub enabled: bool,
 }
 
-/// Adds the HR integration of an organization. Returns `false` if it has one.
+/// Adds the HR integration of an organization. Returns `false` if the organization already has one.
 ///
 /// # Errors
 /// [`Error::Defect`] for an enabled integration without a secret. The caller checks that first.
@@ -60,8 +60,8 @@ fn secret(columns: &mut Columns<'_>) -> Result<Option<SigningSecret>, Error> {
     columns.text_or_none()?.map(|text| SigningSecret::parse(text).ok_or_else(unreadable)).transpose()
 }
 
-/// Saves the HR integration of an organization for later decisions. If it is enabled, pending deliveries are due now; if it is
-/// disabled, they are held.
+/// Saves the HR integration of an organization; it applies to decisions made from now on. If it is enabled, pending
+/// deliveries are due now; if it is disabled, they are held.
 pub fn save(tx: &Tx<'_>, organization: &OrganizationId, integration: &Integration) -> Result<(), Error> {
     outbox::take_up_all(tx)?;
     let sql = "INSERT INTO hr_integrations (organization_id, url, secret, previous_secret, previous_secret_until,

@@ -6,8 +6,8 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::id::{CandidateId, Id};
 use crate::domain::idempotency_key::{self, IdempotencyKey, StoredBody, StoredResponse};
 
-/// The most expired responses that are deleted with each new one: more than one, so that their number falls, and few, so
-/// that the deletion delays no request.
+/// The maximum number of expired responses that are deleted with each new one: more than one, so that their number
+/// falls, and few, so that the deletion delays no request.
 const DELETED_MAX: i64 = 16;
 
 /// The valid response that is stored for this key.

@@ -122,7 +122,7 @@ impl Store {
         let _ = self.parts.usage_days.set(days);
     }
 
-    /// Passes while the files under the service's names are the ones that it has open (`GET /readyz`).
+    /// Succeeds while the files under the service's names are the ones that it has open (`GET /readyz`).
     ///
     /// # Errors
     /// [`Error::Unavailable`] if they are not; from then on nothing more is written.

@@ -120,7 +120,7 @@ fn all_faults_of_a_row_are_reported_at_once() {
          must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, but is \"yesterday\"; role is \
          \"Nobody\", but the organization has no such role",
         "line 3: hiredDate must be blank, because the status is Not Selected and not Hired; step is missing; an \
-         application that has ended needs the step at which it did",
+         application that has ended needs the step at which it ended",
         "line 4: outcomeReason must be blank, because the status is In Progress and not Not Selected or Hired; step is \
          \"Nowhere\", but the role's steps are \"Review\", \"Call\", \"Offer\"",
         "line 5: hiredDate must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, but is \"never\"; role is \"Double\", which is the name of role_d1, role_d2; give the id instead",
@@ -139,7 +139,7 @@ fn steps_that_do_not_fit_the_role_or_status_are_refused() {
         F,f@x.org,Stepless,,\n\
         G,g@x.org,role_d2,,step_d3\n\
         H,h@x.org,Writer,Not Selected,\n";
-    let missing = "step is missing; an application that has ended needs the step at which it did";
+    let missing = "step is missing; an application that has ended needs the step at which it ended";
     company.csv_with(&["--partial"], table).refused(&[
         "line 2: step is \"Nowhere\", but the role's steps are \"Review\", \"Call\", \"Offer\"",
         &format!("line 3: {missing}"),

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The most bytes that one import reads, over all its files. The import holds them and the parsed values in memory. A
-/// document of 100,000 candidates has some 100 MB, so the limit is several times the largest organization. It also
-/// stops an endless stream.
+/// The maximum number of bytes that one import reads, over all its files. The import holds them and the parsed values
+/// in memory. A document of 100,000 candidates has some 100 MB, so the limit is several times the largest organization.
+/// It also stops an endless stream.
 pub(super) const INPUT_BYTES_MAX: u64 = 512 << 20;
 
 /// Reads a file, or standard input, of at most `bytes_max`. Refuses a larger regular file without reading it.

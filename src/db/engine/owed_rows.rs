@@ -8,7 +8,7 @@ use super::super::tx::{self, Error, Undo};
 use super::Engine;
 use crate::domain::clock::ClockReading;
 
-/// The most entries that one transaction writes.
+/// The maximum number of entries that one transaction writes.
 const ENTRIES_OF_TRANSACTION: usize = 1_000;
 
 impl<H: Hooks> Engine<H> {

@@ -1,4 +1,4 @@
-//! The preparation of the database file: creates, recognizes, upgrades or refuses it before anything else opens it.
+//! Prepares the database file: creates, recognizes, upgrades or refuses it before anything else opens it.
 
 pub(crate) mod backup;
 mod error;
@@ -24,7 +24,7 @@ use super::schema::{self, Schema};
 pub enum Missing {
     /// Create it.
     Create,
-    /// Refuse it.
+    /// Return an error.
     Refuse,
 }
 
@@ -33,7 +33,7 @@ pub enum Missing {
 pub enum Older {
     /// Copy it, check the copy, then upgrade it in one transaction.
     Upgrade,
-    /// Refuse it.
+    /// Return an error.
     Refuse,
 }
 
@@ -51,7 +51,7 @@ impl Lock {
         let lock_path = beside(&resolve(path), ".lock");
         let not_writable = |error: std::io::Error| OpenError::NotWritable {
             path: path.to_owned(),
-            why: format!("its lock file {} cannot be made: {error}", lock_path.display()),
+            why: format!("its lock file {} cannot be created: {error}", lock_path.display()),
         };
         let file = OpenOptions::new()
             .create(true)
@@ -84,12 +84,12 @@ pub(crate) fn prepare(path: &Path, schema: &Schema, missing: Missing, older: Old
     }
 }
 
-/// Passes for a file that a service may open, and for a missing file. A service calls this before it creates other files beside
-/// it, so that it leaves nothing beside a file of another program.
+/// Succeeds if the file is missing, or is one that a service may open. A service calls this before it creates other
+/// files beside it, so that it leaves nothing beside a file of another program.
 ///
 /// # Errors
-/// [`OpenError::Empty`] for an empty file: an interrupted copy leaves one, and a new service in its place would hide that.
-/// Otherwise as [`prepare`].
+/// [`OpenError::Empty`] for an empty file: an interrupted copy leaves one, and creating a new database in its place
+/// would hide that. Otherwise as [`prepare`].
 pub(crate) fn require_servable(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     require_safe_sqlite(path)?;
     if !is_there(path)? {
@@ -104,7 +104,8 @@ pub(crate) fn require_servable(path: &Path, schema: &Schema) -> Result<(), OpenE
     }
 }
 
-/// Passes for a readable file of this program's version, even if neither the file nor its directory can be written.
+/// Succeeds if the file is readable and has this program's version, even if neither the file nor its directory can be
+/// written.
 pub(crate) fn prepare_to_read(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     require_safe_sqlite(path)?;
     if !is_there(path)? {
@@ -141,7 +142,7 @@ fn is_there(path: &Path) -> Result<bool, OpenError> {
     }
 }
 
-/// Passes for a file that only its owner may read. The file holds personal data and digests of keys.
+/// Succeeds if only its owner may read the file. The file holds personal data and digests of keys.
 fn require_private(path: &Path) -> Result<(), OpenError> {
     let metadata = std::fs::metadata(path);
     let metadata = metadata.map_err(|error| OpenError::Failed { path: path.to_owned(), why: error.to_string() })?;
@@ -168,8 +169,8 @@ fn require_version(path: &Path, schema: &Schema, found: i64, older: Older) -> Re
     }
 }
 
-/// Creates a file of this version, under another name first. A process that is killed meanwhile leaves no empty file, which the
-/// next start would refuse.
+/// Creates a file of this version, under another name first. A process killed midway therefore does not leave an empty
+/// file that the next start would refuse.
 fn create(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     let not_writable = |error: std::io::Error| OpenError::NotWritable { path: path.to_owned(), why: error.to_string() };
     let whole = &resolve(path);

@@ -48,7 +48,7 @@ impl Grant {
         Self { scopes: named.unwrap_or_else(|| Scope::DEFAULT.to_vec()), is_explicit }
     }
 
-    /// Passes for a key that may use `/api/admin` with this scope, `admin:read` or `admin:write`.
+    /// Succeeds if the key may use `/api/admin` with this scope, `admin:read` or `admin:write`.
     ///
     /// # Errors
     /// `insufficient_scope` if the key has explicit scopes without this one.
@@ -57,8 +57,8 @@ impl Grant {
         if may { Ok(()) } else { Err(Refusal::InsufficientScope(scope)) }
     }
 
-    /// Passes for a new key that is no broader than the key that makes it. Otherwise a key with only `admin:write` could
-    /// make a key with all rights of its user.
+    /// Succeeds if the new key is no broader than the key that creates it. Otherwise a key with only `admin:write`
+    /// could create a key with all rights of its user.
     ///
     /// # Errors
     /// `forbidden` if this key has explicit scopes and the new key has none or more.

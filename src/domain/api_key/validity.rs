@@ -33,7 +33,7 @@ pub struct KeyState {
 }
 
 impl KeyState {
-    /// Passes for a key that is valid now.
+    /// Succeeds if the key is valid now.
     ///
     /// # Errors
     /// The first reason that applies. Activity records it; the caller gets the same 401 for each of them.

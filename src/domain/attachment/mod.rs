@@ -26,11 +26,12 @@ pub const CHUNK_BYTES_MAX: usize = 64 * 1_024;
 /// How long an attachment stays staged without a signup: long enough to correct a form.
 pub const STAGED_MAX: Duration = Duration::from_secs(60 * 60);
 
-/// The most bytes of staged attachments, some 10 GiB, so that uploads without signups cannot fill the disk. An unfinished
-/// upload counts with the largest size.
+/// The maximum number of bytes of staged attachments, some 10 GiB, so that uploads without signups cannot fill the
+/// disk. An unfinished upload counts with the largest size.
 pub const STAGED_BYTES_MAX: i64 = 1_000 * ATTACHMENT_BYTES_MAX as i64;
 
-/// The most staged attachments. Small ones cost little, so this is ten times as many as of the largest size.
+/// The maximum number of staged attachments. Small ones cost little, so this is ten times as many as of the largest
+/// size.
 pub const STAGED_ATTACHMENTS_MAX: i64 = 10_000;
 
 /// The random bytes of an attachment token: 128 bits.

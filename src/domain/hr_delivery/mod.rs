@@ -238,7 +238,7 @@ impl DeliveryFacts {
         if self.state == DeliveryState::Pending { self.obstacle() } else { None }
     }
 
-    /// `POST …/hr-deliveries/{id}/retry`: passes if the delivery can be sent now.
+    /// `POST …/hr-deliveries/{id}/retry`: succeeds if the delivery can be sent now.
     ///
     /// # Errors
     /// `conflict` if the delivery has arrived, no integration is enabled, or an earlier delivery of the same application

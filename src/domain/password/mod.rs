@@ -79,7 +79,7 @@ impl PasswordFault {
     }
 }
 
-/// Passes for a password that is long enough and hard to guess.
+/// Succeeds if the password is long enough and hard to guess.
 ///
 /// # Errors
 /// The first reason to refuse the password.
@@ -97,7 +97,7 @@ pub fn check(password: &str, email: &Email, name: &str) -> Result<(), PasswordFa
     if pieces(&characters, &own) < PIECES_MIN { Err(PasswordFault::OfUser) } else { Ok(()) }
 }
 
-/// Passes for a password with an allowed length. Callers can check this before they know the user.
+/// Succeeds if the password has an allowed length. Callers can check this before they know the user.
 ///
 /// # Errors
 /// [`PasswordFault::Length`].

@@ -9,7 +9,7 @@ use super::text::{self, EMAIL_CHARACTERS_MAX, Email, NAME_CHARACTERS_MAX};
 /// The longest telephone number, including separators and remarks.
 pub const PHONE_CHARACTERS_MAX: usize = 50;
 
-/// The most links: a profile, some work, and room for more.
+/// The maximum number of links: a profile, some work, and room for more.
 pub const LINKS_MAX: usize = 5;
 
 /// The longest link.

@@ -1,5 +1,5 @@
-//! `/api/v1/roles/{id}/steps`: staff add, change, reorder and remove the steps of a role's pipeline. Running applications do
-//! not change, because they have copies of the steps.
+//! `/api/v1/roles/{id}/steps`: staff add, change, reorder and remove the steps of a role's pipeline. Applications in
+//! progress do not change, because they have copies of the steps.
 
 use hyper::Method;
 
@@ -56,7 +56,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 struct StepAddInput {
     role: RoleId,
     step: StepInput,
-    /// The position from 1. `None` adds the step at the end.
+    /// The position, counted from 1. `None` adds the step at the end.
     order: Option<i64>,
 }
 
@@ -71,7 +71,7 @@ fn decode_add(_: &Ctx, request: &Request) -> Result<StepAddInput, Error> {
     Ok(StepAddInput { role: request.id_param("id", ROLE_NOT_VISIBLE)?, step, order })
 }
 
-/// `POST /api/v1/roles/{id}/steps`: adds a step to the pipeline. Running applications do not get it.
+/// `POST /api/v1/roles/{id}/steps`: adds a step to the pipeline. Applications in progress do not get it.
 ///
 /// # Errors
 /// As [`find_to_manage`]; `conflict` if the role has the maximum number of steps; `validation_error` for a position beyond
@@ -168,7 +168,8 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<StepChangeInput, Error> {
     Ok(StepChangeInput { path: StepPath::decode(request)?, name, step_type })
 }
 
-/// `PATCH /api/v1/roles/{id}/steps/{stepId}`: changes the name or the type of a step. Running applications do not change.
+/// `PATCH /api/v1/roles/{id}/steps/{stepId}`: changes the name or the type of a step. Applications in progress do not
+/// change.
 ///
 /// # Errors
 /// As [`StepPath::load`].
@@ -189,8 +190,8 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<StepPath, Error> {
     StepPath::decode(request)
 }
 
-/// `DELETE /api/v1/roles/{id}/steps/{stepId}`: removes a step from the pipeline. Running applications that have the step do
-/// not change.
+/// `DELETE /api/v1/roles/{id}/steps/{stepId}`: removes a step from the pipeline. Applications in progress that have the
+/// step do not change.
 ///
 /// # Errors
 /// As [`StepPath::load`]; `conflict` for the last step of a role that is not a draft.

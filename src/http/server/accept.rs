@@ -26,12 +26,12 @@ use super::service::Service;
 use super::table::Table;
 use crate::store::{Closed, Error, Halt};
 
-/// The most open connections: far more than a small organization needs, at some 10 KiB each. At the limit, the next
-/// connection waits in the listen queue until another one ends.
+/// The maximum number of open connections: far more than a small organization needs, at some 10 KiB each. At the limit,
+/// the next connection waits in the listen queue until another one ends.
 const CONNECTIONS_MAX: usize = 16_384;
 
-/// The most open connections of one client address or one IPv6 /64: enough for an office of 150 people whose browsers
-/// open six connections each, and a sixteenth of all.
+/// The maximum number of open connections of one client address or one IPv6 /64: enough for an office of 150 people
+/// whose browsers open six connections each, and a sixteenth of all.
 const CLIENT_CONNECTIONS_MAX: usize = 1_024;
 
 const METRICS_CONNECTIONS_MAX: usize = 16;

@@ -11,8 +11,8 @@ use crate::domain::refusal::Refusal;
 /// logo over a fast one.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The most bytes of a refused body that are still read: closing a connection with unread bytes may reset it before the
-/// client reads the response.
+/// The maximum number of bytes of a refused body that are still read: closing a connection with unread bytes may reset
+/// it before the client reads the response.
 const DRAIN_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
 /// How long draining a refused body may take.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Duration;
 
-/// The most entries of a table: more than arrive in an hour, and a few megabytes at most.
+/// The maximum number of entries of a table: more than arrive in an hour, and a few megabytes at most.
 pub(super) const ENTRIES_MAX: usize = 50_000;
 
 /// The number of oldest entries that a full table evicts together.

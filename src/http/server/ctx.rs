@@ -28,7 +28,7 @@ pub struct Settings {
     pub origin: String,
     /// The rate limit of each API key or session user; `None` for no limit.
     pub rate: Option<RatePolicy>,
-    /// The most signup forms from one address in an hour; `None` for no limit.
+    /// The maximum number of signup forms from one address in an hour; `None` for no limit.
     pub signups_per_hour: Option<u32>,
     /// The limits on the disk space of uploads.
     pub uploads: UploadLimits,
@@ -104,28 +104,30 @@ struct HashMemories {
 /// How long hash memory stays allocated after the last sign-in.
 const HASH_MEMORY_IDLE_MAX: Duration = Duration::from_secs(60);
 
-/// The most concurrent password hashes.
+/// The maximum number of concurrent password hashes.
 const HASHES_MAX: usize = 2;
 
-/// The most sign-ins that hash or wait to hash: at some 20 ms each, about a second of work.
+/// The maximum number of sign-ins that hash or wait to hash: at some 20 ms each, about a second of work.
 const HASHES_WAITING_MAX: usize = 64;
 
 /// The same for one client address: enough for an office in the morning.
 const CLIENT_HASHES_WAITING_MAX: usize = 16;
 
-/// The most forms with a file that arrive at the same time, at some 200 KiB of memory each: enough for a career fair.
+/// The maximum number of forms with a file that arrive at the same time, at some 200 KiB of memory each: enough for a
+/// career fair.
 pub const UPLOADS_MAX: usize = 128;
 
 /// The same for one client address: enough for an office or a classroom, and too few for one slow sender to keep
 /// everybody else out.
 pub const CLIENT_UPLOADS_MAX: usize = 16;
 
-/// The most forms whose files are discarded, at some 200 KiB of memory each, in all and for one client address.
+/// The maximum number of forms whose files are discarded, at some 200 KiB of memory each, in all and for one client
+/// address.
 const TEXT_FORMS_MAX: usize = 64;
 const CLIENT_TEXT_FORMS_MAX: usize = 4;
 
-/// The most attachment chunks that are read at the same time, each in a fraction of a millisecond. The other blocking
-/// threads stay free for other requests, even with many downloads.
+/// The maximum number of attachment chunks that are read at the same time, each in a fraction of a millisecond. The
+/// other blocking threads stay free for other requests, even with many downloads.
 pub const CHUNK_READS_MAX: usize = 2;
 
 impl Ctx {

@@ -23,13 +23,13 @@ pub(in crate::http) fn requested_rows(request: &Request) -> Result<usize, Refusa
 /// The default rows of a page.
 pub(super) const ROWS_DEFAULT: usize = 50;
 
-/// The most rows of a page: a row may be a candidate with all their applications.
+/// The maximum number of rows of a page: a row may be a candidate with all their applications.
 pub(super) const ROWS_MAX: usize = 200;
 
 /// A request for a page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::http) struct PageRequest {
-    /// The most rows of the page.
+    /// The maximum number of rows of the page.
     pub(in crate::http) rows: usize,
     /// The cursor: the parts that identify the last row of the previous page; `None` for the first page.
     pub(in crate::http) after: Option<Vec<String>>,

@@ -24,7 +24,7 @@ use crate::interchange::json;
 /// The longest request target.
 pub(super) const URI_BYTES_MAX: usize = 8 * 1_024;
 
-/// The most bytes of header fields. Each field counts with its `: ` and line end.
+/// The maximum total size of the header fields, in bytes. Each field counts with its `: ` and line end.
 pub(super) const HEADER_BYTES_MAX: usize = 16 * 1_024;
 
 /// The largest body, unless a route has its own limit.
@@ -113,10 +113,10 @@ impl Request {
         self.params.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
     }
 
-    /// Parses a path parameter that is an id. A text that cannot be an id names nothing.
+    /// Parses a path parameter that is an id. A value that cannot be an id identifies nothing.
     ///
     /// # Errors
-    /// `absent`, for such a text.
+    /// `absent`, for such a value.
     pub(in crate::http) fn id_param<I: Id>(&self, name: &str, absent: Refusal) -> Result<I, Refusal> {
         I::parse(self.param(name)).ok_or(absent)
     }
@@ -198,7 +198,7 @@ impl Request {
         }
     }
 
-    /// The unknown members of the body. They are complete once the handler's first half has read the body.
+    /// The unknown members of the body. They are complete once the handler's `decode` has read the body.
     pub(super) fn unknown_members(&self) -> &UnknownMembers {
         &self.unknown_members
     }

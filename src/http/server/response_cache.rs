@@ -22,8 +22,8 @@ use super::cached_response::CachedResponse;
 use crate::domain::id::OrganizationId;
 use crate::store::change_number::PortalChanges;
 
-/// The most cached responses of one path to queries with parameters. At the limit, a new query is rendered each time
-/// until the next change.
+/// The maximum number of cached responses of one path to queries with parameters. At the limit, a new query is rendered
+/// each time until the next change.
 const QUERY_VARIANTS_MAX: usize = 64;
 
 /// A pool that bounds the bytes of cached responses.
@@ -60,7 +60,7 @@ struct PoolUse {
     /// The size of the pool. If it is full, the organization with the most bytes is evicted. One path can be spelled in
     /// many ways. A client that requests all spellings evicts only the responses of that organization.
     bytes_max: usize,
-    /// The most bytes of one organization.
+    /// The maximum number of bytes of one organization.
     organization_bytes_max: usize,
 }
 

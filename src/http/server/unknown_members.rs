@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::domain::text;
 
-/// The most names that a response lists; it counts the others. A body can hold some ten thousand.
+/// The maximum number of names that a response lists; it counts the others. A body can hold some ten thousand.
 const NAMES_MAX: usize = 20;
 
-/// The most characters of a name that a response shows.
+/// The maximum number of characters of a name that a response shows.
 const NAME_CHARACTERS_MAX: usize = 64;
 
 /// The unknown members of one request. Clones share the names, because one module decodes the body and another makes

@@ -17,8 +17,8 @@ use crate::world::World;
 /// Plans the import of a table. Accepted hires fill positions in the order of the table; refused rows fill none.
 ///
 /// # Errors
-/// A refusal if no row can be imported, because the role of all rows does not exist or the table names no roles. Otherwise
-/// a failure of SQLite.
+/// A refusal if no row can be imported, because the role given for all rows does not exist or the table names no roles.
+/// Otherwise a failure of SQLite.
 pub fn plan(
     tx: &Tx<'_>,
     world: &dyn World,
@@ -33,7 +33,7 @@ pub fn plan(
         let missing = || Refusal::bad_request(format!("the organization has no role with the id {role}"));
         planner.only_role = Some(index.ok_or_else(missing)?);
     } else if !has_role {
-        let detail = "line 1: the column role is missing; add it, or give the role of all rows with --role";
+        let detail = "line 1: the column role is missing; add it, or use --role to give one role for all rows";
         return Err(Refusal::bad_request(detail).into());
     }
     let mut refused = Vec::new();
@@ -57,7 +57,7 @@ struct Planner<'t> {
     roles: Vec<RoleRows>,
     by_id: HashMap<String, usize>,
     by_name: HashMap<String, Vec<usize>>,
-    /// The role of all rows, from `--role`.
+    /// The role for all rows, from `--role`.
     only_role: Option<usize>,
     applicants: Applicants<'t>,
     /// The accepted applications, as indexes of person and role.
@@ -67,7 +67,7 @@ struct Planner<'t> {
 /// A role of the organization, with the rows accepted for it.
 struct RoleRows {
     record: store::role::RoleRecord,
-    /// Present from the first row on that names the role.
+    /// Present once a row has named the role.
     added: Option<AddedRole>,
 }
 
@@ -227,7 +227,7 @@ fn step(row: &Row, outcome: &RowOutcome, steps: &[store::role_step::PipelineStep
             // With a single step there is no choice.
             RowOutcome::Withdrawn | RowOutcome::NotSelected { .. } if last == 0 => Ok(0),
             RowOutcome::Withdrawn | RowOutcome::NotSelected { .. } => {
-                Err("step is missing; an application that has ended needs the step at which it did".to_owned())
+                Err("step is missing; an application that has ended needs the step at which it ended".to_owned())
             }
         };
     };

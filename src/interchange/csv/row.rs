@@ -12,7 +12,7 @@ use crate::interchange::findings::escaped;
 /// The longest excerpt of a cell in a report, so that a long cell does not bury the fault.
 const EXCERPT_CHARACTERS_MAX: usize = 60;
 
-/// The most unknown columns that are listed by name.
+/// The maximum number of unknown columns that are listed by name.
 const UNKNOWN_LISTED_MAX: usize = 20;
 
 /// The parsed heading line: which cell belongs to which column.

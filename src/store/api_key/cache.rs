@@ -15,7 +15,8 @@ use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
 use crate::store::change_number;
 
-/// The most cached keys: more than a small organization has, at about 300 bytes each. A full cache is emptied.
+/// The maximum number of cached keys: more than a small organization has, at about 300 bytes each. A full cache is
+/// emptied.
 const KEYS_MAX: usize = 16_384;
 
 /// A key that was valid when it was read from the file.
@@ -57,7 +58,7 @@ impl CachedKey {
         Ok(stored.filter(|key| key.state.require_valid(tx.now).is_ok()).map(|key| key.principal))
     }
 
-    /// Passes for a key that is valid now, as far as the cache knows.
+    /// Succeeds if the key is valid now, as far as the cache knows.
     ///
     /// # Errors
     /// The reason why the key is not valid.

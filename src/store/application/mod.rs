@@ -127,7 +127,7 @@ pub fn save(tx: &Tx<'_>, facts: &StepFacts, decision: &Decision) -> Result<(), E
     require_one(touched, &facts.application_id)
 }
 
-/// Passes if the statement changed exactly one row, the one that the rule decided on.
+/// Succeeds if the statement changed exactly one row, the one that the rule decided on.
 fn require_one(touched: usize, id: &ApplicationId) -> Result<(), Error> {
     match touched {
         1 => Ok(()),

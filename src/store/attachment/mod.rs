@@ -155,7 +155,7 @@ pub(super) fn detach(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
     Ok(())
 }
 
-/// The most chunks that one write deletes: half a megabyte, which `secure_delete` overwrites.
+/// The maximum number of chunks that one write deletes: half a megabyte, which `secure_delete` overwrites.
 const SLICE_CHUNKS: usize = 8;
 
 /// Deletes a slice of an attachment without a signup. No signup can claim the attachment any more. Returns whether nothing
@@ -227,7 +227,7 @@ pub fn find(
     Ok(tx.one(SQL, params, |row: &Row<'_>| read_attachment(&mut Columns::of(row)))?.flatten())
 }
 
-/// Passes if the chunks of an attachment add up to its size. A download calls this first. Reads none of the content.
+/// Succeeds if the chunks of an attachment add up to its size. A download calls this first. Reads none of the content.
 ///
 /// # Errors
 /// [`Error::Defect`] if chunks are missing.
@@ -272,7 +272,7 @@ pub(super) fn delete_detached(connection: &Connection) -> Result<(), Error> {
     }
 }
 
-/// The most attachments that one scan for deletion reads.
+/// The maximum number of attachments that one scan for deletion reads.
 const SCANNED_MAX: i64 = 64;
 
 fn attachment_id(row: &Row<'_>) -> Result<AttachmentId, Error> {

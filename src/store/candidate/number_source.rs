@@ -287,7 +287,7 @@ impl RangeQuery {
 /// The rows of the first read, and of a read after many numbers were skipped: such a search uses only one of them.
 const ROWS_MIN: usize = 8;
 
-/// The most rows of a read for a search that skips few numbers.
+/// The maximum number of rows of a read for a search that skips few numbers.
 const ROWS_MAX: usize = 256;
 
 /// A range of an index, of which some rows are in memory.

@@ -10,10 +10,10 @@ use crate::domain::progress::{ActKind, ApplicationHistory, ApplicationState, Pas
 use crate::domain::timestamp::{Rounding, Timestamp};
 use crate::store::application::Application;
 
-/// The most acts of one application that a history has: far more than a person decides by hand.
+/// The maximum number of acts of one application that a history has: far more than a person decides by hand.
 const ACTS_MAX: i64 = 1_000;
 
-/// The most rejections of one application that are read: far more than a person undoes by hand.
+/// The maximum number of rejections of one application that are read: far more than a person undoes by hand.
 const REJECTIONS_MAX: i64 = 1_000;
 
 /// Reads the acts that led to the present state of an application. Leaves out acts whose details were erased.

@@ -80,8 +80,9 @@ pub(in super::super) fn erase_own(
     erase_own_rows(tx, world, candidate, &later)
 }
 
-/// The lines for a candidate's signups. Their sender may have become this candidate only after the erasure of another
-/// candidate with the same address. An older copy of the file then has the signups under that candidate.
+/// The lines for a candidate's signups. The person who sent them may have become this candidate only after another
+/// candidate with the same address was erased. An older copy of the file then lists these signups under the erased
+/// candidate.
 fn signup_lines(tx: &Tx<'_>, candidate: &CandidateRef) -> Result<impl Iterator<Item = ListLine>, Error> {
     Ok(signup::ids_of_candidate(tx, &candidate.id)?.into_iter().map(signup_line))
 }
@@ -108,7 +109,7 @@ fn erase_rows(
     who: Option<&Principal>,
     candidates: &[CandidateRef],
 ) -> Result<(), Error> {
-    // Deliveries of earlier decisions are made first, because they need the data that is erased here.
+    // The messages for earlier decisions are created first, because they need the data that is erased here.
     outbox::take_up_all(tx)?;
     for candidate in candidates {
         deferred::remove(tx, candidate)?;

@@ -8,7 +8,7 @@ use crate::domain::id::{ApplicationId, CandidateId, Id, OrganizationId};
 use crate::domain::progress::ApplicationHistory;
 use crate::store::{application, candidate_step};
 
-/// The deferred erasures that one scan reads. The next scan continues after those that were erased.
+/// The maximum number of deferred erasures that one scan reads. The next scan continues after those that were erased.
 const ROWS_MAX: i64 = 1_000;
 
 /// A candidate whose own erasure is deferred.

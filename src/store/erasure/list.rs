@@ -59,7 +59,7 @@ const RETENTION: &str = "retention";
 const AT: &str = "at=";
 const ACTIVITY: &str = "activity=";
 
-/// The most characters of a number in a line.
+/// The maximum number of characters of a number in a line.
 const NUMBER_CHARACTERS_MAX: usize = 20;
 
 /// A line of the list.

@@ -1,4 +1,4 @@
-//! The outcome of an attempt: records the attempt, and updates the state of its delivery.
+//! Handles the outcome of an attempt: records the attempt, and updates the state of its delivery.
 
 use super::erasure;
 use super::queue::Delivery;
@@ -7,7 +7,8 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::hr_delivery::{self, AttemptOutcome, DeliveryAttempt, DeliveryEvent, DeliveryState, RetrySchedule};
 use crate::domain::timestamp::Timestamp;
 
-/// The most stored attempts of one delivery. A schedule has at most 31, and an admin may retry the delivery.
+/// The maximum number of attempts stored for one delivery. A schedule has at most 31, and an admin may retry the
+/// delivery.
 const ATTEMPTS_STORED_MAX: i64 = 50;
 
 /// The `disabled_reason` of an integration whose receiver answered 410.

@@ -9,7 +9,8 @@ use crate::domain::activity::Action;
 use crate::domain::hr_delivery::DeliveryEvent;
 use crate::domain::id::{ActivityId, DeliveryId, Id};
 
-/// The most decisions that one transaction takes up: about 5 ms of the writer's time, which other decisions wait for.
+/// The maximum number of decisions that one transaction takes up: about 5 ms of the writer's time, which other
+/// decisions wait for.
 pub const TAKEN_UP_MAX: usize = 256;
 
 /// If this many activities follow the last one that was taken up, [`has_more`] does not search them for decisions, so that

@@ -54,7 +54,7 @@ pub struct ApplicationSignups {
     pub later: Vec<Signup>,
 }
 
-/// The most later signups of an application that staff see, so that a stranger cannot flood the view.
+/// The maximum number of later signups of an application that staff see, so that a stranger cannot flood the view.
 pub const LATER_SIGNUPS_MAX: i64 = 20;
 
 /// The query that [`read_row`] reads, with this condition: a row for each attachment, or one row for a signup without any.

@@ -26,14 +26,14 @@ use crate::domain::organization::StatusCounts;
 use crate::domain::refusal::Refusal;
 use crate::world::World;
 
-/// The most applications that one transaction publishes.
+/// The maximum number of applications that one transaction publishes.
 pub const PUBLISHED_MAX: usize = 64;
 
 /// The time after which a transaction publishes no further application, so that slow machines do not hold the write lock
 /// longer.
 const WORK_MAX: Duration = Duration::from_millis(10);
 
-/// The most applications that one transaction stages or drops: an insert each, some milliseconds in all.
+/// The maximum number of applications that one transaction stages or drops: an insert each, some milliseconds in all.
 const STAGED_MAX: usize = 128;
 
 /// The pause between two transactions, for other users of the write lock. In the first 100 ms of a wait, SQLite polls the

@@ -21,9 +21,9 @@ const SCAN_EVERY: Duration = Duration::from_secs(600);
 /// The wait after a failed scan.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// The rows that one transaction deletes. A slice occupies the writer for one or two milliseconds; its commit needs no fsync.
-/// At ten slices a second, the job deletes at most 5,000 rows a second. That is more than a busy service logs, and takes a
-/// hundredth of the writer's time.
+/// The maximum number of rows that one transaction deletes (a slice). A slice occupies the writer for one or two
+/// milliseconds; its commit needs no fsync. At ten slices a second, the job deletes at most 5,000 rows a second. That
+/// is more than a busy service logs, and takes a hundredth of the writer's time.
 const SLICE_ROWS: usize = 512;
 
 /// The job that deletes old rows, a slice in each step. It does nothing until `days` is set.

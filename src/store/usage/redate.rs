@@ -1,5 +1,5 @@
-//! Redating usage rows: a clock that was ahead has dated rows in the future. Once the clock is right again, these rows are
-//! dated just before now, in their order. Otherwise new rows would get wrong times until the clock catches up.
+//! Redating usage rows: a clock that was ahead has dated rows in the future. Once the clock is right again, these rows
+//! are dated just before now, in the same order. Otherwise new rows would get wrong times until the clock catches up.
 //!
 //! The true times are lost. Each row keeps its position among all rows. A client may hold a cursor with an old time of a row;
 //! its next page continues from the row's new time.
@@ -13,7 +13,8 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::usage;
 
-/// The rows that one transaction redates. A slice occupies the writer for a few milliseconds.
+/// The maximum number of rows that one transaction redates (a slice). A slice occupies the writer for a few
+/// milliseconds.
 pub(super) const ROWS_MAX: i64 = 512;
 
 /// Whether the log has rows that must be redated.
@@ -47,7 +48,7 @@ pub(super) fn redate(tx: &Tx<'_>, rows_max: i64) -> Result<usize, Error> {
                WHERE at <= $1";
     let staying: i64 = tx.value(sql, [limit])?.unwrap_or(0);
     let times = usage::redated_times(rows.len(), Timestamp::from_micros(staying), tx.now);
-    // Rows move in their order, so each new time is free: the row that had it, if any, has moved before.
+    // Rows are moved in order, so each new time is free: the row that had it, if any, has already been moved.
     let moved: HashMap<i64, i64> = rows.iter().map(|row| row.at).zip(times.map(Timestamp::micros)).collect();
     let indexed_to = indexed_to(tx)?;
     move_rows(tx, &rows, &moved)?;

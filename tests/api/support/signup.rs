@@ -6,7 +6,7 @@ use serde_json::json;
 /// The boundary between the parts of a multipart form.
 const BOUNDARY: &str = "----boundary-of-a-test";
 
-/// A filled form. A field that occurs twice is sent twice.
+/// A filled-in form. A field that occurs twice is sent twice.
 #[derive(Clone)]
 pub(crate) struct Form {
     pub(crate) path: String,

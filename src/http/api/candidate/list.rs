@@ -1,4 +1,4 @@
-//! `GET /api/v1/organizations/{id}/candidates`: staff list and search candidates.
+//! `GET /api/v1/organizations/{id}/candidates`: lets staff list and search candidates.
 
 use super::find::NO_ROLE;
 use super::wire::{WireApplication, WireCandidate};

@@ -19,7 +19,7 @@ use crate::store::portal::PortalOrganization;
 use crate::store::role::RoleRecord;
 use crate::store::{Error, Tx};
 
-/// The most roles in the feed: far more than a small organization has.
+/// The maximum number of roles in the feed: far more than a small organization has.
 const JOBS_MAX: i64 = 5_000;
 
 pub(super) fn routes() -> Vec<Route> {

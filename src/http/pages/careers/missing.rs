@@ -15,7 +15,7 @@ use crate::store::{self, Error, Tx};
 
 const ROLE_GONE: Refusal = Refusal::Gone("the role is no longer open");
 
-/// The most other roles that such a page shows, newest first.
+/// The maximum number of other roles that such a page shows, newest first.
 const OTHER_ROLES_MAX: usize = 5;
 
 #[derive(Template)]

@@ -46,7 +46,7 @@ pub(super) fn privacy(ctx: &Ctx, tx: &Tx<'_>, visit: &PortalVisit) -> Result<Rep
     valid_until_change(reply, texts, &organization, tx)
 }
 
-/// Escapes a text so that Markdown shows it unchanged (CommonMark §2.4).
+/// Escapes text so that Markdown shows it unchanged (CommonMark §2.4).
 fn escape_markdown(text: &str) -> String {
     text.chars().flat_map(|c| c.is_ascii_punctuation().then_some('\\').into_iter().chain([c])).collect()
 }

@@ -15,7 +15,7 @@ use crate::http::server::response_cache::CachePool;
 use crate::http::server::route::Route;
 use crate::store::{self, Error, Tx};
 
-/// The most pages of one sitemap, including the list. The protocol allows no more.
+/// The maximum number of pages of one sitemap, including the list. The protocol allows no more.
 const PAGES_MAX: i64 = 50_000;
 
 pub(super) fn routes() -> Vec<Route> {

@@ -9,7 +9,8 @@ use crate::http::server::ctx::Ctx;
 use crate::store::usage::LogEntry;
 use crate::store::{CachedKey, Error, Refused, RowOutcome};
 
-/// The most attempts to handle a request. A request is attempted again if keys have changed since the lookup.
+/// The maximum number of attempts to handle a request. A request is attempted again if keys have changed since the
+/// lookup.
 pub(super) const ATTEMPTS_MAX: usize = 8;
 
 /// The callback through which the store returns the result of a job.

@@ -33,13 +33,14 @@ const RUN_EVERY: Duration = Duration::from_secs(600);
 /// The time before the next run after one that failed.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// Candidates that one step scans: a few milliseconds of a reader.
+/// The maximum number of candidates that one step scans: a few milliseconds of a reader's time.
 const SCANNED_MAX: usize = 1_000;
 
-/// Changed candidates that one transaction records.
+/// The maximum number of changed candidates that one transaction records.
 const RECORDED_MAX: usize = 256;
 
-/// Candidates that one transaction erases: a few milliseconds of the writer, which other jobs wait for.
+/// The maximum number of candidates that one transaction erases: a few milliseconds of the writer's time, which other
+/// jobs wait for.
 const ERASED_MAX: usize = 8;
 
 /// The runs of this process.

@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 use http_body_util::{BodyDataStream, BodyExt};
 use hyper::body::{Body, Bytes, Frame};
 
-/// The most bytes that the parser may take without a result: several frames, in which a part's head or a boundary must
-/// end.
+/// The maximum number of bytes that the parser may take without a result: several frames, in which a part's head or a
+/// boundary must end.
 const UNPARSED_BYTES_MAX: usize = 128 * 1_024;
 
 /// Counts the bytes that the parser took.

@@ -33,13 +33,13 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a whole form may take: enough for the largest file over a slow mobile network.
 const FORM_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
-/// The most parts of a form: far more than any form here has fields.
+/// The maximum number of parts of a form: far more than any form here has fields.
 const PARTS_MAX: usize = 100;
 
-/// The most bytes of a part's head: enough for the longest file name, however it is encoded.
+/// The maximum number of bytes of a part's head: enough for the longest file name, however it is encoded.
 const HEAD_BYTES_MAX: usize = 8 * 1_024;
 
-/// The most bytes for the heads of parts and the boundaries between them.
+/// The maximum number of bytes for the heads of parts and the boundaries between them.
 const OVERHEAD_BYTES_MAX: usize = 128 * 1_024;
 
 /// The longest boundary (RFC 2046 §5.1.1).
