@@ -464,7 +464,7 @@ fn malformed_exports_are_reported_with_line_and_column() {
     let import =
         |text: &str| company.import(&["--format", "greenhouse", "--organization", "acme", "-"], text.as_bytes());
     import("{").failed(1, "nothing was imported: standard input: EOF while parsing an object at line 1 column 1");
-    import("[]").failed(1, "name the file after it, such as jobs.json at line 1 column");
+    import("[]").failed(1, "name the file after the resource, for example jobs.json at line 1 column");
     import("7").failed(1, "expected an object with members such as jobs, job_stages");
     import("{}").failed(1, "the export lacks jobs, candidates, applications; its files are jobs.json, job_stages.json");
     import(r#"{"jobs": {}}"#).failed(1, "expected an array of jobs at line 1 column");
