@@ -15,22 +15,22 @@ const EPOCH: civil::DateTime = civil::datetime(1970, 1, 1, 0, 0, 0, 0);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(i64);
 
-/// How to round digits beyond the microsecond.
+/// The rounding of digits beyond the microsecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounding {
-    /// Drop them: a moment belongs to the microsecond in which it began.
+    /// Drops the digits: a point in time belongs to the microsecond in which it lies.
     Down,
-    /// Count them as one more microsecond, so that a cursor excludes no older row.
+    /// Adds a microsecond if any of the digits is not zero, so that a cursor excludes no older row.
     Up,
 }
 
 impl Timestamp {
-    /// Takes microseconds since 1970 as they are, without a range check.
+    /// Creates a timestamp from microseconds since 1970, without a range check.
     pub const fn from_micros(micros: i64) -> Self {
         Self(micros)
     }
 
-    /// Microseconds since 1970.
+    /// Returns the microseconds since 1970.
     pub const fn micros(self) -> i64 {
         self.0
     }
@@ -45,13 +45,13 @@ impl Timestamp {
         Self(self.0.saturating_sub(i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)))
     }
 
-    /// The time since `earlier`; zero if `earlier` is later.
+    /// Returns the time since `earlier`, or zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
-    /// Parses an RFC 3339 date-time with an offset, or a plain date (midnight UTC). Returns `None` for any other text,
-    /// an impossible date, or a year outside 0000 to 9999.
+    /// Parses an RFC 3339 date-time with an offset, or a plain date (midnight UTC). Returns `None` for any other
+    /// string, an impossible date, or a year outside 0000 to 9999.
     pub fn parse(text: &str, rounding: Rounding) -> Option<Self> {
         let bytes = text.as_bytes();
         if !text.is_ascii() || bytes.len() < 10 {
@@ -74,7 +74,7 @@ impl Timestamp {
         let leap = i64::from(second == 60);
         let clock = civil::Time::new(hour as i8, minute as i8, (second - leap as i16) as i8, 0).ok()?;
         let utc = seconds(date.to_datetime(clock)) - offset;
-        // A leap second is the last second of a UTC day. It counts as the first second of the next day.
+        // A leap second is the last second of a UTC day. It is parsed as the first second of the next day.
         if leap == 1 && utc.rem_euclid(86_400) != 86_399 {
             return None;
         }
@@ -82,13 +82,13 @@ impl Timestamp {
     }
 }
 
-/// RFC 3339 in UTC with microseconds and `Z`.
+/// Formats as RFC 3339 in UTC with microseconds and `Z`.
 impl std::fmt::Display for Timestamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let micros = self.0.rem_euclid(MICROS_PER_SECOND);
         let seconds = SignedDuration::from_secs(self.0.div_euclid(MICROS_PER_SECOND));
         let at = EPOCH.checked_add(seconds).unwrap_or(civil::DateTime::MAX);
-        // Every log line has a timestamp, and the formatting macros cost five times as much as this.
+        // Every log line has a timestamp, and the formatting macros take five times as long as this code.
         let mut text = *b"0000-00-00T00:00:00.000000Z";
         put(&mut text[0..4], i64::from(at.year()));
         put(&mut text[5..7], i64::from(at.month()));
@@ -101,7 +101,7 @@ impl std::fmt::Display for Timestamp {
     }
 }
 
-/// Writes the last digits of a number, as many as the field has.
+/// Fills the field with the last digits of a number.
 fn put(field: &mut [u8], mut number: i64) {
     for digit in field.iter_mut().rev() {
         *digit = b'0' + u8::try_from(number.rem_euclid(10)).unwrap_or_default();
@@ -125,7 +125,7 @@ fn seconds(at: civil::DateTime) -> i64 {
     at.duration_since(EPOCH).as_secs()
 }
 
-/// Parses the microseconds of `.123…` and returns the remaining bytes.
+/// Parses a fraction of a second such as `.123`. Returns its microseconds and the remaining bytes.
 fn fraction(bytes: &[u8], rounding: Rounding) -> Option<(i64, &[u8])> {
     let Some((b'.', rest)) = bytes.split_first() else {
         return Some((0, bytes));
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_not_parsed() {
+    fn other_strings_are_refused() {
         for text in [
             "",
             "yesterday",

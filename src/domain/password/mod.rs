@@ -1,25 +1,25 @@
 //! Refuses passwords that are easy to guess.
 //!
 //! The rule splits a password into the fewest pieces: common words, parts of the user's address and name, repeated
-//! characters, runs of neighbours (digits, alphabet, keyboard), years, and single characters. Guessers try combinations of
-//! few pieces first, so a password with fewer than five pieces is refused at any length. `common.txt` has the
-//! common words.
+//! characters, runs of neighbours (digits, alphabet, keyboard), years, and single characters. Guessers try combinations
+//! of a few pieces first, so a password with fewer than five pieces is refused whatever its length. `common.txt` has
+//! the common words.
 
 use super::text::Email;
 
-/// The shortest password, in characters.
+/// The minimum length of a password, in characters.
 pub const CHARACTERS_MIN: usize = 12;
 
-/// The longest password, in characters. Longer ones are not safer and cost time to hash.
+/// The maximum length of a password, in characters. Longer passwords are not safer and take longer to hash.
 pub const CHARACTERS_MAX: usize = 1_000;
 
-/// The fewest pieces of an accepted password.
+/// The minimum number of pieces in an accepted password.
 const PIECES_MIN: usize = 5;
 
 /// The words that guessers try first.
 const COMMON: &str = include_str!("common.txt");
 
-/// Sequences of neighbours on keyboards, in the alphabet and among digits. They count in both directions.
+/// Sequences of neighbours on keyboards, in the alphabet and among digits. A run may follow them in either direction.
 const ROWS: [&str; 20] = [
     "01234567890",
     "abcdefghijklmnopqrstuvwxyz",
@@ -43,38 +43,45 @@ const ROWS: [&str; 20] = [
     "147258369",
 ];
 
-/// The shortest run that counts as one piece.
+/// The minimum length of a run of neighbours, in characters.
 const RUN_CHARACTERS_MIN: usize = 3;
 
 /// The reason why a password is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PasswordFault {
-    /// The password is too short or too long. Holds its number of characters.
+    /// The password is too short or too long. Contains its number of characters.
     Length(usize),
-    /// The password repeats fewer than twelve characters.
+    /// The password is a repetition of fewer than twelve characters.
     Repeats,
     /// The password is little more than the user's address or name.
     OfUser,
-    /// The password is common, or a combination of few common words and runs.
+    /// The password is common, or a combination of a few common words and runs.
     Common,
 }
 
 impl PasswordFault {
-    /// The reason in words for the user.
+    /// Returns the reason as a sentence for the user.
     pub fn sentence(self) -> String {
         match self {
             Self::Length(characters) => {
-                format!("a password has {CHARACTERS_MIN} to {CHARACTERS_MAX} characters, this one has {characters}")
+                format!(
+                    "a password must have {CHARACTERS_MIN} to {CHARACTERS_MAX} characters; this one has {characters}"
+                )
             }
             Self::Repeats => {
-                format!("this password repeats fewer than {CHARACTERS_MIN} characters, so it is easy to guess; choose another one")
+                format!(
+                    "this password repeats fewer than {CHARACTERS_MIN} characters and is easy to guess; choose another one"
+                )
             }
             Self::OfUser => {
-                "this password is little more than the user's address or name, so it is easy to guess; choose another one".to_owned()
+                "this password is little more than the user's address or name and is easy to guess; choose another one"
+                    .to_owned()
             }
-            Self::Common => "this password is among the first that guessers try: common words, or runs of digits or keys; \
+            Self::Common => {
+                "this password is among the first that guessers try: common words, or runs of digits or keys; \
                              choose several unrelated words"
-                .to_owned(),
+                    .to_owned()
+            }
         }
     }
 }
@@ -82,7 +89,7 @@ impl PasswordFault {
 /// Succeeds if the password is long enough and hard to guess.
 ///
 /// # Errors
-/// The first reason to refuse the password.
+/// The first reason why the password is refused.
 pub fn check(password: &str, email: &Email, name: &str) -> Result<(), PasswordFault> {
     check_length(password)?;
     let characters: Vec<char> = password.chars().flat_map(char::to_lowercase).collect();
@@ -110,7 +117,7 @@ pub fn check_length(password: &str) -> Result<(), PasswordFault> {
     }
 }
 
-/// The words of the user's address and name, whole and in parts.
+/// Returns the user's address and name, whole and split into parts.
 fn own_words(email: &Email, name: &str) -> Vec<Vec<char>> {
     let name = name.to_lowercase();
     let texts = [email.key(), name.trim()];
@@ -125,15 +132,15 @@ fn words<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Vec<char>> {
     texts.map(|text| text.chars().collect()).collect()
 }
 
-/// Whether the password is a repetition of fewer than twelve characters.
+/// Returns whether the password is a repetition of fewer than twelve characters.
 fn repeats(characters: &[char]) -> bool {
     let count = characters.len();
     (1..CHARACTERS_MIN.min(count / 2 + 1)).any(|unit| (unit..count).all(|at| characters[at] == characters[at - unit]))
 }
 
-/// The fewest pieces that make up the characters.
+/// Returns the smallest number of pieces that make up the characters.
 fn pieces(characters: &[char], words: &[Vec<char>]) -> usize {
-    // The fewest pieces of each prefix.
+    // The smallest number of pieces that make up each prefix.
     let mut fewest = vec![usize::MAX; characters.len() + 1];
     fewest[0] = 0;
     for start in 0..characters.len() {
@@ -147,13 +154,13 @@ fn pieces(characters: &[char], words: &[Vec<char>]) -> usize {
     fewest[characters.len()]
 }
 
-/// Whether the characters begin with a word, literally or with well-known substitutions of letters.
+/// Returns whether the characters begin with a word, literally or with well-known substitutions for letters.
 fn begins_with(rest: &[char], word: &[char]) -> bool {
     rest.len() >= word.len()
         && word.iter().zip(rest).all(|(wanted, given)| wanted == given || *wanted == unmasked(*given))
 }
 
-/// The letter that a digit or sign usually replaces.
+/// Returns the letter that a digit or sign usually replaces.
 fn unmasked(character: char) -> char {
     match character {
         '@' | '4' => 'a',
@@ -166,8 +173,8 @@ fn unmasked(character: char) -> char {
     }
 }
 
-/// The length of the run at the beginning: repetitions of one character, or neighbours in one row. Two equal characters
-/// are a run; other runs need three.
+/// Returns the length of the run at the beginning: repetitions of one character, or neighbours in one row. Two equal
+/// characters are a run; a run of neighbours has at least three.
 fn run(rest: &[char]) -> usize {
     let same = rest.iter().take_while(|c| **c == rest[0]).count();
     let of_row = |row: &str, forward: bool| {
@@ -179,7 +186,7 @@ fn run(rest: &[char]) -> usize {
     same.max(if longest >= RUN_CHARACTERS_MIN { longest } else { 0 })
 }
 
-/// 4 if the characters begin with a year that people append to words, otherwise 0.
+/// Returns 4 if the characters begin with a year that people append to words, otherwise 0.
 fn year(rest: &[char]) -> usize {
     let digits: String = rest.iter().take(4).collect();
     let is_year = digits.parse::<u32>().is_ok_and(|year| (1900..2100).contains(&year));
@@ -195,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn common_passwords_are_refused_at_any_length() {
+    fn common_passwords_are_refused_whatever_their_length() {
         for password in [
             "123456789012",
             "1234567890123456",
@@ -236,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_text_repeated_is_refused() {
+    fn repetitions_of_a_short_string_are_refused() {
         let many = "x".repeat(1_000);
         for password in [
             "aaaaaaaaaaaa",
