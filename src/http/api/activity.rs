@@ -1,5 +1,5 @@
-//! `/api/v1/…/activity`: staff read the activity of an organization, a role or a candidate. `/api/admin/activity`: admins
-//! read the platform activity.
+//! `/api/v1/…/activity`: staff read the activity of an organization, a role or a candidate. `/api/admin/activity`:
+//! admins read the platform activity.
 //!
 //! Activity names candidates, so staff's endpoints require the scope that reads candidates.
 

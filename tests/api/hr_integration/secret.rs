@@ -142,7 +142,7 @@ pub(super) fn a_given_secret_and_a_rotation_cannot_be_combined() {
     let hiring = app.hiring();
     let both = json!({ "url": URL, "secret": SECRET, "rotateSecret": true });
     let answer = put(&app, &hiring, &both).refused(400, "validation_error");
-    let fault = json!([{ "field": "rotateSecret", "detail": "generates a new secret, so none can be sent with it" }]);
+    let fault = json!([{ "field": "rotateSecret", "detail": "generates a new secret, so the request must not contain secret" }]);
     assert_eq!(answer.json()["errors"], fault);
     save(&app, &hiring, &json!({ "url": URL, "secret": SECRET, "rotateSecret": false }));
     shown_secret(&save(&app, &hiring, &json!({ "url": URL, "secret": null, "rotateSecret": true })));
@@ -195,7 +195,7 @@ pub(super) fn an_imported_integration_without_a_secret_cannot_be_tested_until_sa
     );
     let id = hire(&app, &hiring, 0);
     let answer = app.admin().post_empty(&format!("{}/test", integration(&hiring))).refused(409, "conflict");
-    let detail = "the HR integration has no signing secret; save it again, which generates one";
+    let detail = "the HR integration has no signing secret; save the integration again to generate one";
     assert_eq!((&answer.json()["detail"], &read(&app, &id)["attempts"]), (&json!(detail), &json!(0)));
     let saved = save(&app, &hiring, &json!({ "url": imported["url"] }));
     assert_eq!((&saved["hasSecret"], &saved["previousSecretUntil"]), (&json!(true), &json!(null)));
