@@ -1,5 +1,5 @@
-//! Keyed hashes: pseudonyms for a log that must not name people. The same address always gives the same hash. Without
-//! the file's secret, nobody can find the address behind a hash.
+//! Keyed hashes: pseudonyms for a log that must not name people. Within a file, the same address always has the same
+//! hash. Without the file's secret, nobody can find the address behind a hash.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Uploaded logos of organizations. The content decides the type of the picture, never the file name.
+//! Uploaded logos of organizations. The content of a file, never its name, decides the image type.
 
 use super::words::words;
 
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn picture_types_are_detected_from_the_first_bytes() {
+    fn image_types_are_detected_from_the_first_bytes() {
         for (content, expected) in [
             (&b"\x89PNG\r\n\x1a\n...."[..], Some(LogoType::Png)),
             (b"\xff\xd8\xff\xe0", Some(LogoType::Jpeg)),

@@ -74,7 +74,7 @@ impl StatusCounts {
         counts
     }
 
-    /// Adds the figures of both.
+    /// Adds the other figures.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         self.combine(other, |a, b| a + b)

@@ -16,7 +16,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Starts with the full credit.
+    /// Creates the pace of a client with the full credit.
     pub fn new(credit_max: Duration) -> Self {
         Self { credit: credit_max, credit_max }
     }

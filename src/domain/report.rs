@@ -1,4 +1,4 @@
-//! The report on a role: how long hires took, and why applications were rejected.
+//! The report on a role: how long hires took, and who ended the rejected applications.
 
 use std::time::Duration;
 
@@ -7,20 +7,20 @@ use super::timestamp::Timestamp;
 /// The documented values of `outcomeType`, which states who ended an application. Other values are stored unchanged.
 pub const OUTCOME_TYPES: [&str; 3] = ["rejected_by_organization", "rejected_by_candidate", "other"];
 
-/// The maximum number of undocumented values of `outcomeType` in a report. The most frequent values are listed. The
-/// limit exists because callers can send any value.
+/// The maximum number of undocumented values of `outcomeType` in a report, which lists the most frequent of them. A
+/// limit is necessary because callers can send any value.
 pub const OUTCOME_TYPES_MAX: usize = 50;
 
 /// The number of applications with each status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ApplicationCounts {
-    /// The applications in progress.
+    /// The number of applications in progress.
     pub in_progress: i64,
-    /// The applications that ended in a hire.
+    /// The number of applications that ended in a hire.
     pub hired: i64,
-    /// The applications that were not selected.
+    /// The number of applications that were not selected.
     pub not_selected: i64,
-    /// The applications that were withdrawn.
+    /// The number of applications that were withdrawn.
     pub withdrawn: i64,
 }
 
@@ -34,9 +34,9 @@ impl ApplicationCounts {
 /// The durations of hires, from the application to the hire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeToHire {
-    /// The median; for an even number of hires, the mean of the two middle ones.
+    /// The median. For an even number of hires, it is the mean of the two middle durations.
     pub median: Duration,
-    /// The arithmetic mean.
+    /// The arithmetic mean of the durations.
     pub mean: Duration,
     /// The shortest duration.
     pub fastest: Duration,

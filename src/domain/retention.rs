@@ -44,15 +44,15 @@ pub struct CandidateFacts {
 
 impl CandidateFacts {
     /// Returns the start of the candidate's retention time if the candidate is due. A candidate is due if every
-    /// application has ended and the start is before `retained_since`, the beginning of the first day that the
-    /// organization retains. Erased and held candidates are never due.
+    /// application has ended and the start is before `retained_since`, the beginning of the first day within the
+    /// organization's retention time. Erased and held candidates are never due.
     pub fn due(&self, retained_since: Timestamp) -> Option<Timestamp> {
         let is_exempt = self.is_erased || self.is_held || self.applications.iter().any(|one| one.is_in_progress);
         Some(self.counted_from()).filter(|from| !is_exempt && *from < retained_since)
     }
 
-    /// Returns the time of the last decision or later signup. A candidate without applications has neither, so their
-    /// last change is used.
+    /// Returns the time of the last decision or later signup. For a candidate without applications, returns the time of
+    /// the last change to the candidate.
     fn counted_from(&self) -> Timestamp {
         let decided = self.applications.iter().map(ApplicationFacts::decided_at).max();
         let later_signup = self.applications.iter().filter_map(|one| one.later_signup_at).max();
@@ -68,7 +68,7 @@ pub struct DueCandidate {
     pub due_since: Timestamp,
     /// The start of the retention time that the scan found.
     pub counted_from: Timestamp,
-    /// Whether an admin has confirmed their erasure.
+    /// Whether an admin has confirmed the erasure.
     pub is_confirmed: bool,
 }
 
@@ -77,7 +77,7 @@ pub struct DueCandidate {
 pub enum ScanResult {
     /// The record is correct and does not change.
     Unchanged,
-    /// The candidate has become due, or is due with another start of the retention time. Contains that start.
+    /// The candidate has become due, or the start of their retention time has changed. Contains the new start.
     Due(Timestamp),
     /// The candidate is no longer due.
     NotDue,
@@ -98,7 +98,8 @@ pub enum DueDecision {
     Erase,
     /// The candidate became due today.
     Wait,
-    /// The candidate is no longer due, or has another start of the retention time and must become due again.
+    /// The candidate is no longer due, or the start of their retention time has changed, so that they must become due
+    /// again.
     NotDue,
 }
 
@@ -129,8 +130,8 @@ pub struct RetentionDay {
 }
 
 impl RetentionDay {
-    /// Returns the number of candidates whose erasure an admin must confirm first. The number is 0 if few enough
-    /// candidates are due to erase them without confirmation.
+    /// Returns the number of candidates whose erasure an admin must confirm first. Returns 0 if retention may erase all
+    /// due candidates without confirmation.
     pub fn waiting(&self) -> i64 {
         let daily_max = ((self.candidates + self.erased) / DAILY_PART).max(DAILY_MIN);
         if self.unconfirmed + self.erased > daily_max { self.unconfirmed } else { 0 }

@@ -22,9 +22,9 @@ pub const SALARY_MAX: f64 = 1e12;
 words! {
     /// The status of a role.
     RoleStatus {
-        /// Not published yet.
+        /// The role is not published yet.
         Draft = "draft",
-        /// Accepts applications and hires.
+        /// The role accepts applications and hires.
         Open = "open",
         /// All positions are filled.
         Filled = "filled",
@@ -34,7 +34,7 @@ words! {
 }
 
 words! {
-    /// Where the work is done.
+    /// The place where the work is done.
     WorkType {
         /// Anywhere.
         Remote = "remote",
@@ -138,7 +138,8 @@ impl Seats {
         }
     }
 
-    /// `POST /api/v1/roles/{id}/reopen`: a closed role becomes open, or filled if no position is free.
+    /// `POST /api/v1/roles/{id}/reopen`: reopens a closed role. The role becomes open, or filled if no position is
+    /// free.
     ///
     /// # Errors
     /// `conflict` if the role is not closed or has no steps.
@@ -176,7 +177,7 @@ impl Seats {
         self.status == RoleStatus::Filled || self.hired >= self.positions
     }
 
-    /// Returns the contradiction within imported facts, or `None` if they agree.
+    /// Returns the contradiction between imported facts, or `None` if they agree.
     pub fn contradiction(self) -> Option<&'static str> {
         if self.hired > self.positions {
             Some("more candidates are hired than the role has positions")
@@ -204,7 +205,7 @@ pub struct Salary {
 }
 
 impl Salary {
-    /// Returns the contradiction within a salary, or `None` if its parts agree.
+    /// Returns the contradiction between the parts of a salary, or `None` if they agree.
     pub fn contradiction(&self) -> Option<&'static str> {
         match (self.min, self.max) {
             (Some(min), Some(max)) if min > max => Some("salaryMin is more than salaryMax"),
@@ -322,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_never_fall_below_the_number_hired() {
+    fn positions_never_fall_below_the_number_of_hires() {
         use RoleStatus::{Closed, Draft, Filled, Open};
         assert_eq!(seats(Open, 3, 1).with_positions(2), Ok(seats(Open, 2, 1)));
         assert_eq!(seats(Open, 3, 1).with_positions(1), Ok(seats(Filled, 1, 1)));

@@ -62,7 +62,7 @@ fn is_mark(c: char) -> bool {
     is_join || (class != 0 && class != KANA_VOICING) || (is_combining_mark(c) && class == 0 && !c.is_alphabetic())
 }
 
-/// Returns the folded words of a text, in order.
+/// Returns the folded words of a string, in order.
 pub fn words(text: &str) -> Vec<String> {
     let folded = fold(text);
     let words = folded.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());

@@ -72,7 +72,7 @@ impl SigningSecret {
 
     /// Returns `v1,` and the signature.
     fn sign(&self, content: &[&[u8]]) -> String {
-        let key = self.key().expect("a secret is built only by its parser, which has decoded it");
+        let key = self.key().expect("a secret is parsed or generated, so it can be decoded");
         let mut mac = Hmac::<Sha256>::new_from_slice(&key).expect("HMAC accepts a key of any length");
         content.iter().for_each(|part| mac.update(part));
         format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))

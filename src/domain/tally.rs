@@ -30,7 +30,7 @@ impl Tally {
         Some(std::mem::take(&mut self.count))
     }
 
-    /// Returns the unrecorded count, for the end of the service.
+    /// Returns the unrecorded count, for a last record when the service stops.
     pub fn rest(&mut self) -> Option<u64> {
         Some(std::mem::take(&mut self.count)).filter(|count| *count > 0)
     }

@@ -12,9 +12,9 @@ use super::words::words;
 words! {
     /// A user's role in the whole service.
     PlatformRole {
-        /// Sees the organizations of their memberships.
+        /// A user who sees the organizations that they are a member of.
         User = "user",
-        /// Sees and manages every organization.
+        /// A user who sees and manages every organization.
         Admin = "admin",
     }
 }
@@ -22,15 +22,15 @@ words! {
 words! {
     /// A user's role in one organization.
     OrgRole {
-        /// Manages roles and candidates, and may erase candidates.
+        /// A member who manages roles and candidates, and may erase candidates.
         Owner = "owner",
-        /// Has the same rights as an owner.
+        /// A member who has the same rights as an owner.
         Admin = "admin",
-        /// Manages roles and candidates.
+        /// A member who manages roles and candidates.
         Moderator = "moderator",
-        /// Has the same rights as a moderator.
+        /// A member who has the same rights as a moderator.
         HrRepresentative = "hr_representative",
-        /// Only reads roles and candidates.
+        /// A member who only reads roles and candidates.
         Member = "member",
     }
 }

@@ -32,10 +32,11 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const DUE_TIME_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 const CLOCK_STEP_MIN: Duration = Duration::from_secs(1);
 
-/// The pause after an error of the file or a panic.
+/// The pause after an attempt to use the file failed, and after a panic.
 const FAILURE_PAUSE: Duration = Duration::from_secs(5);
 
-/// The time that running attempts have to end when the service stops. An interrupted delivery is sent again.
+/// The maximum time that the worker waits for running attempts when the service stops. An interrupted delivery is sent
+/// again.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The maximum number of threads for host lookups, which may hang. There are as many threads as concurrent attempts,
@@ -84,8 +85,8 @@ impl Worker {
         Ok(Self { stop, thread: Some(thread) })
     }
 
-    /// Stops the thread and waits for its end. Running attempts have [`STOP_TIMEOUT`] to end. When this function
-    /// returns, the thread no longer uses the file.
+    /// Stops the thread and waits for its end. The thread waits for running attempts for at most [`STOP_TIMEOUT`]. When
+    /// this function returns, the thread no longer uses the file.
     pub async fn stop(mut self) {
         let _ = self.stop.send(true);
         let Some(thread) = self.thread.take() else { return };
@@ -257,8 +258,8 @@ impl Deliveries {
         chosen.inspect_err(|error| self.log(&format!("due HR deliveries cannot be read: {error}")))
     }
 
-    /// Makes one attempt and records it. Retries until the attempt is recorded. The organization gets no other message
-    /// before that. Otherwise a full disk would cause the same message to be sent again and again.
+    /// Makes one attempt and records it. Retries the recording until it succeeds, and sends no other message to the
+    /// organization before that. Otherwise, a full disk would cause the same message to be sent again and again.
     async fn dispatch(self: Arc<Self>, dispatch: Dispatch) {
         let unusable = |error: Error| {
             self.log(&format!("HR delivery of {}: the file cannot be used: {error}", dispatch.organization_id));

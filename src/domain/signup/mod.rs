@@ -122,7 +122,7 @@ pub struct CheckedSignup {
 }
 
 impl TypedSignup {
-    /// Validates all fields and trims their texts.
+    /// Validates and trims all fields.
     ///
     /// # Errors
     /// All faulty fields with one fault each, in the order of the form.
@@ -157,7 +157,7 @@ fn required(text: &str, characters_max: usize) -> Option<FieldFault> {
     if text.is_empty() { Some(FieldFault::Missing) } else { line(text, characters_max) }
 }
 
-/// Checks a single-line text.
+/// Checks a single line.
 fn line(text: &str, characters_max: usize) -> Option<FieldFault> {
     match () {
         () if text::characters(text) > characters_max => Some(FieldFault::TooLong(characters_max)),

@@ -67,7 +67,7 @@ pub struct DeletionPlan {
     pub deletes_signup: bool,
     /// The decision about the candidate.
     pub candidate: CandidateFate,
-    /// The activity row.
+    /// The action of the activity row, if the deletion has one.
     pub recorded: Option<Action>,
     /// The answer to the holder of the page.
     pub answer: DeletionAnswer,
@@ -128,10 +128,10 @@ pub fn plan_repetition(application: Option<bool>) -> DeletionPlan {
     application.map_or(LATER_SIGNUP, delete_application)
 }
 
-/// Erases the candidate, and with the candidate everything else that a deletion removes.
+/// The plan that erases the candidate, which includes everything else that a deletion removes.
 const ERASURE: DeletionPlan = DeletionPlan { candidate: CandidateFate::Erased, ..NOTHING };
 
-/// Deletes the later signup and its page. The application and its candidate do not change.
+/// The plan that deletes the later signup and its page. The application and its candidate do not change.
 const LATER_SIGNUP: DeletionPlan = DeletionPlan { removes_page: true, deletes_signup: true, ..NOTHING };
 
 const NOTHING: DeletionPlan = DeletionPlan {

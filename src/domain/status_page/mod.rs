@@ -1,4 +1,4 @@
-//! Status pages: the tokens in their links (`/status/{token}`). The module `deletion` has the rule behind their
+//! Status pages: the tokens in their links (`/status/{token}`). The module `deletion` contains the rule behind their
 //! "delete" button.
 //!
 //! A token is sufficient to open its page. Therefore the token is too long to guess, and the file contains only its
