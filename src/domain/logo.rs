@@ -20,7 +20,7 @@ words! {
 }
 
 /// The error detail for content of any other type.
-pub const LOGO_MUST_BE: &str = "the body must be a picture: PNG, JPEG, WebP or GIF";
+pub const LOGO_MUST_BE: &str = "the body must be an image: PNG, JPEG, WebP or GIF";
 
 /// Returns the image type that the first bytes indicate (WHATWG MIME Sniffing §6.1), or `None` for any other content.
 pub fn type_of(content: &[u8]) -> Option<LogoType> {

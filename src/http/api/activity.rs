@@ -104,8 +104,8 @@ fn page_reply(tx: &Tx<'_>, subject: &Subject, input: &ActivityInput) -> Result<R
     Ok(input.page.reply(rows.iter().map(wire).collect(), |row| vec![row.id.to_owned()], |row| row))
 }
 
-/// Returns the number of the last row on the previous page. The cursor contains the id of that row, because its number
-/// would reveal how much activity there is in the whole file.
+/// Returns the number of the last row on the previous page. The cursor contains the id of that row, because the number
+/// would reveal how much activity the whole file contains.
 ///
 /// # Errors
 /// `validation_error` if `number_of` finds no row with the id.

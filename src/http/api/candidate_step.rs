@@ -109,7 +109,7 @@ fn hire(
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` for invalid notes; otherwise as
+/// `bad_request` if the body is not a JSON object; `validation_error` for invalid notes; otherwise the errors of
 /// [`DecisionTarget::decode`].
 fn decode_validate(_: &Ctx, request: &Request) -> Result<(DecisionTarget, ValidateInput), Error> {
     let mut fields = request.object()?;
@@ -134,8 +134,8 @@ fn validate(
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or invalid reason; otherwise as
-/// [`DecisionTarget::decode`].
+/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or invalid reason; otherwise the
+/// errors of [`DecisionTarget::decode`].
 fn decode_reopen(_: &Ctx, request: &Request) -> Result<(DecisionTarget, ReopenInput), Error> {
     let mut fields = request.object()?;
     let reason = fields.required_lines("reason", NOTES_CHARACTERS_MAX);

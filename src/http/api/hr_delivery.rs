@@ -1,7 +1,7 @@
 //! `/api/admin/hr-deliveries`: admins list and read deliveries to HR systems, and retry them.
 //!
 //! Each endpoint writes: it first creates the deliveries of new decisions. A client that has received the answer to a
-//! hire therefore always finds its delivery.
+//! hire therefore always finds the delivery of that hire.
 
 use hyper::Method;
 use serde::Serialize;

@@ -45,7 +45,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-/// The decoded members of the body. A missing member does not change. In a new organization it gets its default.
+/// The decoded members of the body. A missing member does not change. In a new organization, it gets its default value.
 #[derive(Default)]
 struct OrganizationInput {
     slug: Option<Slug>,

@@ -98,8 +98,8 @@ fn complete(mut fragment: Object, route: &Operation, components: &mut Object, pr
         whole.insert(name.to_owned(), fragment.remove(name).unwrap_or_default());
     }
     let own = fragment.remove("description").unwrap_or_default();
-    let words = [own.as_str().unwrap_or_default(), &credential_sentence(route.access)].join("\n\n");
-    whole.insert("description".to_owned(), json!(words.trim()));
+    let description = [own.as_str().unwrap_or_default(), &credential_sentence(route.access)].join("\n\n");
+    whole.insert("description".to_owned(), json!(description.trim()));
     if let AccessRule::Scoped(scope) = route.access {
         whole.insert("x-scope".to_owned(), json!(scope.as_str()));
     }
@@ -191,17 +191,17 @@ fn parameters(fragment: &Object, route: &Operation) -> Vec<Value> {
 
 /// Describes a path parameter that the fragment does not define: the id of the noun in the preceding segment.
 fn path_parameter(name: &str, before: &str) -> Value {
-    let thing = match (name.strip_suffix("Id"), before.strip_suffix("ies")) {
-        (Some(thing), _) => thing.to_owned(),
+    let noun = match (name.strip_suffix("Id"), before.strip_suffix("ies")) {
+        (Some(noun), _) => noun.to_owned(),
         (None, Some(stem)) => format!("{stem}y"),
         (None, None) => before.strip_suffix('s').unwrap_or(before).to_owned(),
     };
-    let thing = thing.replace('-', " ").replace("api ", "API ").replace("hr ", "HR ");
+    let noun = noun.replace('-', " ").replace("api ", "API ").replace("hr ", "HR ");
     json!({
         "name": name,
         "in": "path",
         "required": true,
-        "description": format!("The id of the {thing}."),
+        "description": format!("The id of the {noun}."),
         "schema": { "$ref": "#/components/schemas/Id" }
     })
 }
@@ -248,8 +248,8 @@ fn accept_null(schema: &mut Value, nested: &mut Vec<String>) {
             let choices = member[name].as_array_mut().filter(|choices| !choices.contains(&null));
             choices.into_iter().for_each(|choices| choices.push(null.clone()));
         } else if types.is_empty() {
-            let but_null = member.take();
-            *member = json!({ "anyOf": [but_null, { "type": "null" }] });
+            let schema = member.take();
+            *member = json!({ "anyOf": [schema, { "type": "null" }] });
         } else {
             member["type"] = types.into_iter().chain(["null".to_owned()]).collect();
             if let Some(words) = member.get_mut("enum").and_then(Value::as_array_mut) {
