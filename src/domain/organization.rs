@@ -5,13 +5,13 @@ use super::hr_integration::{TargetUrl, URL_CHARACTERS_MAX};
 use super::refusal::Refusal;
 use super::role::{RoleStatus, Seats};
 
-/// The allowed retention time, in days after the last decision: at most ten years.
+/// The allowed retention times, in days after the last decision. The maximum is ten years.
 pub const RETENTION_DAYS: std::ops::RangeInclusive<i64> = 1..=3_650;
 
-/// The default time zone, in which an organization's days begin.
+/// The default time zone of an organization, which decides when its days begin.
 pub const TIME_ZONE_DEFAULT: &str = "UTC";
 
-/// The allowed delay before a candidate sees a decision, in hours: 0 for no delay, and at most a year.
+/// The allowed delays before a candidate sees a decision, in hours, from no delay to a year.
 pub const DECISION_VISIBLE_AFTER_HOURS: std::ops::RangeInclusive<i64> = 0..=8_760;
 
 /// The default delay, in hours. Staff have three days to change their minds, or to call the candidate first.

@@ -66,7 +66,7 @@ pub enum Refusal {
     ContentEncoding,
     /// The request has too many header fields, or they are too long.
     HeadersTooLarge,
-    /// A resource, such as disk space for files, has temporarily run out.
+    /// A resource, such as disk space for attachments, has temporarily run out.
     Unavailable {
         /// Whole seconds after which a retry makes sense.
         retry_after_s: u64,
@@ -75,7 +75,7 @@ pub enum Refusal {
     },
     /// The service is unhealthy. Names the failing parts.
     NotReady(String),
-    /// Too many requests, or too many sign-ins.
+    /// The caller has sent too many requests, or has tried too many sign-ins.
     RateLimited {
         /// Whole seconds to wait, at least 1.
         retry_after_s: u64,

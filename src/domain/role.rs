@@ -85,7 +85,7 @@ pub struct Seats {
 }
 
 impl Seats {
-    /// Adds a hire. The last position makes the role `filled`.
+    /// Adds a hire. A hire for the last position makes the role `filled`.
     #[must_use]
     pub fn taken(self) -> Self {
         let hired = self.hired + 1;

@@ -40,7 +40,8 @@ impl Tally {
         self.count = self.count.saturating_add(count);
     }
 
-    /// Returns whether the tally can be dropped without losing a count or recording too early again.
+    /// Returns whether the tally can be dropped: it has no unrecorded count, and the next event may be recorded at
+    /// once.
     pub fn is_idle(&self, now: Duration) -> bool {
         self.count == 0 && self.recorded_at.is_none_or(|at| now.saturating_sub(at) >= PERIOD)
     }

@@ -39,9 +39,9 @@ impl Email {
         (is_good && plain::flaw_of_line(&email.shown).is_none()).then_some(email)
     }
 
-    /// Parses an address that is in the file, or a search for one: one `@` with text on both sides, no white space or
-    /// control character, at most 254 characters. This function is less strict than [`Email::parse`], so that every
-    /// stored address can be read, found and replaced.
+    /// Parses an address that is in the file or that a search asks for. The address must have one `@` with text on both
+    /// sides, no white space or control characters, and at most 254 characters. This function is less strict than
+    /// [`Email::parse`], so that every stored address can be read, found and replaced.
     pub fn parse_stored(text: &str) -> Option<Self> {
         let shown = text.trim();
         let (local, domain) = shown.split_once('@')?;
@@ -70,7 +70,7 @@ pub struct Slug {
 }
 
 impl Slug {
-    /// Parses a slug: 1 to 64 characters of `a-z 0-9 -` after trimming and lower-casing.
+    /// Parses a slug: 1 to 64 characters from `a-z`, `0-9` and `-`, after trimming and conversion to lower case.
     pub fn parse(text: &str) -> Option<Self> {
         let shown = text.trim();
         let key = key(shown);

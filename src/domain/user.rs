@@ -64,7 +64,7 @@ pub struct Principal {
     pub email: String,
     /// The user's role in the whole service.
     pub platform_role: PlatformRole,
-    /// The credential that proved the user.
+    /// The credential that identified the user.
     pub auth: Auth,
 }
 

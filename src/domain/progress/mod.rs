@@ -83,7 +83,7 @@ pub struct Progress {
     pub steps: Vec<(usize, Stage)>,
 }
 
-/// The status of a step in the candidate's words.
+/// The status of a step as the candidate sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// The candidate passed the step.
@@ -238,9 +238,9 @@ fn status_before_rejection(status: ApplicationStatus) -> ApplicationStatus {
     }
 }
 
-/// Returns the visible part of the state before the first act, and whether a decision in that state is hidden. Such
-/// decisions come from an import, and only the steps have their times. Before a hidden decision, the candidate is
-/// assumed to have been at the decided step.
+/// Removes recent decisions from the state before the first act. Returns the visible state, and whether any decision is
+/// hidden. The decisions in that state come from an import, and only the steps have their times. Before a hidden
+/// decision, the candidate is assumed to have been at the decided step.
 fn hide_imported_decisions(imported: &ApplicationState, delay: &Delay) -> (ApplicationState, bool) {
     let mut visible = imported.clone();
     let mut is_hiding = false;

@@ -143,7 +143,8 @@ impl Case {
     }
 }
 
-/// Tries random acts, hours apart, and returns the application and the hour of the last act.
+/// Tries the acts in order, each some hours after the previous one. Returns the application and the hour of the last
+/// act.
 fn run(steps: &[StepStatus], acts: &[(usize, usize, i64)]) -> (Case, i64) {
     let mut case = Case::new(steps);
     let mut now = 0;

@@ -41,7 +41,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 }
 
 struct ActivityInput {
-    /// The `{id}` of the path. Each endpoint parses it as an id of its own type.
+    /// The `{id}` in the path. Each endpoint parses it as the type of id that it needs.
     id: String,
     action: Option<Action>,
     page: PageRequest,

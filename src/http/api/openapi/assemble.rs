@@ -225,8 +225,8 @@ fn request_body(name: &str, schemas: &mut Object) -> Value {
     })
 }
 
-/// Allows null for every member that is not required, because the service treats null as missing. Adds the schemas that
-/// members refer to to `nested`.
+/// Allows null for every member that is not required, because the service treats null as missing. `nested` collects the
+/// names of the schemas that members refer to.
 fn accept_null(schema: &mut Value, nested: &mut Vec<String>) {
     let required: Vec<String> = schema["required"].as_array().into_iter().flatten().map(text).collect();
     if let Some(items) = schema.get_mut("items") {

@@ -9,11 +9,11 @@
 //! ```json
 //! { "tag": { "name": "Roles", "description": "Open positions." },
 //!   "paths": { "/api/v1/organizations/{id}/roles": {
-//!     "get":  { "operationId": "listRoles", "summary": "Lists roles", "description": "Newest first.",
+//!     "get":  { "operationId": "listRoles", "summary": "Lists roles", "description": "The newest role comes first.",
 //!               "parameters": [ { "name": "status", "in": "query", "description": "Only roles with this status.",
 //!                                 "schema": { "$ref": "#/components/schemas/RoleStatus" } } ],
 //!               "page": "Role" },
-//!     "post": { "operationId": "createRole", "summary": "Creates a role", "description": "As a draft.",
+//!     "post": { "operationId": "createRole", "summary": "Creates a role", "description": "The new role is a draft.",
 //!               "body": "NewRole", "data": "Role" } } },
 //!   "components": { "schemas": { "NewRole": { … }, "Role": { … } } } }
 //! ```
