@@ -8,7 +8,7 @@ const ENTRIES_MAX: usize = 32;
 /// (BCP 47).
 pub fn choose_language(known: &[&str], named: Option<&str>, accepted: Option<&str>) -> usize {
     let named = named.and_then(|tag| find(known, tag));
-    named.or_else(|| accepted.and_then(|list| best(known, list))).unwrap_or(0)
+    named.or_else(|| accepted.and_then(|list| best_match(known, list))).unwrap_or(0)
 }
 
 /// Returns the index in `known` of the language of a tag.
@@ -17,7 +17,7 @@ pub fn find(known: &[&str], tag: &str) -> Option<usize> {
     known.iter().position(|known| known.eq_ignore_ascii_case(primary))
 }
 
-fn best(known: &[&str], list: &str) -> Option<usize> {
+fn best_match(known: &[&str], list: &str) -> Option<usize> {
     let mut best: Option<(f32, usize)> = None;
     for entry in list.split(',').take(ENTRIES_MAX) {
         let (tag, weight) = entry.split_once(';').unwrap_or((entry, ""));

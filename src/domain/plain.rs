@@ -45,7 +45,7 @@ pub fn flaw_of_line(text: &str) -> Option<Flaw> {
     let mut before = None;
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
-        let flaw = control(c, is_line_break).or_else(|| invisible(before, c, rest.clone().next()));
+        let flaw = control_flaw(c, is_line_break).or_else(|| invisible_flaw(before, c, rest.clone().next()));
         if flaw.is_some() {
             return flaw;
         }
@@ -58,14 +58,14 @@ pub fn flaw_of_line(text: &str) -> Option<Flaw> {
 /// direction are allowed, because they end with their line. Invisible characters are allowed, because multi-line text
 /// identifies nobody.
 pub fn flaw_of_lines(text: &str) -> Option<Flaw> {
-    text.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).find_map(|c| control(c, |_| false))
+    text.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).find_map(|c| control_flaw(c, |_| false))
 }
 
 fn is_line_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-fn control(c: char, is_break: impl Fn(char) -> bool) -> Option<Flaw> {
+fn control_flaw(c: char, is_break: impl Fn(char) -> bool) -> Option<Flaw> {
     match c {
         '\0' => Some(Flaw::Nul),
         c if is_break(c) => Some(Flaw::LineBreak(c)),
@@ -75,7 +75,7 @@ fn control(c: char, is_break: impl Fn(char) -> bool) -> Option<Flaw> {
 }
 
 /// Returns the flaw of a character between its two neighbours if it is invisible or changes the direction of text.
-fn invisible(before: Option<char>, c: char, after: Option<char>) -> Option<Flaw> {
+fn invisible_flaw(before: Option<char>, c: char, after: Option<char>) -> Option<Flaw> {
     match c {
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Some(Flaw::Direction(c)),
         '\u{200c}' if is_joined(before, after) => None,

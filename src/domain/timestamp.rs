@@ -57,9 +57,9 @@ impl Timestamp {
         if !text.is_ascii() || bytes.len() < 10 {
             return None;
         }
-        let date = date(&bytes[..10])?;
+        let date = parse_date(&bytes[..10])?;
         if bytes.len() == 10 {
-            return in_range(seconds(date.at(0, 0, 0, 0)) * MICROS_PER_SECOND);
+            return in_range(seconds_since_epoch(date.at(0, 0, 0, 0)) * MICROS_PER_SECOND);
         }
         if !matches!(bytes[10], b'T' | b't') || bytes.len() < 20 {
             return None;
@@ -68,12 +68,12 @@ impl Timestamp {
         if time[2] != b':' || time[5] != b':' {
             return None;
         }
-        let (hour, minute, second) = (number(&time[..2])?, number(&time[3..5])?, number(&time[6..])?);
-        let (fraction, rest) = fraction(&bytes[19..], rounding)?;
-        let offset = offset_seconds(rest)?;
+        let (hour, minute, second) = (parse_number(&time[..2])?, parse_number(&time[3..5])?, parse_number(&time[6..])?);
+        let (fraction, rest) = parse_fraction(&bytes[19..], rounding)?;
+        let offset = parse_offset(rest)?;
         let leap = i64::from(second == 60);
         let clock = civil::Time::new(hour as i8, minute as i8, (second - leap as i16) as i8, 0).ok()?;
-        let utc = seconds(date.to_datetime(clock)) - offset;
+        let utc = seconds_since_epoch(date.to_datetime(clock)) - offset;
         // A leap second is the last second of a UTC day. It is parsed as the first second of the next day.
         if leap == 1 && utc.rem_euclid(86_400) != 86_399 {
             return None;
@@ -90,43 +90,43 @@ impl std::fmt::Display for Timestamp {
         let at = EPOCH.checked_add(seconds).unwrap_or(civil::DateTime::MAX);
         // Every log line has a timestamp, and the formatting macros take five times as long as this code.
         let mut text = *b"0000-00-00T00:00:00.000000Z";
-        put(&mut text[0..4], i64::from(at.year()));
-        put(&mut text[5..7], i64::from(at.month()));
-        put(&mut text[8..10], i64::from(at.day()));
-        put(&mut text[11..13], i64::from(at.hour()));
-        put(&mut text[14..16], i64::from(at.minute()));
-        put(&mut text[17..19], i64::from(at.second()));
-        put(&mut text[20..26], micros);
+        write_digits(&mut text[0..4], i64::from(at.year()));
+        write_digits(&mut text[5..7], i64::from(at.month()));
+        write_digits(&mut text[8..10], i64::from(at.day()));
+        write_digits(&mut text[11..13], i64::from(at.hour()));
+        write_digits(&mut text[14..16], i64::from(at.minute()));
+        write_digits(&mut text[17..19], i64::from(at.second()));
+        write_digits(&mut text[20..26], micros);
         f.write_str(std::str::from_utf8(&text).map_err(|_| std::fmt::Error)?)
     }
 }
 
 /// Fills the field with the last digits of a number.
-fn put(field: &mut [u8], mut number: i64) {
+fn write_digits(field: &mut [u8], mut number: i64) {
     for digit in field.iter_mut().rev() {
         *digit = b'0' + u8::try_from(number.rem_euclid(10)).unwrap_or_default();
         number /= 10;
     }
 }
 
-fn date(bytes: &[u8]) -> Option<civil::Date> {
+fn parse_date(bytes: &[u8]) -> Option<civil::Date> {
     if bytes[4] != b'-' || bytes[7] != b'-' {
         return None;
     }
-    let (year, month, day) = (number(&bytes[..4])?, number(&bytes[5..7])?, number(&bytes[8..])?);
+    let (year, month, day) = (parse_number(&bytes[..4])?, parse_number(&bytes[5..7])?, parse_number(&bytes[8..])?);
     civil::Date::new(year, month as i8, day as i8).ok()
 }
 
-fn number(digits: &[u8]) -> Option<i16> {
+fn parse_number(digits: &[u8]) -> Option<i16> {
     digits.iter().try_fold(0i16, |number, digit| digit.is_ascii_digit().then(|| number * 10 + i16::from(digit - b'0')))
 }
 
-fn seconds(at: civil::DateTime) -> i64 {
+fn seconds_since_epoch(at: civil::DateTime) -> i64 {
     at.duration_since(EPOCH).as_secs()
 }
 
 /// Parses a fraction of a second such as `.123`. Returns its microseconds and the remaining bytes.
-fn fraction(bytes: &[u8], rounding: Rounding) -> Option<(i64, &[u8])> {
+fn parse_fraction(bytes: &[u8], rounding: Rounding) -> Option<(i64, &[u8])> {
     let Some((b'.', rest)) = bytes.split_first() else {
         return Some((0, bytes));
     };
@@ -141,11 +141,11 @@ fn fraction(bytes: &[u8], rounding: Rounding) -> Option<(i64, &[u8])> {
     Some((micros + up, rest))
 }
 
-fn offset_seconds(bytes: &[u8]) -> Option<i64> {
+fn parse_offset(bytes: &[u8]) -> Option<i64> {
     match bytes {
         b"Z" | b"z" => Some(0),
         [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
-            let (hours, minutes) = (i64::from(number(&[*h1, *h2])?), i64::from(number(&[*m1, *m2])?));
+            let (hours, minutes) = (i64::from(parse_number(&[*h1, *h2])?), i64::from(parse_number(&[*m1, *m2])?));
             if hours > 23 || minutes > 59 {
                 return None;
             }

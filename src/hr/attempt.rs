@@ -85,7 +85,7 @@ async fn post(
     partial: &mut PartialResponse,
 ) -> Result<(), AttemptError> {
     let target = integration.url.target();
-    let request = request(&target, integration, delivery, now)?;
+    let request = build_request(&target, integration, delivery, now)?;
     let phase = connector.timeout / PHASE_FRACTION;
     let opening = connection::open(connector, &target, phase);
     let stream = within(phase, "while connecting", opening).await??;
@@ -99,7 +99,7 @@ async fn post(
 }
 
 /// Builds the request that the Standard Webhooks specification defines.
-fn request(
+fn build_request(
     target: &Target,
     integration: &Integration,
     delivery: &Delivery,

@@ -93,15 +93,15 @@ impl PasswordFault {
 pub fn check(password: &str, email: &Email, name: &str) -> Result<(), PasswordFault> {
     check_length(password)?;
     let characters: Vec<char> = password.chars().flat_map(char::to_lowercase).collect();
-    if repeats(&characters) {
+    if is_repetition(&characters) {
         return Err(PasswordFault::Repeats);
     }
-    let common: Vec<Vec<char>> = words(COMMON.lines().filter(|line| !line.starts_with('#')));
-    if pieces(&characters, &common) < PIECES_MIN {
+    let common: Vec<Vec<char>> = character_lists(COMMON.lines().filter(|line| !line.starts_with('#')));
+    if count_pieces(&characters, &common) < PIECES_MIN {
         return Err(PasswordFault::Common);
     }
     let own: Vec<Vec<char>> = own_words(email, name).into_iter().chain(common).collect();
-    if pieces(&characters, &own) < PIECES_MIN { Err(PasswordFault::OfUser) } else { Ok(()) }
+    if count_pieces(&characters, &own) < PIECES_MIN { Err(PasswordFault::OfUser) } else { Ok(()) }
 }
 
 /// Succeeds if the password has an allowed length. Callers can check this before they know the user.
@@ -125,28 +125,28 @@ fn own_words(email: &Email, name: &str) -> Vec<Vec<char>> {
     let parts = texts.into_iter().flat_map(|text| text.split(|c: char| !c.is_alphanumeric()));
     let without_spaces: String = name.split_whitespace().collect();
     let whole = [email.key(), local, domain, name.trim(), without_spaces.as_str()];
-    words(whole.into_iter().chain(parts).filter(|word| word.chars().count() >= RUN_CHARACTERS_MIN))
+    character_lists(whole.into_iter().chain(parts).filter(|word| word.chars().count() >= RUN_CHARACTERS_MIN))
 }
 
-fn words<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Vec<char>> {
+fn character_lists<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Vec<char>> {
     texts.map(|text| text.chars().collect()).collect()
 }
 
 /// Returns whether the password is a repetition of fewer than twelve characters.
-fn repeats(characters: &[char]) -> bool {
+fn is_repetition(characters: &[char]) -> bool {
     let count = characters.len();
     (1..CHARACTERS_MIN.min(count / 2 + 1)).any(|unit| (unit..count).all(|at| characters[at] == characters[at - unit]))
 }
 
 /// Returns the smallest number of pieces that make up the characters.
-fn pieces(characters: &[char], words: &[Vec<char>]) -> usize {
+fn count_pieces(characters: &[char], words: &[Vec<char>]) -> usize {
     // The smallest number of pieces that make up each prefix.
     let mut fewest = vec![usize::MAX; characters.len() + 1];
     fewest[0] = 0;
     for start in 0..characters.len() {
         let rest = &characters[start..];
         let lengths = words.iter().filter(|word| begins_with(rest, word)).map(Vec::len);
-        let lengths = lengths.chain(1..=run(rest).max(year(rest)).max(1));
+        let lengths = lengths.chain(1..=run_length(rest).max(year_length(rest)).max(1));
         for end in lengths.map(|length| start + length) {
             fewest[end] = fewest[end].min(fewest[start] + 1);
         }
@@ -157,11 +157,11 @@ fn pieces(characters: &[char], words: &[Vec<char>]) -> usize {
 /// Returns whether the characters begin with a word, literally or with well-known substitutions for letters.
 fn begins_with(rest: &[char], word: &[char]) -> bool {
     rest.len() >= word.len()
-        && word.iter().zip(rest).all(|(wanted, given)| wanted == given || *wanted == unmasked(*given))
+        && word.iter().zip(rest).all(|(wanted, given)| wanted == given || *wanted == unmask(*given))
 }
 
 /// Returns the letter that a digit or sign usually replaces.
-fn unmasked(character: char) -> char {
+fn unmask(character: char) -> char {
     match character {
         '@' | '4' => 'a',
         '3' => 'e',
@@ -175,7 +175,7 @@ fn unmasked(character: char) -> char {
 
 /// Returns the length of the run at the beginning: repetitions of one character, or neighbours in one row. Two equal
 /// characters are a run; a run of neighbours has at least three.
-fn run(rest: &[char]) -> usize {
+fn run_length(rest: &[char]) -> usize {
     let same = rest.iter().take_while(|c| **c == rest[0]).count();
     let of_row = |row: &str, forward: bool| {
         let row: Vec<char> = if forward { row.chars().collect() } else { row.chars().rev().collect() };
@@ -187,7 +187,7 @@ fn run(rest: &[char]) -> usize {
 }
 
 /// Returns 4 if the characters begin with a year that people append to words, otherwise 0.
-fn year(rest: &[char]) -> usize {
+fn year_length(rest: &[char]) -> usize {
     let digits: String = rest.iter().take(4).collect();
     let is_year = digits.parse::<u32>().is_ok_and(|year| (1900..2100).contains(&year));
     if is_year { 4 } else { 0 }

@@ -130,15 +130,15 @@ impl TypedSignup {
         let mut faults = Vec::new();
         let mut note = |field, fault: Option<FieldFault>| faults.extend(fault.map(|fault| (field, fault)));
         let name = self.name.trim();
-        note(FormField::Name, required(name, NAME_CHARACTERS_MAX));
-        let (email, fault) = address(self.email.trim());
+        note(FormField::Name, check_required(name, NAME_CHARACTERS_MAX));
+        let (email, fault) = parse_address(self.email.trim());
         note(FormField::Email, fault);
         let phone = self.phone.trim();
-        note(FormField::Phone, line(phone, PHONE_CHARACTERS_MAX));
+        note(FormField::Phone, check_line(phone, PHONE_CHARACTERS_MAX));
         let links: Vec<&str> = self.links.iter().map(|link| link.trim()).filter(|link| !link.is_empty()).collect();
-        note(FormField::Links, all_links(&links));
-        let text = lines(&self.note);
-        note(FormField::Note, paragraphs(&text));
+        note(FormField::Links, check_links(&links));
+        let text = normalize_lines(&self.note);
+        note(FormField::Note, check_lines(&text));
         note(FormField::Consent, (!self.consents).then_some(FieldFault::Missing));
         match email.filter(|_| faults.is_empty()) {
             None => Err(faults),
@@ -153,28 +153,27 @@ impl TypedSignup {
     }
 }
 
-fn required(text: &str, characters_max: usize) -> Option<FieldFault> {
-    if text.is_empty() { Some(FieldFault::Missing) } else { line(text, characters_max) }
+fn check_required(text: &str, characters_max: usize) -> Option<FieldFault> {
+    if text.is_empty() { Some(FieldFault::Missing) } else { check_line(text, characters_max) }
 }
 
-/// Checks a single line.
-fn line(text: &str, characters_max: usize) -> Option<FieldFault> {
+fn check_line(text: &str, characters_max: usize) -> Option<FieldFault> {
     match () {
         () if text::characters(text) > characters_max => Some(FieldFault::TooLong(characters_max)),
         () => plain::flaw_of_line(text).map(FieldFault::Unreadable),
     }
 }
 
-fn address(text: &str) -> (Option<Email>, Option<FieldFault>) {
+fn parse_address(text: &str) -> (Option<Email>, Option<FieldFault>) {
     let email = Email::parse(text).filter(|email| !erasure::is_erased_address(email));
     let fault = match &email {
         Some(_) => None,
-        None => required(text, EMAIL_CHARACTERS_MAX).or(Some(FieldFault::NotAnAddress)),
+        None => check_required(text, EMAIL_CHARACTERS_MAX).or(Some(FieldFault::NotAnAddress)),
     };
     (email, fault)
 }
 
-fn all_links(links: &[&str]) -> Option<FieldFault> {
+fn check_links(links: &[&str]) -> Option<FieldFault> {
     match () {
         () if links.len() > LINKS_MAX => Some(FieldFault::TooMany(LINKS_MAX)),
         () if links.iter().any(|link| text::characters(link) > LINK_CHARACTERS_MAX) => {
@@ -197,11 +196,11 @@ fn is_link(text: &str) -> bool {
 
 /// Normalizes multi-line text: replaces each kind of line break with a newline, and each tab with a space, as pages
 /// show it.
-fn lines(text: &str) -> String {
+fn normalize_lines(text: &str) -> String {
     text.trim().replace("\r\n", "\n").replace('\r', "\n").replace('\t', " ")
 }
 
-fn paragraphs(text: &str) -> Option<FieldFault> {
+fn check_lines(text: &str) -> Option<FieldFault> {
     match () {
         () if text::characters(text) > NOTE_CHARACTERS_MAX => Some(FieldFault::TooLong(NOTE_CHARACTERS_MAX)),
         () => plain::flaw_of_lines(text).map(FieldFault::Unreadable),

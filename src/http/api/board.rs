@@ -81,13 +81,13 @@ fn board(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &BoardInput) -> Result
     match &input.step {
         Some(id) => {
             let step = steps.iter().find(|step| step.id.as_str() == id).ok_or(NO_STEP)?;
-            one_step(tx, &organization, role, &step.id, input)
+            step_reply(tx, &organization, role, &step.id, input)
         }
-        None => all_steps(tx, &organization, role, &steps, &input.page),
+        None => board_reply(tx, &organization, role, &steps, &input.page),
     }
 }
 
-fn one_step(
+fn step_reply(
     tx: &Tx<'_>,
     organization: &OrganizationId,
     role: &RoleId,
@@ -100,7 +100,7 @@ fn one_step(
     Ok(input.page.reply(candidates, cursor_parts, |one| wire_entry(one, &signups, tx.now)))
 }
 
-fn all_steps(
+fn board_reply(
     tx: &Tx<'_>,
     organization: &OrganizationId,
     role: &RoleId,
