@@ -179,13 +179,13 @@ mod tests {
     }
 
     #[test]
-    fn erased_held_and_running_candidates_are_never_due() {
-        let running = ApplicationFacts { is_in_progress: true, ..ENDED };
+    fn candidates_who_are_erased_held_or_in_progress_are_never_due() {
+        let in_progress = ApplicationFacts { is_in_progress: true, ..ENDED };
         for (is_erased, is_held, applications, is_due) in [
             (false, false, vec![ENDED], true),
             (true, false, vec![ENDED], false),
             (false, true, vec![ENDED], false),
-            (false, false, vec![ENDED, running], false),
+            (false, false, vec![ENDED, in_progress], false),
         ] {
             let facts = CandidateFacts { is_erased, is_held, updated_at: at(7), applications };
             assert_eq!(facts.due(at(100)).is_some(), is_due, "{facts:?}");

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictory_seats_are_named() {
+    fn contradictory_seats_are_reported() {
         use RoleStatus::{Closed, Draft, Filled, Open};
         assert!(seats(Closed, 1, 2).contradiction().is_some());
         assert!(seats(Filled, 2, 1).contradiction().is_some());

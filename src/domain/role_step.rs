@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn only_drafts_lose_their_last_step() {
+    fn only_drafts_may_lose_their_last_step() {
         assert_eq!(require_removable(RoleStatus::Draft, 1), Ok(()));
         for status in [RoleStatus::Open, RoleStatus::Filled, RoleStatus::Closed] {
             assert!(require_removable(status, 1).is_err());

@@ -50,7 +50,7 @@ pub fn fold(text: &str) -> String {
             None => plain.push(c),
         }
     }
-    // Recompose Hangul syllables and voiced kana, so that word lengths match what people see.
+    // Recompose Hangul syllables and voiced kana, so that the length of a word is the number of its visible characters.
     plain.nfc().collect()
 }
 

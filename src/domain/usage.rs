@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn redated_times_end_now_or_follow_the_newest_staying_row() {
+    fn redated_times_end_now_or_follow_the_newest_row_that_stays() {
         for (newest_staying, expected) in [(0, [98, 99, 100]), (97, [98, 99, 100]), (98, [99, 100, 101])] {
             let times = redated_times(3, Timestamp::from_micros(newest_staying), Timestamp::from_micros(100));
             assert_eq!(times.map(Timestamp::micros).collect::<Vec<_>>(), expected, "{newest_staying}");

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_enabled_admin_is_not_disabled_or_demoted() {
+    fn the_last_enabled_admin_cannot_be_disabled_or_demoted() {
         let (admin, off) = (profile(PlatformRole::Admin, true), profile(PlatformRole::Admin, false));
         let (user, user_off) = (profile(PlatformRole::User, true), profile(PlatformRole::User, false));
         for after in [&off, &user, &user_off] {

@@ -99,8 +99,8 @@ pub enum Stage {
 }
 
 impl Progress {
-    /// Returns the progress of an application that staff have not changed. It is at the first of `steps` steps, or
-    /// ended there.
+    /// Returns the progress of an application that staff have not changed. The application is at the first of `steps`
+    /// steps, or ended at that step.
     pub fn untouched(steps: usize, status: ApplicationStatus) -> Self {
         let status_of = |index| if index == 0 { StepStatus::InProgress } else { StepStatus::Pending };
         let steps = (0..steps).map(|index| StepState { status: status_of(index), at: None });

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deferred_deletion_erases_unless_the_candidate_has_other_records() {
+    fn a_deferred_deletion_erases_the_candidate_unless_they_have_other_records() {
         for (application, has_other_records, plan) in [
             (Some(true), false, ERASURE),
             (None, false, ERASURE),
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_deletion_erases_no_candidate() {
+    fn a_repeated_deletion_does_not_erase_the_candidate() {
         assert_eq!(plan_repetition(Some(true)), delete_application(true));
         assert_eq!(plan_repetition(None), LATER_SIGNUP);
     }
