@@ -1,5 +1,5 @@
 //! Signatures of deliveries according to the Standard Webhooks specification: symmetric, version `v1`, HMAC-SHA256 over
-//! `id.timestamp.body`. A secret is `whsec_` followed by base 64.
+//! `id.timestamp.body`. A secret is `whsec_` followed by base64.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ pub const SECRET_BYTES_MIN: usize = 24;
 /// The number of bytes in a secret that the service generates.
 const SECRET_BYTES: usize = 32;
 
-/// A base 64 engine that decodes with or without padding, and ignores the unused bits of the last character.
+/// A base64 engine that decodes with or without padding, and ignores the unused bits of the last character.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -40,7 +40,7 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
 pub struct SigningSecret(String);
 
 impl SigningSecret {
-    /// Parses a secret: `whsec_` and at least one byte in base 64, at most 255 characters in total.
+    /// Parses a secret: `whsec_` and at least one byte in base64, at most 255 characters in total.
     pub fn parse(text: &str) -> Option<Self> {
         let is_short_enough = text.len() <= SECRET_CHARACTERS_MAX;
         let secret = Self(text.to_owned());
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_the_prefix_followed_by_base_64() {
+    fn a_secret_is_the_prefix_followed_by_base64() {
         let longest = format!("whsec_{}", "A".repeat(248));
         for good in ["whsec_c2VjcmV0", "whsec_YQ==", "whsec_YQ", "whsec_YR==", "whsec_+/+/", &longest] {
             assert_eq!(SigningSecret::parse(good).unwrap().reveal(), good);

@@ -124,7 +124,7 @@ fn build_request(
         ("webhook-timestamp", &signature::timestamp_header(now)),
         ("webhook-signature", &signatures),
     ] {
-        let value = HeaderValue::from_str(value).expect("ids, digits and base 64 are plain ASCII");
+        let value = HeaderValue::from_str(value).expect("ids, digits and base64 are plain ASCII");
         fields.insert(HeaderName::from_static(name), value);
     }
     Ok(request)

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 
-/// The number of bytes in a token: 256 bits, or 43 characters in base 64.
+/// The number of bytes in a token: 256 bits, or 43 characters in base64.
 pub const STATUS_TOKEN_BYTES: usize = 32;
 
 /// Returns the token of the status page for a form. A form always has the same token, so a form that is sent twice

@@ -63,8 +63,8 @@ fn decode_put(_: &Ctx, request: &Request) -> Result<IntegrationPutInput, Error> 
     let url = fields.required_string("url");
     let url = url.and_then(|url| TargetUrl::parse(&url).or_else(|| fields.fault("url", must_be)));
     let must_be = format!(
-        "must be whsec_ and the base 64 of at least {SECRET_BYTES_MIN} bytes, at most {SECRET_CHARACTERS_MAX} \
-         characters; without it, one is generated"
+        "must be whsec_ and at least {SECRET_BYTES_MIN} bytes in base64, at most {SECRET_CHARACTERS_MAX} characters; \
+         without it, the service generates one"
     );
     let given = fields.string("secret");
     let given = given.and_then(|given| {

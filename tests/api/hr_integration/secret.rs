@@ -107,7 +107,7 @@ pub(super) fn a_secret_under_24_bytes_or_over_255_characters_is_refused() {
     let hiring = app.hiring();
     let with_length = |characters: usize| format!("whsec_{}", "A".repeat(characters - 6));
     let detail =
-        "must be whsec_ and the base 64 of at least 24 bytes, at most 255 characters; without it, one is generated";
+        "must be whsec_ and at least 24 bytes in base64, at most 255 characters; without it, the service generates one";
     // 32 characters of base64 are 24 bytes and 31 are 23. No base64 text makes the secret exactly 255 characters long.
     for good in [
         with_length(38),
