@@ -1,20 +1,21 @@
-//! Keyed hashes: pseudonyms for a log that must not name people. The same address always gives the same hash. Without
-//! the file's secret, nobody can find the address behind a hash.
+//! Keyed hashes: pseudonyms for a log that must not name people. Within a file, the same address always has the same
+//! hash. Without the file's secret, nobody can find the address behind a hash.
 
 use std::fmt::Write as _;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-/// The bytes of the HMAC in the log: enough to distinguish millions of people.
+/// The number of HMAC bytes that the log shows: enough to distinguish millions of people.
 const SHOWN_BYTES: usize = 8;
 
-/// Separates these hashes from other uses of the same secret.
+/// A prefix that separates these hashes from other uses of the same secret.
 const PURPOSE: &[u8] = b"appliance log\0";
 
-/// The keyed hash of a text in hexadecimal (HMAC-SHA-256, RFC 2104). `kind` separates texts of different meaning.
+/// Returns the keyed hash of a string in hexadecimal (HMAC-SHA-256, RFC 2104). Equal strings of different kinds have
+/// different hashes.
 pub fn keyed_hash(secret: &[u8; 32], kind: &str, text: &str) -> String {
-    let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes a key of any length");
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC accepts a key of any length");
     for part in [PURPOSE, kind.as_bytes(), b"\0", text.as_bytes()] {
         mac.update(part);
     }

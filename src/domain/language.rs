@@ -1,22 +1,23 @@
-//! The choice of a page's language for a visitor. The HTTP floor has the texts.
+//! Chooses the language of a page for its visitor. The HTTP layer has the texts in each language.
 
-/// The maximum number of checked entries of `Accept-Language`: more than any browser sends.
+/// The maximum number of entries of `Accept-Language` that are read: more than any browser sends.
 const ENTRIES_MAX: usize = 32;
 
-/// Returns the index of the chosen language in `known`, a list of primary subtags. The order of preference: the named
-/// language, the best match of `Accept-Language` (RFC 9110 §12.5.4), the first language. `de-CH` counts as `de` (BCP 47).
+/// Returns the index of the chosen language in `known`, a list of primary subtags. The order of preference is: the
+/// named language, the best match for `Accept-Language` (RFC 9110 §12.5.4), the first language. `de-CH` matches `de`
+/// (BCP 47).
 pub fn choose_language(known: &[&str], named: Option<&str>, accepted: Option<&str>) -> usize {
     let named = named.and_then(|tag| find(known, tag));
-    named.or_else(|| accepted.and_then(|list| best(known, list))).unwrap_or(0)
+    named.or_else(|| accepted.and_then(|list| best_match(known, list))).unwrap_or(0)
 }
 
-/// The index of a tag's language in the known ones.
+/// Returns the index in `known` of the language of a tag.
 pub fn find(known: &[&str], tag: &str) -> Option<usize> {
     let primary = tag.split('-').next().unwrap_or_default();
     known.iter().position(|known| known.eq_ignore_ascii_case(primary))
 }
 
-fn best(known: &[&str], list: &str) -> Option<usize> {
+fn best_match(known: &[&str], list: &str) -> Option<usize> {
     let mut best: Option<(f32, usize)> = None;
     for entry in list.split(',').take(ENTRIES_MAX) {
         let (tag, weight) = entry.split_once(';').unwrap_or((entry, ""));
@@ -34,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_link_decides_before_the_browser_and_the_first_language_is_the_default() {
+    fn the_named_language_takes_precedence_and_the_first_language_is_the_default() {
         let known = ["en", "de", "fr", "es"];
         for (named, accepted, expected) in [
             (None, None, "en"),

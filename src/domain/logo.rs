@@ -1,12 +1,12 @@
-//! Uploaded logos of organizations. The content decides the type of the picture, never the file name.
+//! Uploaded logos of organizations. The content of a file, never its name, decides the image type.
 
 use super::words::words;
 
-/// The largest logo: ample for a picture of this kind, and small for the database file.
+/// The maximum size of a logo, in bytes: ample for a logo, and small for the database file.
 pub const LOGO_BYTES_MAX: usize = 256 * 1_024;
 
 words! {
-    /// A picture type that every browser shows and that cannot carry a script.
+    /// An image type that every browser displays and that cannot contain a script.
     LogoType {
         /// Portable Network Graphics.
         Png = "image/png",
@@ -20,9 +20,9 @@ words! {
 }
 
 /// The error detail for content of any other type.
-pub const LOGO_MUST_BE: &str = "the body must be a picture: PNG, JPEG, WebP or GIF";
+pub const LOGO_MUST_BE: &str = "the body must be an image: PNG, JPEG, WebP or GIF";
 
-/// Detects the type from the first bytes (WHATWG MIME Sniffing §6.1); `None` for any other content.
+/// Returns the image type that the first bytes indicate (WHATWG MIME Sniffing §6.1), or `None` for any other content.
 pub fn type_of(content: &[u8]) -> Option<LogoType> {
     match content {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(LogoType::Png),
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn picture_types_are_detected_from_the_first_bytes() {
+    fn image_types_are_detected_from_the_first_bytes() {
         for (content, expected) in [
             (&b"\x89PNG\r\n\x1a\n...."[..], Some(LogoType::Png)),
             (b"\xff\xd8\xff\xe0", Some(LogoType::Jpeg)),

@@ -1,6 +1,7 @@
-//! The ground floor: values and rules as pure functions. Facts in, a change or a [`refusal::Refusal`] out.
+//! The lowest layer: values and rules. A rule is a pure function from facts to a decision or a [`refusal::Refusal`].
 //!
-//! Nothing here knows of SQL, HTTP, JSON, the wall clock or randomness; the caller passes in everything that a rule needs.
+//! Nothing here depends on SQL, HTTP, JSON, the wall clock or randomness. The caller passes in everything that a rule
+//! needs.
 
 pub mod activity;
 pub mod address;

@@ -1,12 +1,12 @@
-//! The networks that one client may control, for limits that count by client address.
+//! The networks that one client may control, for limits that apply per client address.
 //!
-//! An IPv4 client has one address. An IPv6 subscriber has at least a /64, a home line mostly a /56, and a business line
-//! up to a /48. Counting by /64 alone would give one line up to 65,536 allowances. Many subscribers can share a /48, so
-//! wider networks have higher limits.
+//! An IPv4 client has one address. An IPv6 subscriber has at least a /64, usually a /56 at home, and up to a /48 in a
+//! business. Limits per /64 alone would give one subscriber up to 65,536 allowances. Many subscribers can share a /48,
+//! so wider networks have higher limits.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The counted prefix lengths of IPv6, each with the factor of its limit.
+/// The IPv6 prefix lengths that have limits, each with the factor by which its limit is multiplied.
 const LEVELS: [(u8, u32); 3] = [(64, 1), (56, 2), (48, 4)];
 
 /// A network: its first address and its prefix length.
@@ -16,13 +16,14 @@ pub struct Network {
     prefix_length: u8,
 }
 
-/// The networks that an address belongs to, narrowest first, each with the factor of its limit.
+/// Returns the networks that an address belongs to, narrowest first, each with the factor by which its limit is
+/// multiplied.
 pub fn containing(address: IpAddr) -> impl Iterator<Item = (Network, u32)> + Clone {
     let levels: &[(u8, u32)] = if address.is_ipv4() { &[(32, 1)] } else { &LEVELS };
     levels.iter().map(move |(prefix_length, factor)| (Network::new(address, *prefix_length), *factor))
 }
 
-/// The narrowest network of an address: the address itself, or its /64.
+/// Returns the narrowest network of an address: an IPv4 address itself, or the /64 of an IPv6 address.
 pub fn narrowest(address: IpAddr) -> Network {
     Network::new(address, if address.is_ipv4() { 32 } else { LEVELS[0].0 })
 }
@@ -40,8 +41,9 @@ impl Network {
     }
 }
 
-/// Whether a network that holds `own` permits may take another. It may hold at most `own_max`, and fewer than are free.
-/// The fewer permits are free, the fewer each network gets. Only many networks together can leave none for a newcomer.
+/// Returns whether a network that holds `own` permits may take another. The network may hold at most `own_max` permits.
+/// If it already holds any, it must hold fewer than are free. Each network therefore gets fewer permits when fewer are
+/// free, and only many networks together can leave none for a newcomer.
 pub fn may_take(own: usize, own_max: usize, free: usize) -> bool {
     free > 0 && own < own_max && (own == 0 || own < free)
 }

@@ -1,44 +1,46 @@
-//! Organizations: limits of their settings, and the figures of the status cache.
+//! Organizations: the limits of their settings, and the figures in the status cache.
 
 use super::candidate_step::status::ApplicationStatus;
 use super::hr_integration::{TargetUrl, URL_CHARACTERS_MAX};
 use super::refusal::Refusal;
 use super::role::{RoleStatus, Seats};
 
-/// The allowed retention in days after the last decision: at most ten years.
+/// The allowed retention times, in days after the last decision. The maximum is ten years.
 pub const RETENTION_DAYS: std::ops::RangeInclusive<i64> = 1..=3_650;
 
-/// The default time zone, in which an organization's days begin.
+/// The default time zone of an organization, which decides when its days begin.
 pub const TIME_ZONE_DEFAULT: &str = "UTC";
 
-/// The allowed delay in hours before a candidate sees a decision: 0 for no delay, at most a year.
+/// The allowed delays before a candidate sees a decision, in hours, from no delay to a year.
 pub const DECISION_VISIBLE_AFTER_HOURS: std::ops::RangeInclusive<i64> = 0..=8_760;
 
-/// The default delay: three days for staff to change their minds, or to call the candidate first.
+/// The default delay, in hours. Staff have three days to change their minds, or to call the candidate first.
 pub const DECISION_VISIBLE_AFTER_HOURS_DEFAULT: i64 = 72;
 
-/// The longest privacy notice, in characters: some eight printed pages.
+/// The maximum length of a privacy notice, in characters: about eight printed pages.
 pub const PRIVACY_NOTICE_CHARACTERS_MAX: usize = 20_000;
 
-/// The longest `domain`: the longest name of a host (RFC 1035 §2.3.4).
+/// The maximum length of `domain`, in characters: the maximum length of a host name (RFC 1035 §2.3.4).
 pub const DOMAIN_CHARACTERS_MAX: usize = 255;
 
-/// The longest `logo`, as any URL.
+/// The maximum length of `logo`, in characters: the maximum length of any URL.
 pub const LOGO_CHARACTERS_MAX: usize = URL_CHARACTERS_MAX;
 
-/// The longest theme as JSON text, because each answer of the portal API has it.
+/// The maximum size of a theme as JSON, in bytes. The limit is low because each answer of the portal API contains the
+/// theme.
 pub const THEME_BYTES_MAX: usize = 16 * 1_024;
 
-/// The refusal of a slug that another organization has: both portals would have the same address.
+/// The refusal of a slug that another organization uses: both portals would have the same address.
 pub const SLUG_TAKEN: Refusal =
     Refusal::Conflict("this slug is already taken by another organization; choose a different slug");
 
-/// The figures of an organization. Each decision adds its difference to the cached figures, which always equal a recount.
+/// The figures of an organization. Each decision adds the change that it causes to the cached figures, which always
+/// equal a recount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StatusCounts {
     /// Roles that are open.
     pub open_roles: i64,
-    /// Positions of open roles, less the people hired for them.
+    /// Positions of open roles, minus the people hired for them.
     pub open_positions: i64,
     /// Applications in progress.
     pub in_progress: i64,
@@ -51,7 +53,7 @@ pub struct StatusCounts {
 }
 
 impl StatusCounts {
-    /// The figures of one role.
+    /// Returns the figures of one role.
     pub fn of_role(seats: Seats) -> Self {
         if seats.status == RoleStatus::Open {
             Self { open_roles: 1, open_positions: seats.positions - seats.hired, ..Self::default() }
@@ -60,7 +62,7 @@ impl StatusCounts {
         }
     }
 
-    /// The figures of one application.
+    /// Returns the figures of one application.
     pub fn of_application(status: ApplicationStatus) -> Self {
         let mut counts = Self::default();
         match status {
@@ -72,7 +74,7 @@ impl StatusCounts {
         counts
     }
 
-    /// Adds the figures of both.
+    /// Adds the other figures.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         self.combine(other, |a, b| a + b)
@@ -96,12 +98,12 @@ impl StatusCounts {
     }
 }
 
-/// Whether a portal can use the text as its logo: a URL, or nothing.
+/// Returns whether a portal can use a string as its logo: a URL, or an empty string for no logo.
 pub fn is_logo(text: &str) -> bool {
     text.is_empty() || TargetUrl::parse(text).is_some()
 }
 
-/// Whether a portal's theme can use the text as a colour: `#` and 3, 6 or 8 hexadecimal digits.
+/// Returns whether a portal's theme can use a string as a colour: `#` and 3, 6 or 8 hexadecimal digits.
 pub fn is_hex_color(text: &str) -> bool {
     text.strip_prefix('#')
         .is_some_and(|hex| matches!(hex.len(), 3 | 6 | 8) && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hire_for_the_last_position_changes_all_its_figures() {
+    fn a_hire_for_the_last_position_changes_all_affected_figures() {
         let before = Seats { status: RoleStatus::Open, positions: 3, hired: 2 };
         let moved = StatusCounts::of_role(before.taken())
             .plus(StatusCounts::of_application(ApplicationStatus::Hired))

@@ -1,14 +1,14 @@
-//! The minimum speed of a request body that holds a permit.
+//! The minimum speed at which a client must send a request body while it holds a permit.
 //!
-//! A sender has a credit of waiting time. Waiting uses up credit, and received bytes restore it. A sender who pauses for
-//! a moment may continue, and a sender who trickles single bytes is cut off.
+//! A client has a credit of waiting time. Waiting uses up credit, and received bytes restore it. A client that pauses
+//! for a moment may continue. A client that trickles single bytes is cut off.
 
 use std::time::Duration;
 
-/// The minimum speed: a quarter of a dial-up line.
+/// The minimum speed: about a quarter of the speed of a dial-up line.
 pub const BYTES_PER_S_MIN: u32 = 1_024;
 
-/// The remaining credit of a sender.
+/// The remaining credit of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
     credit: Duration,
@@ -16,17 +16,17 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Starts with the full credit.
+    /// Creates the pace of a client with the full credit.
     pub fn new(credit_max: Duration) -> Self {
         Self { credit: credit_max, credit_max }
     }
 
-    /// How long the service may wait for the next byte.
+    /// Returns how long the service may wait for the next byte.
     pub fn credit(self) -> Duration {
         self.credit
     }
 
-    /// The credit after this wait for this number of bytes.
+    /// Returns the credit after the service has waited this long for this number of bytes.
     #[must_use]
     pub fn after(self, waited: Duration, bytes: usize) -> Self {
         let restored = Duration::from_secs_f64(bytes as f64 / f64::from(BYTES_PER_S_MIN));
@@ -40,7 +40,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// The seconds until a sender with this rhythm is cut off, at most an hour.
+    /// Returns the seconds until a client that sends this many bytes at this interval is cut off, at most an hour.
     fn lasts(every_s: u64, bytes: usize) -> u64 {
         let (mut pace, mut passed) = (Pace::new(30 * SECOND), 0);
         while passed < 3_600 && pace.credit() > Duration::from_secs(every_s) {
@@ -51,10 +51,10 @@ mod tests {
     }
 
     #[test]
-    fn slow_lines_may_finish_and_trickles_are_cut_off() {
+    fn slow_clients_may_finish_and_trickling_clients_are_cut_off() {
         assert_eq!(lasts(1, 1), 30, "a byte a second");
-        assert_eq!(lasts(29, 1), 29, "a byte now and then");
-        assert_eq!(lasts(1, 512), 58, "half of the pace");
+        assert_eq!(lasts(29, 1), 29, "a byte every 29 seconds");
+        assert_eq!(lasts(1, 512), 58, "half the minimum speed");
         for (every_s, bytes) in [(1, 1_024), (1, 4_000), (10, 40_000), (29, 29 * 1_024)] {
             assert_eq!(lasts(every_s, bytes) / every_s, 3_600_u64.div_ceil(every_s), "{bytes} in {every_s} s");
         }

@@ -1,29 +1,29 @@
-//! Characters that texts may contain: one rule for single-line texts and one for multi-line texts. Both apply to all
-//! sources: forms, staff, admins, the command line and imports.
+//! The characters that text may contain: one rule for a single line and one for multi-line text. Both rules apply to
+//! all sources: forms, staff, admins, the command line and imports.
 //!
-//! A single line displays as it is stored. It has no control characters, no characters that change the direction of
+//! A single line is displayed as it is stored. It has no control characters, no characters that change the direction of
 //! text, and no invisible characters, which could make two different names look the same. Three kinds of invisible
 //! characters are part of correct spelling. They are allowed where they have an effect: the joiners of Arabic and Indic
 //! scripts between letters of these scripts, the joiner and selectors of emoji, and the selectors of Han ideographs and
 //! Mongolian letters.
 
-/// The reason why a text is not plain.
+/// The reason why text is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flaw {
     /// A NUL.
     Nul,
     /// A control character.
     Control(char),
-    /// A line break in a single-line text.
+    /// A line break in a single line.
     LineBreak(char),
-    /// A character that changes the direction of the text after it.
+    /// A character that changes the direction of the following text.
     Direction(char),
     /// An invisible character.
     Invisible(char),
 }
 
 impl Flaw {
-    /// The defect as a sentence without its subject.
+    /// Returns the defect as a sentence without its subject.
     pub fn sentence(self) -> String {
         let (kind, c) = match self {
             Self::Nul => ("NUL character", '\0'),
@@ -36,16 +36,16 @@ impl Flaw {
     }
 }
 
-/// The first flaw of a single-line text, if any.
+/// Returns the first flaw in a single line, if any.
 pub fn flaw_of_line(text: &str) -> Option<Flaw> {
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
-        // Fast path: nearly all texts are printable ASCII.
+        // Fast path: nearly all text is printable ASCII.
         return None;
     }
     let mut before = None;
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
-        let flaw = control(c, is_line_break).or_else(|| invisible(before, c, rest.clone().next()));
+        let flaw = control_flaw(c, is_line_break).or_else(|| invisible_flaw(before, c, rest.clone().next()));
         if flaw.is_some() {
             return flaw;
         }
@@ -54,18 +54,18 @@ pub fn flaw_of_line(text: &str) -> Option<Flaw> {
     None
 }
 
-/// The first flaw of a multi-line text, if any: a control character other than tabs and line breaks. Direction changes
-/// are allowed, because they end with their line. Invisible characters are allowed, because nobody is identified by
-/// such a text.
+/// Returns the first flaw in multi-line text, if any: a control character other than a tab or a line break. Changes of
+/// direction are allowed, because they end with their line. Invisible characters are allowed, because multi-line text
+/// identifies nobody.
 pub fn flaw_of_lines(text: &str) -> Option<Flaw> {
-    text.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).find_map(|c| control(c, |_| false))
+    text.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).find_map(|c| control_flaw(c, |_| false))
 }
 
 fn is_line_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-fn control(c: char, is_break: impl Fn(char) -> bool) -> Option<Flaw> {
+fn control_flaw(c: char, is_break: impl Fn(char) -> bool) -> Option<Flaw> {
     match c {
         '\0' => Some(Flaw::Nul),
         c if is_break(c) => Some(Flaw::LineBreak(c)),
@@ -74,8 +74,8 @@ fn control(c: char, is_break: impl Fn(char) -> bool) -> Option<Flaw> {
     }
 }
 
-/// The flaw of an invisible or direction-changing character between its two neighbours.
-fn invisible(before: Option<char>, c: char, after: Option<char>) -> Option<Flaw> {
+/// Returns the flaw of a character between its two neighbours if it is invisible or changes the direction of text.
+fn invisible_flaw(before: Option<char>, c: char, after: Option<char>) -> Option<Flaw> {
     match c {
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Some(Flaw::Direction(c)),
         '\u{200c}' if is_joined(before, after) => None,
@@ -88,8 +88,8 @@ fn invisible(before: Option<char>, c: char, after: Option<char>) -> Option<Flaw>
     }
 }
 
-/// Whether a joiner is part of correct spelling: between two letters of a joining script, or after a virama, where it
-/// may end a word (the older spelling of final consonants in Malayalam).
+/// Returns whether a joiner is part of correct spelling. It is correct between two letters of a joining script, or
+/// after a virama, where it may end a word (the older spelling of final consonants in Malayalam).
 fn is_joined(before: Option<char>, after: Option<char>) -> bool {
     let is_virama = before.is_some_and(|c| {
         matches!(
@@ -109,8 +109,8 @@ fn is_joined(before: Option<char>, after: Option<char>) -> bool {
     is_virama || (before.is_some_and(is_of_joining_script) && after.is_some_and(is_of_joining_script))
 }
 
-/// Letters and marks of the scripts that use joiners: Arabic, Syriac, N'Ko and Mongolian, whose letters connect, and the
-/// scripts of India, Sri Lanka, Burma and Cambodia.
+/// Returns whether a character is a letter or mark of a script that uses joiners: Arabic, Syriac, N'Ko and Mongolian,
+/// whose letters connect, and the scripts of India, Sri Lanka, Burma and Cambodia.
 fn is_of_joining_script(c: char) -> bool {
     let is_in_block = matches!(c,
         '\u{600}'..='\u{7ff}' | '\u{840}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{1000}'..='\u{109f}'
@@ -122,7 +122,7 @@ fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Emoji, and the characters that can precede a joiner or selector within one.
+/// Returns whether a character is an emoji, or can precede a joiner or selector within one.
 fn is_emoji(c: char) -> bool {
     matches!(c,
         '©' | '®' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}'
@@ -134,7 +134,8 @@ fn is_keycap(c: char) -> bool {
     matches!(c, '0'..='9' | '#' | '*')
 }
 
-/// Characters without a glyph (Unicode's Default_Ignorable_Code_Point) and interlinear annotations.
+/// Returns whether a character has no glyph (Unicode's Default_Ignorable_Code_Point) or marks an interlinear
+/// annotation.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn joiners_and_selectors_pass_only_where_spelling_needs_them() {
+    fn joiners_and_selectors_are_allowed_only_where_spelling_needs_them() {
         for good in [
             "Zoë O’Brien-Łukasz",
             "می\u{200c}خواهم",
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn multi_line_texts_allow_tabs_and_line_breaks_but_no_other_control_character() {
+    fn multi_line_text_may_have_tabs_and_line_breaks_but_no_other_control_characters() {
         for good in ["a\tb\r\nc\n\u{2028}d", "\u{202e}a\u{200b}", ""] {
             assert_eq!(flaw_of_lines(good), None, "{good:?}");
         }

@@ -8,17 +8,18 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 /// The rate limit of a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RatePolicy {
-    /// The tokens of a full bucket, which is also the refill per minute. At least 1.
+    /// The number of tokens in a full bucket, and the number added per minute. At least 1.
     pub per_minute: u32,
 }
 
-/// The bucket of one caller. It stores only the time at which it is full again, from which everything else follows.
+/// The bucket of one caller. It stores only the time at which it will be full again. Its other properties follow from
+/// that time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenBucket {
     full_at: Duration,
 }
 
-/// The state of a bucket, for the header fields of an answer.
+/// The state of a bucket, as the header fields of an answer report it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RemainingTokens {
     /// The remaining whole tokens.
@@ -28,19 +29,20 @@ pub struct RemainingTokens {
 }
 
 impl TokenBucket {
-    /// Makes a full bucket.
+    /// Creates a full bucket.
     pub fn full(now: Duration) -> Self {
         Self { full_at: now }
     }
 
-    /// Takes one token. `now` is the time since any fixed point, by a clock that never steps back.
+    /// Takes one token. `now` is the time since any fixed point, on a clock that never goes back.
     ///
     /// # Errors
     /// The whole seconds, at least 1, until a token is available. The bucket does not change.
     pub fn take(&mut self, policy: RatePolicy, now: Duration) -> Result<RemainingTokens, u64> {
         let token = MINUTE / policy.per_minute;
         let after = self.full_at.max(now) + token;
-        // The division above rounds down. The capacity is a multiple of the token, so a full bucket has exactly its tokens.
+        // The division above rounds down. The capacity is computed from the rounded token, so a full bucket has exactly
+        // `per_minute` tokens.
         let capacity = token * policy.per_minute;
         let missing = after - now;
         if missing > capacity {
@@ -50,7 +52,7 @@ impl TokenBucket {
         Ok(self.left(policy, now))
     }
 
-    /// The state without taking a token.
+    /// Returns the state without taking a token.
     pub fn left(&self, policy: RatePolicy, now: Duration) -> RemainingTokens {
         let token = MINUTE / policy.per_minute;
         let capacity = token * policy.per_minute;
@@ -63,23 +65,23 @@ impl TokenBucket {
 /// The used part of an hourly allowance. The hour begins with the first use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HourlyAllowance {
-    /// The beginning of the hour, by a clock that never steps back.
+    /// The beginning of the hour, on a clock that never goes back.
     pub began_at: Duration,
     taken: u32,
 }
 
 impl HourlyAllowance {
-    /// Begins an hour.
+    /// Creates an unused allowance for the hour that begins now.
     pub fn beginning(now: Duration) -> Self {
         Self { began_at: now, taken: 0 }
     }
 
-    /// Whether the hour has passed.
+    /// Returns whether the hour has passed.
     pub fn is_over(&self, now: Duration) -> bool {
         now.saturating_sub(self.began_at) >= HOUR
     }
 
-    /// The whole seconds, at least 1, until the allowance is available; `None` if it is available now.
+    /// Returns the whole seconds, at least 1, until the allowance can be used, or `None` if it can be used now.
     pub fn wait(&self, per_hour: u32, now: Duration) -> Option<u64> {
         let is_used_up = !self.is_over(now) && self.taken >= per_hour;
         is_used_up.then(|| whole_seconds((self.began_at + HOUR).saturating_sub(now)).max(1))
@@ -88,7 +90,7 @@ impl HourlyAllowance {
     /// Uses the allowance once.
     ///
     /// # Errors
-    /// The result of [`HourlyAllowance::wait`]. The allowance does not change.
+    /// The seconds that [`HourlyAllowance::wait`] returns. The allowance does not change.
     pub fn take(&mut self, per_hour: u32, now: Duration) -> Result<(), u64> {
         if let Some(wait) = self.wait(per_hour, now) {
             return Err(wait);
@@ -132,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_passes_after_the_announced_seconds() {
+    fn a_request_succeeds_after_the_announced_seconds() {
         for per_minute in [1, 7, 60, 1_200] {
             let policy = RatePolicy { per_minute };
             let mut bucket = TokenBucket::full(SECOND);
@@ -144,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_request_of_the_default_leaves_1199_and_is_full_within_a_second() {
+    fn the_first_request_leaves_1199_of_1200_tokens_and_the_bucket_is_full_within_a_second() {
         let left = TokenBucket::full(SECOND).take(RatePolicy { per_minute: 1_200 }, SECOND).unwrap();
         assert_eq!(left, RemainingTokens { remaining: 1_199, reset_s: 1 });
     }

@@ -1,4 +1,4 @@
-//! The closed list of refusals. One `match` on the HTTP floor maps each refusal to its status.
+//! The closed list of refusals. One `match` in the HTTP layer maps each refusal to its status.
 
 use super::api_key::scope::Scope;
 
@@ -17,7 +17,7 @@ pub fn sentences(errors: &[FieldError]) -> String {
     sentences.join("; ")
 }
 
-/// The reason why a request was refused. All texts are safe to show to the caller: they contain no secrets, SQL or
+/// The reason why a request was refused. All messages are safe to show to the caller: they contain no secrets, SQL or
 /// file paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
@@ -25,24 +25,25 @@ pub enum Refusal {
     BadRequest(String, Vec<FieldError>),
     /// Fields are missing, have the wrong type or are out of range (`validation_error`).
     Invalid(Vec<FieldError>),
-    /// The request has no credential, or one that is not valid.
+    /// The request has no valid credential.
     Unauthorized {
-        /// Whether the request carried any credential.
+        /// Whether the request had a credential.
         sent: bool,
     },
-    /// The key lacks the scope.
+    /// The API key lacks this scope.
     InsufficientScope(Scope),
-    /// The credential is valid, but its user lacks the right.
+    /// The credential is valid, but its user does not have the necessary rights.
     Forbidden(&'static str),
     /// The resource does not exist, or the caller may not see it.
     NotFound(&'static str),
-    /// The path exists, but not with this method. Holds the value of the `Allow` field.
+    /// The path exists, but does not accept this method. Contains the value of the `Allow` field.
     MethodNotAllowed(String),
     /// The state of the resource does not allow the request.
     Conflict(&'static str),
-    /// Like [`Refusal::Conflict`], with a text that names the state.
+    /// Like [`Refusal::Conflict`], with a message that names the state.
     ConflictWith(String),
-    /// The request succeeded before. Its answer held a secret and was not stored. Holds the id of the created resource.
+    /// The request succeeded before. Its answer contained a secret and was not stored. Contains the id of the created
+    /// resource.
     MadeBefore(String),
     /// The resource existed and was removed.
     Gone(&'static str),
@@ -56,25 +57,25 @@ pub enum Refusal {
     UnsupportedMediaType,
     /// The body must be a form and is not.
     UnsupportedFormType {
-        /// Whether the endpoint also takes JSON.
+        /// Whether the endpoint also accepts JSON.
         takes_json: bool,
     },
-    /// The endpoint takes another kind of content, such as a picture.
+    /// The endpoint accepts only another kind of content, such as an image.
     UnsupportedContent(&'static str),
     /// The body has a `Content-Encoding`.
     ContentEncoding,
     /// The request has too many header fields, or they are too long.
     HeadersTooLarge,
-    /// A resource, such as disk space for files, has temporarily run out.
+    /// A resource, such as disk space for attachments, has temporarily run out.
     Unavailable {
         /// Whole seconds after which a retry makes sense.
         retry_after_s: u64,
         /// The exhausted resource, and what the caller can do.
         detail: &'static str,
     },
-    /// The service is unhealthy. Names what fails.
+    /// The service is unhealthy. Names the failing parts.
     NotReady(String),
-    /// Too many requests, or too many sign-ins.
+    /// The caller has sent too many requests, or has tried too many sign-ins.
     RateLimited {
         /// Whole seconds to wait, at least 1.
         retry_after_s: u64,
@@ -82,12 +83,12 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Refuses the request as a whole (`bad_request`).
+    /// Creates a refusal of the whole request (`bad_request`).
     pub fn bad_request(detail: impl Into<String>) -> Self {
         Self::BadRequest(detail.into(), Vec::new())
     }
 
-    /// Refuses one field (`validation_error`).
+    /// Creates a refusal of one field (`validation_error`).
     pub fn invalid(field: &str, detail: impl Into<String>) -> Self {
         Self::Invalid(vec![FieldError { field: field.to_owned(), detail: detail.into() }])
     }
@@ -110,7 +111,7 @@ impl Refusal {
         }
     }
 
-    /// The invalid fields, if any.
+    /// Returns the invalid fields, if any.
     pub fn errors(&self) -> &[FieldError] {
         match self {
             Self::BadRequest(_, errors) | Self::Invalid(errors) => errors,
@@ -118,7 +119,7 @@ impl Refusal {
         }
     }
 
-    /// The sentence for the caller: the problem and, where possible, the next step.
+    /// Returns the sentence for the caller: the problem and, where possible, the next step.
     pub fn sentence(&self) -> String {
         match self {
             Self::BadRequest(detail, _) | Self::ConflictWith(detail) | Self::NotReady(detail) => detail.clone(),
@@ -134,7 +135,7 @@ impl Refusal {
             | Self::UnsupportedContent(detail)
             | Self::Unavailable { detail, .. } => (*detail).to_owned(),
             Self::MadeBefore(id) => format!(
-                "an earlier request with this Idempotency-Key created {id}; its answer held a secret and was not stored. \
+                "an earlier request with this Idempotency-Key created {id}; its answer contained a secret and was not stored. \
                  If the secret is lost, revoke {id} and repeat the request with another Idempotency-Key"
             ),
             Self::IdempotencyKeyReused => "this Idempotency-Key was used for another request; use a new one".to_owned(),

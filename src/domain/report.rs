@@ -1,51 +1,51 @@
-//! The report of a role: how long hires took, and who ended the rejected applications.
+//! The report on a role: how long hires took, and who ended the rejected applications.
 
 use std::time::Duration;
 
 use super::timestamp::Timestamp;
 
-/// The documented values of `outcomeType`, which says who ended an application. Other values are stored as given.
+/// The documented values of `outcomeType`, which states who ended an application. Other values are stored unchanged.
 pub const OUTCOME_TYPES: [&str; 3] = ["rejected_by_organization", "rejected_by_candidate", "other"];
 
-/// The maximum number of undocumented values of `outcomeType` in a report, most frequent first. Callers can send any
-/// value.
+/// The maximum number of undocumented values of `outcomeType` in a report, which lists the most frequent of them. A
+/// limit is necessary because callers can send any value.
 pub const OUTCOME_TYPES_MAX: usize = 50;
 
-/// The number of applications by status.
+/// The number of applications with each status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ApplicationCounts {
-    /// In progress.
+    /// The number of applications in progress.
     pub in_progress: i64,
-    /// Ended in a hire.
+    /// The number of applications that ended in a hire.
     pub hired: i64,
-    /// Not selected.
+    /// The number of applications that were not selected.
     pub not_selected: i64,
-    /// Withdrawn.
+    /// The number of applications that were withdrawn.
     pub withdrawn: i64,
 }
 
 impl ApplicationCounts {
-    /// The number of all applications.
+    /// Returns the number of all applications.
     pub fn total(self) -> i64 {
         self.in_progress + self.hired + self.not_selected + self.withdrawn
     }
 }
 
-/// How long hires took, from the application to the day of the hire.
+/// The durations of hires, from the application to the hire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeToHire {
-    /// The median; for an even number of hires, the mean of the two middle ones.
+    /// The median. For an even number of hires, it is the mean of the two middle durations.
     pub median: Duration,
-    /// The arithmetic mean.
+    /// The arithmetic mean of the durations.
     pub mean: Duration,
-    /// The shortest.
+    /// The shortest duration.
     pub fastest: Duration,
-    /// The longest.
+    /// The longest duration.
     pub slowest: Duration,
 }
 
-/// Computes how long hires took, from pairs of application and hire times. A hire dated before the application took no
-/// time. `None` without hires.
+/// Computes how long hires took, from pairs of application and hire times. A hire that is dated before its application
+/// took no time. Returns `None` if there are no hires.
 pub fn time_to_hire(hires: &[(Timestamp, Timestamp)]) -> Option<TimeToHire> {
     let mut took: Vec<Duration> = hires.iter().map(|(applied_at, hired_at)| hired_at.since(*applied_at)).collect();
     took.sort_unstable();
@@ -59,10 +59,10 @@ pub fn time_to_hire(hires: &[(Timestamp, Timestamp)]) -> Option<TimeToHire> {
     })
 }
 
-/// The rejected applications by `outcomeType`.
+/// The numbers of rejected applications with each `outcomeType`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endings {
-    /// The count of each `outcomeType`: the documented ones, then at most [`OUTCOME_TYPES_MAX`] others, most frequent
+    /// The count of each `outcomeType`: the documented values, then at most [`OUTCOME_TYPES_MAX`] others, most frequent
     /// first.
     pub outcome_types: Vec<(String, i64)>,
     /// The count of all remaining values.
@@ -71,7 +71,7 @@ pub struct Endings {
     pub unspecified: i64,
 }
 
-/// Orders counts by `outcomeType` for the report.
+/// Groups and orders the counts of each `outcomeType` for the report.
 pub fn endings(counted: Vec<(Option<String>, i64)>) -> Endings {
     let mut outcome_types = OUTCOME_TYPES.map(|known| (known.to_owned(), 0)).to_vec();
     let (mut others, mut unspecified) = (Vec::new(), 0);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn endings_name_the_documented_types_first_and_then_the_most_frequent() {
+    fn endings_list_the_documented_types_first_and_then_the_most_frequent() {
         let count = |text: &str, count| (Some(text.to_owned()), count);
         let found = endings(vec![
             (None, 4),
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn outcome_types_beyond_the_maximum_are_only_counted() {
+    fn outcome_types_beyond_the_maximum_are_only_added_up() {
         for (others, named, further) in [(50, 53, 0), (51, 53, 1), (60, 53, 10)] {
             let found = endings((0..others).map(|nth| (Some(format!("type {nth}")), 1)).collect());
             assert_eq!((found.outcome_types.len(), found.further), (named, further));

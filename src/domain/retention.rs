@@ -1,13 +1,14 @@
-//! Retention: which candidates it may erase today. A candidate becomes due on one day and is erased on a later day. If
-//! many are due at once, an admin must confirm their erasure.
+//! Decides which candidates retention may erase today. A candidate becomes due on one day and is erased on a later day.
+//! If many candidates are due at once, an admin must confirm their erasure.
 
 use super::timestamp::Timestamp;
 
-/// The candidates of an organization that retention erases in a day without confirmation: 20, or one in 20.
+/// Retention erases at most this many candidates of an organization in a day without confirmation, or one in
+/// [`DAILY_PART`] if that is more.
 const DAILY_MIN: i64 = 20;
 const DAILY_PART: i64 = 20;
 
-/// The facts of an application that count for retention.
+/// The facts about an application that retention depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApplicationFacts {
     pub is_in_progress: bool,
@@ -15,15 +16,15 @@ pub struct ApplicationFacts {
     /// Whether staff or the candidate decided about the application in this service.
     pub is_decided_here: bool,
     pub hired_at: Option<Timestamp>,
-    /// The last rejection of a step.
+    /// The time of the last rejection at a step.
     pub rejected_at: Option<Timestamp>,
-    /// The last later signup under the candidate's address.
+    /// The time of the last later signup under the candidate's address.
     pub later_signup_at: Option<Timestamp>,
 }
 
 impl ApplicationFacts {
-    /// When the application was last decided. An application that was imported with its decision counts from the date
-    /// in the import, unless that date is later than the import.
+    /// Returns the time of the last decision on the application. If the application was imported with its decision,
+    /// that is the date in the import, unless the date is later than the import.
     fn decided_at(&self) -> Timestamp {
         match self.hired_at.or(self.rejected_at) {
             Some(imported) if !self.is_decided_here => imported.min(self.updated_at),
@@ -32,7 +33,7 @@ impl ApplicationFacts {
     }
 }
 
-/// The facts of a candidate that count for retention.
+/// The facts about a candidate that retention depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CandidateFacts {
     pub is_erased: bool,
@@ -42,14 +43,16 @@ pub struct CandidateFacts {
 }
 
 impl CandidateFacts {
-    /// The start of the candidate's retention time, if they are due: it lies before `retained_since`, the beginning of the first
-    /// day that the organization retains, and every application has ended. Erased and held candidates are never due.
+    /// Returns the start of the candidate's retention time if the candidate is due. A candidate is due if every
+    /// application has ended and the start is before `retained_since`, the beginning of the first day within the
+    /// organization's retention time. Erased and held candidates are never due.
     pub fn due(&self, retained_since: Timestamp) -> Option<Timestamp> {
         let is_exempt = self.is_erased || self.is_held || self.applications.iter().any(|one| one.is_in_progress);
         Some(self.counted_from()).filter(|from| !is_exempt && *from < retained_since)
     }
 
-    /// The last decision or later signup; without an application, the last change of the candidate.
+    /// Returns the time of the last decision or later signup. For a candidate without applications, returns the time of
+    /// the last change to the candidate.
     fn counted_from(&self) -> Timestamp {
         let decided = self.applications.iter().map(ApplicationFacts::decided_at).max();
         let later_signup = self.applications.iter().filter_map(|one| one.later_signup_at).max();
@@ -58,29 +61,30 @@ impl CandidateFacts {
     }
 }
 
-/// A due candidate, as the file records one.
+/// The record of a due candidate in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DueCandidate {
-    /// When the retention scan found the candidate due.
+    /// The time when the retention scan found the candidate due.
     pub due_since: Timestamp,
-    /// The start of the retention time at that scan: the last decision about the candidate.
+    /// The start of the retention time that the scan found.
     pub counted_from: Timestamp,
-    /// Whether an admin has confirmed their erasure.
+    /// Whether an admin has confirmed the erasure.
     pub is_confirmed: bool,
 }
 
-/// The change that a scan makes to the record of a candidate.
+/// The change that a scan makes to the record of a due candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScanResult {
-    /// Nothing: the record is right.
+    /// The record is correct and does not change.
     Unchanged,
-    /// The candidate has become due, or is due for another reason. Their retention time began then.
+    /// The candidate has become due, or the start of their retention time has changed. Contains the new start.
     Due(Timestamp),
     /// The candidate is no longer due.
     NotDue,
 }
 
-/// Compares the record of a candidate with the start of their retention time; `None` if they are not due.
+/// Compares the record of a due candidate, if any, with the current start of their retention time. `counted_from` is
+/// `None` if the candidate is not due.
 pub fn scan(recorded: Option<DueCandidate>, counted_from: Option<Timestamp>) -> ScanResult {
     if recorded.map(|recorded| recorded.counted_from) == counted_from {
         return ScanResult::Unchanged;
@@ -94,14 +98,15 @@ pub enum DueDecision {
     Erase,
     /// The candidate became due today.
     Wait,
-    /// The candidate is no longer due, or is due for another reason and must become due again.
+    /// The candidate is no longer due, or the start of their retention time has changed, so that they must become due
+    /// again.
     NotDue,
 }
 
 impl DueCandidate {
-    /// Decides whether to erase the candidate on the day that began at `today`. `counted_from` is the current start of the
-    /// retention time, or `None` for a candidate who is no longer due. Since the scan, they may have applied again or may be
-    /// held, and the organization may have extended its retention.
+    /// Decides whether to erase the candidate on the day that began at `today`. `counted_from` is the current start of
+    /// the retention time, or `None` for a candidate who is no longer due. Since the scan, the candidate may have
+    /// applied again or been put on legal hold, and the organization may have extended its retention time.
     pub fn decide(&self, counted_from: Option<Timestamp>, today: Timestamp) -> DueDecision {
         if counted_from != Some(self.counted_from) {
             DueDecision::NotDue
@@ -116,17 +121,17 @@ impl DueCandidate {
 /// The retention figures of an organization for one day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RetentionDay {
-    /// Candidates who are not erased.
+    /// The number of candidates who are not erased.
     pub candidates: i64,
-    /// Candidates to erase today without confirmation.
+    /// The number of candidates who are due for erasure today and not confirmed.
     pub unconfirmed: i64,
-    /// Candidates erased today without confirmation.
+    /// The number of candidates who were erased today without confirmation.
     pub erased: i64,
 }
 
 impl RetentionDay {
-    /// The number of candidates whose erasure an admin must confirm first. 0 if few enough are due; then the retention
-    /// erases them without confirmation.
+    /// Returns the number of candidates whose erasure an admin must confirm first. Returns 0 if retention may erase all
+    /// due candidates without confirmation.
     pub fn waiting(&self) -> i64 {
         let daily_max = ((self.candidates + self.erased) / DAILY_PART).max(DAILY_MIN);
         if self.unconfirmed + self.erased > daily_max { self.unconfirmed } else { 0 }
@@ -174,13 +179,13 @@ mod tests {
     }
 
     #[test]
-    fn erased_held_and_running_candidates_are_never_due() {
-        let running = ApplicationFacts { is_in_progress: true, ..ENDED };
+    fn candidates_who_are_erased_held_or_in_progress_are_never_due() {
+        let in_progress = ApplicationFacts { is_in_progress: true, ..ENDED };
         for (is_erased, is_held, applications, is_due) in [
             (false, false, vec![ENDED], true),
             (true, false, vec![ENDED], false),
             (false, true, vec![ENDED], false),
-            (false, false, vec![ENDED, running], false),
+            (false, false, vec![ENDED, in_progress], false),
         ] {
             let facts = CandidateFacts { is_erased, is_held, updated_at: at(7), applications };
             assert_eq!(facts.due(at(100)).is_some(), is_due, "{facts:?}");
@@ -188,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn scans_record_only_what_has_changed() {
+    fn scans_record_only_changes() {
         let recorded = |from| DueCandidate { due_since: at(50), counted_from: at(from), is_confirmed: false };
         for (recorded, counted_from, expected) in [
             (None, None, ScanResult::Unchanged),
@@ -202,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn due_candidates_are_erased_on_a_later_day_for_the_same_reason() {
+    fn due_candidates_are_erased_on_a_later_day_if_the_start_of_retention_is_unchanged() {
         let due = DueCandidate { due_since: at(50), counted_from: at(10), is_confirmed: false };
         for (counted_from, today, expected) in [
             (Some(at(10)), 50, DueDecision::Wait),
@@ -216,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_twenty_and_one_in_twenty_need_a_confirmation() {
+    fn more_than_twenty_and_more_than_one_in_twenty_need_a_confirmation() {
         for (candidates, unconfirmed, erased, waiting) in [
             (12, 12, 0, 0),
             (20, 20, 0, 0),

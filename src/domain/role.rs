@@ -3,27 +3,28 @@
 use super::refusal::Refusal;
 use super::words::words;
 
-/// The maximum number of positions of an imported role: far more than any organization hires for one role.
+/// The maximum number of positions of an imported role: far more people than any organization hires for one role.
 pub const POSITIONS_MAX: i64 = 1_000_000;
 
-/// The maximum number of positions of a role over HTTP, where a larger figure is more likely a typing error.
+/// The maximum number of positions of a role in an HTTP request, where a larger number is more likely a typing error.
 pub const POSITIONS_GIVEN_MAX: i64 = 10_000;
 
-/// The longest `department` or `location`, in characters.
+/// The maximum length of `department` or `location`, in characters.
 pub const TEXT_CHARACTERS_MAX: usize = 255;
 
-/// The longest reason for closing a role, in characters.
+/// The maximum length of the reason for closing a role, in characters.
 pub const CLOSE_REASON_CHARACTERS_MAX: usize = 1_000;
 
-/// The largest salary figure, in whole units of its currency: above any real salary, and exact as a binary number.
+/// The maximum salary figure, in whole units of its currency: above any real salary, and exact as a floating-point
+/// number.
 pub const SALARY_MAX: f64 = 1e12;
 
 words! {
     /// The status of a role.
     RoleStatus {
-        /// Not published yet.
+        /// The role is not published yet.
         Draft = "draft",
-        /// Accepts applications and hires.
+        /// The role accepts applications and hires.
         Open = "open",
         /// All positions are filled.
         Filled = "filled",
@@ -33,7 +34,7 @@ words! {
 }
 
 words! {
-    /// Where the work is done.
+    /// The place where the work is done.
     WorkType {
         /// Anywhere.
         Remote = "remote",
@@ -77,14 +78,14 @@ words! {
 pub struct Seats {
     /// The role's status.
     pub status: RoleStatus,
-    /// How many people the role can hire, at least 1.
+    /// The number of people that the role can hire, at least 1.
     pub positions: i64,
-    /// How many people it has hired, at most `positions`.
+    /// The number of people that the role has hired, at most `positions`.
     pub hired: i64,
 }
 
 impl Seats {
-    /// Adds a hire. The last position makes the role `filled`.
+    /// Adds a hire. A hire for the last position makes the role `filled`.
     #[must_use]
     pub fn taken(self) -> Self {
         let hired = self.hired + 1;
@@ -98,8 +99,8 @@ impl Seats {
         Self { status, hired: self.hired - 1, ..self }
     }
 
-    /// Adds an imported hire; `None` if no position is free. Only an open role becomes `filled`: a draft or a closed role
-    /// does not change its status.
+    /// Adds an imported hire, or returns `None` if no position is free. Only an open role becomes `filled`. The status
+    /// of a draft or a closed role does not change.
     #[must_use]
     pub fn taken_by_import(self) -> Option<Self> {
         if self.are_full() {
@@ -109,11 +110,11 @@ impl Seats {
         Some(if self.status == RoleStatus::Open { taken } else { Self { status: self.status, ..taken } })
     }
 
-    /// `POST /api/v1/roles/{id}/open`: a draft with steps accepts applications from now on. If an import has filled all
-    /// its positions, it becomes `filled` instead.
+    /// `POST /api/v1/roles/{id}/open`: opens a draft that has steps. If an import has filled all its positions, the
+    /// role becomes `filled` instead.
     ///
     /// # Errors
-    /// `conflict` if the role is no draft or has no steps.
+    /// `conflict` if the role is not a draft or has no steps.
     pub fn opened(self, steps: usize) -> Result<Self, Refusal> {
         if self.status != RoleStatus::Draft {
             let status = self.status.as_str();
@@ -137,7 +138,8 @@ impl Seats {
         }
     }
 
-    /// `POST /api/v1/roles/{id}/reopen`: a closed role becomes open, or filled if no position is free.
+    /// `POST /api/v1/roles/{id}/reopen`: reopens a closed role. The role becomes open, or filled if no position is
+    /// free.
     ///
     /// # Errors
     /// `conflict` if the role is not closed or has no steps.
@@ -150,11 +152,11 @@ impl Seats {
         Ok(self.in_use())
     }
 
-    /// Changes the number of positions. An open or filled role becomes open or filled accordingly; a draft or a closed
-    /// role does not change its status.
+    /// Changes the number of positions. An open or filled role becomes open or filled accordingly. The status of a
+    /// draft or a closed role does not change.
     ///
     /// # Errors
-    /// `conflict` for fewer positions than people hired; the refusal names their number.
+    /// `conflict` if there are fewer positions than hired people. The message states the number of hired people.
     pub fn with_positions(self, positions: i64) -> Result<Self, Refusal> {
         let hired = self.hired;
         if positions < hired {
@@ -164,18 +166,18 @@ impl Seats {
         Ok(if matches!(self.status, RoleStatus::Open | RoleStatus::Filled) { seats.in_use() } else { seats })
     }
 
-    /// Open, or filled if no position is free.
+    /// Makes the role open, or filled if no position is free.
     fn in_use(self) -> Self {
         let status = if self.hired >= self.positions { RoleStatus::Filled } else { RoleStatus::Open };
         Self { status, ..self }
     }
 
-    /// Whether no position is free.
+    /// Returns whether no position is free.
     pub fn are_full(self) -> bool {
         self.status == RoleStatus::Filled || self.hired >= self.positions
     }
 
-    /// The contradiction within imported facts; `None` if they agree.
+    /// Returns the contradiction between imported facts, or `None` if they agree.
     pub fn contradiction(self) -> Option<&'static str> {
         if self.hired > self.positions {
             Some("more candidates are hired than the role has positions")
@@ -189,7 +191,7 @@ impl Seats {
     }
 }
 
-/// A role's salary. Parts that the role does not state are `None`.
+/// A role's salary. The parts that staff left out are `None`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Salary {
     /// The lower figure, in units of the currency; at most `max`.
@@ -203,7 +205,7 @@ pub struct Salary {
 }
 
 impl Salary {
-    /// The contradiction within a salary; `None` if its parts agree.
+    /// Returns the contradiction between the parts of a salary, or `None` if they agree.
     pub fn contradiction(&self) -> Option<&'static str> {
         match (self.min, self.max) {
             (Some(min), Some(max)) if min > max => Some("salaryMin is more than salaryMax"),
@@ -223,7 +225,7 @@ fn require_steps(steps: usize) -> Result<(), Refusal> {
 /// `DELETE /api/v1/roles/{id}`: succeeds if the role is a draft without applications.
 ///
 /// # Errors
-/// `conflict` for any other role, which staff can close instead.
+/// `conflict` for any other role. Staff can close such roles instead.
 pub fn require_deletable(status: RoleStatus, applications: i64) -> Result<(), Refusal> {
     if status != RoleStatus::Draft {
         return Err(Refusal::Conflict("only a draft can be deleted; close the role instead"));
@@ -235,8 +237,8 @@ pub fn require_deletable(status: RoleStatus, applications: i64) -> Result<(), Re
     Ok(())
 }
 
-/// The warning about a role for an organization with pay transparency; `None` if the role is not published or shows its
-/// salary.
+/// Returns the warning about a role for an organization with pay transparency, or `None` if the role is not published
+/// or shows its salary.
 pub fn hidden_pay(
     status: RoleStatus,
     public: bool,
@@ -254,7 +256,7 @@ pub fn hidden_pay(
     }
 }
 
-/// Whether a text has the form of a currency code (ISO 4217): three capital letters.
+/// Returns whether a string has the form of a currency code (ISO 4217): three capital letters.
 pub fn is_currency(text: &str) -> bool {
     text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase())
 }
@@ -277,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn an_imported_hire_takes_a_free_position() {
+    fn an_imported_hire_needs_a_free_position() {
         use RoleStatus::{Closed, Draft, Filled, Open};
         assert_eq!(seats(Open, 2, 0).taken_by_import(), Some(seats(Open, 2, 1)));
         assert_eq!(seats(Open, 2, 1).taken_by_import(), Some(seats(Filled, 2, 2)));
@@ -289,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictory_seats_are_named() {
+    fn contradictory_seats_are_reported() {
         use RoleStatus::{Closed, Draft, Filled, Open};
         assert!(seats(Closed, 1, 2).contradiction().is_some());
         assert!(seats(Filled, 2, 1).contradiction().is_some());
@@ -321,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_never_fall_below_the_number_hired() {
+    fn positions_never_fall_below_the_number_of_hires() {
         use RoleStatus::{Closed, Draft, Filled, Open};
         assert_eq!(seats(Open, 3, 1).with_positions(2), Ok(seats(Open, 2, 1)));
         assert_eq!(seats(Open, 3, 1).with_positions(1), Ok(seats(Filled, 1, 1)));

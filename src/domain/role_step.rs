@@ -1,17 +1,17 @@
 //! Rules for the steps of a pipeline: adding, reordering and removing them.
 //!
-//! Applications have copies of the steps, so these changes do not affect applications in progress.
+//! Applications have copies of the steps, so changes to a pipeline do not affect applications in progress.
 
 use super::id::RoleStepId;
 use super::refusal::Refusal;
 use super::role::RoleStatus;
 
-/// The maximum number of steps of a pipeline: more than any recruiting process has, and a bound on the copies of each
-/// application.
+/// The maximum number of steps in a pipeline: more than any recruiting process has, and a limit on the steps that each
+/// application copies.
 pub const STEPS_MAX: usize = 50;
 
-/// `POST /api/v1/roles/{id}/steps`: the position, from 1, of a new step in a pipeline of `steps` steps. The default is
-/// the end.
+/// `POST /api/v1/roles/{id}/steps`: returns the position, from 1, of a new step in a pipeline of `steps` steps. The
+/// default is the end.
 ///
 /// # Errors
 /// `conflict` if the pipeline is full; `validation_error` for a position beyond the end.
@@ -54,7 +54,7 @@ pub fn require_complete_order(
 /// `DELETE /api/v1/roles/{id}/steps/{stepId}`: succeeds if a step can be removed from a pipeline of `steps` steps.
 ///
 /// # Errors
-/// `conflict` for the last step of a role that is no draft: nobody could apply without a step.
+/// `conflict` for the last step of a role that is not a draft: nobody can apply to a role without steps.
 pub fn require_removable(status: RoleStatus, steps: usize) -> Result<(), Refusal> {
     if steps <= 1 && status != RoleStatus::Draft {
         return Err(Refusal::Conflict("this is the role's last step; add another before you remove it"));
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn only_drafts_lose_their_last_step() {
+    fn only_drafts_may_lose_their_last_step() {
         assert_eq!(require_removable(RoleStatus::Draft, 1), Ok(()));
         for status in [RoleStatus::Open, RoleStatus::Filled, RoleStatus::Closed] {
             assert!(require_removable(status, 1).is_err());

@@ -1,5 +1,5 @@
-//! The words by which a search finds candidates: letters and digits, folded (without case and accents). Search texts are
-//! folded in the same way: `Zoe` finds `Zoë`; `muller` finds `Müller`, and `mueller` does not.
+//! The words by which a search finds candidates: letters and digits, folded (without case and accents). The search text
+//! is folded in the same way: `Zoe` finds `Zoë`; `muller` finds `Müller`, but `mueller` does not.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use caseless::Caseless as _;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
 
-/// The longest indexed word, in characters. Longer words are truncated.
+/// The maximum length of an indexed word, in characters. Longer words are truncated.
 pub const WORD_CHARACTERS_MAX: usize = 40;
 
-/// The maximum number of words of one candidate: more than a name has, and a bound on index rows per candidate.
+/// The maximum number of indexed words per candidate: more than a name and an address usually have.
 pub const WORDS_OF_CANDIDATE_MAX: usize = 32;
 
-/// The maximum number of words of one search. Each word costs an index lookup.
+/// The maximum number of words in one search. Each word costs an index lookup.
 pub const WORDS_OF_SEARCH_MAX: usize = 8;
 
-/// Letters that Unicode does not decompose, with the letters that people type instead.
+/// Letters that Unicode does not decompose, each with the letters that people type instead.
 const REPLACED: [(char, &str); 11] = [
     ('æ', "ae"),
     ('đ', "d"),
@@ -31,14 +31,14 @@ const REPLACED: [(char, &str); 11] = [
     ('ŧ', "t"),
 ];
 
-/// The combining class of kana voicing marks, which make a different letter.
+/// The combining class of the kana voicing marks, which turn one letter into another.
 const KANA_VOICING: u8 = 8;
 
-/// Folds a text for search: decomposition (NFKD), full case folding, no marks. The way in which a text was typed does
-/// not matter then. Candidates, roles and career pages all use this folding.
+/// Folds text for search: decomposes it (NFKD), applies full case folding and removes marks. Different spellings of the
+/// same word then compare equal. The searches for candidates, roles and postings all use this function.
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
-        // Fast path: nearly all texts are ASCII.
+        // Fast path: nearly all text is ASCII.
         return text.to_ascii_lowercase();
     }
     // Case folding can undo the decomposition, so the text is decomposed again (Unicode, D146).
@@ -50,33 +50,33 @@ pub fn fold(text: &str) -> String {
             None => plain.push(c),
         }
     }
-    // Recompose Hangul syllables and voiced kana, so that word lengths match what people see.
+    // Recompose Hangul syllables and voiced kana, so that the length of a word is the number of its visible characters.
     plain.nfc().collect()
 }
 
-/// Whether a character is a mark on the preceding letter, or invisible within a word. Vowel signs of Indic scripts, Thai
-/// and others (combining class 0) count as letters.
+/// Returns whether a character is a mark on the preceding letter, or invisible within a word. The vowel signs of Thai,
+/// Indic and other scripts (combining class 0) are letters.
 fn is_mark(c: char) -> bool {
     let class = canonical_combining_class(c);
     let is_join = matches!(c, '\u{ad}' | '\u{200c}' | '\u{200d}');
     is_join || (class != 0 && class != KANA_VOICING) || (is_combining_mark(c) && class == 0 && !c.is_alphabetic())
 }
 
-/// The folded words of a text, in order.
+/// Returns the folded words of a string, in order.
 pub fn words(text: &str) -> Vec<String> {
     let folded = fold(text);
     let words = folded.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(|word| super::text::cut(word, WORD_CHARACTERS_MAX).to_owned()).collect()
 }
 
-/// The words of a candidate, with duplicates, name first. The flag marks words of the name.
+/// Returns the words of a candidate with duplicates, the name first. The flag is true for words of the name.
 fn all_words(name: &str, email: &str) -> impl Iterator<Item = (String, bool)> {
     let in_name = words(name).into_iter().map(|word| (word, true));
     let in_email = words(email).into_iter().map(|word| (word, false));
     in_name.chain(in_email).take(WORDS_OF_CANDIDATE_MAX)
 }
 
-/// The distinct words by which a search finds a candidate. The flag marks words of the name.
+/// Returns the distinct words by which a search finds a candidate. The flag is true for words of the name.
 pub fn candidate_words(name: &str, email: &str) -> Vec<(String, bool)> {
     let mut distinct = BTreeMap::new();
     for (word, is_in_name) in all_words(name, email) {
@@ -85,7 +85,7 @@ pub fn candidate_words(name: &str, email: &str) -> Vec<(String, bool)> {
     distinct.into_iter().collect()
 }
 
-/// The distinct words of a search, all of which must match. Returns `None` for too many words.
+/// Returns the distinct words of a search, all of which must match, or `None` if there are too many.
 pub fn search_words(text: &str) -> Option<Vec<String>> {
     let mut words = words(text);
     words.sort_unstable();
@@ -101,11 +101,11 @@ pub fn search_words(text: &str) -> Option<Vec<String>> {
 pub struct WordPrefix {
     /// The folded prefix.
     pub text: String,
-    /// Whether only words of the name count.
+    /// Whether only a word of the name may have the prefix.
     pub in_name_only: bool,
 }
 
-/// Whether each prefix matches a word of the candidate.
+/// Returns whether each prefix matches a word of the candidate.
 pub fn matches_all(name: &str, email: &str, prefixes: &[WordPrefix]) -> bool {
     let words: Vec<(String, bool)> = all_words(name, email).collect();
     let has = |word: &(String, bool), wanted: &WordPrefix| {
@@ -114,7 +114,7 @@ pub fn matches_all(name: &str, email: &str, prefixes: &[WordPrefix]) -> bool {
     prefixes.iter().all(|wanted| words.iter().any(|word| has(word, wanted)))
 }
 
-/// The exclusive upper bound of all words that begin with this word.
+/// Returns the exclusive upper bound of all words that begin with this word.
 pub fn prefix_end(word: &str) -> String {
     // No letter or digit sorts after the last code point.
     format!("{word}\u{10ffff}")
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_have_letters_and_digits_without_case_and_accents() {
+    fn words_consist_of_letters_and_digits_without_case_and_accents() {
         assert_eq!(words("Zoë  O'Brien-Łukasz"), ["zoe", "o", "brien", "lukasz"]);
         assert_eq!(words("Straße Æsir ŒUVRE"), ["strasse", "aesir", "oeuvre"]);
         assert_eq!(words("Zoe\u{308}"), ["zoe"]);

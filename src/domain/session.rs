@@ -5,29 +5,29 @@ use std::time::Duration;
 use super::refusal::Refusal;
 use super::timestamp::Timestamp;
 
-/// An unused session ends after this time.
+/// The time after which an unused session ends.
 pub const IDLE_MAX: Duration = Duration::from_secs(30 * 60);
 
-/// Each session ends this long after the sign-in.
+/// The maximum duration of a session, from the sign-in.
 pub const TOTAL_MAX: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// Whether a session is valid.
+/// Returns whether a session is valid.
 pub fn is_alive(created_at: Timestamp, last_seen_at: Timestamp, now: Timestamp) -> bool {
     now.since(created_at) < TOTAL_MAX && now.since(last_seen_at) < IDLE_MAX
 }
 
-/// The rule of [`is_alive`] as bounds, for a query over all sessions. A session has ended if it was created or last seen
-/// at its bound or earlier.
+/// The rule of [`is_alive`] as bounds, for a query over all sessions. A session has ended if its creation or its last
+/// request is at or before the corresponding bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndedBounds {
-    /// The bound of the sign-in.
+    /// The bound on the time of creation.
     pub created_at: Timestamp,
-    /// The bound of the last request.
+    /// The bound on the time of the last request.
     pub last_seen_at: Timestamp,
 }
 
 impl EndedBounds {
-    /// The bounds at this time.
+    /// Returns the bounds at this time.
     pub fn at(now: Timestamp) -> Self {
         Self { created_at: now.minus(TOTAL_MAX), last_seen_at: now.minus(IDLE_MAX) }
     }
@@ -36,22 +36,23 @@ impl EndedBounds {
 /// The header fields that state a request's origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestOrigin<'a> {
-    /// `Sec-Fetch-Site`, which browsers set and pages cannot.
+    /// `Sec-Fetch-Site`, which browsers set and pages cannot set.
     pub sec_fetch_site: Option<&'a str>,
-    /// `Origin`, for browsers without the other field.
+    /// `Origin`, for browsers that do not send `Sec-Fetch-Site`.
     pub origin: Option<&'a str>,
 }
 
 impl RequestOrigin<'_> {
-    /// Whether the request states its origin.
+    /// Returns whether the request states its origin.
     pub fn is_stated(&self) -> bool {
         self.sec_fetch_site.is_some() || self.origin.is_some()
     }
 
-    /// Succeeds if the request comes from the service's own pages. `Sec-Fetch-Site` decides; without it, `Origin` does.
+    /// Succeeds if the request comes from the service's own pages. `Sec-Fetch-Site` decides. If it is absent, `Origin`
+    /// decides.
     ///
     /// # Errors
-    /// `forbidden` for a request from another site, or without both fields.
+    /// `forbidden` if the request comes from another origin, or has neither field.
     pub fn require_same(&self, own_origin: &str) -> Result<(), Refusal> {
         let same = match (self.sec_fetch_site, self.origin) {
             (Some(site), _) => site == "same-origin",
@@ -72,16 +73,16 @@ mod tests {
 
     #[test]
     fn a_session_ends_after_30_idle_minutes_and_after_12_hours() {
-        let made = Timestamp::from_micros(0);
-        let at = |seconds| made.plus(Duration::from_secs(seconds));
-        assert!(is_alive(made, made, at(1_799)));
-        assert!(!is_alive(made, made, at(1_800)));
-        assert!(is_alive(made, at(43_000), at(43_199)));
-        assert!(!is_alive(made, at(43_000), at(43_200)));
+        let created_at = Timestamp::from_micros(0);
+        let at = |seconds| created_at.plus(Duration::from_secs(seconds));
+        assert!(is_alive(created_at, created_at, at(1_799)));
+        assert!(!is_alive(created_at, created_at, at(1_800)));
+        assert!(is_alive(created_at, at(43_000), at(43_199)));
+        assert!(!is_alive(created_at, at(43_000), at(43_200)));
     }
 
     #[test]
-    fn bounds_of_ended_sessions_agree_with_the_rule() {
+    fn the_bounds_of_ended_sessions_agree_with_the_rule() {
         let now = Timestamp::from_micros(1_000_000_000_000);
         let bounds = EndedBounds::at(now);
         let next = |at: Timestamp| at.plus(Duration::from_micros(1));
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_stated_same_origin_passes() {
+    fn only_requests_that_state_the_same_origin_are_accepted() {
         let own = "https://jobs.example.com";
         let verdict = |sec_fetch_site, origin| RequestOrigin { sec_fetch_site, origin }.require_same(own).is_ok();
         assert!(verdict(Some("same-origin"), None));

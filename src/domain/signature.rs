@@ -1,5 +1,5 @@
-//! Signatures of deliveries by the Standard Webhooks specification: symmetric, version `v1`, HMAC-SHA256 over
-//! `id.timestamp.body`. Their secrets are `whsec_` and base 64.
+//! Signatures of deliveries according to the Standard Webhooks specification: symmetric, version `v1`, HMAC-SHA256 over
+//! `id.timestamp.body`. A secret is `whsec_` followed by base64.
 
 use std::fmt;
 
@@ -16,16 +16,18 @@ use super::timestamp::Timestamp;
 /// The prefix of each secret.
 pub const SECRET_PREFIX: &str = "whsec_";
 
-/// The longest secret, in characters: several times the 64 bytes that the specification recommends as a maximum.
+/// The maximum length of a secret, in characters: several times the 64 bytes that the specification recommends as a
+/// maximum.
 pub const SECRET_CHARACTERS_MAX: usize = 255;
 
-/// The fewest bytes of a secret that an admin may give: the minimum that the specification recommends (192 bits).
+/// The minimum number of bytes in a secret that an admin supplies: the minimum that the specification recommends (192
+/// bits).
 pub const SECRET_BYTES_MIN: usize = 24;
 
-/// The bytes of a secret that the service generates.
+/// The number of bytes in a secret that the service generates.
 const SECRET_BYTES: usize = 32;
 
-/// Decodes base 64 with or without padding, and ignores the unused bits of the last character.
+/// A base64 engine that decodes with or without padding, and ignores the unused bits of the last character.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -38,7 +40,7 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
 pub struct SigningSecret(String);
 
 impl SigningSecret {
-    /// Parses a secret: `whsec_` and the base 64 of at least one byte, at most 255 characters in total.
+    /// Parses a secret: `whsec_` and at least one byte in base64, at most 255 characters in total.
     pub fn parse(text: &str) -> Option<Self> {
         let is_short_enough = text.len() <= SECRET_CHARACTERS_MAX;
         let secret = Self(text.to_owned());
@@ -52,13 +54,14 @@ impl SigningSecret {
         Self(format!("{SECRET_PREFIX}{}", STANDARD.encode(key)))
     }
 
-    /// The text: for the file, for the one answer that shows it, and for an export with secrets.
+    /// Returns the secret as a string: for the file, for the one answer that shows the secret, and for an export with
+    /// secrets.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Whether the secret is long enough for an admin to give. An import may bring a shorter one, which the HR system
-    /// already has.
+    /// Returns whether the secret is long enough for an admin to supply. An import may contain a shorter secret,
+    /// because the HR system already uses that secret.
     pub fn is_strong(&self) -> bool {
         self.key().is_some_and(|key| key.len() >= SECRET_BYTES_MIN)
     }
@@ -67,10 +70,10 @@ impl SigningSecret {
         LENIENT.decode(self.0.strip_prefix(SECRET_PREFIX)?).ok()
     }
 
-    /// `v1,` and the signature.
+    /// Returns `v1,` and the signature.
     fn sign(&self, content: &[&[u8]]) -> String {
-        let key = self.key().expect("a secret is built only by its parser, which has decoded it");
-        let mut mac = Hmac::<Sha256>::new_from_slice(&key).expect("HMAC takes a key of any length");
+        let key = self.key().expect("a secret is parsed or generated, so it can be decoded");
+        let mut mac = Hmac::<Sha256>::new_from_slice(&key).expect("HMAC accepts a key of any length");
         content.iter().for_each(|part| mac.update(part));
         format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
     }
@@ -82,13 +85,13 @@ impl fmt::Debug for SigningSecret {
     }
 }
 
-/// The value of `webhook-timestamp`: whole seconds since 1970.
+/// Returns the value of `webhook-timestamp`: whole seconds since 1970.
 pub fn timestamp_header(at: Timestamp) -> String {
     at.micros().div_euclid(1_000_000).to_string()
 }
 
-/// The value of `webhook-signature`: a signature for each secret, so that while one is being replaced a receiver that
-/// knows either can verify.
+/// Returns the value of `webhook-signature`: a signature for each secret. While a secret is being replaced, a receiver
+/// that knows either secret can verify the delivery.
 pub fn signature_header(secrets: &[SigningSecret], id: &DeliveryId, at: Timestamp, body: &[u8]) -> String {
     let at = timestamp_header(at);
     let content: [&[u8]; 5] = [id.as_str().as_bytes(), b".", at.as_bytes(), b".", body];
@@ -102,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_signature_matches_the_example_of_the_specification() {
+    fn the_signature_matches_the_example_in_the_specification() {
         let secret = SigningSecret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
         let id = DeliveryId::parse("msg_p5jXN8AQM9LWM0D4loKWxJek").unwrap();
         let at = Timestamp::from_micros(1_614_265_330_999_999);
@@ -113,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_its_prefix_and_base_64() {
+    fn a_secret_is_the_prefix_followed_by_base64() {
         let longest = format!("whsec_{}", "A".repeat(248));
         for good in ["whsec_c2VjcmV0", "whsec_YQ==", "whsec_YQ", "whsec_YR==", "whsec_+/+/", &longest] {
             assert_eq!(SigningSecret::parse(good).unwrap().reveal(), good);
@@ -135,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_admin_gives_at_least_24_bytes() {
+    fn an_admins_secret_must_have_at_least_24_bytes() {
         let of_bytes = |count: usize| SigningSecret(format!("whsec_{}", STANDARD.encode(vec![7; count])));
         assert!(of_bytes(24).is_strong() && !of_bytes(23).is_strong());
     }

@@ -1,12 +1,12 @@
-//! Events that a stranger can cause at will. The service records each kind at most once an hour, with a count, so that
-//! nobody can fill the disk with them.
+//! Counts of events that a stranger can cause at will. The service records each kind of event at most once an hour,
+//! with a count, so that nobody can fill the disk with records.
 
 use std::time::Duration;
 
-/// The shortest time between two records of one kind.
+/// The minimum time between two records of one kind.
 pub const PERIOD: Duration = Duration::from_secs(60 * 60);
 
-/// Counts events of one kind since their last record. Times are of a clock that never steps back.
+/// The number of events of one kind since the last record. Times come from a clock that never goes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     recorded_at: Option<Duration>,
@@ -14,13 +14,13 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts an event. Returns the count to record now, unless there was a record within the hour.
+    /// Counts an event. Returns the count to record now, or `None` if there was a record within the last hour.
     pub fn add(&mut self, now: Duration) -> Option<u64> {
         self.count = self.count.saturating_add(1);
         self.due(now)
     }
 
-    /// Returns the count of events since the last record, once an hour has passed.
+    /// Returns the count of events since the last record if there were any and an hour has passed.
     pub fn due(&mut self, now: Duration) -> Option<u64> {
         let waits = self.recorded_at.is_some_and(|at| now.saturating_sub(at) < PERIOD);
         if waits || self.count == 0 {
@@ -30,7 +30,7 @@ impl Tally {
         Some(std::mem::take(&mut self.count))
     }
 
-    /// Returns the unrecorded count when the service ends.
+    /// Returns the unrecorded count, for a last record when the service stops.
     pub fn rest(&mut self) -> Option<u64> {
         Some(std::mem::take(&mut self.count)).filter(|count| *count > 0)
     }
@@ -40,7 +40,8 @@ impl Tally {
         self.count = self.count.saturating_add(count);
     }
 
-    /// Whether the tally can be dropped without losing a count.
+    /// Returns whether the tally can be dropped: it has no unrecorded count, and the next event may be recorded at
+    /// once.
     pub fn is_idle(&self, now: Duration) -> bool {
         self.count == 0 && self.recorded_at.is_none_or(|at| now.saturating_sub(at) >= PERIOD)
     }
@@ -55,13 +56,13 @@ mod tests {
     }
 
     #[test]
-    fn the_first_event_is_recorded_at_once_and_later_ones_once_an_hour() {
+    fn the_first_event_is_recorded_at_once_and_later_events_once_an_hour() {
         let mut tally = Tally::default();
         assert_eq!(tally.add(at(10)), Some(1));
         assert_eq!((tally.add(at(11)), tally.add(at(3_609))), (None, None));
         assert_eq!(tally.due(at(3_609)), None);
         assert_eq!(tally.due(at(3_610)), Some(2));
-        assert_eq!(tally.due(at(9_999)), None, "nothing has happened since");
+        assert_eq!(tally.due(at(9_999)), None, "there was no event since the last record");
         assert_eq!(tally.add(at(10_000)), Some(1));
     }
 

@@ -1,17 +1,17 @@
-//! Checked texts: email addresses and slugs. Each retains its original spelling and is compared by a lower-cased key.
+//! Checked strings: email addresses and slugs. Each retains its original spelling and is compared by a lower-case key.
 
 use super::plain;
 
-/// The longest email address (RFC 5321 §4.5.3.1, without the angle brackets).
+/// The maximum length of an email address, in characters (RFC 5321 §4.5.3.1, without the angle brackets).
 pub const EMAIL_CHARACTERS_MAX: usize = 254;
 
-/// The longest slug: one DNS label and a little more.
+/// The maximum length of a slug, in characters: slightly more than a DNS label.
 pub const SLUG_CHARACTERS_MAX: usize = 64;
 
-/// The longest name of a person, a role, a step, an organization or a key, in Unicode code points.
+/// The maximum length of the name of a person, a role, a step, an organization or a key, in Unicode code points.
 pub const NAME_CHARACTERS_MAX: usize = 255;
 
-/// The error detail for a text that is no valid new address.
+/// The error detail for a string that is not a valid new address.
 pub const EMAIL_MUST_BE: &str =
     "an email address of at most 254 characters, without spaces, quotes, brackets or any of , ; : ? & % # / | \\";
 
@@ -19,7 +19,7 @@ pub const EMAIL_MUST_BE: &str =
 const NOT_IN_ADDRESSES: &[char] =
     &['<', '>', '(', ')', '[', ']', '"', '`', '\\', ',', ';', ':', '?', '&', '%', '#', '/', '|'];
 
-/// An email address: the trimmed text as given, and the key that it is compared by.
+/// An email address: the trimmed string, and the key by which the address is compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Email {
     shown: String,
@@ -27,9 +27,9 @@ pub struct Email {
 }
 
 impl Email {
-    /// Parses an address that is new to the file. It must pass [`Email::parse_stored`], and no part of it may read as a
-    /// second address, a mail header field or a link (RFC 5322 §3.2.3, RFC 6068). This excludes quoted local parts and
-    /// addresses in brackets. Apostrophes pass, because people's names have them.
+    /// Parses an address that is new to the file. [`Email::parse_stored`] must accept the address, and no part of it
+    /// may look like a second address, a mail header field or a link (RFC 5322 §3.2.3, RFC 6068). This excludes quoted
+    /// local parts and addresses in brackets. Apostrophes are allowed, because people's names contain them.
     pub fn parse(text: &str) -> Option<Self> {
         let email = Self::parse_stored(text)?;
         let (local, domain) = email.shown.split_once('@')?;
@@ -39,9 +39,9 @@ impl Email {
         (is_good && plain::flaw_of_line(&email.shown).is_none()).then_some(email)
     }
 
-    /// Parses an address that is in the file, or a search for one: one `@` with text on both sides, no white space or
-    /// control character, at most 254 characters. It is laxer than [`Email::parse`], so that every stored address can be
-    /// read, found and replaced.
+    /// Parses an address that is in the file or that a search asks for. The address must have one `@` with text on both
+    /// sides, no white space or control characters, and at most 254 characters. This function is less strict than
+    /// [`Email::parse`], so that every stored address can be read, found and replaced.
     pub fn parse_stored(text: &str) -> Option<Self> {
         let shown = text.trim();
         let (local, domain) = shown.split_once('@')?;
@@ -51,18 +51,18 @@ impl Email {
             .then(|| Self { shown: shown.to_owned(), key: key(shown) })
     }
 
-    /// The text as given, trimmed.
+    /// Returns the trimmed string in its original spelling.
     pub fn as_str(&self) -> &str {
         &self.shown
     }
 
-    /// The lower-cased copy that it is compared by.
+    /// Returns the lower-case key, for comparisons.
     pub fn key(&self) -> &str {
         &self.key
     }
 }
 
-/// An organization's slug: the trimmed text as given, and the key that it is compared by.
+/// An organization's slug: the trimmed string, and the key by which the slug is compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slug {
     shown: String,
@@ -70,38 +70,38 @@ pub struct Slug {
 }
 
 impl Slug {
-    /// Parses a slug: 1 to 64 characters of `a-z 0-9 -` after trimming and lower-casing.
+    /// Parses a slug: 1 to 64 characters from `a-z`, `0-9` and `-`, after trimming and conversion to lower case.
     pub fn parse(text: &str) -> Option<Self> {
         let shown = text.trim();
         let key = key(shown);
         let plain = key.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
-        // The Kelvin sign lower-cases to k, so the given text must be ASCII too.
+        // The lower case of the Kelvin sign is an ASCII k, so the original string must also be ASCII.
         (shown.is_ascii() && plain && (1..=SLUG_CHARACTERS_MAX).contains(&key.len()))
             .then(|| Self { shown: shown.to_owned(), key })
     }
 
-    /// The text as given, trimmed.
+    /// Returns the trimmed string in its original spelling.
     pub fn as_str(&self) -> &str {
         &self.shown
     }
 
-    /// The lower-cased copy that it is compared by.
+    /// Returns the lower-case key, for comparisons.
     pub fn key(&self) -> &str {
         &self.key
     }
 }
 
-/// The key by which addresses and slugs are compared.
+/// Returns the key by which addresses and slugs are compared.
 fn key(shown: &str) -> String {
     shown.to_lowercase()
 }
 
-/// The number of characters (Unicode code points) of a text.
+/// Returns the number of characters (Unicode code points) in a string.
 pub fn characters(text: &str) -> usize {
     text.chars().count()
 }
 
-/// At most the first `characters_max` characters of a text.
+/// Returns at most the first `characters_max` characters of a string.
 pub fn cut(text: &str, characters_max: usize) -> &str {
     text.char_indices().nth(characters_max).map_or(text, |(end, _)| &text[..end])
 }
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn new_addresses_contain_no_header_and_no_link() {
+    fn new_addresses_contain_no_header_fields_and_no_links() {
         for good in
             ["o'brien+jobs@example.org", "a.b=c@sub-1.example", "jörg@bücher.example", "user!x@b", "用户@例子.公司"]
         {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_cut_between_characters() {
+    fn a_string_is_cut_between_characters() {
         assert_eq!(cut("äöü", 2), "äö");
         assert_eq!(cut("äö", 2), "äö");
     }

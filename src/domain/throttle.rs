@@ -1,44 +1,46 @@
-//! Failed sign-ins: how long the next attempt must wait.
+//! Decides how long the next sign-in must wait after failed attempts.
 //!
 //! Failures are counted per network. Waits begin after 5 failures for one account, or 50 for all accounts together. The
-//! wait is 1 s and doubles with each failure, up to 15 minutes. An hour without a failure resets it. So a guesser locks out their own network and
-//! not the owner of the account. From all networks together, an account allows 100 failures an hour, which limits a
-//! botnet. Networks and devices from which the account has signed in lately are exempt from that limit. An attempt counts
-//! as failed from its start, so that parallel attempts are counted one by one. A success removes its failure.
+//! first wait is 1 s. Each further failure doubles the wait, up to 15 minutes, and an hour without a failure resets it.
+//! A guesser therefore locks out their own network and not the owner of the account. To limit a botnet, each account
+//! allows only 100 failures an hour from all networks together. Networks and devices from which the account has
+//! recently signed in are exempt from that limit. An attempt is counted as a failure when it starts, so that parallel
+//! attempts are all counted. A successful attempt removes its failure again.
 
 use std::time::Duration;
 
-/// Failures of one account from one network before the first wait.
+/// The number of failures for one account from one network at which waits begin.
 pub const ACCOUNT_FAILURES_FREE: u32 = 5;
 
-/// Failures from one network before the first wait.
+/// The number of failures from one network at which waits begin.
 pub const NETWORK_FAILURES_FREE: u32 = 50;
 
-/// Failures of one account within an hour from all unfamiliar networks. A single network reaches fewer than 20
-/// failures an hour, so it cannot use up this limit alone. 2,400 guesses a day do not find a password of 12 characters that is not a common one.
+/// The maximum number of failures for one account within an hour from all unfamiliar networks. A single network reaches
+/// fewer than 20 failures an hour, so it cannot use up this limit alone. A password of 12 characters that is not common
+/// withstands 2,400 guesses a day.
 pub const UNFAMILIAR_FAILURES_PER_HOUR: u32 = 100;
 
-/// How long a network or device stays familiar to an account after a successful sign-in.
+/// The time for which a network or device stays familiar to an account after a successful sign-in.
 pub const FAMILIAR_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 const WAIT_FIRST: Duration = Duration::from_secs(1);
 const WAIT_MAX: Duration = Duration::from_secs(15 * 60);
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// The failures of one account, one network or both together.
+/// The failures for an account, a network, or an account from a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failures {
     count: u32,
     last_at: Duration,
-    /// The time of the failure before the last one, to undo the last one.
+    /// The time of the second-to-last failure, which is restored when the last failure is removed.
     before_at: Duration,
 }
 
 impl Failures {
-    /// No failure yet.
+    /// The initial state, without failures.
     pub const NONE: Self = Self { count: 0, last_at: Duration::ZERO, before_at: Duration::ZERO };
 
-    /// How long an attempt must wait now; `None` if it may proceed. `now` never steps back.
+    /// Returns how long an attempt must wait now, or `None` if it may proceed. `now` never goes back.
     pub fn wait(&self, free: u32, now: Duration) -> Option<Duration> {
         let since = now.saturating_sub(self.last_at);
         if self.is_forgotten(now) || self.count < free {
@@ -62,12 +64,12 @@ impl Failures {
         Self { count: self.count.saturating_sub(1), last_at: self.before_at, before_at: self.before_at }
     }
 
-    /// The time of the last failure.
+    /// Returns the time of the last failure.
     pub fn last_at(&self) -> Duration {
         self.last_at
     }
 
-    /// Whether there was no failure within the last hour.
+    /// Returns whether there was no failure within the last hour.
     pub fn is_forgotten(&self, now: Duration) -> bool {
         self.count == 0 || now.saturating_sub(self.last_at) >= FORGOTTEN_AFTER
     }
@@ -101,12 +103,12 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_resets_failures_and_a_success_removes_its_own() {
+    fn an_hour_resets_failures_and_a_success_removes_its_own_failure() {
         let failures = failed(12, at(0));
         assert!(!failures.is_forgotten(at(3_599)) && failures.is_forgotten(at(3_600)));
         assert_eq!(failures.plus_one(at(3_600)), failed(1, at(3_600)));
         assert_eq!(failed(5, at(0)).less_one().wait(5, at(0)), None);
-        let after_its_wait = failed(9, at(0)).plus_one(at(100)).less_one();
-        assert_eq!(after_its_wait.wait(5, at(100)), None, "a success restores the time before its attempt");
+        let after_success = failed(9, at(0)).plus_one(at(100)).less_one();
+        assert_eq!(after_success.wait(5, at(100)), None, "a success restores the time of the previous failure");
     }
 }

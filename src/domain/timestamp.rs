@@ -15,22 +15,22 @@ const EPOCH: civil::DateTime = civil::datetime(1970, 1, 1, 0, 0, 0, 0);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(i64);
 
-/// How to round digits beyond the microsecond.
+/// The rounding of digits beyond the microsecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounding {
-    /// Drop them: a moment belongs to the microsecond in which it began.
+    /// Drops the digits: a point in time belongs to the microsecond in which it lies.
     Down,
-    /// Count them as one more microsecond, so that a cursor excludes no older row.
+    /// Adds a microsecond if any of the digits is not zero, so that a cursor excludes no older row.
     Up,
 }
 
 impl Timestamp {
-    /// Takes microseconds since 1970 as they are, without a range check.
+    /// Creates a timestamp from microseconds since 1970, without a range check.
     pub const fn from_micros(micros: i64) -> Self {
         Self(micros)
     }
 
-    /// Microseconds since 1970.
+    /// Returns the microseconds since 1970.
     pub const fn micros(self) -> i64 {
         self.0
     }
@@ -45,21 +45,21 @@ impl Timestamp {
         Self(self.0.saturating_sub(i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)))
     }
 
-    /// The time since `earlier`; zero if `earlier` is later.
+    /// Returns the time since `earlier`, or zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
-    /// Parses an RFC 3339 date-time with an offset, or a plain date (midnight UTC). Returns `None` for any other text,
-    /// an impossible date, or a year outside 0000 to 9999.
+    /// Parses an RFC 3339 date-time with an offset, or a plain date (midnight UTC). Returns `None` for any other
+    /// string, an impossible date, or a year outside 0000 to 9999.
     pub fn parse(text: &str, rounding: Rounding) -> Option<Self> {
         let bytes = text.as_bytes();
         if !text.is_ascii() || bytes.len() < 10 {
             return None;
         }
-        let date = date(&bytes[..10])?;
+        let date = parse_date(&bytes[..10])?;
         if bytes.len() == 10 {
-            return in_range(seconds(date.at(0, 0, 0, 0)) * MICROS_PER_SECOND);
+            return in_range(seconds_since_epoch(date.at(0, 0, 0, 0)) * MICROS_PER_SECOND);
         }
         if !matches!(bytes[10], b'T' | b't') || bytes.len() < 20 {
             return None;
@@ -68,13 +68,13 @@ impl Timestamp {
         if time[2] != b':' || time[5] != b':' {
             return None;
         }
-        let (hour, minute, second) = (number(&time[..2])?, number(&time[3..5])?, number(&time[6..])?);
-        let (fraction, rest) = fraction(&bytes[19..], rounding)?;
-        let offset = offset_seconds(rest)?;
+        let (hour, minute, second) = (parse_number(&time[..2])?, parse_number(&time[3..5])?, parse_number(&time[6..])?);
+        let (fraction, rest) = parse_fraction(&bytes[19..], rounding)?;
+        let offset = parse_offset(rest)?;
         let leap = i64::from(second == 60);
         let clock = civil::Time::new(hour as i8, minute as i8, (second - leap as i16) as i8, 0).ok()?;
-        let utc = seconds(date.to_datetime(clock)) - offset;
-        // A leap second is the last second of a UTC day. It counts as the first second of the next day.
+        let utc = seconds_since_epoch(date.to_datetime(clock)) - offset;
+        // A leap second is the last second of a UTC day. It is parsed as the first second of the next day.
         if leap == 1 && utc.rem_euclid(86_400) != 86_399 {
             return None;
         }
@@ -82,51 +82,51 @@ impl Timestamp {
     }
 }
 
-/// RFC 3339 in UTC with microseconds and `Z`.
+/// Formats as RFC 3339 in UTC with microseconds and `Z`.
 impl std::fmt::Display for Timestamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let micros = self.0.rem_euclid(MICROS_PER_SECOND);
         let seconds = SignedDuration::from_secs(self.0.div_euclid(MICROS_PER_SECOND));
         let at = EPOCH.checked_add(seconds).unwrap_or(civil::DateTime::MAX);
-        // Every log line has a timestamp, and the formatting macros cost five times as much as this.
+        // Every log line has a timestamp, and the formatting macros take five times as long as this code.
         let mut text = *b"0000-00-00T00:00:00.000000Z";
-        put(&mut text[0..4], i64::from(at.year()));
-        put(&mut text[5..7], i64::from(at.month()));
-        put(&mut text[8..10], i64::from(at.day()));
-        put(&mut text[11..13], i64::from(at.hour()));
-        put(&mut text[14..16], i64::from(at.minute()));
-        put(&mut text[17..19], i64::from(at.second()));
-        put(&mut text[20..26], micros);
+        write_digits(&mut text[0..4], i64::from(at.year()));
+        write_digits(&mut text[5..7], i64::from(at.month()));
+        write_digits(&mut text[8..10], i64::from(at.day()));
+        write_digits(&mut text[11..13], i64::from(at.hour()));
+        write_digits(&mut text[14..16], i64::from(at.minute()));
+        write_digits(&mut text[17..19], i64::from(at.second()));
+        write_digits(&mut text[20..26], micros);
         f.write_str(std::str::from_utf8(&text).map_err(|_| std::fmt::Error)?)
     }
 }
 
-/// Writes the last digits of a number, as many as the field has.
-fn put(field: &mut [u8], mut number: i64) {
+/// Fills the field with the last digits of a number.
+fn write_digits(field: &mut [u8], mut number: i64) {
     for digit in field.iter_mut().rev() {
         *digit = b'0' + u8::try_from(number.rem_euclid(10)).unwrap_or_default();
         number /= 10;
     }
 }
 
-fn date(bytes: &[u8]) -> Option<civil::Date> {
+fn parse_date(bytes: &[u8]) -> Option<civil::Date> {
     if bytes[4] != b'-' || bytes[7] != b'-' {
         return None;
     }
-    let (year, month, day) = (number(&bytes[..4])?, number(&bytes[5..7])?, number(&bytes[8..])?);
+    let (year, month, day) = (parse_number(&bytes[..4])?, parse_number(&bytes[5..7])?, parse_number(&bytes[8..])?);
     civil::Date::new(year, month as i8, day as i8).ok()
 }
 
-fn number(digits: &[u8]) -> Option<i16> {
+fn parse_number(digits: &[u8]) -> Option<i16> {
     digits.iter().try_fold(0i16, |number, digit| digit.is_ascii_digit().then(|| number * 10 + i16::from(digit - b'0')))
 }
 
-fn seconds(at: civil::DateTime) -> i64 {
+fn seconds_since_epoch(at: civil::DateTime) -> i64 {
     at.duration_since(EPOCH).as_secs()
 }
 
-/// Parses the microseconds of `.123…` and returns the remaining bytes.
-fn fraction(bytes: &[u8], rounding: Rounding) -> Option<(i64, &[u8])> {
+/// Parses a fraction of a second such as `.123`. Returns its microseconds and the remaining bytes.
+fn parse_fraction(bytes: &[u8], rounding: Rounding) -> Option<(i64, &[u8])> {
     let Some((b'.', rest)) = bytes.split_first() else {
         return Some((0, bytes));
     };
@@ -141,11 +141,11 @@ fn fraction(bytes: &[u8], rounding: Rounding) -> Option<(i64, &[u8])> {
     Some((micros + up, rest))
 }
 
-fn offset_seconds(bytes: &[u8]) -> Option<i64> {
+fn parse_offset(bytes: &[u8]) -> Option<i64> {
     match bytes {
         b"Z" | b"z" => Some(0),
         [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
-            let (hours, minutes) = (i64::from(number(&[*h1, *h2])?), i64::from(number(&[*m1, *m2])?));
+            let (hours, minutes) = (i64::from(parse_number(&[*h1, *h2])?), i64::from(parse_number(&[*m1, *m2])?));
             if hours > 23 || minutes > 59 {
                 return None;
             }
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_not_parsed() {
+    fn other_strings_are_refused() {
         for text in [
             "",
             "yesterday",

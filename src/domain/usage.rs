@@ -10,62 +10,66 @@ pub const PAGE_ROWS_DEFAULT: usize = 100;
 /// The maximum number of rows on a page.
 pub const PAGE_ROWS_MAX: usize = 500;
 
-/// The longest stored user agent, in characters.
+/// The maximum length of a stored user agent, in characters.
 pub const USER_AGENT_CHARACTERS_MAX: usize = 512;
 
-/// The longest stored path, in bytes. The caller chooses the path, so its length must not control the growth of the file.
+/// The maximum length of a stored path, in bytes. The limit exists because callers choose the path and must not be able
+/// to make the file grow quickly.
 pub const PATH_BYTES_MAX: usize = 512;
 
-/// The default retention of usage rows in days: a year, and some time to review it.
+/// The default retention time of usage rows, in days: a year, and some time to review that year.
 pub const RETENTION_DAYS_DEFAULT: u32 = 400;
 
-/// The longest retention of usage rows: a hundred years.
+/// The maximum retention time of usage rows, in days: a hundred years.
 pub const RETENTION_DAYS_MAX: u32 = 36_525;
 
-/// Rows are redated once the newest one is ahead of the clock by more than this. The clock soon catches up with rows that
-/// came within one microsecond, and with a step back by seconds.
+/// Rows are redated when the newest row is ahead of the clock by more than this. The clock soon catches up with a
+/// smaller lead, which several rows in one microsecond or a small step back of the clock can cause.
 const AHEAD_MAX: Duration = Duration::from_secs(60);
 
-/// Rows that are ahead by no more than this stay. They leave room for the redated rows, a microsecond each.
+/// Rows that are ahead by no more than this are not redated. The redated rows follow them at intervals of a
+/// microsecond, so this limit is far below [`AHEAD_MAX`].
 const AHEAD_STAYING_MAX: Duration = Duration::from_secs(1);
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The path as a row stores it: cut after the last whole character that fits.
+/// Returns the path as a row stores it, cut after the last whole character that fits.
 pub fn stored_path(path: &str) -> &str {
     &path[..path.floor_char_boundary(PATH_BYTES_MAX)]
 }
 
-/// The time since which rows are retained.
+/// Returns the time from which rows are retained.
 pub fn retained_since(now: Timestamp, days: u32) -> Timestamp {
     now.minus(DAY * days)
 }
 
-/// The timestamp of the next row: now, or a microsecond after the last row if the clock is behind it. So timestamps
-/// always increase.
+/// Returns the timestamp of the next row: now, or a microsecond after the last row if the clock is not past that row.
+/// Timestamps therefore always increase.
 pub fn next_row_time(last: Option<Timestamp>, now: Timestamp) -> Timestamp {
     last.map_or(now, |last| now.max(Timestamp::from_micros(last.micros() + 1)))
 }
 
-/// Whether a clock that was ahead has dated the newest row so far in the future that rows must be redated.
+/// Returns whether the newest row is so far in the future that rows must be redated. This happens if the clock was
+/// ahead.
 pub fn is_ahead(newest: Timestamp, now: Timestamp) -> bool {
     newest > now.plus(AHEAD_MAX)
 }
 
-/// The time after which each row is redated.
+/// Returns the time after which rows are redated.
 pub fn redated_after(now: Timestamp) -> Timestamp {
     now.plus(AHEAD_STAYING_MAX)
 }
 
-/// The new times of `count` redated rows, in their order: the last microseconds up to now, or the first ones after the newest
-/// row that stays.
+/// Returns the new times of `count` redated rows, in order: the last microseconds up to now, or the first microseconds
+/// after the newest row that is not redated, whichever is later.
 pub fn redated_times(count: usize, newest_staying: Timestamp, now: Timestamp) -> impl Iterator<Item = Timestamp> {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
     let first = newest_staying.micros().max(now.micros().saturating_sub(count)) + 1;
     (first..first.saturating_add(count)).map(Timestamp::from_micros)
 }
 
-/// Parses a `limit`: digits of any number, with an optional `-`, clamped to 1 to 500. `None` for any other text.
+/// Parses a `limit`: any number of digits with an optional `-`, clamped to 1 to 500. Returns `None` for any other
+/// string.
 pub fn page_rows(text: &str) -> Option<usize> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -83,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn row_times_increase_even_if_the_clock_stops_or_steps_back() {
+    fn row_times_increase_even_if_the_clock_stops_or_goes_back() {
         let at = Timestamp::from_micros;
         assert_eq!(next_row_time(None, at(5)), at(5));
         assert_eq!(next_row_time(Some(at(4)), at(5)), at(5));
@@ -92,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn only_rows_far_ahead_make_redating_due() {
+    fn only_rows_far_ahead_of_the_clock_require_redating() {
         let now = Timestamp::from_micros(0);
         assert!(!is_ahead(Timestamp::from_micros(60_000_000), now));
         assert!(is_ahead(Timestamp::from_micros(60_000_001), now));
@@ -100,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn redated_times_end_now_or_follow_the_newest_staying_row() {
+    fn redated_times_end_now_or_follow_the_newest_row_that_stays() {
         for (newest_staying, expected) in [(0, [98, 99, 100]), (97, [98, 99, 100]), (98, [99, 100, 101])] {
             let times = redated_times(3, Timestamp::from_micros(newest_staying), Timestamp::from_micros(100));
             assert_eq!(times.map(Timestamp::micros).collect::<Vec<_>>(), expected, "{newest_staying}");
@@ -125,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_clamped_to_the_bounds() {
+    fn limits_are_clamped_to_1_to_500() {
         let long = "9".repeat(200);
         for (text, rows) in [
             ("1", Some(1)),

@@ -1,4 +1,4 @@
-//! Users: their platform role, their organization roles, and the rights that follow.
+//! Users: their platform role, their organization roles, and the resulting rights.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use super::words::words;
 words! {
     /// A user's role in the whole service.
     PlatformRole {
-        /// Sees the organizations of their memberships.
+        /// A user who sees the organizations that they are a member of.
         User = "user",
-        /// Sees and manages every organization.
+        /// A user who sees and manages every organization.
         Admin = "admin",
     }
 }
@@ -22,15 +22,15 @@ words! {
 words! {
     /// A user's role in one organization.
     OrgRole {
-        /// Manages roles and candidates, and may erase candidates.
+        /// A member who manages roles and candidates, and may erase candidates.
         Owner = "owner",
-        /// Has the same rights as an owner.
+        /// A member who has the same rights as an owner.
         Admin = "admin",
-        /// Manages roles and candidates.
+        /// A member who manages roles and candidates.
         Moderator = "moderator",
-        /// Has the same rights as a moderator.
+        /// A member who has the same rights as a moderator.
         HrRepresentative = "hr_representative",
-        /// Only reads roles and candidates.
+        /// A member who only reads roles and candidates.
         Member = "member",
     }
 }
@@ -44,7 +44,7 @@ pub enum Auth {
         id: ApiKeyId,
         /// The key's number in the file, under which the usage log records it.
         number: i64,
-        /// The scopes of the key. They narrow the user's rights and never widen them.
+        /// The scopes of the key. Scopes restrict the user's rights and never extend them.
         grant: Grant,
     },
     /// The cookie of a signed-in browser.
@@ -54,26 +54,26 @@ pub enum Auth {
     },
 }
 
-/// The user that a request acts as. The service reads it for each request, so a demotion also affects the user's keys at
-/// once.
+/// The user that a request acts as. The service reads the user for each request, so a demotion affects the user's keys
+/// immediately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
     /// The user that the credential belongs to.
     pub user_id: UserId,
-    /// The user's address as given.
+    /// The user's address in its original spelling.
     pub email: String,
     /// The user's role in the whole service.
     pub platform_role: PlatformRole,
-    /// The credential that proved the user.
+    /// The credential that identified the user.
     pub auth: Auth,
 }
 
 impl Principal {
-    /// Succeeds if the caller uses a key with the scope.
+    /// Succeeds if the caller uses a key that has the scope.
     ///
     /// # Errors
-    /// `insufficient_scope` for a key without it; `unauthorized` for a session, which has no scopes and is not valid
-    /// where an endpoint requires a key.
+    /// `insufficient_scope` if the key lacks the scope; `unauthorized` for a session, which has no scopes and is not
+    /// accepted where an endpoint requires a key.
     pub fn require_scope(&self, scope: Scope) -> Result<(), Refusal> {
         match &self.auth {
             Auth::ApiKey { grant, .. } if grant.scopes.contains(&scope) => Ok(()),
@@ -82,7 +82,7 @@ impl Principal {
         }
     }
 
-    /// The scopes of the caller's key.
+    /// Returns the scopes of the caller's key.
     fn grant(&self) -> Result<&Grant, Refusal> {
         match &self.auth {
             Auth::ApiKey { grant, .. } => Ok(grant),
@@ -90,12 +90,12 @@ impl Principal {
         }
     }
 
-    /// Whether the user is a platform admin.
+    /// Returns whether the user is a platform admin.
     pub fn is_admin(&self) -> bool {
         self.platform_role == PlatformRole::Admin
     }
 
-    /// The id of the caller's key, if the credential is a key.
+    /// Returns the id of the caller's key, if the credential is a key.
     pub fn api_key_id(&self) -> Option<&ApiKeyId> {
         match &self.auth {
             Auth::ApiKey { id, .. } => Some(id),
@@ -104,16 +104,17 @@ impl Principal {
     }
 }
 
-/// The proof that the caller is a platform admin. Nobody else can reach a function that takes it.
+/// The proof that the caller is a platform admin. Functions that only an admin may call require this proof as an
+/// argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admin(Principal);
 
 impl Admin {
-    /// Makes the proof for an endpoint that requires `admin:read` or `admin:write`.
+    /// Creates the proof for an endpoint that requires `admin:read` or `admin:write`.
     ///
     /// # Errors
-    /// `forbidden` if the user is no admin; `insufficient_scope` if the key has explicit scopes without this one;
-    /// `unauthorized` for a session.
+    /// `forbidden` if the user is not an admin; `insufficient_scope` if the key has explicit scopes that do not include
+    /// this scope; `unauthorized` for a session.
     pub fn prove(principal: Principal, scope: Scope) -> Result<Self, Refusal> {
         if !principal.is_admin() {
             return Err(Refusal::Forbidden("only an admin may do this"));
@@ -130,13 +131,13 @@ impl Admin {
         self.0.grant()?.require_no_broader(new)
     }
 
-    /// The principal of the admin.
+    /// Returns the principal of the admin.
     pub fn principal(&self) -> &Principal {
         &self.0
     }
 }
 
-/// The data of a user that admins manage.
+/// The data of a user that admins can change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserProfile {
     /// The user's id, which never changes.
@@ -147,7 +148,7 @@ pub struct UserProfile {
     pub name: String,
     /// The user's role in the whole service.
     pub platform_role: PlatformRole,
-    /// False for a disabled user, who can use neither keys nor sessions nor the password.
+    /// Whether the user is enabled. A disabled user can use neither keys nor sessions nor the password.
     pub enabled: bool,
 }
 
@@ -157,25 +158,25 @@ impl UserProfile {
     }
 }
 
-/// The consequences of a change of a user.
+/// The consequences of a change to a user.
 #[derive(Debug, PartialEq, Eq)]
 pub struct UserChange {
     /// The changed fields among `email` and `name`. Activity records the fields, never their values.
     pub changed_fields: Vec<&'static str>,
-    /// Whether the user's sessions end: for a disabled user, and for a new address, because somebody else may read the old
-    /// mailbox.
+    /// Whether the user's sessions end. They end if the user is disabled, and if the address changes, because somebody
+    /// else may read the old mailbox.
     pub ends_sessions: bool,
 }
 
-/// Plans a change of a user. `has_other_admin` tells whether another enabled admin exists; without one, nobody could undo the
-/// change over the network.
+/// Plans a change to a user. `has_other_admin` states whether another enabled admin exists. Without an enabled admin,
+/// nobody could undo the change over the network.
 ///
 /// # Errors
 /// `conflict` for a change that disables or demotes the last enabled admin.
 pub fn plan_change(before: &UserProfile, after: &UserProfile, has_other_admin: bool) -> Result<UserChange, Refusal> {
     if before.is_enabled_admin() && !after.is_enabled_admin() && !has_other_admin {
         return Err(Refusal::Conflict(
-            "this is the last enabled admin, who can be neither disabled nor demoted; make another admin first",
+            "this is the last enabled admin, who can be neither disabled nor demoted; make another user an admin first",
         ));
     }
     let differs = [("email", before.email.as_str() != after.email.as_str()), ("name", before.name != after.name)];
@@ -185,23 +186,23 @@ pub fn plan_change(before: &UserProfile, after: &UserProfile, has_other_admin: b
     })
 }
 
-/// The time of a new membership of a user: now, or just after the user's newest membership. Times decide which membership is
-/// the oldest, so no two may be equal.
+/// Returns the time of a new membership: now, or just after the user's newest membership. Times decide which membership
+/// is the oldest, so no two may be equal.
 pub fn membership_since(newest: Option<Timestamp>, now: Timestamp) -> Timestamp {
     newest.map_or(now, |newest| now.max(newest.plus(Duration::from_micros(1))))
 }
 
-/// The roles of a caller with regard to an organization that they may see.
+/// The roles of a caller that apply to an organization that the caller may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallerRoles {
-    /// The role in the organization; `None` for a platform admin without a membership.
+    /// The role in the organization, or `None` for a platform admin without a membership.
     pub org_role: Option<OrgRole>,
     /// The role in the whole service.
     pub platform_role: PlatformRole,
 }
 
 impl CallerRoles {
-    /// Succeeds if the caller may manage the organization's roles and candidates: all but plain members.
+    /// Succeeds if the caller may manage the organization's roles and candidates. All callers except plain members may.
     ///
     /// # Errors
     /// `forbidden` for a plain member.
@@ -226,12 +227,13 @@ impl CallerRoles {
     }
 }
 
-/// Whether these roles allow managing an organization's roles, candidates and steps: all but plain members may.
+/// Returns whether a caller with these roles may manage an organization's roles, candidates and steps. All except plain
+/// members may.
 pub fn may_manage(org_role: Option<OrgRole>, platform_role: PlatformRole) -> bool {
     platform_role == PlatformRole::Admin || !matches!(org_role, None | Some(OrgRole::Member))
 }
 
-/// Whether these roles allow erasing a candidate or placing a legal hold.
+/// Returns whether a caller with these roles may erase a candidate or change a legal hold.
 pub fn may_erase(org_role: Option<OrgRole>, platform_role: PlatformRole) -> bool {
     platform_role == PlatformRole::Admin || matches!(org_role, Some(OrgRole::Owner | OrgRole::Admin))
 }
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_enabled_admin_is_not_disabled_or_demoted() {
+    fn the_last_enabled_admin_cannot_be_disabled_or_demoted() {
         let (admin, off) = (profile(PlatformRole::Admin, true), profile(PlatformRole::Admin, false));
         let (user, user_off) = (profile(PlatformRole::User, true), profile(PlatformRole::User, false));
         for after in [&off, &user, &user_off] {
@@ -256,7 +258,7 @@ mod tests {
             for before in [&off, &user, &user_off] {
                 assert!(
                     plan_change(before, after, false).is_ok(),
-                    "a user who is no enabled admin cannot be the last one"
+                    "a user who is not an enabled admin cannot be the last enabled admin"
                 );
             }
         }
@@ -264,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_end_with_the_account_or_the_address() {
+    fn sessions_end_when_the_user_is_disabled_or_gets_another_address() {
         let before = profile(PlatformRole::User, true);
         let email = |text| UserProfile { email: Email::parse(text).unwrap(), ..before.clone() };
         for (after, changed_fields, ends_sessions) in [
@@ -289,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn all_but_plain_members_manage_and_platform_admins_manage_everywhere() {
+    fn all_except_plain_members_may_manage_and_platform_admins_may_manage_everywhere() {
         for word in OrgRole::WORDS {
             let role = OrgRole::parse(word);
             assert_eq!(may_manage(role, PlatformRole::User), *word != "member", "{word}");

@@ -1,4 +1,4 @@
-//! Closed sets of words as enums: each spelling stands in the source once.
+//! Closed sets of words as enums. The source contains each spelling once.
 
 /// Defines an enum whose variants are the words of a field, with `WORDS`, `parse` and `as_str`.
 macro_rules! words {
@@ -10,7 +10,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// Every word, in the order of the documentation.
+            /// All words, in the order of the documentation.
             pub const WORDS: &'static [&'static str] = &[$($word),+];
 
             /// Parses a word, case-sensitively.
@@ -21,7 +21,7 @@ macro_rules! words {
                 }
             }
 
-            /// The spelling in the API and the file.
+            /// Returns the spelling in the API and in the file.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word),+

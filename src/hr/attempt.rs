@@ -1,4 +1,4 @@
-//! One attempt: signs and posts the message, reads the response within its limits, and reports the result.
+//! Makes one attempt: signs and posts the message, reads the response within its limits, and reports the result.
 
 use std::time::{Duration, Instant};
 
@@ -19,28 +19,30 @@ use crate::domain::text;
 use crate::domain::timestamp::Timestamp;
 use crate::store::outbox::Delivery;
 
-/// The longest response body. A longer one fails the attempt: no receiver of webhooks answers with so much.
+/// The maximum size of a response body, in bytes. The attempt fails if the body is larger: receivers of webhooks answer
+/// with far less.
 const BODY_BYTES_MAX: usize = 64 * 1_024;
 
 /// The maximum number of bytes of a response body that are stored, for admins.
 const STORED_BODY_BYTES_MAX: usize = 1_024;
 
-/// The longest stored error sentence.
+/// The maximum length of a stored error sentence, in characters.
 const SENTENCE_CHARACTERS_MAX: usize = 1_000;
 
-/// The longest head of a response.
+/// The maximum size of the head of a response, in bytes.
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
 
-/// The maximum number of header fields of a response.
+/// The maximum number of header fields in a response.
 const HEAD_FIELDS_MAX: usize = 256;
 
-/// The User-Agent, by which receivers know the service in their logs.
+/// The User-Agent, by which administrators of receivers can recognize the service in their logs.
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("appliance/", env!("CARGO_PKG_VERSION")));
 
-/// Opening the connection and reading the body may each take one third of an attempt's time limit.
+/// The divisor of an attempt's time limit that gives the limit for one phase: a third for opening the connection, and a
+/// third for reading the body.
 const PHASE_FRACTION: u32 = 3;
 
-/// The part of the response that has arrived when an attempt ends.
+/// The part of the response that arrived before the attempt ended.
 #[derive(Default)]
 struct PartialResponse {
     status: Option<u16>,
@@ -83,7 +85,7 @@ async fn post(
     partial: &mut PartialResponse,
 ) -> Result<(), AttemptError> {
     let target = integration.url.target();
-    let request = request(&target, integration, delivery, now)?;
+    let request = build_request(&target, integration, delivery, now)?;
     let phase = connector.timeout / PHASE_FRACTION;
     let opening = connection::open(connector, &target, phase);
     let stream = within(phase, "while connecting", opening).await??;
@@ -96,14 +98,14 @@ async fn post(
     Ok(())
 }
 
-/// The request, as the Standard Webhooks specification defines it.
-fn request(
+/// Builds the request that the Standard Webhooks specification defines.
+fn build_request(
     target: &Target,
     integration: &Integration,
     delivery: &Delivery,
     now: Timestamp,
 ) -> Result<Request<Full<Bytes>>, AttemptError> {
-    let invalid = || "the URL contains a character that no request can carry".to_owned();
+    let invalid = || "the URL contains a character that a request cannot contain".to_owned();
     let uri: Uri = target.path.parse().map_err(|_| invalid())?;
     let host = HeaderValue::from_str(&target.authority).map_err(|_| invalid())?;
     let body = Bytes::copy_from_slice(delivery.payload.as_bytes());
@@ -122,7 +124,7 @@ fn request(
         ("webhook-timestamp", &signature::timestamp_header(now)),
         ("webhook-signature", &signatures),
     ] {
-        let value = HeaderValue::from_str(value).expect("ids, digits and base 64 are plain ASCII");
+        let value = HeaderValue::from_str(value).expect("ids, digits and base64 are plain ASCII");
         fields.insert(HeaderName::from_static(name), value);
     }
     Ok(request)
@@ -147,14 +149,14 @@ async fn send(
     let broken = |error: hyper::Error| AttemptError::from(format!("no response: {}", with_causes(&error)));
     let (mut sender, connection) = builder.handshake(TokioIo::new(Budget::new(stream))).await.map_err(broken)?;
     let connection = ConnectionTask(tokio::spawn(async move {
-        // A failure of the connection also fails the request, which reports it.
+        // If the connection fails, the request also fails and reports the error.
         let _ = connection.await;
     }));
     let response = sender.send_request(request).await.map_err(broken)?;
     Ok((response, connection))
 }
 
-/// Reads the whole body, and appends its beginning to `stored`.
+/// Reads the whole body and appends its beginning to `stored`.
 async fn read_body(mut body: Incoming, stored: &mut Vec<u8>) -> Result<(), AttemptError> {
     let mut bytes = 0;
     while let Some(frame) = body.frame().await {
@@ -177,13 +179,13 @@ fn timed_out(limit: Duration, phase: &str) -> AttemptError {
     AttemptError { sentence: format!("timed out after {limit:?} {phase}"), timed_out: true }
 }
 
-/// Shortens a sentence to [`SENTENCE_CHARACTERS_MAX`] and removes line breaks. Text from outside can be in it, such as a
-/// name from a certificate.
+/// Shortens a sentence to [`SENTENCE_CHARACTERS_MAX`] and replaces line breaks with spaces. The sentence may contain
+/// text from outside, such as a name from a certificate.
 fn one_line(sentence: &str) -> String {
     text::cut(sentence, SENTENCE_CHARACTERS_MAX).replace(|c: char| c.is_control(), " ")
 }
 
-/// Advice for an admin about a status that calls for action.
+/// Returns advice for an admin about a status that requires action.
 fn advice(status: Option<u16>) -> Option<String> {
     match status {
         Some(300..=399) => Some("redirects are not followed; save the URL that the redirect leads to".to_owned()),
@@ -192,15 +194,15 @@ fn advice(status: Option<u16>) -> Option<String> {
     }
 }
 
-/// The body as text of at most [`STORED_BODY_BYTES_MAX`] bytes.
+/// Returns the body as a string of at most [`STORED_BODY_BYTES_MAX`] bytes.
 fn stored_body(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
-    // The replacement of invalid UTF-8 can be longer than the bytes it replaces.
+    // The replacement for invalid UTF-8 can be longer than the replaced bytes.
     let end = (0..=STORED_BODY_BYTES_MAX.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     text[..end.unwrap_or(0)].replace('\0', " ")
 }
 
-/// The error and its chain of causes, which hyper's own message omits.
+/// Returns the error and its chain of causes, which hyper's own message omits.
 fn with_causes(error: &hyper::Error) -> String {
     let mut words = error.to_string();
     let mut cause = std::error::Error::source(error);

@@ -6,12 +6,12 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// The maximum number of bytes that are read of one response: head, body and everything between. Without this limit, a
-/// target that sends endless interim responses or chunk sizes would occupy the only delivery thread until the time
-/// limit.
+/// The maximum number of bytes that are read for one response: head, body and everything between them. Without this
+/// limit, an HR system that sends endless interim responses or chunk sizes could occupy the only delivery thread until
+/// the time limit of the attempt.
 const BYTES_MAX: usize = 256 * 1_024;
 
-/// A stream that fails once more than [`BYTES_MAX`] bytes have been read.
+/// A stream that fails when more than [`BYTES_MAX`] bytes have been read.
 pub(super) struct Budget<S> {
     stream: S,
     bytes_left: usize,
@@ -37,7 +37,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Budget<S> {
                 self.bytes_left = left;
                 Ok(())
             }
-            None => Err(io::Error::other(format!("the HR system sends more than {} KiB", BYTES_MAX / 1_024))),
+            None => Err(io::Error::other(format!("the HR system sent more than {} KiB", BYTES_MAX / 1_024))),
         })
     }
 }

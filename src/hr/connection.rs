@@ -1,5 +1,6 @@
-//! Connects to an HR system. The host is looked up once, every address found must be allowed, and the connection goes to
-//! one of exactly these addresses, so that a second lookup cannot lead into a private network (DNS rebinding).
+//! Connects to an HR system. The host is looked up once, and every address that the lookup returns must be allowed. The
+//! connection goes to one of these addresses, so that a second lookup cannot lead into a private network (DNS
+//! rebinding).
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -15,21 +16,21 @@ use super::tls::Tls;
 use crate::domain::address;
 use crate::domain::hr_integration::Target;
 
-/// The maximum number of addresses of a host that are tried, in order. Four leave room for two families and a server
+/// The maximum number of addresses of a host that are tried, in order. Four addresses allow for IPv4, IPv6 and a server
 /// that is down.
 const ADDRESSES_MAX: usize = 4;
 
-/// Everything that an attempt needs to reach its target.
+/// Everything that an attempt needs to connect to an HR system.
 pub(super) struct Connector {
     pub(super) network: Arc<dyn DeliveryNetwork>,
     pub(super) tls: Arc<Tls>,
     pub(super) allow_private_targets: bool,
     pub(super) timeout: Duration,
-    /// Dropped when the host lookup has ended, which may be later than the attempt.
+    /// A sender that is dropped when the host lookup has ended, which may be later than the attempt.
     pub(super) lookup_guard: mpsc::Sender<Infallible>,
 }
 
-/// Why an attempt ended without a complete response.
+/// The reason why an attempt ended without a complete response.
 #[derive(Debug)]
 pub(super) struct AttemptError {
     /// A sentence for admins.
@@ -48,11 +49,11 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
-/// Opens a connection. The addresses that are tried share the time limit.
+/// Opens a connection. The time limit is divided among the addresses that are tried.
 ///
 /// # Errors
-/// Fails if the host has no address or one that is not public, if no address accepts a connection, or if the certificate
-/// is not valid.
+/// Fails if the host has no address or has an address that is not public, if no address accepts a connection, or if the
+/// certificate is not valid.
 pub(super) async fn open(
     connector: &Connector,
     target: &Target,
@@ -67,7 +68,7 @@ pub(super) async fn open(
     if target.is_tls { Ok(Box::new(connector.tls.connect(&target.host, stream).await?)) } else { Ok(Box::new(stream)) }
 }
 
-/// Looks up the host in a task of its own. The system's lookup cannot be cancelled: it blocks its thread even after the
+/// Looks up the host in a separate task. The system's lookup cannot be cancelled: it blocks its thread even after the
 /// attempt has timed out. The guard is dropped when the lookup has really ended.
 async fn look_up(connector: &Connector, target: &Target) -> Result<Vec<SocketAddr>, AttemptError> {
     let (network, guard) = (Arc::clone(&connector.network), connector.lookup_guard.clone());
@@ -91,7 +92,7 @@ fn require_public(address: &SocketAddr) -> Result<(), String> {
     })
 }
 
-/// Connects to the first address that accepts. If none does, reports the first failure.
+/// Connects to the first address that accepts the connection. If no address does, returns the first failure.
 async fn connect(
     network: &dyn DeliveryNetwork,
     addresses: &[SocketAddr],
@@ -106,7 +107,9 @@ async fn connect(
             Ok(Err(error)) => {
                 AttemptError { sentence: format!("no connection to {address}: {error}"), timed_out: false }
             }
-            Err(_) => AttemptError { sentence: format!("no connection to {address} in {limit:?}"), timed_out: true },
+            Err(_) => {
+                AttemptError { sentence: format!("no connection to {address} within {limit:?}"), timed_out: true }
+            }
         };
         first.get_or_insert(fault);
     }

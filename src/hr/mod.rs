@@ -1,9 +1,9 @@
 //! Deliveries to HR systems. A worker polls the outbox, sends signed messages round-robin per organization, and records
 //! each attempt.
 //!
-//! The worker has its own thread and runtime, so that a slow HR system or name server never takes a thread from requests.
-//! `domain` holds the rules: allowed addresses, backoff, and which organization is next. `store` holds the outbox. This
-//! module knows no routes and decides nothing about candidates.
+//! The worker has its own thread and runtime, so that a slow HR system or name server never blocks a thread that
+//! handles requests. `domain` contains the rules: allowed addresses, backoff, and the choice of the next organization.
+//! `store` contains the outbox. This module has no routes and makes no decisions about candidates.
 
 mod attempt;
 mod budget;

@@ -1,4 +1,5 @@
-//! The two network operations of deliveries, as a trait: host lookup and connecting. Tests script their own network.
+//! The two network operations that deliveries need, as a trait: looking up a host and connecting. Tests use a scripted
+//! network.
 
 use std::future::Future;
 use std::io;
@@ -10,9 +11,9 @@ use tokio::net::{TcpStream, lookup_host};
 /// The future of a network operation, boxed so that [`DeliveryNetwork`] can be a trait object.
 pub type NetworkFuture<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
-/// Looks up hosts and connects to addresses.
+/// A network that can look up hosts and connect to addresses.
 pub trait DeliveryNetwork: Send + Sync {
-    /// Returns every address of `host`, a name or an IP address in any spelling that the resolver accepts.
+    /// Returns all addresses of `host`, which is a name or an IP address in any spelling that the resolver accepts.
     fn look_up<'a>(&'a self, host: &'a str, port: u16) -> NetworkFuture<'a, Vec<SocketAddr>>;
 
     /// Connects to exactly this address, so that a second lookup cannot lead elsewhere.

@@ -11,6 +11,6 @@ pub struct Settings {
     pub schedule: RetrySchedule,
     /// The time limit of an attempt, from the host lookup to the end of the response.
     pub timeout: Duration,
-    /// Whether private and other special addresses may be reached.
+    /// Whether deliveries may go to private and other special addresses.
     pub allow_private_targets: bool,
 }

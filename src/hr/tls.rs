@@ -1,4 +1,4 @@
-//! TLS to HR systems: rustls with ring, and the certificate authorities that the operating system trusts.
+//! TLS connections to HR systems, with rustls, ring and the certificate authorities that the operating system trusts.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,31 +10,32 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// How long the certificate authorities are cached. System updates change them while the service runs.
+/// The time for which the certificate authorities are cached. System updates can change them while the service runs.
 const CACHE_TIME: Duration = Duration::from_secs(3_600);
 
-/// TLS connector with cached certificate authorities. The first delivery over TLS reads them, so that the start of the
-/// service does not wait for that.
+/// A TLS connector with cached certificate authorities. The first delivery over TLS reads the authorities, so that they
+/// do not delay the start of the service.
 #[derive(Debug, Default)]
 pub(super) struct Tls {
     cached: Mutex<Option<(Instant, Arc<ClientConfig>)>>,
 }
 
 impl Tls {
-    /// Starts TLS on a connection, with a server that must have a valid certificate for `host`.
+    /// Starts TLS on a connection. The server must have a valid certificate for `host`.
     ///
     /// # Errors
     /// A sentence for admins: no certificate authorities, a host that no certificate can name, or a failed handshake.
     pub(super) async fn connect(&self, host: &str, stream: TcpStream) -> Result<TlsStream<TcpStream>, String> {
         let config = self.config()?;
-        // A host name may end with the root's dot, but not in certificates and in the handshake (RFC 6066 section 3).
+        // A host name may end with a dot, but not in a certificate or in the handshake (RFC 6066 section 3).
         let host = host.strip_suffix('.').unwrap_or(host).to_owned();
         let name = ServerName::try_from(host).map_err(|_| "no certificate can name this host".to_owned())?;
         let connector = TlsConnector::from(config);
         connector.connect(name, stream).await.map_err(|error| format!("TLS failed: {error}"))
     }
 
-    /// The cached configuration, or a new one. A failure to read the authorities is not cached.
+    /// Returns the cached configuration, or a new one if the cache is empty or too old. A failure to read the
+    /// authorities is not cached.
     fn config(&self) -> Result<Arc<ClientConfig>, String> {
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, config)) = cached.as_ref().filter(|(read_at, _)| read_at.elapsed() < CACHE_TIME) {

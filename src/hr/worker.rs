@@ -24,28 +24,30 @@ use crate::store::{self, Error, Grade, Store};
 use crate::telemetry::Telemetry;
 use crate::world::World;
 
-/// How often the worker polls the outbox. Polling an empty outbox takes microseconds.
+/// The interval at which the worker polls the outbox. Polling an empty outbox takes microseconds.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How often the worker checks for deliveries that are due later than the schedule allows. It also checks at once when the
-/// clock steps back by at least [`CLOCK_STEP_MIN`].
+/// The interval at which the worker checks for deliveries that are due later than the schedule allows. The worker also
+/// checks immediately when the clock goes back by at least [`CLOCK_STEP_MIN`].
 const DUE_TIME_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 const CLOCK_STEP_MIN: Duration = Duration::from_secs(1);
 
-/// The pause after the file could not be used, or after an attempt panicked.
+/// The pause after an attempt to use the file failed, and after a panic.
 const FAILURE_PAUSE: Duration = Duration::from_secs(5);
 
-/// How long running attempts may take to end when the service stops. A delivery that is cut off is sent again.
+/// The maximum time that the worker waits for running attempts when the service stops. An interrupted delivery is sent
+/// again.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Threads for host lookups, which may hang. There are as many as concurrent attempts, because an organization's next
-/// attempt waits until its lookup has ended.
+/// The maximum number of threads for host lookups, which may hang. There are as many threads as concurrent attempts,
+/// because an organization's next attempt waits until the last lookup has ended.
 const LOOKUP_THREADS_MAX: usize = hr_dispatch::ATTEMPTS_MAX;
 
-/// How long the next attempt waits for the lookup of the last one: longer than any resolver tries.
+/// The maximum time that an organization's next attempt waits for the lookup of the last attempt: longer than any
+/// resolver tries.
 const LOOKUP_WAIT_MAX: Duration = Duration::from_secs(120);
 
-/// Handle of the delivery thread. Dropping it stops the thread without waiting.
+/// The handle of the delivery thread. Dropping the handle stops the thread without waiting for its end.
 pub struct Worker {
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
@@ -73,17 +75,18 @@ impl Worker {
         let run = move || {
             let run = || runtime.block_on(Arc::clone(&deliveries).run(stopped.clone()));
             while catch_unwind(AssertUnwindSafe(run)).is_err() {
-                deliveries.log("the HR delivery worker panicked and restarts; see the lines above");
+                deliveries.log("the HR delivery worker panicked and is restarting; see the lines above");
                 std::thread::sleep(FAILURE_PAUSE);
             }
-            // Does not wait for host lookups that hang.
+            // This shutdown does not wait for host lookups that hang.
             runtime.shutdown_background();
         };
         let thread = std::thread::Builder::new().name("hr".to_owned()).spawn(run)?;
         Ok(Self { stop, thread: Some(thread) })
     }
 
-    /// Stops the thread. Running attempts have [`STOP_TIMEOUT`] to end. Afterwards the thread no longer uses the file.
+    /// Stops the thread and waits for its end. The thread waits for running attempts for at most [`STOP_TIMEOUT`]. When
+    /// this function returns, the thread no longer uses the file.
     pub async fn stop(mut self) {
         let _ = self.stop.send(true);
         let Some(thread) = self.thread.take() else { return };
@@ -102,7 +105,7 @@ impl Drop for Worker {
     }
 }
 
-/// State that all attempts share.
+/// The state that all attempts share.
 struct Deliveries {
     store: Arc<Store>,
     world: Arc<dyn World>,
@@ -110,18 +113,18 @@ struct Deliveries {
     network: Arc<dyn DeliveryNetwork>,
     settings: Settings,
     tls: Arc<Tls>,
-    /// Wakes the delivery loop when the intake has added messages.
+    /// Wakes the delivery loop after the intake has added messages.
     new_messages: Notify,
 }
 
-/// An organization that is next, with its first due delivery.
+/// A chosen organization with its first due delivery.
 struct Dispatch {
     organization_id: OrganizationId,
     is_suspect: bool,
     delivery: Result<Option<(Delivery, Integration)>, Error>,
 }
 
-/// The organizations with a running attempt, and whether each is suspect, by the task of the attempt.
+/// The organizations with a running attempt, and whether each is suspect, by the id of the attempt's task.
 type RunningAttempts = HashMap<Id, (OrganizationId, bool)>;
 
 impl Deliveries {
@@ -133,8 +136,8 @@ impl Deliveries {
         }
     }
 
-    /// Brings forward deliveries that were scheduled while the clock was ahead: when the clock steps back, and every
-    /// [`DUE_TIME_CHECK_INTERVAL`].
+    /// Brings forward deliveries that were scheduled while the clock was ahead. Checks for such deliveries when the
+    /// clock goes back, and every [`DUE_TIME_CHECK_INTERVAL`].
     async fn correct_due_times(&self) {
         let mut checked_at = None;
         let mut seen = (self.world.now(), self.world.monotonic());
@@ -169,7 +172,8 @@ impl Deliveries {
         Ok(())
     }
 
-    /// Turns decisions into messages: at most [`outbox::TAKEN_UP_MAX`] per poll, because decisions wait for the write.
+    /// Creates messages from decisions: at most [`outbox::TAKEN_UP_MAX`] per poll, because requests that write must
+    /// wait for the transaction.
     async fn run_intake(&self) {
         loop {
             let outcome = match self.store.read(outbox::has_more) {
@@ -218,7 +222,8 @@ impl Deliveries {
         let _ = tokio::time::timeout(STOP_TIMEOUT, ended).await;
     }
 
-    /// Lets the organization be chosen again. After a panic a pause comes first, in the attempt's place.
+    /// Makes the organization available for the next attempt. After a panic, the organization waits for
+    /// [`FAILURE_PAUSE`] first: a task that only sleeps replaces the attempt.
     fn finish_attempt(
         &self,
         ended: Result<(Id, ()), JoinError>,
@@ -232,7 +237,8 @@ impl Deliveries {
         }
     }
 
-    /// Chooses the organizations that are next. Reads on this thread: it takes microseconds, and no request runs here.
+    /// Chooses the next organizations. This function reads the file on its own thread, because the read takes
+    /// microseconds and no request runs on this thread.
     fn next_dispatches(&self, running: &RunningAttempts) -> Result<Vec<Dispatch>, Error> {
         let busy: HashSet<&OrganizationId> = running.values().map(|(busy, _)| busy).collect();
         let suspects = running.values().filter(|(_, is_suspect)| *is_suspect).count();
@@ -241,7 +247,7 @@ impl Deliveries {
             due.retain(|one| !busy.contains(&one.organization_id));
             let chosen = hr_dispatch::next_organizations(due, running.len(), suspects);
             let dispatches = chosen.into_iter().map(|one| Dispatch {
-                // A failure to read one organization must not stop the others, so it travels inside the dispatch.
+                // A failure to read one organization must not stop the others, so the dispatch contains the result.
                 delivery: first_due(tx, &one.organization_id),
                 organization_id: one.organization_id,
                 is_suspect: one.is_suspect,
@@ -252,8 +258,8 @@ impl Deliveries {
         chosen.inspect_err(|error| self.log(&format!("due HR deliveries cannot be read: {error}")))
     }
 
-    /// Makes one attempt and records it. Retries the recording until it succeeds and sends nothing else to the organization
-    /// until then: with a full disk, the same message would otherwise go out again and again.
+    /// Makes one attempt and records it. Retries the recording until it succeeds, and sends no other message to the
+    /// organization before that. Otherwise, a full disk would cause the same message to be sent again and again.
     async fn dispatch(self: Arc<Self>, dispatch: Dispatch) {
         let unusable = |error: Error| {
             self.log(&format!("HR delivery of {}: the file cannot be used: {error}", dispatch.organization_id));
@@ -264,7 +270,7 @@ impl Deliveries {
             Ok(Some(first_due)) => first_due,
             Err(error) => return unusable(error).await,
         };
-        // The channel carries nothing: it closes when the lookup has ended.
+        // Nothing is sent through the channel. It closes when the lookup has ended.
         let (lookup_guard, mut lookup_ended) = mpsc::channel(1);
         let attempt = self.attempt(&integration, &delivery, lookup_guard).await;
         loop {
@@ -275,7 +281,7 @@ impl Deliveries {
                 Err(error) => unusable(error).await,
             }
         }
-        // Without this wait, hanging lookups of one organization would use up the lookup threads of all.
+        // Without this wait, hanging lookups for one organization would use up the lookup threads of all organizations.
         let _ = tokio::time::timeout(LOOKUP_WAIT_MAX, lookup_ended.recv()).await;
     }
 
@@ -295,7 +301,7 @@ impl Deliveries {
         attempt::make(&connector, integration, delivery, self.world.now()).await
     }
 
-    /// Records an attempt, with grade NORMAL. A power cut may lose the record; the message is then sent once more.
+    /// Records an attempt, with grade NORMAL. A power cut may lose the record. In that case the message is sent again.
     async fn record(
         &self,
         delivery: &Delivery,
@@ -311,7 +317,7 @@ impl Deliveries {
         let (delivery, attempt) = (delivery.clone(), attempt.clone());
         let job = move |tx: &store::Tx<'_>| outbox::record_attempt(tx, &delivery, &target, &attempt, &schedule, jitter);
         let next = self.write(job).await?;
-        let (outcome, then) = next.map_or(("unwanted", "it was no longer pending".to_owned()), describe);
+        let (outcome, then) = next.map_or(("unwanted", "the delivery was no longer pending".to_owned()), describe);
         self.telemetry.hr_attempt(outcome);
         self.log(&format!("{line}; {then}"));
         Ok(())
@@ -337,7 +343,7 @@ fn first_due(tx: &store::Tx<'_>, organization: &OrganizationId) -> Result<Option
     Ok(delivery.map(|delivery| (delivery, integration)))
 }
 
-/// The state of the delivery after an attempt: its label in the metrics, and its description in the log.
+/// Returns the state of the delivery after an attempt: its label in the metrics, and its description in the log.
 fn describe(next: AttemptOutcome) -> (&'static str, String) {
     match next {
         AttemptOutcome::Delivered => ("delivered", "delivered".to_owned()),

@@ -303,7 +303,8 @@ fn demoting_an_admin_takes_effect_at_once() {
 
 fn the_last_enabled_admin_cannot_be_disabled_or_demoted() {
     let app = App::start();
-    let detail = "this is the last enabled admin, who can be neither disabled nor demoted; make another admin first";
+    let detail =
+        "this is the last enabled admin, who can be neither disabled nor demoted; make another user an admin first";
     for last in [
         json!({ "enabled": false }),
         json!({ "platformRole": "user" }),

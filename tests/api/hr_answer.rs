@@ -263,7 +263,7 @@ fn a_stored_url_that_is_now_invalid_can_be_read_and_replaced() {
     assert_eq!(app.admin().get(&path).expect(200).json()["data"]["url"], old);
     app.admin().put(&path, &json!({ "url": old })).refused(400, "validation_error");
     let id = hire(&app, &hiring, 0);
-    assert_failed("an old URL", &after_attempts(&app, &id, 1), None, "no request can carry");
+    assert_failed("an old URL", &after_attempts(&app, &id, 1), None, "a request cannot contain");
     app.admin().put(&path, &json!({ "url": receiver.url("/") })).expect(200);
     assert_eq!(after_attempts(&app, &id, 2)["state"], "delivered");
 }

@@ -77,7 +77,7 @@ fn a_body_that_is_not_an_image_is_refused() {
         let headers = [("Content-Type", "image/png")];
         let answer = app.admin().send("PUT", &admin_path(&hiring), &headers, content);
         let detail = answer.refused(415, "unsupported_media_type").json()["detail"].clone();
-        assert_eq!(detail, "the body must be a picture: PNG, JPEG, WebP or GIF");
+        assert_eq!(detail, "the body must be an image: PNG, JPEG, WebP or GIF");
     }
     assert_eq!(app.anonymous().get(&public_path(&hiring)).expect(200).body, PNG);
 }
@@ -103,7 +103,7 @@ fn an_empty_body_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let answer = app.admin().send("PUT", &admin_path(&hiring), &[], b"").refused(400, "bad_request");
-    assert_eq!(answer.json()["detail"], "the body must be a picture: PNG, JPEG, WebP or GIF");
+    assert_eq!(answer.json()["detail"], "the body must be an image: PNG, JPEG, WebP or GIF");
     app.anonymous().get(&public_path(&hiring)).expect(404);
 }
 

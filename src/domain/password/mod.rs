@@ -1,25 +1,25 @@
 //! Refuses passwords that are easy to guess.
 //!
 //! The rule splits a password into the fewest pieces: common words, parts of the user's address and name, repeated
-//! characters, runs of neighbours (digits, alphabet, keyboard), years, and single characters. Guessers try combinations of
-//! few pieces first, so a password with fewer than five pieces is refused at any length. `common.txt` has the
-//! common words.
+//! characters, runs of neighbours (digits, alphabet, keyboard), years, and single characters. Guessers try combinations
+//! of a few pieces first, so a password with fewer than five pieces is refused whatever its length. `common.txt` has
+//! the common words.
 
 use super::text::Email;
 
-/// The shortest password, in characters.
+/// The minimum length of a password, in characters.
 pub const CHARACTERS_MIN: usize = 12;
 
-/// The longest password, in characters. Longer ones are not safer and cost time to hash.
+/// The maximum length of a password, in characters. Longer passwords are not safer and take longer to hash.
 pub const CHARACTERS_MAX: usize = 1_000;
 
-/// The fewest pieces of an accepted password.
+/// The minimum number of pieces in an accepted password.
 const PIECES_MIN: usize = 5;
 
 /// The words that guessers try first.
 const COMMON: &str = include_str!("common.txt");
 
-/// Sequences of neighbours on keyboards, in the alphabet and among digits. They count in both directions.
+/// Sequences of neighbours on keyboards, in the alphabet and among digits. A run may follow them in either direction.
 const ROWS: [&str; 20] = [
     "01234567890",
     "abcdefghijklmnopqrstuvwxyz",
@@ -43,38 +43,45 @@ const ROWS: [&str; 20] = [
     "147258369",
 ];
 
-/// The shortest run that counts as one piece.
+/// The minimum length of a run of neighbours, in characters.
 const RUN_CHARACTERS_MIN: usize = 3;
 
 /// The reason why a password is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PasswordFault {
-    /// The password is too short or too long. Holds its number of characters.
+    /// The password is too short or too long. Contains its number of characters.
     Length(usize),
-    /// The password repeats fewer than twelve characters.
+    /// The password is a repetition of fewer than twelve characters.
     Repeats,
     /// The password is little more than the user's address or name.
     OfUser,
-    /// The password is common, or a combination of few common words and runs.
+    /// The password is common, or a combination of a few common words and runs.
     Common,
 }
 
 impl PasswordFault {
-    /// The reason in words for the user.
+    /// Returns the reason as a sentence for the user.
     pub fn sentence(self) -> String {
         match self {
             Self::Length(characters) => {
-                format!("a password has {CHARACTERS_MIN} to {CHARACTERS_MAX} characters, this one has {characters}")
+                format!(
+                    "a password must have {CHARACTERS_MIN} to {CHARACTERS_MAX} characters; this one has {characters}"
+                )
             }
             Self::Repeats => {
-                format!("this password repeats fewer than {CHARACTERS_MIN} characters, so it is easy to guess; choose another one")
+                format!(
+                    "this password repeats fewer than {CHARACTERS_MIN} characters and is easy to guess; choose another one"
+                )
             }
             Self::OfUser => {
-                "this password is little more than the user's address or name, so it is easy to guess; choose another one".to_owned()
+                "this password is little more than the user's address or name and is easy to guess; choose another one"
+                    .to_owned()
             }
-            Self::Common => "this password is among the first that guessers try: common words, or runs of digits or keys; \
+            Self::Common => {
+                "this password is among the first that guessers try: common words, or runs of digits or keys; \
                              choose several unrelated words"
-                .to_owned(),
+                    .to_owned()
+            }
         }
     }
 }
@@ -82,19 +89,19 @@ impl PasswordFault {
 /// Succeeds if the password is long enough and hard to guess.
 ///
 /// # Errors
-/// The first reason to refuse the password.
+/// The first reason why the password is refused.
 pub fn check(password: &str, email: &Email, name: &str) -> Result<(), PasswordFault> {
     check_length(password)?;
     let characters: Vec<char> = password.chars().flat_map(char::to_lowercase).collect();
-    if repeats(&characters) {
+    if is_repetition(&characters) {
         return Err(PasswordFault::Repeats);
     }
-    let common: Vec<Vec<char>> = words(COMMON.lines().filter(|line| !line.starts_with('#')));
-    if pieces(&characters, &common) < PIECES_MIN {
+    let common: Vec<Vec<char>> = character_lists(COMMON.lines().filter(|line| !line.starts_with('#')));
+    if count_pieces(&characters, &common) < PIECES_MIN {
         return Err(PasswordFault::Common);
     }
     let own: Vec<Vec<char>> = own_words(email, name).into_iter().chain(common).collect();
-    if pieces(&characters, &own) < PIECES_MIN { Err(PasswordFault::OfUser) } else { Ok(()) }
+    if count_pieces(&characters, &own) < PIECES_MIN { Err(PasswordFault::OfUser) } else { Ok(()) }
 }
 
 /// Succeeds if the password has an allowed length. Callers can check this before they know the user.
@@ -110,7 +117,7 @@ pub fn check_length(password: &str) -> Result<(), PasswordFault> {
     }
 }
 
-/// The words of the user's address and name, whole and in parts.
+/// Returns the user's address and name, whole and split into parts.
 fn own_words(email: &Email, name: &str) -> Vec<Vec<char>> {
     let name = name.to_lowercase();
     let texts = [email.key(), name.trim()];
@@ -118,28 +125,28 @@ fn own_words(email: &Email, name: &str) -> Vec<Vec<char>> {
     let parts = texts.into_iter().flat_map(|text| text.split(|c: char| !c.is_alphanumeric()));
     let without_spaces: String = name.split_whitespace().collect();
     let whole = [email.key(), local, domain, name.trim(), without_spaces.as_str()];
-    words(whole.into_iter().chain(parts).filter(|word| word.chars().count() >= RUN_CHARACTERS_MIN))
+    character_lists(whole.into_iter().chain(parts).filter(|word| word.chars().count() >= RUN_CHARACTERS_MIN))
 }
 
-fn words<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Vec<char>> {
+fn character_lists<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Vec<char>> {
     texts.map(|text| text.chars().collect()).collect()
 }
 
-/// Whether the password is a repetition of fewer than twelve characters.
-fn repeats(characters: &[char]) -> bool {
+/// Returns whether the password is a repetition of fewer than twelve characters.
+fn is_repetition(characters: &[char]) -> bool {
     let count = characters.len();
     (1..CHARACTERS_MIN.min(count / 2 + 1)).any(|unit| (unit..count).all(|at| characters[at] == characters[at - unit]))
 }
 
-/// The fewest pieces that make up the characters.
-fn pieces(characters: &[char], words: &[Vec<char>]) -> usize {
-    // The fewest pieces of each prefix.
+/// Returns the smallest number of pieces that make up the characters.
+fn count_pieces(characters: &[char], words: &[Vec<char>]) -> usize {
+    // The smallest number of pieces that make up each prefix.
     let mut fewest = vec![usize::MAX; characters.len() + 1];
     fewest[0] = 0;
     for start in 0..characters.len() {
         let rest = &characters[start..];
         let lengths = words.iter().filter(|word| begins_with(rest, word)).map(Vec::len);
-        let lengths = lengths.chain(1..=run(rest).max(year(rest)).max(1));
+        let lengths = lengths.chain(1..=run_length(rest).max(year_length(rest)).max(1));
         for end in lengths.map(|length| start + length) {
             fewest[end] = fewest[end].min(fewest[start] + 1);
         }
@@ -147,14 +154,14 @@ fn pieces(characters: &[char], words: &[Vec<char>]) -> usize {
     fewest[characters.len()]
 }
 
-/// Whether the characters begin with a word, literally or with well-known substitutions of letters.
+/// Returns whether the characters begin with a word, literally or with well-known substitutions for letters.
 fn begins_with(rest: &[char], word: &[char]) -> bool {
     rest.len() >= word.len()
-        && word.iter().zip(rest).all(|(wanted, given)| wanted == given || *wanted == unmasked(*given))
+        && word.iter().zip(rest).all(|(wanted, given)| wanted == given || *wanted == unmask(*given))
 }
 
-/// The letter that a digit or sign usually replaces.
-fn unmasked(character: char) -> char {
+/// Returns the letter that a digit or sign usually replaces.
+fn unmask(character: char) -> char {
     match character {
         '@' | '4' => 'a',
         '3' => 'e',
@@ -166,9 +173,9 @@ fn unmasked(character: char) -> char {
     }
 }
 
-/// The length of the run at the beginning: repetitions of one character, or neighbours in one row. Two equal characters
-/// are a run; other runs need three.
-fn run(rest: &[char]) -> usize {
+/// Returns the length of the run at the beginning: repetitions of one character, or neighbours in one row. Two equal
+/// characters are a run; a run of neighbours has at least three.
+fn run_length(rest: &[char]) -> usize {
     let same = rest.iter().take_while(|c| **c == rest[0]).count();
     let of_row = |row: &str, forward: bool| {
         let row: Vec<char> = if forward { row.chars().collect() } else { row.chars().rev().collect() };
@@ -179,8 +186,8 @@ fn run(rest: &[char]) -> usize {
     same.max(if longest >= RUN_CHARACTERS_MIN { longest } else { 0 })
 }
 
-/// 4 if the characters begin with a year that people append to words, otherwise 0.
-fn year(rest: &[char]) -> usize {
+/// Returns 4 if the characters begin with a year that people append to words, otherwise 0.
+fn year_length(rest: &[char]) -> usize {
     let digits: String = rest.iter().take(4).collect();
     let is_year = digits.parse::<u32>().is_ok_and(|year| (1900..2100).contains(&year));
     if is_year { 4 } else { 0 }
@@ -195,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn common_passwords_are_refused_at_any_length() {
+    fn common_passwords_are_refused_whatever_their_length() {
         for password in [
             "123456789012",
             "1234567890123456",
@@ -236,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_text_repeated_is_refused() {
+    fn repetitions_of_a_short_string_are_refused() {
         let many = "x".repeat(1_000);
         for password in [
             "aaaaaaaaaaaa",

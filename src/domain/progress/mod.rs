@@ -1,11 +1,11 @@
-//! The progress of an application as its candidate sees it (`/status/{token}`), without recent decisions.
+//! The progress of an application as its candidate sees it on `/status/{token}`, without recent decisions.
 //!
-//! An organization can delay decisions, so that staff can change their minds, or inform the candidate themselves, before
-//! a page does. Until a decision (rejection, hire, reversal of a hire) is old enough, the candidate sees the state as if
-//! nobody had made it. Moves to the next step and withdrawals are visible at once.
+//! An organization can delay the display of decisions, so that staff can change their minds or inform the candidate
+//! themselves. Until a decision (rejection, hire, reversal of a hire) is old enough, the candidate sees the state as if
+//! nobody had made the decision. Moves to the next step and withdrawals are visible at once.
 //!
-//! The rule replays the acts on the application in order. All acts before the first hidden decision are visible. After
-//! it, an act is visible only if it is possible in the state that the candidate sees.
+//! The rule replays the acts on the application in order. All acts before the first hidden decision are visible. An act
+//! after that decision is visible only if it is possible in the state that the candidate sees.
 
 use std::time::Duration;
 
@@ -17,9 +17,9 @@ use super::timestamp::Timestamp;
 pub enum ActKind {
     /// Staff validated a step.
     Validated,
-    /// Staff rejected the candidate at a step. This may have reversed a hire.
+    /// Staff rejected the candidate at a step. The rejection may have reversed a hire.
     Rejected,
-    /// Staff undid the rejection of a step.
+    /// Staff undid the rejection at a step.
     Reopened,
     /// Staff hired the candidate.
     Hired,
@@ -27,22 +27,22 @@ pub enum ActKind {
     Withdrawn,
 }
 
-/// An act on an application, from its activity.
+/// An act on an application, read from its activity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastAct {
     /// The kind of the act.
     pub act: ActKind,
     /// The time of the act.
     pub at: Timestamp,
-    /// The index of the step that the act was about; `None` for acts on the application as a whole.
+    /// The index of the step that was acted on, or `None` for acts on the application as a whole.
     pub step: Option<usize>,
     /// The application's status before the act.
     pub status_before: ApplicationStatus,
     /// The application's status after the act.
     pub status_after: ApplicationStatus,
-    /// The changed steps before the act, each with its index.
+    /// The states of the changed steps before the act, each with the step's index.
     pub steps_before: Vec<(usize, StepState)>,
-    /// The changed steps after the act, each with its index.
+    /// The states of the changed steps after the act, each with the step's index.
     pub steps_after: Vec<(usize, StepState)>,
 }
 
@@ -51,7 +51,7 @@ pub struct PastAct {
 pub struct StepState {
     /// The step's status.
     pub status: StepStatus,
-    /// When the step was rejected or validated.
+    /// The time of the step's rejection or validation, if any.
     pub at: Option<Timestamp>,
 }
 
@@ -78,11 +78,12 @@ pub struct ApplicationHistory {
 pub struct Progress {
     /// The visible status of the application.
     pub status: ApplicationStatus,
-    /// The visible steps, each with its index. After the end of the application these are only the steps it reached.
+    /// The visible steps, each with its index. When the application has ended, only the steps that it reached are
+    /// visible.
     pub steps: Vec<(usize, Stage)>,
 }
 
-/// The status of a step in the candidate's words.
+/// The status of a step as the candidate sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// The candidate passed the step.
@@ -98,7 +99,8 @@ pub enum Stage {
 }
 
 impl Progress {
-    /// The progress of an application that staff never touched: it is, or ended, at the first of `steps` steps.
+    /// Returns the progress of an application that staff have not changed. The application is at the first of `steps`
+    /// steps, or ended at that step.
     pub fn untouched(steps: usize, status: ApplicationStatus) -> Self {
         let status_of = |index| if index == 0 { StepStatus::InProgress } else { StepStatus::Pending };
         let steps = (0..steps).map(|index| StepState { status: status_of(index), at: None });
@@ -106,10 +108,10 @@ impl Progress {
     }
 }
 
-/// The progress that the candidate sees at a time. `visible_after` is the age from which a decision is visible; with
-/// `None`, decisions are never visible.
+/// Returns the progress that the candidate sees at a time. `visible_after` is the minimum age of a visible decision. If
+/// it is `None`, decisions are never visible.
 ///
-/// A candidate who withdrew on the status page (`withdrawn_at`) still sees the progress of that moment, marked as
+/// A candidate who withdrew on the status page (`withdrawn_at`) still sees the progress at that time, marked as
 /// withdrawn. Later decisions stay hidden.
 pub fn visible_progress(
     history: &ApplicationHistory,
@@ -127,7 +129,7 @@ pub fn visible_progress(
     progress_of(&visible)
 }
 
-/// Decides which decisions are too recent to be visible.
+/// The rule that hides recent decisions.
 struct Delay {
     visible_after: Option<Duration>,
     now: Timestamp,
@@ -139,7 +141,7 @@ impl Delay {
     }
 }
 
-/// The state before the first recorded act.
+/// Returns the state before the first recorded act.
 fn initial_state(history: &ApplicationHistory) -> ApplicationState {
     let mut state = history.now.clone();
     for act in history.acts.iter().rev() {
@@ -158,8 +160,8 @@ impl ApplicationState {
         }
     }
 
-    /// Makes the steps after a reversed hire pending again. This includes steps that a hidden decision rejected: the
-    /// activity of the reopening has them as that decision left them.
+    /// Makes the steps after a reversed hire pending again, unless a visible decision rejected them. The activity of
+    /// the reopening does not contain the steps that a hidden decision rejected.
     fn reset_after(&mut self, index: usize) {
         for step in self.steps.iter_mut().skip(index + 1).filter(|step| step.status != StepStatus::Rejected) {
             *step = StepState { status: StepStatus::Pending, at: None };
@@ -175,11 +177,11 @@ impl ApplicationState {
     }
 }
 
-/// The visible state after these acts.
+/// Returns the visible state after these acts.
 fn replay<'a>(initial: ApplicationState, acts: impl Iterator<Item = &'a PastAct>, delay: &Delay) -> ApplicationState {
     let mut real = initial;
     let (mut visible, mut is_hiding) = hide_imported_decisions(&real, delay);
-    // The status to which a rejected application returns once none of its steps is rejected.
+    // The status to which a rejected application returns when none of its steps is rejected any longer.
     let mut base = status_before_rejection(real.status);
     // The steps at which a visible decision reversed a hire.
     let mut reversed = Vec::new();
@@ -214,7 +216,7 @@ fn replay_after_hidden(
 ) {
     let is_running = visible.status == ApplicationStatus::InProgress;
     match act.act {
-        // Only undecided candidates move on, so every earlier decision has been undone.
+        // Staff can validate a step only if no decision is in effect, so every earlier decision has been undone.
         ActKind::Validated if is_running => visible.steps.clone_from(&real.steps),
         ActKind::Withdrawn if is_running => visible.status = ApplicationStatus::Withdrawn,
         ActKind::Reopened if act.step.is_some_and(|index| visible.is_rejected(index)) => {
@@ -228,7 +230,7 @@ fn replay_after_hidden(
     }
 }
 
-/// The status to which a rejected application returns. A hire is never restored.
+/// Returns the status to which a rejected application returns. A hire is never restored.
 fn status_before_rejection(status: ApplicationStatus) -> ApplicationStatus {
     match status {
         ApplicationStatus::Withdrawn => status,
@@ -236,9 +238,9 @@ fn status_before_rejection(status: ApplicationStatus) -> ApplicationStatus {
     }
 }
 
-/// The visible part of the state before the first act, which an import may have brought with decisions; and whether any
-/// of these decisions is hidden. Only the steps have the times of such decisions. The candidate counts as having been at
-/// the decided step.
+/// Removes recent decisions from the state before the first act. Returns the visible state, and whether any decision is
+/// hidden. The decisions in that state come from an import, and only the steps have their times. Before a hidden
+/// decision, the candidate is assumed to have been at the decided step.
 fn hide_imported_decisions(imported: &ApplicationState, delay: &Delay) -> (ApplicationState, bool) {
     let mut visible = imported.clone();
     let mut is_hiding = false;
@@ -259,7 +261,7 @@ fn hide_imported_decisions(imported: &ApplicationState, delay: &Delay) -> (Appli
     (visible, is_hiding)
 }
 
-/// Translates a state into the candidate's words.
+/// Converts a state to the progress that the candidate sees.
 fn progress_of(state: &ApplicationState) -> Progress {
     let first = |wanted| state.steps.iter().position(|step| step.status == wanted);
     let here = first(StepStatus::InProgress).or_else(|| first(StepStatus::Pending));

@@ -19,7 +19,7 @@ fn hour(hours: i64) -> Timestamp {
     Timestamp::from_micros(hours * HOUR)
 }
 
-/// An application that the rules change, with the acts that a file would record.
+/// An application that the decision rules change, with the acts that the service would record.
 #[derive(Clone)]
 struct Case {
     facts: StepFacts,
@@ -32,7 +32,7 @@ impl Case {
         Self { facts: facts(steps, 0), rejections: Vec::new(), acts: Vec::new() }
     }
 
-    /// Tries an act and says whether the rules allowed it.
+    /// Tries an act, and returns whether the rules allowed it.
     fn act(&mut self, act: ActKind, step: usize, at: Timestamp) -> bool {
         let before = StepFacts { addressed: step, ..self.facts.clone() };
         let decision = match act {
@@ -113,12 +113,13 @@ impl Case {
         visible_progress(&self.history(), None, visible_after, now)
     }
 
-    /// The progress without any delay.
+    /// Returns the progress without any delay.
     fn real(&self) -> Progress {
         progress_of(&self.history().now)
     }
 
-    /// The same application with only the visible acts; `None` if the rules refuse one of them without the hidden ones.
+    /// Returns the same application with only the visible acts, or `None` if the rules refuse one of them without the
+    /// hidden acts.
     fn without_hidden(&self, steps: &[StepStatus], visible_after: Option<Duration>, now: Timestamp) -> Option<Self> {
         let delay = Delay { visible_after, now };
         let mut case = Self::new(steps);
@@ -142,7 +143,8 @@ impl Case {
     }
 }
 
-/// Tries random acts, hours apart, and returns the application and the hour of the last act.
+/// Tries the acts in order, each some hours after the previous one. Returns the application and the hour of the last
+/// act.
 fn run(steps: &[StepStatus], acts: &[(usize, usize, i64)]) -> (Case, i64) {
     let mut case = Case::new(steps);
     let mut now = 0;
@@ -210,7 +212,7 @@ fn stages(progress: &Progress) -> Vec<Stage> {
 }
 
 #[test]
-fn a_decision_is_visible_once_the_delay_has_passed() {
+fn a_decision_is_visible_when_the_delay_has_passed() {
     let mut case = Case::new(&STEPS);
     let before = case.real();
     assert_eq!(stages(&before), [Stage::Done, Stage::Current, Stage::Upcoming, Stage::Upcoming]);
@@ -241,7 +243,7 @@ fn the_reversal_of_a_visible_hire_is_hidden_until_the_delay_has_passed() {
     let seen = case.seen(Some(DELAY), hour(80));
     assert_eq!(seen.status, ApplicationStatus::Hired);
     assert_eq!(stages(&seen), [Stage::Done, Stage::Done, Stage::Skipped, Stage::Done]);
-    // The reopening of a hidden reversal is hidden, too.
+    // The reopening of a hidden reversal is also hidden.
     assert!(case.act(ActKind::Reopened, 3, hour(81)));
     assert_eq!(case.seen(Some(DELAY), hour(151)), seen);
     assert_eq!(case.seen(Some(DELAY), hour(152)).status, ApplicationStatus::InProgress);
@@ -263,7 +265,7 @@ fn decisions_from_before_an_import_are_delayed_too() {
         case.facts.application_status = status;
         case
     };
-    // These steps were decided at the first millisecond.
+    // The helper dates the decisions on these steps at the first millisecond.
     let rejected = case(ApplicationStatus::NotSelected, &[Validated, Rejected, Pending]);
     let seen = rejected.seen(Some(DELAY), hour(71));
     assert_eq!(seen.status, ApplicationStatus::InProgress);
@@ -286,7 +288,7 @@ fn an_untouched_application_looks_like_any_other() {
 }
 
 #[test]
-fn the_tests_cover_every_kind_of_act() {
+fn the_test_case_supports_every_kind_of_act() {
     let mut case = Case::new(&STEPS);
     for (hours, (act, step)) in (0..).zip([
         (ActKind::Validated, 1),

@@ -1,4 +1,4 @@
-//! Signups: validation of the form's fields, and the outcome of a valid signup.
+//! Signups: the validation of the form's fields, and the outcome of a valid signup.
 //!
 //! Faults are a closed list, so that pages can translate them. API callers get them in English.
 
@@ -6,19 +6,19 @@ use super::erasure;
 use super::plain::{self, Flaw};
 use super::text::{self, EMAIL_CHARACTERS_MAX, Email, NAME_CHARACTERS_MAX};
 
-/// The longest telephone number, including separators and remarks.
+/// The maximum length of a telephone number, in characters, including separators and remarks.
 pub const PHONE_CHARACTERS_MAX: usize = 50;
 
-/// The maximum number of links: a profile, some work, and room for more.
+/// The maximum number of links: enough for a profile and several work samples.
 pub const LINKS_MAX: usize = 5;
 
-/// The longest link.
+/// The maximum length of a link, in characters.
 pub const LINK_CHARACTERS_MAX: usize = 500;
 
-/// The longest note: some two pages.
+/// The maximum length of a note, in characters: about two pages.
 pub const NOTE_CHARACTERS_MAX: usize = 5_000;
 
-/// Characters that URLs cannot have unescaped (RFC 3986 §2). Markup could begin with them.
+/// Characters that URLs must escape (RFC 3986 §2) and that could begin markup.
 const NOT_IN_LINKS: &[char] = &['<', '>', '"', '`', '\\'];
 
 /// A field of the form.
@@ -44,7 +44,7 @@ impl FormField {
     /// All fields, in the order of the form.
     pub const ALL: [Self; 7] = [Self::Name, Self::Email, Self::Phone, Self::Links, Self::Note, Self::Cv, Self::Consent];
 
-    /// The field's name in forms and in JSON.
+    /// Returns the field's name in forms and in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Name => "name",
@@ -63,9 +63,9 @@ impl FormField {
 pub enum FieldFault {
     /// The field is missing or blank.
     Missing,
-    /// The text, or an entry of the list, has more characters than this.
+    /// The text, or an entry in the list, has more characters than this.
     TooLong(usize),
-    /// The text has characters that are invisible or change how it reads.
+    /// The text has control characters, invisible characters or characters that change the direction of text.
     Unreadable(Flaw),
     /// The text is not an email address.
     NotAnAddress,
@@ -76,7 +76,7 @@ pub enum FieldFault {
 }
 
 impl FieldFault {
-    /// The fault for API callers, as a sentence without its subject.
+    /// Returns the fault for API callers, as a sentence without its subject.
     pub fn sentence(self) -> String {
         match self {
             Self::Missing => "is required".to_owned(),
@@ -113,16 +113,16 @@ pub struct CheckedSignup {
     pub name: String,
     /// The email address.
     pub email: Email,
-    /// The telephone number; blank if the applicant gave none.
+    /// The telephone number, or an empty string if the applicant entered none.
     pub phone: String,
     /// Links to profiles and work samples.
     pub links: Vec<String>,
-    /// A note to the organization; blank if the applicant wrote none.
+    /// A note to the organization, or an empty string if the applicant wrote none.
     pub note: String,
 }
 
 impl TypedSignup {
-    /// Validates all fields and trims their texts.
+    /// Validates and trims all fields.
     ///
     /// # Errors
     /// All faulty fields with one fault each, in the order of the form.
@@ -130,15 +130,15 @@ impl TypedSignup {
         let mut faults = Vec::new();
         let mut note = |field, fault: Option<FieldFault>| faults.extend(fault.map(|fault| (field, fault)));
         let name = self.name.trim();
-        note(FormField::Name, required(name, NAME_CHARACTERS_MAX));
-        let (email, fault) = address(self.email.trim());
+        note(FormField::Name, check_required(name, NAME_CHARACTERS_MAX));
+        let (email, fault) = parse_address(self.email.trim());
         note(FormField::Email, fault);
         let phone = self.phone.trim();
-        note(FormField::Phone, line(phone, PHONE_CHARACTERS_MAX));
+        note(FormField::Phone, check_line(phone, PHONE_CHARACTERS_MAX));
         let links: Vec<&str> = self.links.iter().map(|link| link.trim()).filter(|link| !link.is_empty()).collect();
-        note(FormField::Links, all_links(&links));
-        let text = lines(&self.note);
-        note(FormField::Note, paragraphs(&text));
+        note(FormField::Links, check_links(&links));
+        let text = normalize_lines(&self.note);
+        note(FormField::Note, check_lines(&text));
         note(FormField::Consent, (!self.consents).then_some(FieldFault::Missing));
         match email.filter(|_| faults.is_empty()) {
             None => Err(faults),
@@ -153,28 +153,27 @@ impl TypedSignup {
     }
 }
 
-fn required(text: &str, characters_max: usize) -> Option<FieldFault> {
-    if text.is_empty() { Some(FieldFault::Missing) } else { line(text, characters_max) }
+fn check_required(text: &str, characters_max: usize) -> Option<FieldFault> {
+    if text.is_empty() { Some(FieldFault::Missing) } else { check_line(text, characters_max) }
 }
 
-/// Checks a single-line text.
-fn line(text: &str, characters_max: usize) -> Option<FieldFault> {
+fn check_line(text: &str, characters_max: usize) -> Option<FieldFault> {
     match () {
         () if text::characters(text) > characters_max => Some(FieldFault::TooLong(characters_max)),
         () => plain::flaw_of_line(text).map(FieldFault::Unreadable),
     }
 }
 
-fn address(text: &str) -> (Option<Email>, Option<FieldFault>) {
+fn parse_address(text: &str) -> (Option<Email>, Option<FieldFault>) {
     let email = Email::parse(text).filter(|email| !erasure::is_erased_address(email));
     let fault = match &email {
         Some(_) => None,
-        None => required(text, EMAIL_CHARACTERS_MAX).or(Some(FieldFault::NotAnAddress)),
+        None => check_required(text, EMAIL_CHARACTERS_MAX).or(Some(FieldFault::NotAnAddress)),
     };
     (email, fault)
 }
 
-fn all_links(links: &[&str]) -> Option<FieldFault> {
+fn check_links(links: &[&str]) -> Option<FieldFault> {
     match () {
         () if links.len() > LINKS_MAX => Some(FieldFault::TooMany(LINKS_MAX)),
         () if links.iter().any(|link| text::characters(link) > LINK_CHARACTERS_MAX) => {
@@ -185,8 +184,8 @@ fn all_links(links: &[&str]) -> Option<FieldFault> {
     }
 }
 
-/// Whether a text is an http or https URL that shows where it leads: it has a host and no user information, which could
-/// look like the host.
+/// Returns whether a string is an http or https URL that clearly shows its host. The URL must have a host and no user
+/// information, which could look like the host.
 fn is_link(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else { return false };
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -195,13 +194,13 @@ fn is_link(text: &str) -> bool {
     is_web && !host.is_empty() && !host.starts_with(':') && !host.contains('@') && text.chars().all(is_plain)
 }
 
-/// Normalizes a multi-line text: one newline for each line break, whichever a browser sends, and spaces for tabs, which
-/// pages would show as spaces anyway.
-fn lines(text: &str) -> String {
+/// Normalizes multi-line text: replaces each kind of line break with a newline, and each tab with a space, as pages
+/// show it.
+fn normalize_lines(text: &str) -> String {
     text.trim().replace("\r\n", "\n").replace('\r', "\n").replace('\t', " ")
 }
 
-fn paragraphs(text: &str) -> Option<FieldFault> {
+fn check_lines(text: &str) -> Option<FieldFault> {
     match () {
         () if text::characters(text) > NOTE_CHARACTERS_MAX => Some(FieldFault::TooLong(NOTE_CHARACTERS_MAX)),
         () => plain::flaw_of_lines(text).map(FieldFault::Unreadable),
@@ -213,17 +212,17 @@ fn paragraphs(text: &str) -> Option<FieldFault> {
 pub enum SignupOutcome {
     /// Create a candidate and an application.
     NewCandidate,
-    /// Create an application of the candidate who has the address. Their name does not change.
+    /// Create an application for the candidate who has the address. The candidate's name does not change.
     NewApplication,
     /// Only store the signup as a later signup: the address belongs to a candidate who has applied to the role, or who
-    /// was erased. An address alone proves nothing, so their data does not change and the answer does not mention them.
-    /// Staff see the later signup beside the application.
+    /// was erased. An address alone proves nothing, so the candidate's data does not change and the answer does not
+    /// mention the candidate. Staff see the later signup next to the application.
     Later,
 }
 
 impl SignupOutcome {
-    /// Whether the sender of the signup counts as the candidate. They do if the candidate exists only because of the signup.
-    /// Of other senders only one thing is known: they typed the candidate's address.
+    /// Returns whether the signup proves that its sender is the candidate. It does if it creates the candidate. Any
+    /// other sender has only typed an address that belongs to the candidate.
     pub fn proves_the_candidate(self) -> bool {
         self == Self::NewCandidate
     }
@@ -243,7 +242,7 @@ pub enum AddressHolder {
     },
 }
 
-/// Decides the outcome by the holder of the address.
+/// Decides the outcome from the holder of the address.
 pub fn decide(holder: AddressHolder) -> SignupOutcome {
     match holder {
         AddressHolder::Nobody => SignupOutcome::NewCandidate,
@@ -252,9 +251,9 @@ pub fn decide(holder: AddressHolder) -> SignupOutcome {
     }
 }
 
-/// Orders the later signups of an erased candidate, which apply again as if the candidate had never applied ([`decide`]).
-/// `signups` are ordered by age. Those that were not withdrawn come first, so that one of them creates the candidate if
-/// possible.
+/// Orders the later signups of an erased candidate before they are processed again, as if the candidate had never
+/// applied ([`decide`]). `signups` are ordered by age. Signups that were not withdrawn come first, so that one of them
+/// creates the candidate if possible.
 pub fn reapplication_order<T>(mut signups: Vec<T>, is_withdrawn: impl Fn(&T) -> bool) -> Vec<T> {
     signups.sort_by_key(|signup| is_withdrawn(signup));
     signups

@@ -1,4 +1,4 @@
-//! Tests of the form's validation and of signup outcomes.
+//! Tests of the form's validation and of the outcomes of signups.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn faults(typed: &TypedSignup) -> Vec<(FormField, FieldFault)> {
 }
 
 #[test]
-fn typed_texts_are_trimmed_and_normalized() {
+fn typed_text_is_trimmed_and_normalized() {
     let checked = TypedSignup {
         name: "  Ada ".to_owned(),
         email: " Ada@Example.org\n".to_owned(),
@@ -62,7 +62,7 @@ fn all_faults_are_reported_at_once_in_the_order_of_the_form() {
 }
 
 #[test]
-fn each_text_has_its_limit_in_characters() {
+fn each_field_has_a_limit_in_characters_or_entries() {
     let long = |count: usize| "ä".repeat(count);
     for (typed, fault) in [
         (TypedSignup { name: long(255), ..typed() }, None),
@@ -104,7 +104,7 @@ fn single_line_fields_refuse_invisible_characters() {
             let found = faults(&typed);
             assert!(matches!(found[..], [(found, FieldFault::Unreadable(_))] if found == field), "{c:?}: {found:?}");
         }
-        // Nobody is identified by a note.
+        // A note identifies nobody, so it may have invisible characters.
         assert_eq!(faults(&TypedSignup { note: text, ..typed() }), []);
     }
     for good in ["می\u{200c}خواهم", "क्\u{200d}ष", "👩\u{200d}💻"] {
@@ -153,7 +153,7 @@ fn the_holder_of_the_address_decides_the_outcome() {
 }
 
 #[test]
-fn only_a_signup_that_creates_the_candidate_proves_its_sender() {
+fn only_a_signup_that_creates_the_candidate_proves_who_sent_it() {
     for (outcome, proves) in
         [(SignupOutcome::NewCandidate, true), (SignupOutcome::NewApplication, false), (SignupOutcome::Later, false)]
     {
@@ -162,7 +162,7 @@ fn only_a_signup_that_creates_the_candidate_proves_its_sender() {
 }
 
 #[test]
-fn withdrawn_signups_reapply_after_the_others() {
+fn withdrawn_signups_are_processed_after_the_others() {
     for (signups, order) in [
         (vec![], vec![]),
         (vec![(1, true), (2, false)], vec![2, 1]),

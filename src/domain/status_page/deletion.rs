@@ -1,8 +1,8 @@
-//! The rule behind a status page's "delete" button: it decides what happens to the page, its application or signup, and
-//! the candidate.
+//! The rule behind the "delete" button of a status page. It decides what happens to the page, to its application or
+//! signup, and to the candidate.
 //!
-//! A link proves a connection to its own application (or signup) only, because the signup of a stranger may have the same
-//! address. Therefore the candidate is erased only if they have no other records. Other people's signups stay.
+//! A link proves a connection only to its own application or signup, because a stranger may have signed up under the
+//! same address. Therefore the candidate is erased only if they have no other records. Other people's signups stay.
 
 use crate::domain::activity::Action;
 
@@ -11,10 +11,10 @@ use crate::domain::activity::Action;
 pub struct CandidateFacts {
     /// Whether a legal hold prevents the erasure.
     pub is_held: bool,
-    /// Whether an activity row says that the holder of the page has asked for the erasure.
+    /// Whether an activity row records that the holder of the page has asked for the erasure.
     pub has_asked: bool,
-    /// Whether the candidate has anything else: another status page, or another application that staff added and that no link
-    /// has deleted. An application whose deletion was asked for during a legal hold does not count.
+    /// Whether the candidate has another status page, or another application that staff added and that no link has
+    /// deleted. An application whose deletion was requested during a legal hold is ignored.
     pub has_other_records: bool,
     /// Whether the candidate has a hire that their page does not show yet.
     pub has_hidden_hire: bool,
@@ -25,7 +25,7 @@ pub struct CandidateFacts {
 pub enum DeletionFacts {
     /// The page of an application.
     Application {
-        /// Whether the holder of the link counts as the candidate.
+        /// Whether the service treats the holder of the link as the candidate.
         is_trusted: bool,
         /// Whether the application is in progress.
         is_in_progress: bool,
@@ -41,7 +41,7 @@ pub enum DeletionFacts {
 pub enum CandidateFate {
     /// The candidate stays.
     Stays,
-    /// The candidate is erased once none of their hires is hidden.
+    /// The candidate is erased when none of their hires is hidden any longer.
     ErasureDeferred,
     /// The candidate is erased, with all their applications, signups and pages.
     Erased,
@@ -67,16 +67,17 @@ pub struct DeletionPlan {
     pub deletes_signup: bool,
     /// The decision about the candidate.
     pub candidate: CandidateFate,
-    /// The activity row.
+    /// The action of the activity row, if the deletion has one.
     pub recorded: Option<Action>,
-    /// The answer.
+    /// The answer to the holder of the page.
     pub answer: DeletionAnswer,
 }
 
 /// `POST /status/{token}/delete`: decides what the holder of a link deletes.
 ///
-/// Only a trusted page says that a legal hold prevents the deletion. Any other page disappears as it would without the
-/// hold, so that a stranger who knows an address learns nothing. The same holds for a hidden hire: a refusal would reveal it.
+/// Only a trusted page reports that a legal hold prevents the deletion. Any other page disappears as it would without
+/// the hold, so that a stranger who knows an address learns nothing. A page also disappears if the candidate has a
+/// hidden hire, because a refusal would reveal the hire.
 pub fn plan_deletion(facts: DeletionFacts) -> DeletionPlan {
     match facts {
         DeletionFacts::Application { is_trusted: true, candidate, .. } if candidate.is_held => DeletionPlan {
@@ -111,8 +112,8 @@ pub fn plan_deletion(facts: DeletionFacts) -> DeletionPlan {
     }
 }
 
-/// Decides, from the current facts, what a deletion that waited for a hidden hire removes. `application`: whether the
-/// application of the page is in progress; `None` if it was the page of a later signup.
+/// Decides, from the current facts, what a deletion that waited for a hidden hire removes. `application` states whether
+/// the application of the page is in progress. It is `None` for the page of a later signup.
 pub fn plan_deferred(application: Option<bool>, has_other_records: bool) -> DeletionPlan {
     match application {
         _ if !has_other_records => ERASURE,
@@ -121,16 +122,16 @@ pub fn plan_deferred(application: Option<bool>, has_other_records: bool) -> Dele
     }
 }
 
-/// Decides what a deletion removes when it is replayed on an older copy of the file. The erasure list names erased
-/// candidates separately.
+/// Decides what a deletion removes when it is repeated on an older copy of the file. Erased candidates are handled
+/// separately, through the erasure list.
 pub fn plan_repetition(application: Option<bool>) -> DeletionPlan {
     application.map_or(LATER_SIGNUP, delete_application)
 }
 
-/// The erasure of the candidate includes everything else.
+/// The plan that erases the candidate, which includes everything else that a deletion removes.
 const ERASURE: DeletionPlan = DeletionPlan { candidate: CandidateFate::Erased, ..NOTHING };
 
-/// Deletes the later signup and its page. The application and its candidate do not change.
+/// The plan that deletes the later signup and its page. The application and its candidate do not change.
 const LATER_SIGNUP: DeletionPlan = DeletionPlan { removes_page: true, deletes_signup: true, ..NOTHING };
 
 const NOTHING: DeletionPlan = DeletionPlan {
@@ -142,7 +143,7 @@ const NOTHING: DeletionPlan = DeletionPlan {
     answer: DeletionAnswer::Done,
 };
 
-/// Removes the page. The application's data stays for now.
+/// Plans to remove the page. The application's data stays for now.
 fn remove_page(is_in_progress: bool, candidate: CandidateFate) -> DeletionPlan {
     DeletionPlan {
         withdraws_application: is_in_progress,
@@ -153,7 +154,7 @@ fn remove_page(is_in_progress: bool, candidate: CandidateFate) -> DeletionPlan {
     }
 }
 
-/// Deletes the page and the signup. The candidate stays.
+/// Plans to delete the page and the signup. The candidate stays.
 fn delete_application(is_in_progress: bool) -> DeletionPlan {
     DeletionPlan {
         withdraws_application: is_in_progress,
@@ -164,17 +165,17 @@ fn delete_application(is_in_progress: bool) -> DeletionPlan {
     }
 }
 
-/// A name and an address as typed in a signup, or as a candidate has them.
+/// The name and address of a signup or a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NameAndEmail<'a> {
     /// The name.
     pub name: &'a str,
-    /// The address, in the spelling of its author.
+    /// The address as it was typed.
     pub email: &'a str,
 }
 
-/// The new name of a candidate after the deletion of a signup. If they had the name from that signup, they get the name
-/// from the first remaining signup under their address. `None` leaves the name unchanged.
+/// Returns the new name and address of a candidate after the deletion of a signup. A candidate whose name came from
+/// that signup gets the name from the first remaining signup under their address. `None` leaves the name unchanged.
 pub fn rename_after_deletion<'a>(
     candidate: NameAndEmail<'_>,
     deleted: NameAndEmail<'_>,
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn an_application_page_deletes_by_hold_other_records_and_hidden_hire() {
+    fn an_application_page_considers_holds_other_records_and_hidden_hires() {
         for is_in_progress in [true, false] {
             let removed = |candidate| DeletionPlan {
                 withdraws_application: is_in_progress,
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deferred_deletion_erases_unless_the_candidate_has_other_records() {
+    fn a_deferred_deletion_erases_the_candidate_unless_they_have_other_records() {
         for (application, has_other_records, plan) in [
             (Some(true), false, ERASURE),
             (None, false, ERASURE),
@@ -268,13 +269,13 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_deletion_erases_no_candidate() {
+    fn a_repeated_deletion_does_not_erase_the_candidate() {
         assert_eq!(plan_repetition(Some(true)), delete_application(true));
         assert_eq!(plan_repetition(None), LATER_SIGNUP);
     }
 
     #[test]
-    fn a_candidate_with_the_name_of_the_deleted_signup_gets_that_of_the_next() {
+    fn a_candidate_with_the_name_of_the_deleted_signup_gets_the_name_of_the_next_signup() {
         let typed = |name, email| NameAndEmail { name, email };
         let (ada, bob) = (typed("Ada", "a@example.org"), typed("Bob", "a@example.org"));
         let spelled_differently = typed("Ada", "A@example.org");

@@ -1,6 +1,8 @@
-//! Status pages: the tokens of their links (`/status/{token}`), and, in `deletion`, the rule behind their "delete" button.
+//! Status pages: the tokens in their links (`/status/{token}`). The module `deletion` contains the rule behind their
+//! "delete" button.
 //!
-//! The token alone opens the page, so it is too long to guess, and the file has only its digest.
+//! A token is sufficient to open its page. Therefore the token is too long to guess, and the file contains only its
+//! digest.
 
 pub mod deletion;
 
@@ -9,26 +11,26 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 
-/// Bytes of a token: 256 bits, 43 characters in base 64.
+/// The number of bytes in a token: 256 bits, or 43 characters in base64.
 pub const STATUS_TOKEN_BYTES: usize = 32;
 
-/// The token of the status page for a form. A form always gives the same token, so a form that is sent twice (a double
-/// click, a lost answer) leads to one application with one link. The token is derived from the secret that signs forms,
-/// under a separate label, so it cannot be computed from the form.
+/// Returns the token of the status page for a form. A form always has the same token, so a form that is sent twice
+/// (after a double click or a lost answer) leads to one application with one link. The token is derived from the secret
+/// that signs forms, with a separate label, so nobody can compute it from the form.
 pub fn token_of_form(secret: &[u8; 32], form_id: &str) -> String {
-    let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes a key of any length");
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC accepts a key of any length");
     mac.update(b"status");
     mac.update(form_id.as_bytes());
     URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes())
 }
 
-/// The token of a link that staff issue, from random bytes.
+/// Returns the token for a link that staff issue, from random bytes.
 pub fn random_token(random: &[u8; STATUS_TOKEN_BYTES]) -> String {
     URL_SAFE_NO_PAD.encode(random)
 }
 
-/// The SHA-256 of a token, which the file stores. Text that is not a token also has a digest, but it
-/// matches nothing.
+/// Returns the SHA-256 digest of a token, which the file stores. A string that is not a token also has a digest, but
+/// that digest matches no page.
 pub fn token_digest(token: &str) -> [u8; 32] {
     Sha256::digest(token).into()
 }
@@ -50,8 +52,8 @@ mod tests {
     }
 
     #[test]
-    fn a_token_digest_is_its_sha_256() {
-        // FIPS 180-4's own example.
+    fn the_digest_of_a_token_is_its_sha_256() {
+        // The example from FIPS 180-4.
         let known = [0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea];
         assert_eq!(token_digest("abc")[..8], known);
     }

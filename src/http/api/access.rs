@@ -1,4 +1,4 @@
-//! `/api/v1/organizations`: the organizations that the caller may see, and the caller's roles there.
+//! `/api/v1/organizations`: the organizations that the caller may see, and the caller's role in each of them.
 
 use hyper::Method;
 use serde::Serialize;
@@ -34,7 +34,7 @@ struct ListInput {
 }
 
 /// # Errors
-/// `validation_error` for a bad `limit` or `cursor`.
+/// `validation_error` for an invalid `limit` or `cursor`.
 fn decode_list(_: &Ctx, request: &Request) -> Result<ListInput, Error> {
     let (page, after) = time_cursor::decode_page(request, OrganizationId::parse)?;
     Ok(ListInput { page, after })
@@ -53,7 +53,7 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
     Ok(request.id_param("id", ORGANIZATION_NOT_VISIBLE)?)
 }
 
-/// `GET /api/v1/organizations/{id}`.
+/// `GET /api/v1/organizations/{id}`: one organization.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist or the caller may not see it.

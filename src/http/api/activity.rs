@@ -1,5 +1,5 @@
-//! `/api/v1/…/activity`: staff read the activity of an organization, a role or a candidate. `/api/admin/activity`: admins
-//! read the platform activity.
+//! `/api/v1/…/activity`: staff read the activity of an organization, a role or a candidate. `/api/admin/activity`:
+//! admins read the platform activity.
 //!
 //! Activity names candidates, so staff's endpoints require the scope that reads candidates.
 
@@ -41,24 +41,24 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 }
 
 struct ActivityInput {
-    /// The `{id}` of the path. Each endpoint parses it as an id of its own type.
+    /// The `{id}` in the path. Each endpoint parses it as the type of id that it needs.
     id: String,
     action: Option<Action>,
     page: PageRequest,
 }
 
 /// # Errors
-/// `validation_error`, which names every invalid parameter.
+/// `validation_error`, which names all invalid parameters.
 fn decode(_: &Ctx, request: &Request) -> Result<ActivityInput, Error> {
     let action = decode::word_param(request, "action", Action::WORDS, Action::parse);
     let (action, page) = Refusal::both(action, PageRequest::parse(request, 1))?;
     Ok(ActivityInput { id: request.param("id").to_owned(), action, page })
 }
 
-/// `GET /api/v1/organizations/{id}/activity`: newest first.
+/// `GET /api/v1/organizations/{id}/activity`: the activity of an organization, newest first.
 ///
 /// # Errors
-/// `not_found` if the organization does not exist or the caller may not see it; `validation_error` for a `cursor` of
+/// `not_found` if the organization does not exist or the caller may not see it; `validation_error` for a `cursor` from
 /// another list.
 fn organization_activity(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &ActivityInput) -> Result<Reply, Error> {
     let id = OrganizationId::parse(&input.id).ok_or(ORGANIZATION_NOT_VISIBLE)?;
@@ -69,7 +69,8 @@ fn organization_activity(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &Activ
 /// `GET /api/v1/roles/{id}/activity`: the activity of a role and its applications, newest first.
 ///
 /// # Errors
-/// `not_found` if the role does not exist or the caller may not see it; `validation_error` for a `cursor` of another list.
+/// `not_found` if the role does not exist or the caller may not see it; `validation_error` for a `cursor` from another
+/// list.
 fn role_activity(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &ActivityInput) -> Result<Reply, Error> {
     let id = RoleId::parse(&input.id).ok_or(ROLE_NOT_VISIBLE)?;
     let (organization, _) = visible::role(tx, caller, &id)?;
@@ -79,8 +80,8 @@ fn role_activity(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &ActivityInput
 /// `GET /api/v1/candidates/{id}/activity`: the activity of a candidate in all their applications, newest first.
 ///
 /// # Errors
-/// `not_found` if the candidate does not exist or the caller may not see them; `validation_error` for a `cursor` of another
-/// list.
+/// `not_found` if the candidate does not exist or the caller may not see them; `validation_error` for a `cursor` from
+/// another list.
 fn candidate_activity(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &ActivityInput) -> Result<Reply, Error> {
     let id = CandidateId::parse(&input.id).ok_or(CANDIDATE_NOT_VISIBLE)?;
     let (organization, _) = visible::candidate(tx, caller, &id)?;
@@ -90,7 +91,7 @@ fn candidate_activity(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &Activity
 /// `GET /api/admin/activity`: platform activity, newest first.
 ///
 /// # Errors
-/// `validation_error` for a `cursor` of another list.
+/// `validation_error` for a `cursor` from another list.
 fn platform_activity(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &ActivityInput) -> Result<Reply, Error> {
     let before = number_before(input, |id| store::activity::platform::number(tx, id))?;
     let rows = store::activity::platform::page(tx, input.action, before, input.page.rows_to_fetch())?;
@@ -103,8 +104,8 @@ fn page_reply(tx: &Tx<'_>, subject: &Subject, input: &ActivityInput) -> Result<R
     Ok(input.page.reply(rows.iter().map(wire).collect(), |row| vec![row.id.to_owned()], |row| row))
 }
 
-/// The number of the last row of the previous page. The cursor has the id of that row, because its number would reveal how
-/// much happens in the whole file.
+/// Returns the number of the last row on the previous page. The cursor contains the id of that row, because the number
+/// would reveal how much activity the whole file contains.
 ///
 /// # Errors
 /// `validation_error` if `number_of` finds no row with the id.
@@ -117,7 +118,7 @@ fn number_before(
     Ok(number_of(&id)?.ok_or_else(invalid_cursor)?)
 }
 
-/// The activity as the API shows it. A detail that cannot be parsed becomes null.
+/// Returns the activity as the API shows it. A detail that cannot be parsed becomes null.
 pub(in crate::http) fn wire(activity: &Activity) -> WireActivity<'_> {
     let detail: Option<Value> = activity.detail.as_ref().and_then(|text| serde_json::from_str(text).ok());
     let mut detail = detail.unwrap_or(Value::Null);

@@ -1,4 +1,4 @@
-//! `/api/admin/api-keys`: admins create, list and revoke API keys. Their usage log is in `usage`.
+//! `/api/admin/api-keys`: admins create, list and revoke API keys. The module `usage` serves the usage log of a key.
 
 use hyper::Method;
 use serde::Serialize;
@@ -36,7 +36,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 
 struct KeyCreateInput {
     name: String,
-    /// `None` if the text is not a valid id. Then there is no such user.
+    /// The user's id, or `None` if the string is not a valid id. In that case the user does not exist.
     user_id: Option<UserId>,
     expires_in_days: i64,
     grant: Grant,
@@ -58,8 +58,8 @@ fn decode_create(_: &Ctx, request: &Request) -> Result<KeyCreateInput, Error> {
 /// `POST /api/admin/api-keys`: creates a key for a user. Only this answer shows the key.
 ///
 /// # Errors
-/// `not_found` if the user does not exist; `forbidden` if the calling key has explicit scopes and the new key would have
-/// scopes that the calling key lacks, or no explicit scopes.
+/// `not_found` if the user does not exist; `forbidden` if the calling key has explicit scopes and the new key would
+/// have other scopes or no explicit scopes.
 fn create(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &KeyCreateInput) -> Result<Reply, Error> {
     let no_user = Error::Refused(Refusal::NotFound("there is no user with this userId"));
     let user_id = input.user_id.clone().ok_or(no_user.clone())?;
@@ -102,7 +102,7 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<ApiKeyId, Error> {
     Ok(request.id_param("id", NO_KEY)?)
 }
 
-/// `DELETE /api/admin/api-keys/{id}`: revokes a key for good. Revoking it again succeeds and changes nothing.
+/// `DELETE /api/admin/api-keys/{id}`: revokes a key permanently. Revoking a revoked key succeeds and changes nothing.
 ///
 /// # Errors
 /// `not_found` if the key does not exist.

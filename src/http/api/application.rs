@@ -31,8 +31,8 @@ struct WithdrawInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` if `reason` is not a string or too long; `not_found` if
-/// the path has no valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error` if `reason` is not a string or too long;
+/// `not_found` if the path has no valid id.
 fn decode(_: &Ctx, request: &Request) -> Result<WithdrawInput, Error> {
     let mut fields = request.object()?;
     let reason = fields.lines("reason", NOTES_CHARACTERS_MAX);
@@ -41,7 +41,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<WithdrawInput, Error> {
 }
 
 /// `POST /api/v1/candidate-roles/{id}/withdraw`: ends an application that is in progress. Its steps do not change. The
-/// activity row has the reason.
+/// activity row records the reason.
 ///
 /// # Errors
 /// `not_found` if the application does not exist or the caller may not see it; `forbidden` for a plain member;

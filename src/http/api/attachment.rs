@@ -20,7 +20,7 @@ const NO_ATTACHMENT: Refusal = Refusal::NotFound("the candidate has no such atta
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/candidates/{id}/documents/{documentId}";
-    // The route writes, because the activity records who opened which attachment.
+    // The route writes, because activity records which user opened which attachment.
     vec![
         Route::scoped(CANDIDATE, Scope::CandidatesRead, Method::GET, path, decode, download)
             .writes(Grade::Vital)
@@ -31,7 +31,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 struct DownloadInput {
     candidate_id: CandidateId,
     id: AttachmentId,
-    /// False for `HEAD`, which sends no content and therefore records no activity.
+    /// Whether the answer has content. It has none for `HEAD`, which therefore records no activity.
     sends_content: bool,
 }
 
@@ -45,8 +45,8 @@ fn decode(_: &Ctx, request: &Request) -> Result<DownloadInput, Error> {
     })
 }
 
-/// `GET /api/v1/candidates/{id}/documents/{documentId}`: the file as it was uploaded. Browsers save the file and never
-/// display it.
+/// `GET /api/v1/candidates/{id}/documents/{documentId}`: the file exactly as it was uploaded. Browsers save the file
+/// and do not display it.
 ///
 /// # Errors
 /// `not_found` if the candidate does not exist, the caller may not see them, or they have no such attachment.

@@ -37,24 +37,24 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 
 struct BoardInput {
     role: RoleId,
-    /// The `stepId`. If it is given, the answer is a page of that step alone.
+    /// The `stepId`, if any. With a `stepId`, the answer is a page of that step only.
     step: Option<String>,
     page: PageRequest,
     after: Option<BoardCursor>,
 }
 
-/// The last candidate of the previous page: the time at which they arrived at the step, in microseconds, and their
+/// The last candidate on the previous page: the time at which they arrived at the step, in microseconds, and their
 /// application.
 type BoardCursor = (i64, ApplicationId);
 
 /// # Errors
-/// `validation_error`, which names every invalid parameter, and for a `cursor` without its `stepId`; `not_found` if the path
-/// has no valid id.
+/// `validation_error` for invalid parameters, all of which it names, or for a `cursor` without its `stepId`;
+/// `not_found` if the path has no valid id.
 fn decode(_: &Ctx, request: &Request) -> Result<BoardInput, Error> {
     let (step, page) = Refusal::both(request.query("stepId"), PageRequest::parse(request, 2))?;
     let after = page.after.as_deref().map(|parts| parse_cursor(parts).ok_or_else(invalid_cursor)).transpose()?;
     if after.is_some() && step.is_none() {
-        return Err(Refusal::invalid("cursor", "belongs to one step; send the stepId of that step with it").into());
+        return Err(Refusal::invalid("cursor", "belongs to one step; also send the stepId of that step").into());
     }
     Ok(BoardInput { role: request.id_param("id", ROLE_NOT_VISIBLE)?, step, page, after })
 }
@@ -64,11 +64,13 @@ fn parse_cursor(parts: &[String]) -> Option<BoardCursor> {
     Some((since.parse().ok()?, ApplicationId::parse(id)?))
 }
 
-/// `GET /api/v1/roles/{id}/board`: the steps of a role in order. Each step has the candidates whose applications are in
-/// progress there. The candidate who has been there longest comes first. With `stepId`, the answer is a page of one step.
+/// `GET /api/v1/roles/{id}/board`: the steps of a role in order. Each step lists the candidates whose applications are
+/// in progress at the step. The candidate who has been at the step longest comes first. With `stepId`, the answer is a
+/// page of one step.
 ///
-/// A candidate who moves goes to the end of the new step, and the order of the others does not change. A client that pages
-/// through a step therefore sees every remaining candidate exactly once, even if others come and go.
+/// A candidate who moves goes to the end of the new step, and the order of the other candidates does not change. A
+/// client that reads a step page by page therefore sees every remaining candidate exactly once, even if others arrive
+/// or leave.
 ///
 /// # Errors
 /// `not_found` if the role does not exist, the caller may not see it, or it has no such step.
@@ -79,13 +81,13 @@ fn board(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &BoardInput) -> Result
     match &input.step {
         Some(id) => {
             let step = steps.iter().find(|step| step.id.as_str() == id).ok_or(NO_STEP)?;
-            one_step(tx, &organization, role, &step.id, input)
+            step_reply(tx, &organization, role, &step.id, input)
         }
-        None => all_steps(tx, &organization, role, &steps, &input.page),
+        None => board_reply(tx, &organization, role, &steps, &input.page),
     }
 }
 
-fn one_step(
+fn step_reply(
     tx: &Tx<'_>,
     organization: &OrganizationId,
     role: &RoleId,
@@ -98,7 +100,7 @@ fn one_step(
     Ok(input.page.reply(candidates, cursor_parts, |one| wire_entry(one, &signups, tx.now)))
 }
 
-fn all_steps(
+fn board_reply(
     tx: &Tx<'_>,
     organization: &OrganizationId,
     role: &RoleId,
@@ -109,7 +111,7 @@ fn all_steps(
     let mut pages = Vec::new();
     for step in steps {
         let count = counts.get(&step.id).copied().unwrap_or(0);
-        // The board shows a removed step while a candidate is there.
+        // The board shows a removed step only while candidates are at the step.
         if step.order.is_none() && count == 0 {
             continue;
         }
@@ -135,7 +137,7 @@ fn cursor_parts(last: &BoardEntry) -> Vec<String> {
     vec![last.since.micros().to_string(), last.candidate_role_id.to_string()]
 }
 
-/// The original signups of the applications on a page.
+/// Returns the original signups of the applications on a page.
 fn signups_of<'a>(
     tx: &Tx<'_>,
     candidates: impl Iterator<Item = &'a BoardEntry>,

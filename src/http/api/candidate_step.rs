@@ -1,7 +1,7 @@
-//! `POST /api/v1/candidate-steps/{id}/reject`, `…/hire`, `…/validate` and `…/reopen`: decisions at a step of one
+//! `POST /api/v1/candidate-steps/{id}/reject`, `…/hire`, `…/validate` and `…/reopen`: decisions at a step of an
 //! application.
 //!
-//! A dry run (`dryRun=true`) runs all checks against a snapshot and gives the same answer, but saves nothing.
+//! A dry run (`dryRun=true`) makes all checks against a snapshot and gives the same answer, but saves nothing.
 
 use hyper::Method;
 use serde::Serialize;
@@ -45,7 +45,8 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object or a member is invalid; otherwise as [`DecisionTarget::decode`].
+/// `bad_request` if the body is not a JSON object or a member is invalid; otherwise the errors of
+/// [`DecisionTarget::decode`].
 fn decode_reject(_: &Ctx, request: &Request) -> Result<(DecisionTarget, RejectInput), Error> {
     let mut fields = request.object()?;
     let input = RejectInput {
@@ -56,10 +57,11 @@ fn decode_reject(_: &Ctx, request: &Request) -> Result<(DecisionTarget, RejectIn
     DecisionTarget::decode(request, fields.valid_or_bad_request(), input)
 }
 
-/// `POST /api/v1/candidate-steps/{id}/reject`: ends the application at this step, and reverses a hire.
+/// `POST /api/v1/candidate-steps/{id}/reject`: ends the application at this step. If the candidate was hired, this
+/// reverses the hire.
 ///
 /// # Errors
-/// As [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the step is already rejected.
+/// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the step is already rejected.
 fn reject(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -71,10 +73,11 @@ fn reject(
     save_and_reply(ctx, tx, caller, Action::Rejected, target, facts, &decision)
 }
 
-/// `notes` and `outcomeNotes` are synonyms. If both are given, `notes` takes precedence.
+/// `notes` and `outcomeNotes` are synonyms. If the body has both, `notes` takes precedence.
 ///
 /// # Errors
-/// `bad_request` if the body is not a JSON object or a member is invalid; otherwise as [`DecisionTarget::decode`].
+/// `bad_request` if the body is not a JSON object or a member is invalid; otherwise the errors of
+/// [`DecisionTarget::decode`].
 fn decode_hire(_: &Ctx, request: &Request) -> Result<(DecisionTarget, HireInput), Error> {
     let mut fields = request.object()?;
     let notes = fields.lines("notes", NOTES_CHARACTERS_MAX);
@@ -91,9 +94,9 @@ fn decode_hire(_: &Ctx, request: &Request) -> Result<(DecisionTarget, HireInput)
 /// `POST /api/v1/candidate-steps/{id}/hire`: hires the candidate. The path may name any step of the application.
 ///
 /// # Errors
-/// As [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the candidate is already hired or rejected for
-/// the role, or has withdrawn; `bad_request` if the role is not open, all its positions are filled, or an external position
-/// id is required and missing.
+/// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the candidate is already hired
+/// or rejected for the role, or has withdrawn; `bad_request` if the role is not open, if all its positions are filled,
+/// or if an external position id is required and missing.
 fn hire(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -106,7 +109,7 @@ fn hire(
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` for invalid notes; otherwise as
+/// `bad_request` if the body is not a JSON object; `validation_error` for invalid notes; otherwise the errors of
 /// [`DecisionTarget::decode`].
 fn decode_validate(_: &Ctx, request: &Request) -> Result<(DecisionTarget, ValidateInput), Error> {
     let mut fields = request.object()?;
@@ -114,11 +117,11 @@ fn decode_validate(_: &Ctx, request: &Request) -> Result<(DecisionTarget, Valida
     DecisionTarget::decode(request, fields.valid(), input)
 }
 
-/// `POST /api/v1/candidate-steps/{id}/validate`: the candidate passes this step and moves to the next one.
+/// `POST /api/v1/candidate-steps/{id}/validate`: validates this step and moves the candidate to the next one.
 ///
 /// # Errors
-/// As [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the application has ended, the candidate is not
-/// at this step, or it is the last step.
+/// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the application has ended, the
+/// candidate is not at this step, or the step is the last one.
 fn validate(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -131,8 +134,8 @@ fn validate(
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or invalid reason; otherwise as
-/// [`DecisionTarget::decode`].
+/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or invalid reason; otherwise the
+/// errors of [`DecisionTarget::decode`].
 fn decode_reopen(_: &Ctx, request: &Request) -> Result<(DecisionTarget, ReopenInput), Error> {
     let mut fields = request.object()?;
     let reason = fields.required_lines("reason", NOTES_CHARACTERS_MAX);
@@ -142,8 +145,8 @@ fn decode_reopen(_: &Ctx, request: &Request) -> Result<(DecisionTarget, ReopenIn
 /// `POST /api/v1/candidate-steps/{id}/reopen`: undoes a rejection. The candidate returns to the step that they were at.
 ///
 /// # Errors
-/// As [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the step is not rejected, or the candidate has
-/// withdrawn.
+/// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the step is not rejected, or
+/// if the candidate has withdrawn.
 fn reopen(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -156,7 +159,7 @@ fn reopen(
     save_and_reply(ctx, tx, caller, Action::Reopened, target, facts, &decision)
 }
 
-/// Saves a decision, except in a dry run, and answers with the step after the decision.
+/// Saves a decision unless the request is a dry run. Answers with the step after the decision.
 fn save_and_reply(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -185,11 +188,11 @@ struct DecisionTarget {
 }
 
 impl DecisionTarget {
-    /// Combines the path and the query with the input of the body.
+    /// Combines the path and the query with the decoded body.
     ///
     /// # Errors
-    /// The refusal that decoding the body produced; `validation_error` if `dryRun` is neither `true` nor `false`; `not_found` if the path has no
-    /// valid id.
+    /// The refusal of the body, if any; `validation_error` if `dryRun` is neither `true` nor `false`; `not_found` if
+    /// the path has no valid id.
     fn decode<I>(request: &Request, body: Result<(), Refusal>, input: I) -> Result<(Self, I), Error> {
         let ((), is_dry_run) = Refusal::both(body, request.is_dry_run())?;
         Ok((Self { step: request.id_param("id", NO_STEP)?, is_dry_run }, input))

@@ -1,4 +1,4 @@
-//! Decoders that several nouns share.
+//! Decoders that several endpoints share.
 
 use crate::domain::refusal::Refusal;
 use crate::domain::text::{EMAIL_MUST_BE, Email};

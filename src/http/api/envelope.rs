@@ -4,17 +4,17 @@ use serde::Serialize;
 
 use crate::http::server::reply::Reply;
 
-/// 200 with `{ "success": true, "data": … }`.
+/// Returns a 200 answer with `{ "success": true, "data": … }`.
 pub(in crate::http) fn with_data(data: impl Serialize) -> Reply {
     Reply::json(&WireData { success: true, data })
 }
 
-/// 202 with `{ "success": true, "data": … }`.
+/// Returns a 202 answer with `{ "success": true, "data": … }`.
 pub(in crate::http) fn accepted(data: impl Serialize) -> Reply {
     Reply::accepted(&WireData { success: true, data })
 }
 
-/// 200 with `{ "success": true }`.
+/// Returns a 200 answer with `{ "success": true }`.
 pub(in crate::http) fn success() -> Reply {
     Reply::json(&WireSuccess { success: true })
 }

@@ -1,4 +1,4 @@
-//! `DELETE /api/v1/candidates/{id}` and `…/hold`: owners and admins of an organization erase a candidate, or place and
+//! `DELETE /api/v1/candidates/{id}` and `…/hold`: owners and admins of an organization erase a candidate, or place or
 //! release a legal hold.
 
 use hyper::Method;
@@ -52,8 +52,8 @@ struct HoldInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or invalid `reason`; `not_found` if the
-/// path has no valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or invalid `reason`; `not_found` if
+/// the path has no valid id.
 fn decode_hold(_: &Ctx, request: &Request) -> Result<HoldInput, Error> {
     let mut fields = request.object()?;
     let reason = fields.required_lines("reason", REASON_CHARACTERS_MAX);
@@ -61,10 +61,10 @@ fn decode_hold(_: &Ctx, request: &Request) -> Result<HoldInput, Error> {
     Ok(HoldInput { id: request.id_param("id", CANDIDATE_NOT_VISIBLE)?, reason: reason.trim().to_owned() })
 }
 
-/// `DELETE /api/v1/candidates/{id}`: erases the candidate. Erasing them again succeeds and changes nothing.
+/// `DELETE /api/v1/candidates/{id}`: erases the candidate. Erasing an erased candidate succeeds and changes nothing.
 ///
 /// # Errors
-/// As [`load`]; `conflict` if the candidate has a legal hold.
+/// The errors of [`load`]; `conflict` if the candidate has a legal hold.
 fn erase(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &CandidateId) -> Result<Reply, Error> {
     let (candidate, facts) = load(tx, caller, id)?;
     let erased_at = match erasure::erase(&facts)? {
@@ -78,11 +78,11 @@ fn erase(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &CandidateId) -> Result
     Ok(envelope::with_data(WireErased { id: candidate.id.as_str(), erased_at: erased_at.to_string() }))
 }
 
-/// `PUT /api/v1/candidates/{id}/hold`: sets a legal hold, which prevents every erasure. Setting the same reason again
-/// changes nothing.
+/// `PUT /api/v1/candidates/{id}/hold`: places a legal hold, which prevents every erasure. Repeating the request with
+/// the same reason changes nothing.
 ///
 /// # Errors
-/// As [`load`]; `conflict` if the candidate is erased.
+/// The errors of [`load`]; `conflict` if the candidate was erased.
 fn hold(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, HoldInput { id, reason }: &HoldInput) -> Result<Reply, Error> {
     let (candidate, facts) = load(tx, caller, id)?;
     if erasure::hold(&facts, reason)? {
@@ -92,10 +92,11 @@ fn hold(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, HoldInput { id, reason }: &H
     Ok(hold_reply(&candidate, Some(reason)))
 }
 
-/// `DELETE /api/v1/candidates/{id}/hold`: releases a legal hold. Without a hold it succeeds and changes nothing.
+/// `DELETE /api/v1/candidates/{id}/hold`: releases a legal hold. Without a hold, the request succeeds and changes
+/// nothing.
 ///
 /// # Errors
-/// As [`load`].
+/// The errors of [`load`].
 fn release(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &CandidateId) -> Result<Reply, Error> {
     let (candidate, facts) = load(tx, caller, id)?;
     if facts.hold_reason.is_some() {
@@ -105,8 +106,8 @@ fn release(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &CandidateId) -> Resu
     Ok(hold_reply(&candidate, None))
 }
 
-/// The candidate and the facts for the rules, if the caller may erase: an owner or admin of the organization, or a platform
-/// admin.
+/// Returns the candidate and the facts for the rules, if the caller may erase candidates. Owners and admins of the
+/// organization and platform admins may.
 ///
 /// # Errors
 /// `not_found` if the candidate does not exist or the caller may not see them; `forbidden` for any other caller.

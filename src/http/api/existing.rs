@@ -1,5 +1,5 @@
-//! Organizations and users that an admin's path names. Admins see everything, so `not_found` means that the organization or
-//! the user does not exist.
+//! Checks that the organization or user in the path of an admin endpoint exists. Admins see everything, so `not_found`
+//! means that the organization or the user does not exist.
 
 use crate::domain::id::{OrganizationId, UserId};
 use crate::domain::refusal::Refusal;

@@ -1,6 +1,6 @@
 //! `GET /api/v1/candidates/{id}/export`: everything that the service stores about a candidate, in one document.
 //!
-//! It lists attachments without their content. Staff download them one by one.
+//! The document lists attachments without their content. Staff download attachments one by one.
 
 use hyper::Method;
 use serde::Serialize;
@@ -27,7 +27,7 @@ use crate::store::{self, Error, Grade, Tx};
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/candidates/{id}/export";
-    // The route writes, because the activity records who exported a candidate's data.
+    // The route writes, because activity records which user exported a candidate's data.
     vec![
         Route::scoped(CANDIDATE, Scope::CandidatesWrite, Method::GET, path, decode, export)
             .writes(Grade::Vital)
@@ -37,7 +37,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 
 struct ExportInput {
     id: CandidateId,
-    /// False for `HEAD`, which sends no content and therefore records no activity.
+    /// Whether the answer has content. It has none for `HEAD`, which therefore records no activity.
     sends_content: bool,
 }
 
@@ -48,7 +48,8 @@ fn decode(_: &Ctx, request: &Request) -> Result<ExportInput, Error> {
     Ok(ExportInput { id: request.id_param("id", CANDIDATE_NOT_VISIBLE)?, sends_content })
 }
 
-/// `GET /api/v1/candidates/{id}/export`: all data of the candidate, including the messages to HR systems and their answers.
+/// `GET /api/v1/candidates/{id}/export`: all data of the candidate, including the messages to HR systems and their
+/// answers.
 ///
 /// # Errors
 /// `not_found` if the candidate does not exist or the caller may not see them; `forbidden` for a plain member.
@@ -91,7 +92,7 @@ struct WireExport<'a> {
     stored_answers: Vec<WireStoredResponse>,
 }
 
-/// A signup of the candidate, with the role that it was for and its attachments.
+/// A signup of the candidate with its role and its attachments.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct WireSignup<'a> {
@@ -130,7 +131,7 @@ struct WireStoredResponse {
 impl WireStoredResponse {
     fn new(stored: ExportedResponse) -> Self {
         let ExportedResponse { at, status, body } = stored;
-        // Stored responses are JSON. One that cannot be parsed is shown as text.
+        // Stored responses are JSON. A response that cannot be parsed is shown as a string.
         let answer = body.map_or(Value::Null, |text| serde_json::from_str(&text).unwrap_or(Value::String(text)));
         Self { at: at.to_string(), status, answer }
     }

@@ -1,4 +1,5 @@
-//! `GET /` names the service, `/healthz` shows that it runs, `/readyz` that it can work.
+//! `GET /` names the service. `GET /healthz` shows that the process runs. `GET /readyz` shows that the service can read
+//! and write its file.
 
 use hyper::Method;
 use serde::Serialize;
@@ -26,16 +27,16 @@ fn name(_: &Ctx) -> Reply {
     Reply::json(&WireName { name: "Recruiting appliance", version: env!("CARGO_PKG_VERSION") })
 }
 
-/// `GET /healthz`: the process runs.
+/// `GET /healthz`: answers while the process runs.
 fn live(_: &Ctx) -> Reply {
     Reply::text("ok\n")
 }
 
-/// `GET /readyz`: tries to read and to write the file.
+/// `GET /readyz`: tries to read and write the file.
 ///
 /// # Errors
-/// `unavailable` if the file cannot be written, if it is no longer the file that the service opened, or if a background job
-/// has been failing for a while. The answer names the job.
+/// `unavailable` if the file cannot be written, if it is no longer the file that the service opened, or if a background
+/// job has been failing for a while. The answer names the failing jobs.
 fn ready(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     ctx.store.require_same_files()?;
     let failing: Vec<&str> = ctx.store.health().failing().into_iter().map(BackgroundJob::name).collect();

@@ -1,7 +1,7 @@
 //! `/api/admin/hr-deliveries`: admins list and read deliveries to HR systems, and retry them.
 //!
-//! Each endpoint writes: it first turns new decisions into deliveries, so that a hire has its delivery as soon as the hire
-//! is answered.
+//! Each endpoint writes: it first creates the deliveries of new decisions. A client that has received the answer to a
+//! hire therefore always finds the delivery of that hire.
 
 use hyper::Method;
 use serde::Serialize;
@@ -51,7 +51,7 @@ struct DeliveryListInput {
 }
 
 /// # Errors
-/// `validation_error`, which names every invalid parameter; `not_found` if `organizationId` is not a valid id.
+/// `validation_error`, which names all invalid parameters; `not_found` if `organizationId` is not a valid id.
 fn decode_list(_: &Ctx, request: &Request) -> Result<DeliveryListInput, Error> {
     let state = decode::word_param(request, "state", DeliveryState::WORDS, DeliveryState::parse);
     let cursor = request.query("cursor").and_then(|text| text.as_deref().map(parse_cursor).transpose());
@@ -62,12 +62,12 @@ fn decode_list(_: &Ctx, request: &Request) -> Result<DeliveryListInput, Error> {
     Ok(DeliveryListInput { filter: DeliveryFilter { organization_id, state }, rows_max, cursor })
 }
 
-/// The cursor of this list is the id of the last delivery.
+/// Parses a cursor of this list: the id of the last delivery on the previous page.
 fn parse_cursor(text: &str) -> Result<DeliveryId, Refusal> {
     DeliveryId::parse(text).ok_or_else(invalid_cursor)
 }
 
-/// `GET /api/admin/hr-deliveries`: newest first.
+/// `GET /api/admin/hr-deliveries`: the deliveries that match the filter, newest first.
 ///
 /// # Errors
 /// `validation_error` for a `cursor` that names no delivery; `not_found` if the organization does not exist.
@@ -82,7 +82,7 @@ fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &DeliveryListInput) -> Result<Re
         Some(id) => store::hr_delivery::find(tx, id)?.ok_or_else(invalid_cursor)?.number,
         None => i64::MAX,
     };
-    // One more row than the page has shows whether there is another page.
+    // The query fetches one row more than a page has. The extra row shows whether there is another page.
     let mut deliveries = store::hr_delivery::page(tx, &input.filter, before, input.rows_max + 1)?;
     let has_more = deliveries.len() > input.rows_max;
     deliveries.truncate(input.rows_max);
@@ -107,21 +107,23 @@ fn get(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &DeliveryId) -> Result<Reply, Error>
     Ok(envelope::with_data(in_full(tx, &delivery)?))
 }
 
-/// A delivery with its message and its attempts.
+/// Returns a delivery with its message and its attempts.
 pub(in crate::http) fn in_full(tx: &Tx<'_>, delivery: &HrDelivery) -> Result<Value, Error> {
     let payload = store::hr_delivery::payload(tx, delivery.number)?.ok_or(NO_DELIVERY)?;
-    let unreadable = |error: serde_json::Error| Error::Defect(format!("a delivery cannot be shown: {error}"));
+    let unreadable =
+        |error: serde_json::Error| Error::Defect(format!("a delivery cannot be converted to JSON: {error}"));
     let payload = serde_json::from_str(&payload).map_err(unreadable)?;
     let attempts = store::hr_delivery::attempts(tx, delivery.number)?;
     let history = attempts.iter().map(wire_attempt).collect();
     serde_json::to_value(WireDeliveryInFull { delivery: wire(delivery), payload, history }).map_err(unreadable)
 }
 
-/// `POST /api/admin/hr-deliveries/{id}/retry`: makes a delivery due now. The delivery keeps its id, and its retry schedule
-/// begins again.
+/// `POST /api/admin/hr-deliveries/{id}/retry`: makes a delivery due now. The delivery keeps its id, and its retry
+/// schedule begins again.
 ///
 /// # Errors
-/// `not_found` if the delivery does not exist; `conflict` if it has arrived or cannot be sent now.
+/// `not_found` if the delivery does not exist; `conflict` if the HR system has received the delivery, or if the
+/// delivery cannot be sent now.
 fn retry_delivery(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &DeliveryId) -> Result<Reply, Error> {
     store::outbox::take_up_all(tx)?;
     let delivery = store::hr_delivery::find(tx, id)?.ok_or(NO_DELIVERY)?;

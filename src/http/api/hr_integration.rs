@@ -19,7 +19,7 @@ use crate::store::{self, Error, Grade, Tx};
 
 const NO_INTEGRATION: Refusal = Refusal::NotFound("the organization has no HR integration; save one with PUT");
 const NO_SECRET: Refusal =
-    Refusal::Conflict("the HR integration has no signing secret; save it again, which generates one");
+    Refusal::Conflict("the HR integration has no signing secret; save the integration again to generate one");
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let integration = "/api/admin/organizations/{id}/hr-integration";
@@ -54,8 +54,8 @@ struct IntegrationPutInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field, and for `secret`
-/// together with `rotateSecret`; `not_found` if the path has no valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error` for invalid fields, all of which it names, or for
+/// `secret` together with `rotateSecret`; `not_found` if the path has no valid id.
 fn decode_put(_: &Ctx, request: &Request) -> Result<IntegrationPutInput, Error> {
     let mut fields = request.object()?;
     let must_be =
@@ -63,8 +63,8 @@ fn decode_put(_: &Ctx, request: &Request) -> Result<IntegrationPutInput, Error> 
     let url = fields.required_string("url");
     let url = url.and_then(|url| TargetUrl::parse(&url).or_else(|| fields.fault("url", must_be)));
     let must_be = format!(
-        "must be whsec_ and the base 64 of at least {SECRET_BYTES_MIN} bytes, at most {SECRET_CHARACTERS_MAX} \
-         characters; without it, one is generated"
+        "must be whsec_ and at least {SECRET_BYTES_MIN} bytes in base64, at most {SECRET_CHARACTERS_MAX} characters; \
+         without it, the service generates one"
     );
     let given = fields.string("secret");
     let given = given.and_then(|given| {
@@ -73,7 +73,7 @@ fn decode_put(_: &Ctx, request: &Request) -> Result<IntegrationPutInput, Error> 
     let rotate = fields.boolean("rotateSecret").unwrap_or(false);
     let enabled = fields.boolean("enabled");
     if given.is_some() && rotate {
-        fields.fault::<()>("rotateSecret", "generates a new secret, so none can be sent with it");
+        fields.fault::<()>("rotateSecret", "generates a new secret, so the request must not contain secret");
     }
     let url = fields.valid_with(url)?;
     let without_given = if rotate { SecretInput::Rotate } else { SecretInput::Unchanged };
@@ -90,8 +90,8 @@ fn get(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &OrganizationId) -> Result<Reply, Er
     Ok(envelope::with_data(wire(id, &integration, updated_at, None, tx.now)))
 }
 
-/// `PUT /api/admin/organizations/{id}/hr-integration`: saves the integration. If it is enabled, pending deliveries are sent
-/// from now on. Only this answer shows a generated secret.
+/// `PUT /api/admin/organizations/{id}/hr-integration`: saves the integration. If the integration is enabled, the
+/// service starts to send pending deliveries. Only this answer shows a generated secret.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist.
@@ -110,8 +110,8 @@ fn put(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &IntegrationPutInput) -> Re
     Ok(envelope::with_data(wire(id, &integration, tx.now, shown_secret, tx.now)))
 }
 
-/// `DELETE /api/admin/organizations/{id}/hr-integration`: deletes the integration. Pending deliveries wait until there is
-/// one again.
+/// `DELETE /api/admin/organizations/{id}/hr-integration`: deletes the integration. Pending deliveries wait until the
+/// organization has an integration again.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist or has no integration.
@@ -123,8 +123,8 @@ fn delete(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, id: &OrganizationId) -> Result<
     Ok(envelope::success())
 }
 
-/// `POST /api/admin/organizations/{id}/hr-integration/test`: queues a signed `ping`. It is sent once, even if the
-/// integration is disabled.
+/// `POST /api/admin/organizations/{id}/hr-integration/test`: queues a signed `ping`. The service sends the ping once,
+/// even if the integration is disabled.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist or has no integration; `conflict` if the integration has no secret.
@@ -138,7 +138,7 @@ fn ping(ctx: &Ctx, tx: &Tx<'_>, _: &Admin, organization: &OrganizationId) -> Res
     Ok(envelope::accepted(WirePing { id: id.as_str() }))
 }
 
-/// An organization's integration, if any, and the time of its last change.
+/// Returns an organization's integration, if any, and the time of its last change.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist.

@@ -1,4 +1,5 @@
-//! Items of the admin lists, for the command line, whose JSON lists have the same members as the API's.
+//! Items of the admin lists, for the command line. The JSON lists of the command line have the same members as the
+//! lists of the API.
 
 use serde::Serialize;
 
@@ -13,7 +14,7 @@ use crate::store::hr_delivery::HrDelivery;
 use crate::store::organization::Organization;
 use crate::store::user::User;
 
-/// An item of `GET /api/admin/organizations`.
+/// Returns an item of `GET /api/admin/organizations`.
 ///
 /// # Errors
 /// [`Error::Defect`] if the stored theme is not a JSON object.
@@ -21,22 +22,22 @@ pub fn organization(organization: &Organization) -> Result<impl Serialize + use<
     admin::organization::wire(organization.clone())
 }
 
-/// An item of `GET /api/admin/users`.
+/// Returns an item of `GET /api/admin/users`.
 pub fn user(user: &User) -> impl Serialize + use<> {
     admin::user::wire(user, None)
 }
 
-/// An item of `GET /api/admin/api-keys`.
+/// Returns an item of `GET /api/admin/api-keys`.
 pub fn api_key(key: &ApiKey) -> impl Serialize {
     api_key::wire(key)
 }
 
-/// An item of `GET /api/admin/hr-deliveries`.
+/// Returns an item of `GET /api/admin/hr-deliveries`.
 pub fn hr_delivery(delivery: &HrDelivery) -> impl Serialize {
     hr_delivery::wire(delivery)
 }
 
-/// An item of `GET /api/admin/activity`.
+/// Returns an item of `GET /api/admin/activity`.
 pub fn activity(row: &Activity) -> impl Serialize {
     activity::wire(row)
 }

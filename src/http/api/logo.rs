@@ -1,5 +1,5 @@
-//! `/api/admin/organizations/{id}/logo`: admins upload or remove an organization's logo. `/careers/{orgSlug}/logo` serves
-//! it to the organization's pages.
+//! `/api/admin/organizations/{id}/logo`: admins upload or remove an organization's logo. `/careers/{orgSlug}/logo`
+//! serves the logo.
 
 use hyper::{Method, header};
 use serde::Serialize;
@@ -24,7 +24,8 @@ use crate::store::{self, Error, Grade, Tx};
 const NOTHING_TO_REMOVE: Refusal = Refusal::NotFound("there is no such organization, or it has no logo");
 const NO_LOGO: Refusal = Refusal::NotFound("there is no career portal here, or it has no logo");
 
-/// Forbids scripts and all loading to a logo that a browser opens on its own, outside a page.
+/// The content security policy of a logo. A logo that a browser opens as a document of its own cannot run scripts or
+/// load anything.
 const LOGO_POLICY: &str = "default-src 'none'; sandbox";
 
 pub(in crate::http) fn routes() -> Vec<Route> {
@@ -52,8 +53,8 @@ struct LogoInput {
 /// The content decides the media type. `Content-Type` is ignored.
 ///
 /// # Errors
-/// `bad_request` for an empty body; `unsupported_media_type` if the content is not an image of a supported type; `not_found`
-/// if the path has no valid id.
+/// `bad_request` for an empty body; `unsupported_media_type` if the content is not an image of a supported type;
+/// `not_found` if the path has no valid id.
 fn decode_put(_: &Ctx, request: &Request) -> Result<LogoInput, Error> {
     let content = request.body();
     if content.is_empty() {
@@ -89,7 +90,7 @@ fn decode_delete(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
     Ok(request.id_param("id", NOTHING_TO_REMOVE)?)
 }
 
-/// `DELETE /api/admin/organizations/{id}/logo`.
+/// `DELETE /api/admin/organizations/{id}/logo`: removes the logo.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist or has no logo.
@@ -101,10 +102,10 @@ fn delete(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, id: &OrganizationId) -> Result<
     Ok(envelope::success())
 }
 
-/// `GET /careers/{orgSlug}/logo`.
+/// `GET /careers/{orgSlug}/logo`: the logo of an organization whose portal is enabled.
 ///
 /// # Errors
-/// `not_found` if there is no such portal, or its organization has no logo.
+/// `not_found` if there is no portal with this slug, or its organization has no logo.
 fn download(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = store::portal::organization(tx, slug.as_ref().ok_or(NO_LOGO)?)?.ok_or(NO_LOGO)?;
     let (media_type, content) = store::logo::content(tx, &organization.id)?.ok_or(NO_LOGO)?;

@@ -14,9 +14,9 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     vec![route.replying_from_caller(reply).answering(&[(200, "")])]
 }
 
-/// `GET /api/v1/me`: the caller as this transaction sees them. Most requests with an API key are answered from memory
-/// instead, without a transaction.
-#[expect(clippy::unnecessary_wraps, reason = "the type of a handler; this one cannot refuse")]
+/// `GET /api/v1/me`: the caller as this transaction reads them. The service answers most requests with an API key from
+/// memory instead, without a transaction.
+#[expect(clippy::unnecessary_wraps, reason = "handlers have this type, although this handler cannot refuse")]
 fn get(_: &Ctx, _: &Tx<'_>, caller: &Principal, (): &()) -> Result<Reply, Error> {
     Ok(reply(caller))
 }
@@ -25,7 +25,7 @@ fn reply(caller: &Principal) -> Reply {
     Reply::json(&wire(caller))
 }
 
-/// The answer of this endpoint and of a sign-in.
+/// Returns the answer of this endpoint and of a sign-in.
 pub(in crate::http) fn wire(caller: &Principal) -> impl Serialize {
     let auth = match &caller.auth {
         Auth::ApiKey { id, grant, .. } => WireAuth {

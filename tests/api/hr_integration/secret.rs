@@ -107,7 +107,7 @@ pub(super) fn a_secret_under_24_bytes_or_over_255_characters_is_refused() {
     let hiring = app.hiring();
     let with_length = |characters: usize| format!("whsec_{}", "A".repeat(characters - 6));
     let detail =
-        "must be whsec_ and the base 64 of at least 24 bytes, at most 255 characters; without it, one is generated";
+        "must be whsec_ and at least 24 bytes in base64, at most 255 characters; without it, the service generates one";
     // 32 characters of base64 are 24 bytes and 31 are 23. No base64 text makes the secret exactly 255 characters long.
     for good in [
         with_length(38),
@@ -142,7 +142,7 @@ pub(super) fn a_given_secret_and_a_rotation_cannot_be_combined() {
     let hiring = app.hiring();
     let both = json!({ "url": URL, "secret": SECRET, "rotateSecret": true });
     let answer = put(&app, &hiring, &both).refused(400, "validation_error");
-    let fault = json!([{ "field": "rotateSecret", "detail": "generates a new secret, so none can be sent with it" }]);
+    let fault = json!([{ "field": "rotateSecret", "detail": "generates a new secret, so the request must not contain secret" }]);
     assert_eq!(answer.json()["errors"], fault);
     save(&app, &hiring, &json!({ "url": URL, "secret": SECRET, "rotateSecret": false }));
     shown_secret(&save(&app, &hiring, &json!({ "url": URL, "secret": null, "rotateSecret": true })));
@@ -195,7 +195,7 @@ pub(super) fn an_imported_integration_without_a_secret_cannot_be_tested_until_sa
     );
     let id = hire(&app, &hiring, 0);
     let answer = app.admin().post_empty(&format!("{}/test", integration(&hiring))).refused(409, "conflict");
-    let detail = "the HR integration has no signing secret; save it again, which generates one";
+    let detail = "the HR integration has no signing secret; save the integration again to generate one";
     assert_eq!((&answer.json()["detail"], &read(&app, &id)["attempts"]), (&json!(detail), &json!(0)));
     let saved = save(&app, &hiring, &json!({ "url": imported["url"] }));
     assert_eq!((&saved["hasSecret"], &saved["previousSecretUntil"]), (&json!(true), &json!(null)));

@@ -46,13 +46,13 @@ struct MembershipListInput {
 }
 
 /// # Errors
-/// `validation_error` for a bad `limit` or `cursor`; `not_found` if the path has no valid id.
+/// `validation_error` for an invalid `limit` or `cursor`; `not_found` if the path has no valid id.
 fn decode_list(_: &Ctx, request: &Request) -> Result<MembershipListInput, Error> {
     let (page, after) = time_cursor::decode_text_page(request)?;
     Ok(MembershipListInput { organization_id: request.id_param("id", ORGANIZATION_ABSENT)?, page, after })
 }
 
-/// `GET /api/admin/organizations/{id}/memberships`: newest first.
+/// `GET /api/admin/organizations/{id}/memberships`: the memberships of an organization, newest first.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist.
@@ -71,8 +71,8 @@ struct MembershipInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or unknown `orgRole`; `not_found` if the
-/// path has no valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or unknown `orgRole`; `not_found`
+/// if the path has no valid id.
 fn decode_put(_: &Ctx, request: &Request) -> Result<MembershipInput, Error> {
     let mut fields = request.object()?;
     let org_role = fields.required_string("orgRole");
@@ -107,7 +107,7 @@ fn decode_remove(_: &Ctx, request: &Request) -> Result<(OrganizationId, UserId),
     Ok((request.id_param("id", ORGANIZATION_ABSENT)?, request.id_param("userId", USER_ABSENT)?))
 }
 
-/// `DELETE /api/admin/organizations/{id}/memberships/{userId}`.
+/// `DELETE /api/admin/organizations/{id}/memberships/{userId}`: removes a member from an organization.
 ///
 /// # Errors
 /// `not_found` if the organization or the user does not exist, or the user is not a member.

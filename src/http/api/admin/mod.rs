@@ -1,5 +1,5 @@
-//! `/api/admin`: admins manage organizations, users and memberships, and confirm retention. API keys are in `api_key` and
-//! `usage`, HR systems in `hr_integration` and `hr_delivery`.
+//! `/api/admin`: admins manage organizations, users and memberships, and confirm retention. The modules `api_key` and
+//! `usage` handle API keys; `hr_integration` and `hr_delivery` handle HR systems.
 
 pub(in crate::http) mod membership;
 pub(in crate::http) mod organization;

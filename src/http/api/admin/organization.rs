@@ -45,7 +45,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-/// The members that the body has. A missing member keeps its value; in a new organization it gets its default.
+/// The decoded members of the body. A missing member does not change. In a new organization, it gets its default value.
 #[derive(Default)]
 struct OrganizationInput {
     slug: Option<Slug>,
@@ -58,15 +58,15 @@ struct OrganizationInput {
     enabled: Option<bool>,
     time_zone: Option<String>,
     pay_transparency: Option<bool>,
-    /// `Some(None)` turns off retention.
+    /// The retention time. `Some(None)` turns retention off.
     retention_days: Option<Option<i64>>,
     privacy_notice: Option<String>,
-    /// With `Some(None)`, candidates never see a decision.
+    /// The delay before candidates see a decision. With `Some(None)`, candidates never see a decision.
     decision_visible_after_hours: Option<Option<i64>>,
 }
 
 impl OrganizationInput {
-    /// Decodes all members except `name` and `slug`, which only a new organization requires.
+    /// Decodes all members except `name` and `slug`, which are required in a new organization and optional in a change.
     fn decode(ctx: &Ctx, fields: &mut BodyFields) -> Self {
         let domain = fields.text("domain", DOMAIN_CHARACTERS_MAX);
         let logo = decode_logo(fields);
@@ -117,11 +117,12 @@ impl OrganizationInput {
         })
     }
 
-    /// Merges the given members into the theme. `null` removes a member (RFC 7396, at the top level only).
+    /// Returns the theme after the change. The members of the body replace the members of the theme, and `null` removes
+    /// a member (RFC 7396, at the top level only).
     fn changed_theme(&self, before: &Theme) -> Result<Theme, Error> {
         let after = before.with_changes(&self.portal_theme)?;
         if !self.portal_theme.is_empty() && after.text().len() > THEME_BYTES_MAX {
-            let must_have = format!("must have at most {THEME_BYTES_MAX} bytes in all");
+            let must_have = format!("must have at most {THEME_BYTES_MAX} bytes in total");
             return Err(Refusal::invalid("portal.theme", must_have).into());
         }
         Ok(after)
@@ -139,7 +140,7 @@ fn decode_logo(fields: &mut BodyFields) -> Option<String> {
     fields.fault("logo", must_be)
 }
 
-/// Checks the members that pages use. An organization may add others.
+/// Decodes the theme and checks the members that pages use. An organization may add other members.
 fn decode_theme(theme: &mut BodyFields) -> Map<String, Value> {
     let members = theme.free_members(|theme| {
         theme.boolean("showSalary");
@@ -148,7 +149,7 @@ fn decode_theme(theme: &mut BodyFields) -> Map<String, Value> {
             theme.fault::<()>("primaryColor", "must be a colour such as #0f766e");
         }
     });
-    // The theme is an object itself, so its members are already one level deep.
+    // The theme is itself an object, so its members are already one level deep.
     for (name, flaw) in members.iter().filter_map(|(name, value)| Some((name, json::flaw_within(value, 1)?))) {
         theme.fault::<()>(name, flaw);
     }
@@ -186,7 +187,7 @@ fn decode_create(ctx: &Ctx, request: &Request) -> Result<OrganizationInput, Erro
 /// `conflict` if another organization has the slug; `validation_error` if the theme is too large.
 fn create(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &OrganizationInput) -> Result<Reply, Error> {
     let (Some(slug), Some(name)) = (input.slug.clone(), input.name.clone()) else {
-        return Err(Error::Defect("decode accepted an organization without slug or name".to_owned()));
+        return Err(Error::Defect("decode accepted an organization without a slug or a name".to_owned()));
     };
     let organization = input.applied_to(OrganizationRecord::new(ctx.world.id(), slug, name))?;
     let stamp = store::activity::stamp(&*ctx.world);
@@ -200,7 +201,7 @@ struct ListInput {
 }
 
 /// # Errors
-/// `validation_error` for a bad `limit` or `cursor`.
+/// `validation_error` for an invalid `limit` or `cursor`.
 fn decode_list(_: &Ctx, request: &Request) -> Result<ListInput, Error> {
     let (page, after) = time_cursor::decode_text_page(request)?;
     Ok(ListInput { page, after })
@@ -219,7 +220,7 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
     Ok(request.id_param("id", ORGANIZATION_ABSENT)?)
 }
 
-/// `GET /api/admin/organizations/{id}`.
+/// `GET /api/admin/organizations/{id}`: an organization with its settings.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist.
@@ -228,7 +229,7 @@ fn get(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &OrganizationId) -> Result<Reply, Er
 }
 
 /// # Errors
-/// As [`decode_create`]; `not_found` if the path has no valid id.
+/// The errors of [`decode_create`]; `not_found` if the path has no valid id.
 fn decode_change(ctx: &Ctx, request: &Request) -> Result<(OrganizationId, OrganizationInput), Error> {
     let mut fields = request.object()?;
     let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);
@@ -238,11 +239,12 @@ fn decode_change(ctx: &Ctx, request: &Request) -> Result<(OrganizationId, Organi
     Ok((request.id_param("id", ORGANIZATION_ABSENT)?, input))
 }
 
-/// `PATCH /api/admin/organizations/{id}`: changes the members that are given; `enabled` disables or enables the organization.
+/// `PATCH /api/admin/organizations/{id}`: changes the members that the body has. `enabled` disables or enables the
+/// organization.
 ///
 /// # Errors
-/// `not_found` if the organization does not exist; `conflict` if another organization has the slug; `validation_error` if
-/// the theme becomes too large.
+/// `not_found` if the organization does not exist; `conflict` if another organization has the slug; `validation_error`
+/// if the theme becomes too large.
 fn change(
     ctx: &Ctx,
     tx: &Tx<'_>,

@@ -1,5 +1,5 @@
-//! `/api/admin/organizations/{id}/retention`: admins see how many candidates are due and why retention waits, and confirm
-//! the number or the clock.
+//! `/api/admin/organizations/{id}/retention`: admins see how many candidates are due and why retention waits. They
+//! confirm the number of candidates, the clock, or both.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::http::server::route::Route;
 use crate::store::erasure::retention::{self, RetentionConfirmation};
 use crate::store::{self, Error, Grade, Tx};
 
-/// More candidates than any file holds.
+/// The maximum number of due candidates: more candidates than any file contains.
 const DUE_MAX: i64 = 1_000_000_000;
 
 pub(in crate::http) fn routes() -> Vec<Route> {
@@ -41,7 +41,8 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
     Ok(request.id_param("id", ORGANIZATION_ABSENT)?)
 }
 
-/// `GET /api/admin/organizations/{id}/retention`: how many candidates are due, since when, and why retention waits.
+/// `GET /api/admin/organizations/{id}/retention`: the number of due candidates, the time since which they are due, and
+/// the reason why retention waits.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist.
@@ -57,26 +58,26 @@ struct ConfirmationInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` if the body confirms nothing or has invalid fields;
-/// `not_found` if the path has no valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error` if the body confirms nothing or has invalid
+/// fields; `not_found` if the path has no valid id.
 fn decode_confirmation(_: &Ctx, request: &Request) -> Result<ConfirmationInput, Error> {
     let mut fields = request.object()?;
     let due_count = fields.integer("dueCount", 0..=DUE_MAX);
     let clock = fields.timestamp("clock");
     fields.valid()?;
     if due_count.is_none() && clock.is_none() {
-        let required = "is required, or clock: send the number of due candidates, or the current time";
+        let required = "is required if clock is missing; send the number of due candidates, the current time, or both";
         return Err(Refusal::invalid("dueCount", required).into());
     }
     Ok(ConfirmationInput { organization_id: request.id_param("id", ORGANIZATION_ABSENT)?, due_count, clock })
 }
 
-/// `POST /api/admin/organizations/{id}/retention/confirm`: permits the erasure of all due candidates, or trusts the clock
-/// from now on.
+/// `POST /api/admin/organizations/{id}/retention/confirm`: permits the erasure of all due candidates, or declares the
+/// clock correct.
 ///
 /// # Errors
-/// `not_found` if the organization does not exist; `conflict` if another number of candidates is due, or the machine's clock
-/// shows another time.
+/// `not_found` if the organization does not exist; `conflict` if a different number of candidates is due, or the
+/// machine's clock shows a different time.
 fn confirm_retention(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &ConfirmationInput) -> Result<Reply, Error> {
     let id = &input.organization_id;
     existing::require_organization(tx, id)?;
@@ -90,14 +91,15 @@ fn confirm_retention(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &Confirmation
 }
 
 /// # Errors
-/// `conflict` if the admin's time and the machine's differ by more than [`TOLERANCE`].
+/// `conflict` if the admin's time and the machine's time differ by more than [`TOLERANCE`].
 fn require_same_time(admin_time: Timestamp, now: Timestamp) -> Result<(), Refusal> {
     let difference: Duration = admin_time.since(now).max(now.since(admin_time));
     if difference <= TOLERANCE {
         return Ok(());
     }
     Err(Refusal::ConflictWith(format!(
-        "the clock of this machine shows {now}, more than a minute from the time given; set the machine's clock first"
+        "the clock of this machine shows {now}, which differs from the given time by more than a minute; set the \
+         machine's clock first"
     )))
 }
 

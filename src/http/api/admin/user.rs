@@ -93,12 +93,13 @@ fn decode_list(_: &Ctx, request: &Request) -> Result<UserListInput, Error> {
     Ok(UserListInput { page, after, email })
 }
 
-/// `GET /api/admin/users`: all users, newest first, including disabled ones. With `email`, at most the user with that
-/// address.
+/// `GET /api/admin/users`: all users, newest first, including disabled ones. With `email`, the list contains only the
+/// user with that address, if any.
 fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &UserListInput) -> Result<Reply, Error> {
     let users = match &input.email {
         None => store::user::page(tx, input.after.as_ref(), input.page.rows_to_fetch())?,
-        // A text that is not an address matches no user. An address matches at most one user, so there is no second page.
+        // A string that is not an address matches no user. An address matches at most one user, so there is no second
+        // page.
         Some(email) => match Email::parse_stored(email).filter(|_| input.after.is_none()) {
             Some(email) => store::user::find_by_email(tx, &email)?.into_iter().collect(),
             None => Vec::new(),
@@ -131,8 +132,8 @@ struct UserChangeInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` if the
-/// path has no valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` if
+/// the path has no valid id.
 fn decode_change(_: &Ctx, request: &Request) -> Result<UserChangeInput, Error> {
     let mut fields = request.object()?;
     let email = decode::email(&mut fields);
@@ -143,11 +144,12 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<UserChangeInput, Error> {
     Ok(UserChangeInput { id: request.id_param("id", USER_ABSENT)?, email, name, platform_role, enabled })
 }
 
-/// `PATCH /api/admin/users/{id}`: changes the members that are given. Disabling a user or changing their address ends their
-/// sessions. The API keys of a disabled user work again once the user is enabled.
+/// `PATCH /api/admin/users/{id}`: changes the members that the body has. Disabling a user or changing their address
+/// ends their sessions. The API keys of a disabled user work again when the user is enabled.
 ///
 /// # Errors
-/// `not_found` if the user does not exist; `conflict` if another user has the address, or no enabled admin would remain.
+/// `not_found` if the user does not exist; `conflict` if another user has the address, or if no enabled admin would
+/// remain.
 fn change(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &UserChangeInput) -> Result<Reply, Error> {
     let id = &input.id;
     let before = store::user::find(tx, id)?.ok_or(USER_ABSENT)?.profile;

@@ -21,14 +21,14 @@ pub(super) struct CandidateAddInput {
     organization: OrganizationId,
     name: String,
     email: Email,
-    /// `None` if the text is not a valid id. Then there is no such role.
+    /// The role's id, or `None` if the string is not a valid id. In that case the role does not exist.
     role_id: Option<RoleId>,
     applied_at: Option<Timestamp>,
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` if the
-/// path has no valid organization id.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` if
+/// the path has no valid organization id.
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CandidateAddInput, Error> {
     let mut fields = request.object()?;
     let name = fields.required_text("name", NAME_CHARACTERS_MAX);
@@ -41,12 +41,13 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CandidateAddInput, Er
     Ok(CandidateAddInput { organization, name: name.unwrap_or_default(), email, role_id, applied_at })
 }
 
-/// `POST /api/v1/organizations/{id}/candidates`: adds a candidate to a role. If the organization already has a candidate
-/// with this address, that candidate gets the application and keeps their name.
+/// `POST /api/v1/organizations/{id}/candidates`: adds a candidate to a role. If the organization already has a
+/// candidate with this address, that candidate gets the application and keeps their name.
 ///
 /// # Errors
-/// `not_found` if the organization does not exist, the caller may not see it, or it has no such role; `forbidden` for a plain
-/// member; `conflict` if the role is not open or has no steps, or the candidate has applied to it.
+/// `not_found` if the organization does not exist, the caller may not see it, or it has no such role; `forbidden` for a
+/// plain member; `conflict` if the role is not open or has no steps, or if the candidate was erased or has applied to
+/// the role.
 pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &CandidateAddInput) -> Result<Reply, Error> {
     let organization = &input.organization;
     let roles = visible::organization(tx, caller, organization)?;

@@ -20,8 +20,8 @@ pub(super) struct CandidateChangeInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` if the
-/// path has no valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` if
+/// the path has no valid id.
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CandidateChangeInput, Error> {
     let mut fields = request.object()?;
     let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);
@@ -30,11 +30,11 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CandidateChangeInput,
     Ok(CandidateChangeInput { id: request.id_param("id", CANDIDATE_NOT_VISIBLE)?, name, email })
 }
 
-/// `PATCH /api/v1/candidates/{id}`: changes the members that are given.
+/// `PATCH /api/v1/candidates/{id}`: changes the members that the body has.
 ///
 /// # Errors
-/// `not_found` if the candidate does not exist or the caller may not see them; `forbidden` for a plain member; `conflict` if
-/// the candidate was erased, or another candidate has the address.
+/// `not_found` if the candidate does not exist or the caller may not see them; `forbidden` for a plain member;
+/// `conflict` if the candidate was erased, or if another candidate has the address.
 pub(super) fn change(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &CandidateChangeInput) -> Result<Reply, Error> {
     let (before, roles) = find(tx, caller, &input.id)?;
     roles.require_manager()?;

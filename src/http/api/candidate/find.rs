@@ -1,4 +1,4 @@
-//! Finds a candidate and renders them with all their applications.
+//! Finds a candidate, and renders the candidate with all their applications.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use crate::store::{self, Error, Tx};
 
 pub(super) const NO_ROLE: Refusal = Refusal::NotFound("there is no role with this roleId in the organization");
 
-/// A candidate, and the caller's roles in their organization.
+/// Returns a candidate, and the caller's roles in the candidate's organization.
 ///
 /// # Errors
 /// `not_found` if the candidate does not exist or the caller may not see them.
@@ -35,7 +35,7 @@ pub(super) fn candidate_reply(tx: &Tx<'_>, candidate: Candidate) -> Result<Reply
     Ok(envelope::with_data(in_full(tx, candidate)?).about(id))
 }
 
-/// A candidate with all their applications and steps.
+/// Returns a candidate with all their applications and steps.
 pub(in crate::http) fn in_full(tx: &Tx<'_>, candidate: Candidate) -> Result<Value, Error> {
     let mut applications = Vec::new();
     for application in store::application::of_candidate(tx, &candidate.organization_id, &candidate.id)? {
@@ -45,5 +45,5 @@ pub(in crate::http) fn in_full(tx: &Tx<'_>, candidate: Candidate) -> Result<Valu
     }
     let applications = applications.iter().map(WireApplicationInFull::new).collect();
     serde_json::to_value(WireCandidate::new(candidate, applications))
-        .map_err(|error| Error::Defect(format!("a candidate cannot be shown: {error}")))
+        .map_err(|error| Error::Defect(format!("a candidate cannot be converted to JSON: {error}")))
 }

@@ -1,4 +1,4 @@
-//! `GET /api/v1/organizations/{id}/candidates`: lets staff list and search candidates.
+//! `GET /api/v1/organizations/{id}/candidates`: staff list and search candidates.
 
 use super::find::NO_ROLE;
 use super::wire::{WireApplication, WireCandidate};
@@ -24,7 +24,7 @@ pub(super) struct CandidateListInput {
 }
 
 /// # Errors
-/// `validation_error`, which names every invalid parameter; `not_found` if the path or the query has an invalid id.
+/// `validation_error`, which names all invalid parameters; `not_found` if the path or the query has an invalid id.
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CandidateListInput, Error> {
     let words = Refusal::both(search_words(request, "q"), search_words(request, "name"));
     let email = request.query("email").and_then(|text| text.map(|text| parse_email(&text)).transpose());
@@ -47,11 +47,11 @@ fn parse_email(text: &str) -> Result<Email, Refusal> {
     Email::parse_stored(text).ok_or_else(|| Refusal::invalid("email", must_be()))
 }
 
-/// `GET /api/v1/organizations/{id}/candidates`: newest first.
+/// `GET /api/v1/organizations/{id}/candidates`: the candidates of an organization that match the filters, newest first.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist, the caller may not see it, or it has no role with the `roleId`;
-/// `validation_error` for a `cursor` of another list.
+/// `validation_error` for a `cursor` from another list.
 pub(super) fn list(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &CandidateListInput) -> Result<Reply, Error> {
     let id = &input.organization;
     visible::organization(tx, caller, id)?;
@@ -77,7 +77,7 @@ pub(super) fn list(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &CandidateLi
     ))
 }
 
-/// The number of the last candidate of the previous page.
+/// Returns the number of the last candidate on the previous page.
 fn number_of_last(tx: &Tx<'_>, organization: &OrganizationId, after: &[String]) -> Result<i64, Error> {
     let id = after.first().and_then(|id| CandidateId::parse(id)).ok_or_else(invalid_cursor)?;
     let last = store::candidate::find(tx, organization, &id)?.ok_or_else(invalid_cursor)?;

@@ -95,7 +95,7 @@ impl WireCurrentStep {
     }
 }
 
-/// An application with its signups and steps. Only a hired application has the members of a hire.
+/// An application with its signups and steps. Only an application with the status `Hired` has the members of a hire.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::http) struct WireApplicationInFull<'a> {
@@ -169,7 +169,7 @@ impl<'a> WireSignup<'a> {
     }
 }
 
-/// The fields of a signup, identical for staff, in exports and for the candidate.
+/// The fields of a signup. They are identical for staff, in exports and for the candidate.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::http) struct WireTyped<'a> {

@@ -52,8 +52,8 @@ pub(super) fn document(common: &str, fragments: &[&str], routes: &[Operation], c
     Value::Object(document)
 }
 
-/// Replaces an `allOf` of one schema with that schema's members, because some client generators ignore the `properties`
-/// beside an `allOf`.
+/// Replaces an `allOf` of one schema with that schema's members, because some client generators ignore `properties`
+/// next to `allOf`.
 fn flatten(schemas: &mut Object) {
     while let Some((name, part)) =
         schemas.iter().find_map(|(name, schema)| Some((name.clone(), schema.get("allOf")?[0].clone())))
@@ -91,15 +91,15 @@ fn prune(components: &mut Object, paths: &Value) {
     }
 }
 
-/// Makes an OpenAPI operation from its fragment and its route.
+/// Builds an OpenAPI operation from its fragment and its route.
 fn complete(mut fragment: Object, route: &Operation, components: &mut Object, problems: &Object) -> Object {
     let mut whole = Object::new();
     for name in ["tags", "operationId", "summary"] {
         whole.insert(name.to_owned(), fragment.remove(name).unwrap_or_default());
     }
     let own = fragment.remove("description").unwrap_or_default();
-    let words = [own.as_str().unwrap_or_default(), &credential_sentence(route.access)].join("\n\n");
-    whole.insert("description".to_owned(), json!(words.trim()));
+    let description = [own.as_str().unwrap_or_default(), &credential_sentence(route.access)].join("\n\n");
+    whole.insert("description".to_owned(), json!(description.trim()));
     if let AccessRule::Scoped(scope) = route.access {
         whole.insert("x-scope".to_owned(), json!(scope.as_str()));
     }
@@ -133,7 +133,7 @@ fn complete(mut fragment: Object, route: &Operation, components: &mut Object, pr
     whole
 }
 
-/// True if the route has ETags and can therefore answer 304.
+/// Returns whether the route's answers have ETags, so that it can answer 304.
 fn has_etag(route: &Operation) -> bool {
     route.answers.contains(&(304, ""))
 }
@@ -189,19 +189,19 @@ fn parameters(fragment: &Object, route: &Operation) -> Vec<Value> {
     parameters
 }
 
-/// A path parameter that the fragment does not define: the id of the noun in the segment before it.
+/// Describes a path parameter that the fragment does not define: the id of the noun in the preceding segment.
 fn path_parameter(name: &str, before: &str) -> Value {
-    let thing = match (name.strip_suffix("Id"), before.strip_suffix("ies")) {
-        (Some(thing), _) => thing.to_owned(),
+    let noun = match (name.strip_suffix("Id"), before.strip_suffix("ies")) {
+        (Some(noun), _) => noun.to_owned(),
         (None, Some(stem)) => format!("{stem}y"),
         (None, None) => before.strip_suffix('s').unwrap_or(before).to_owned(),
     };
-    let thing = thing.replace('-', " ").replace("api ", "API ").replace("hr ", "HR ");
+    let noun = noun.replace('-', " ").replace("api ", "API ").replace("hr ", "HR ");
     json!({
         "name": name,
         "in": "path",
         "required": true,
-        "description": format!("The id of the {thing}."),
+        "description": format!("The id of the {noun}."),
         "schema": { "$ref": "#/components/schemas/Id" }
     })
 }
@@ -225,8 +225,8 @@ fn request_body(name: &str, schemas: &mut Object) -> Value {
     })
 }
 
-/// Allows null for every member that is not required, because null counts as missing. Collects the schemas that members
-/// refer to in `nested`.
+/// Allows null for every member that is not required, because the service treats null as missing. `nested` collects the
+/// names of the schemas that members refer to.
 fn accept_null(schema: &mut Value, nested: &mut Vec<String>) {
     let required: Vec<String> = schema["required"].as_array().into_iter().flatten().map(text).collect();
     if let Some(items) = schema.get_mut("items") {
@@ -248,8 +248,8 @@ fn accept_null(schema: &mut Value, nested: &mut Vec<String>) {
             let choices = member[name].as_array_mut().filter(|choices| !choices.contains(&null));
             choices.into_iter().for_each(|choices| choices.push(null.clone()));
         } else if types.is_empty() {
-            let but_null = member.take();
-            *member = json!({ "anyOf": [but_null, { "type": "null" }] });
+            let schema = member.take();
+            *member = json!({ "anyOf": [schema, { "type": "null" }] });
         } else {
             member["type"] = types.into_iter().chain(["null".to_owned()]).collect();
             if let Some(words) = member.get_mut("enum").and_then(Value::as_array_mut) {
@@ -259,8 +259,8 @@ fn accept_null(schema: &mut Value, nested: &mut Vec<String>) {
     }
 }
 
-/// The content of a success that the fragment defines by a keyword such as `data`. The schema of the response becomes a
-/// component, so that generated clients have a name for it.
+/// Builds the content of a successful response that the fragment defines with a keyword such as `data`. The schema of
+/// the response becomes a component, so that generated clients have a name for the schema.
 fn content(fragment: &Object, schemas: &mut Object) -> Option<Value> {
     let named = |kind: &str| fragment.get(kind).and_then(Value::as_str);
     let own = fragment.get("example").cloned();
@@ -300,8 +300,8 @@ fn content(fragment: &Object, schemas: &mut Object) -> Option<Value> {
     Some(json!({ "application/json": { "schema": reference(&name), "example": example } }))
 }
 
-/// Adds `warnings` about unknown members to the responses of operations with a JSON body. This runs after all operations are
-/// complete: operations share schemas, and no example should have warnings.
+/// Adds `warnings` about unknown members to the responses of operations with a JSON body. Runs after all operations are
+/// complete, because operations share schemas and no example should have warnings.
 fn accept_warnings(operation: &Value, schemas: &mut Object) {
     if operation["requestBody"]["content"].get("application/json").is_none() {
         return;
@@ -313,7 +313,7 @@ fn accept_warnings(operation: &Value, schemas: &mut Object) {
         member(schema, "properties").entry("warnings").or_insert_with(|| {
             json!({
                 "type": "array",
-                "description": "Unknown members of the body, which were ignored. Missing if there are none.",
+                "description": "The unknown members of the body, which the service ignored. Missing if there are none.",
                 "items": reference("Warning")
             })
         });

@@ -1,16 +1,16 @@
-//! Composes an example of a schema from the examples of its members.
+//! Composes an example for a schema from the examples of its members.
 
 use serde_json::{Map, Value, json};
 
-/// The timestamp of all examples.
+/// The timestamp in all examples.
 const MOMENT: &str = "2026-11-21T09:12:33.123456Z";
 
-/// The name of the schema in `$ref`.
+/// Returns the name of the schema that `$ref` refers to.
 pub(super) fn referred(schema: &Value) -> Option<&str> {
     schema.get("$ref")?.as_str()?.rsplit('/').next()
 }
 
-/// The types of a schema, including null.
+/// Returns the types of a schema, including null.
 pub(super) fn types(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(one)) => vec![one],
@@ -19,7 +19,8 @@ pub(super) fn types(schema: &Value) -> Vec<&str> {
     }
 }
 
-/// An example of the schema: its first example, else its constant, else a value composed of its members.
+/// Returns an example for the schema: its first example, constant, default or enumerated value, or else a value
+/// composed from its members.
 pub(super) fn of(schema: &Value, schemas: &Map<String, Value>) -> Value {
     let first = |name: &str| schema.get(name).and_then(|list| list.get(0));
     if let Some(stated) = first("examples").or(schema.get("const")).or(schema.get("default")).or(first("enum")) {

@@ -1,40 +1,41 @@
 //! `GET /api/openapi.json` and `GET /docs`: the API reference, for programs (OpenAPI 3.1) and for people.
 //!
-//! `assemble` makes the OpenAPI document once, from the fragments beside this file and the route table. `page` renders that
-//! document as HTML, so the two cannot disagree.
+//! `assemble` builds the OpenAPI document once, from the route table and the fragments in this directory. `page`
+//! renders that document as HTML, so that the two agree.
 //!
-//! To add an endpoint, add its route to the table, then describe it in the fragment of its noun, `<noun>.json`. A new noun
-//! needs a line in [`FRAGMENTS`]:
+//! To add an endpoint, add its route to the table, then describe it in the fragment of its noun, `<noun>.json`. Add a
+//! line to [`FRAGMENTS`] for a new noun. For example:
 //!
 //! ```json
 //! { "tag": { "name": "Roles", "description": "Open positions." },
 //!   "paths": { "/api/v1/organizations/{id}/roles": {
-//!     "get":  { "operationId": "listRoles", "summary": "Lists roles", "description": "Newest first.",
+//!     "get":  { "operationId": "listRoles", "summary": "Lists roles", "description": "The newest role comes first.",
 //!               "parameters": [ { "name": "status", "in": "query", "description": "Only roles with this status.",
 //!                                 "schema": { "$ref": "#/components/schemas/RoleStatus" } } ],
 //!               "page": "Role" },
-//!     "post": { "operationId": "createRole", "summary": "Creates a role", "description": "As a draft.",
+//!     "post": { "operationId": "createRole", "summary": "Creates a role", "description": "The new role is a draft.",
 //!               "body": "NewRole", "data": "Role" } } },
 //!   "components": { "schemas": { "NewRole": { … }, "Role": { … } } } }
 //! ```
 //!
-//! The route provides the security, the scope (also `x-scope`), the path parameters, every error with its codes and
-//! headers, the status of the success, `If-None-Match` and `ETag` if it answers 304, and `Idempotency-Key` if it answers
-//! 422. The fragment provides `operationId` (a verb and a noun), `summary`, `description`, the query `parameters`, and:
+//! The route provides the security, the scope (also as `x-scope`), the path parameters, every error with its codes and
+//! header fields, and the status of a success. It also provides `If-None-Match` and `ETag` if it answers 304, and
+//! `Idempotency-Key` if it answers 422. The fragment provides `operationId` (a verb and a noun), `summary`,
+//! `description`, the query `parameters`, and:
 //!
-//! - `body`: the schema of the request body. Members that are not `required` may also be null, which counts as missing. The
-//!   assembly adds the null, also to nested objects, so their schemas must not be shared with responses. A fragment states
-//!   null only where null has a meaning of its own.
-//! - one of `data` (`{ success, data }` with this schema), `list` (the same with an array), `page` (with `pagination`, and
-//!   with the parameters `limit` and `cursor`), `answer` (exactly this schema) or `success` (no data). Any other response
-//!   is written out in `responses`, as in OpenAPI.
-//! - `returns`, if the response needs a sentence of its own; `example`, if the schema's example does not fit.
+//! - `body`: the schema of the request body. Members that are not `required` may also be null, which the service treats
+//!   as missing. The assembly adds null to their types, also in nested objects, so requests and responses must not
+//!   share these schemas. A fragment states null only if null has a meaning of its own.
+//! - one of `data` (`{ success, data }` with this schema), `list` (the same with an array), `page` (with `pagination`,
+//!   and with the parameters `limit` and `cursor`), `answer` (exactly this schema) or `success` (no data). A fragment
+//!   describes any other response in `responses`, as in OpenAPI.
+//! - `returns`, if the response needs its own description; `example`, if the example from the schema is not suitable.
 //!
-//! A schema for responses lists all members that are always present in `required`. The tests refuse members that the schema
-//! does not define. Null is `"type": ["string", "null"]`, or `anyOf` with a reference. A schema that extends another has
-//! `allOf` with that one reference. A schema for bodies states every limit. Examples are composed of the members'
-//! `examples`; the schemas in `common.json` (`Id`, `Timestamp`, `Name`, `Text`, `Email`, `Slug`) have their own. The test
-//! suite validates every response against the document.
+//! In a schema for responses, `required` lists all members that are always present. The tests refuse members that the
+//! schema does not define. A member that may be null has `"type": ["string", "null"]`, or `anyOf` with a reference. A
+//! schema that extends another schema has `allOf` with one reference. A schema for bodies states every limit. Examples
+//! are composed from the `examples` of the members. The schemas in `common.json` (`Id`, `Timestamp`, `Name`, `Text`,
+//! `Email`, `Slug`) have their own examples. The test suite validates every response against the document.
 
 mod assemble;
 mod example;
@@ -55,10 +56,10 @@ use crate::http::server::resource::Audience;
 use crate::http::server::response_cache::CachePool;
 use crate::http::server::route::Route;
 
-/// The parts that all operations share.
+/// The fragment that all operations share.
 const COMMON: &str = include_str!("common.json");
 
-/// One fragment per noun, in the order of the page.
+/// The fragments, one per noun, in the order of the page.
 const FRAGMENTS: &[&str] = &[
     include_str!("me.json"),
     include_str!("access.json"),
@@ -89,14 +90,14 @@ const DOCUMENT_PATH: &str = "/api/openapi.json";
 
 const PAGE_PATH: &str = "/docs";
 
-/// The description of the API. The first request renders it from the route table.
+/// The description of the API, which the first request renders from the route table.
 #[derive(Default)]
 pub(in crate::http) struct Description {
     operations: OnceLock<Vec<Operation>>,
     replies: OnceLock<Replies>,
 }
 
-/// The two responses, rendered once per start.
+/// The two responses, which are rendered once.
 struct Replies {
     document: Reply,
     page: Reply,
@@ -115,7 +116,7 @@ pub(in crate::http) fn routes(description: &Arc<Description>) -> Vec<Route> {
 }
 
 impl Description {
-    /// Describes these routes.
+    /// Sets the routes to describe.
     pub(in crate::http) fn describe(&self, routes: &[Route]) {
         self.operations.get_or_init(|| operations(routes));
     }
@@ -130,7 +131,7 @@ impl Description {
     }
 }
 
-/// The OpenAPI document of these routes. `cookie` is the name of the session cookie.
+/// Returns the OpenAPI document for these routes. `cookie` is the name of the session cookie.
 pub fn document(routes: &[Route], cookie: &str) -> Value {
     assemble::document(COMMON, FRAGMENTS, &operations(routes), cookie)
 }

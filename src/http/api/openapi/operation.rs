@@ -1,4 +1,4 @@
-//! The facts of a route that its OpenAPI operation shows, and JSON helpers for the assembly.
+//! The facts about a route that its OpenAPI operation shows, and JSON helpers for the assembly.
 
 use hyper::Method;
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use crate::http::server::route::{Answer, Route};
 
 pub(super) type Object = Map<String, Value>;
 
-/// A route as the description needs it.
+/// The parts of a route that the description needs.
 pub(super) struct Operation {
     pub(super) method: Method,
     pub(super) path: &'static str,
@@ -26,13 +26,13 @@ impl Operation {
     }
 }
 
-/// The rate limit headers, on every response to an identified caller.
+/// The header fields about rate limits, which every response to an identified caller has.
 pub(super) const RATE_LIMIT: [&str; 2] = ["RateLimit", "RateLimit-Policy"];
 
-/// The header that marks a stored response.
+/// The header field that marks a stored response.
 pub(super) const REPLAYED: &str = "Idempotency-Replayed";
 
-/// True if the route supports idempotency keys.
+/// Returns whether the route supports idempotency keys.
 pub(super) fn is_repeatable(route: &Operation) -> bool {
     route.answers.contains(&(422, "idempotency_key_reused"))
 }
@@ -46,7 +46,7 @@ pub(super) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-/// The member as an object, created if it is missing.
+/// Returns the member as an object, which is created if it is missing.
 pub(super) fn member<'a>(object: &'a mut Object, name: &str) -> &'a mut Object {
     let value = object.entry(name).or_insert_with(|| json!({}));
     value.as_object_mut().expect("every fragment has an object here, which a test checks")
