@@ -1,4 +1,4 @@
-//! The resources of staff's routes. Each has a function that loads the caller's roles for that resource.
+//! The resources of the routes for staff. Each has a function that loads the caller's roles for that resource.
 
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId};
 use crate::domain::user::{CallerRoles, Principal};

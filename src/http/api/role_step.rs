@@ -71,7 +71,7 @@ fn decode_add(_: &Ctx, request: &Request) -> Result<StepAddInput, Error> {
     Ok(StepAddInput { role: request.id_param("id", ROLE_NOT_VISIBLE)?, step, order })
 }
 
-/// `POST /api/v1/roles/{id}/steps`: adds a step to the pipeline. Applications in progress do not get it.
+/// `POST /api/v1/roles/{id}/steps`: adds a step to the pipeline. Applications in progress do not get the step.
 ///
 /// # Errors
 /// As [`find_to_manage`]; `conflict` if the role has the maximum number of steps; `validation_error` for a position beyond
@@ -93,7 +93,7 @@ fn pipeline_ids(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<RoleStepId>, Error> {
 
 struct StepOrderInput {
     role: RoleId,
-    /// `None` if the text is not a valid id.
+    /// An item is `None` if its text is not a valid id.
     steps: Vec<Option<RoleStepId>>,
 }
 
@@ -136,7 +136,7 @@ impl StepPath {
         Ok(Self { role, step: RoleStepId::parse(request.param("stepId")) })
     }
 
-    /// The role and the step, for a caller who may change them.
+    /// Loads the role and the step, for a caller who may change them.
     ///
     /// # Errors
     /// As [`find_to_manage`]; `not_found` if the role has no such step; `conflict` if the step was removed.

@@ -36,7 +36,7 @@ fn decode(ctx: &Ctx, _: &Request) -> Result<(), Error> {
     Ok(())
 }
 
-/// `GET /.well-known/security.txt`: the contacts that the operator has set.
+/// `GET /.well-known/security.txt`: returns the contacts that the operator has set.
 #[expect(clippy::unnecessary_wraps, reason = "the type of a handler; this one cannot refuse")]
 fn get(ctx: &Ctx, _: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     let mut text = String::new();

@@ -56,7 +56,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-/// The checks of the HTML form before its body is read.
+/// Makes the same checks as for the HTML form, before the body is read.
 ///
 /// # Errors
 /// `not_found` if there is no such link; `rate_limited` if the client has sent too many forms.
@@ -74,7 +74,7 @@ struct SignupInput {
     checked: CheckedSignup,
     locale: String,
     attachment: Option<StagedAttachment>,
-    /// Random bytes. They take the place of a rendered form's id.
+    /// Random bytes, in place of the id of a rendered form.
     form_id: [u8; ID_RANDOM_BYTES],
 }
 

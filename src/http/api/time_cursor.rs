@@ -40,7 +40,7 @@ pub(in crate::http) fn decode_text_page(
     decode_page(request, |text| id::is_id(text).then(|| text.to_owned()))
 }
 
-/// The parts of the cursor that points after a row.
+/// Returns the parts of the cursor that continues after a row.
 pub(in crate::http) fn parts(at: Timestamp, id: &str) -> Vec<String> {
     vec![at.micros().to_string(), id.to_owned()]
 }

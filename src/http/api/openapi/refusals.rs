@@ -1,4 +1,4 @@
-//! The error responses of an operation, from the answers that its route lists.
+//! Builds the error responses of an operation from the answers that its route lists.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::operation::{Object, Operation, RATE_LIMIT, REPLAYED, header_references, is_repeatable, member, reference};
 use crate::http::server::table::ANYWHERE;
 
-/// The error responses of a route, by status. Routes with the same codes share a component.
+/// Returns the error responses of a route, by status. Routes with the same codes share a component.
 pub(super) fn of(route: &Operation, components: &mut Object, problems: &Object) -> Object {
     let mut by_status = BTreeMap::<u16, Vec<&str>>::new();
     for (status, code) in route.answers.iter().chain(ANYWHERE).filter(|(status, _)| *status >= 400) {
@@ -65,7 +65,7 @@ fn refusal(status: u16, codes: &[&str], more: Option<&'static str>, is_page: boo
         headers.extend(RATE_LIMIT);
     }
     let mut headers = header_references(&headers);
-    // Only one of the codes of a 403 has this header.
+    // Only one of a 403's codes comes with this header.
     if codes.len() > 1 && headers.contains_key("WWW-Authenticate") {
         headers["WWW-Authenticate"] = json!({ "$ref": "#/components/headers/WWW-Authenticate-Scope" });
     }

@@ -105,8 +105,8 @@ fn create(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCreateInput) -
     changed_reply(tx, organization, &record.id)
 }
 
-/// `GET /api/v1/roles/{id}`: a role with its description, its steps, the removed steps that applications have, and the number
-/// of applications.
+/// `GET /api/v1/roles/{id}`: returns a role with its description, its steps, the removed steps that applications have, and
+/// the number of applications of each status.
 ///
 /// # Errors
 /// As [`find()`].
@@ -136,8 +136,8 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<RoleChangeInput, Error> {
     Ok(RoleChangeInput { id: request.id_param("id", ROLE_NOT_VISIBLE)?, change })
 }
 
-/// `PATCH /api/v1/roles/{id}`: changes the members that are given; `null` clears a member. If there are more positions than
-/// hires, a filled role opens. If all positions are taken, an open role becomes filled.
+/// `PATCH /api/v1/roles/{id}`: changes the given members; `null` clears a member. If there are more positions than hires, a
+/// filled role opens. If all positions are filled, an open role becomes filled.
 ///
 /// # Errors
 /// As [`find_to_manage`]; `conflict` for fewer positions than hires; `validation_error` if `salaryMax` is less than
@@ -160,7 +160,7 @@ fn delete(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Rep
     Ok(envelope::success())
 }
 
-/// `POST /api/v1/roles/{id}/open`: a draft accepts applications from now on. The portal shows it if it is public.
+/// `POST /api/v1/roles/{id}/open`: opens a draft, so that it accepts applications. The portal shows the role if it is public.
 ///
 /// # Errors
 /// As [`find_to_manage`]; `conflict` if the role is not a draft or has no steps.
@@ -197,7 +197,7 @@ fn close(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCloseInput) -> 
     save_and_reply(ctx, tx, caller, Action::RoleClosed, &before, &after)
 }
 
-/// `POST /api/v1/roles/{id}/reopen`: a closed role becomes open again, or filled if all its positions are taken.
+/// `POST /api/v1/roles/{id}/reopen`: opens a closed role again. The role becomes filled if all its positions are filled.
 ///
 /// # Errors
 /// As [`find_to_manage`]; `conflict` if the role is not closed or has no steps.

@@ -24,7 +24,7 @@ pub(super) fn routes() -> Vec<Route> {
     vec![portal_file::route("/careers/{orgSlug}/feed.atom", CachePool::Feeds, atom).rendered_one_at_a_time()]
 }
 
-/// `GET /careers/{orgSlug}/feed.atom`: the newest roles that are public and open.
+/// `GET /careers/{orgSlug}/feed.atom`: returns the newest roles that are public and open.
 ///
 /// # Errors
 /// `not_found` if no organization has this slug, or its portal is disabled.
@@ -74,7 +74,7 @@ fn element(base: &str, organization: &PortalOrganization, entry: &FeedEntry) -> 
     )
 }
 
-/// A permanent URN: a version 8 UUID (RFC 9562) that is derived from the id. It stays the same if the slug or base URL
+/// Derives a permanent URN, a version 8 UUID (RFC 9562), from an id. The URN stays the same if the slug or the base URL
 /// changes.
 fn urn(id: &str) -> String {
     let digest = Sha256::digest(id.as_bytes());
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_urn_depends_on_the_id_only() {
+    fn the_urn_depends_only_on_the_id() {
         assert_eq!(urn("role_1"), urn("role_1"));
         assert_ne!(urn("role_1"), urn("role_2"));
         let urn = urn("role_1");

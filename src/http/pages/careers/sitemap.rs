@@ -15,7 +15,7 @@ use crate::http::server::response_cache::CachePool;
 use crate::http::server::route::Route;
 use crate::store::{self, Error, Tx};
 
-/// The maximum number of pages of one sitemap, including the list. The protocol allows no more.
+/// The maximum number of pages in one sitemap, including the list. The protocol sets this limit.
 const PAGES_MAX: i64 = 50_000;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -26,7 +26,8 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// `GET /careers/{orgSlug}/sitemap.xml`: the list and every role's page, with the time of its last change.
+/// `GET /careers/{orgSlug}/sitemap.xml`: returns the URLs of the list and of every role's page, each with the time of its
+/// last change.
 ///
 /// # Errors
 /// `not_found` if no organization has this slug, or its portal is disabled.

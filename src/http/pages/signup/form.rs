@@ -23,7 +23,7 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<SignupVisit, Error> {
     SignupVisit::decode(request)
 }
 
-/// `GET /signup/{token}`: the form; or, for a browser that has applied, a link to its application.
+/// `GET /signup/{token}`: shows the form or, for a browser that has applied, a link to the status page.
 ///
 /// # Errors
 /// As pages: `not_found` if the link is unknown, or its role or portal is not public; `gone` if the link has expired or the
@@ -41,7 +41,7 @@ pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, visit: &SignupVisit) -> Result<Reply,
     Ok(Reply::rendered(&page)?.with(header::CACHE_CONTROL, "no-store"))
 }
 
-/// Makes and signs a new form for the link.
+/// Generates and signs a new form for the link.
 pub(super) fn sign_new_form(ctx: &Ctx, visit: &SignupVisit) -> String {
     let mut random = [0; ID_RANDOM_BYTES];
     ctx.world.fill(&mut random);
@@ -50,13 +50,13 @@ pub(super) fn sign_new_form(ctx: &Ctx, visit: &SignupVisit) -> String {
 
 const UNAVAILABLE: Refusal = Refusal::Unavailable {
     retry_after_s: 5,
-    detail: "the service cannot take the application right now; send it again",
+    detail: "the service cannot accept the application right now; send it again",
 };
 
 /// A form with its values and errors.
 #[derive(Default)]
 pub(super) struct FilledForm {
-    /// The text of a [`SignedForm`]. It proves when the service made the form.
+    /// The text of a [`SignedForm`]. It proves when the service rendered the form.
     pub(super) signature: String,
     pub(super) typed: TypedSignup,
     /// The file that came with this submission or an earlier one.
@@ -74,7 +74,7 @@ impl FilledForm {
         self.typed.links.join("\n")
     }
 
-    /// The refusal that decides the response's status. The page explains the errors in the reader's language.
+    /// Returns the refusal that determines the response's status. The page explains the errors in the reader's language.
     fn refusal(&self) -> Refusal {
         match self.form_error {
             Some(FormError::Limited { retry_after_s }) => return Refusal::RateLimited { retry_after_s },
@@ -164,7 +164,7 @@ impl<'a> FormPage<'a> {
         }
     }
 
-    /// The first error of a field.
+    /// Returns the first error of a field.
     fn error_of(&self, name: &str) -> Option<&str> {
         self.field_errors.iter().find(|error| error.field.as_str() == name).map(|error| error.text.as_str())
     }
