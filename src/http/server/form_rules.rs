@@ -16,8 +16,8 @@ pub(super) struct FormRules {
     pub(super) file_field: Option<&'static str>,
     /// The check before the body is read, if any.
     pub(in crate::http) precheck: Option<Precheck>,
-    /// Renders the form again with the submitted texts if the service cannot act on it now; for routes that serve
-    /// people.
+    /// Renders the form again with the submitted values if the service cannot act on it now. Only routes that serve
+    /// people have a fallback.
     pub(in crate::http) fallback: Option<FormFallback>,
 }
 
