@@ -17,7 +17,7 @@ use crate::store::{Error, Tx};
 /// recommends less than a year.
 const VALID_FOR: Duration = Duration::from_secs(180 * 24 * 60 * 60);
 
-/// Longer than any real contact.
+/// The maximum number of bytes in a contact: more than any real contact has.
 const CONTACT_BYTES_MAX: usize = 500;
 
 pub(in crate::http) fn routes() -> Vec<Route> {

@@ -108,7 +108,7 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<SignupInput, Error> {
     })
 }
 
-/// Sorts errors by the order of the form's fields. Errors of other fields come last.
+/// Sorts errors in the order of the form's fields. Errors in other fields come last.
 fn in_order(mut errors: Vec<FieldError>) -> Vec<FieldError> {
     let position = |error: &FieldError| FormField::ALL.iter().position(|field| field.as_str() == error.field);
     errors.sort_by_key(|error| position(error).unwrap_or(FormField::ALL.len()));

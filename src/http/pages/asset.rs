@@ -36,12 +36,12 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     vec![asset(STYLE_PATH, style), asset(ICON_PATH, icon)]
 }
 
-/// `GET /assets/page.css`
+/// `GET /assets/page.css`: returns the minified stylesheet.
 fn style() -> Reply {
     Reply::asset("text/css; charset=utf-8", STYLE_MINIFIED.as_str()).valid_forever()
 }
 
-/// `GET /assets/icon.svg`
+/// `GET /assets/icon.svg`: returns the icon.
 fn icon() -> Reply {
     Reply::asset("image/svg+xml", ICON).valid_forever()
 }

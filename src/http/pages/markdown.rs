@@ -64,7 +64,7 @@ fn is_inline(end: TagEnd) -> bool {
     matches!(end, TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image)
 }
 
-/// Turns the events of the Markdown parser into HTML.
+/// A writer that turns the events of the Markdown parser into HTML.
 #[derive(Default)]
 struct Writer {
     out: String,
@@ -103,7 +103,7 @@ impl Writer {
                 self.out.push_str("<hr>\n");
                 self.visible += 1;
             }
-            // These are extensions that are not enabled.
+            // The parser emits these events only for extensions that are not enabled.
             Event::InlineMath(_) | Event::DisplayMath(_) | Event::FootnoteReference(_) | Event::TaskListMarker(_) => {}
         }
     }

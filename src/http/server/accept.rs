@@ -131,7 +131,7 @@ impl Server {
     }
 }
 
-/// Accepts connections within the limits.
+/// The part of the server that accepts connections within the limits.
 struct Acceptor {
     service: Arc<Service>,
     graceful: GracefulShutdown,
@@ -204,7 +204,7 @@ impl Acceptor {
     /// client that disconnects therefore does not interrupt a request, and a panic ends only one request.
     fn serve(&self, stream: TcpStream, peer: SocketAddr, permits: (OwnedSemaphorePermit, CountedConnection)) {
         let _ = stream.set_nodelay(true);
-        bound_unread(&stream);
+        set_unread_timeout(&stream);
         let progress = Arc::new(ResponseProgress::default());
         let wire = HttpSocket::new(stream, Arc::clone(&self.service.ctx), Arc::clone(&progress));
         let shared = Arc::clone(&self.service);
@@ -309,12 +309,12 @@ fn builder() -> http1::Builder {
 /// Limits how long a client may leave its response unread. Otherwise, a client that never reads would keep its
 /// connection open indefinitely. Only Linux has this option.
 #[cfg(target_os = "linux")]
-fn bound_unread(stream: &TcpStream) {
+fn set_unread_timeout(stream: &TcpStream) {
     let _ = socket2::SockRef::from(stream).set_tcp_user_timeout(Some(UNREAD_TIMEOUT));
 }
 
 #[cfg(not(target_os = "linux"))]
-fn bound_unread(_: &TcpStream) {}
+fn set_unread_timeout(_: &TcpStream) {}
 
 /// Resolves when the store has halted permanently. Until then, the function frees idle hash memory and logs which
 /// background jobs start or stop failing.
@@ -345,7 +345,7 @@ pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
             let response = metrics_response(&ctx, request.uri().path());
             async move { Ok::<_, Infallible>(response) }
         });
-        bound_unread(&stream);
+        set_unread_timeout(&stream);
         let connection = builder().serve_connection(TokioIo::new(stream), service);
         tokio::spawn(async move {
             let _permit = permit;

@@ -1,4 +1,4 @@
-//! The credential and authority that a route requires.
+//! Checks that a caller has the credential and the authority that a route requires.
 
 use crate::domain::api_key::Scope;
 use crate::domain::refusal::Refusal;

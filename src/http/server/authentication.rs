@@ -2,7 +2,7 @@
 //!
 //! This is the only reader of `Authorization` and of the session cookie. [`look_up`] checks an API key against the key
 //! cache, so that a bad key is refused early. The transaction of the request proves the credential again ([`prove`]),
-//! so a revoked key or an ended session never acts. The rule for keys is `domain::api_key::KeyState`.
+//! so a revoked key or an ended session cannot be used. The rule for keys is `domain::api_key::KeyState`.
 
 use std::sync::Arc;
 

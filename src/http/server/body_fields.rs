@@ -280,7 +280,7 @@ impl BodyFields {
         Some(found)
     }
 
-    /// Records an error of a field. Returns `None` in place of the field's value.
+    /// Records an error in a field. Returns `None` in place of the field's value.
     pub(in crate::http) fn fault<T>(&mut self, name: &str, detail: impl Into<String>) -> Option<T> {
         self.errors.push(FieldError { field: name.to_owned(), detail: detail.into() });
         None

@@ -17,7 +17,8 @@ const QUERY_BYTES_MAX: usize = 512;
 #[derive(Debug, Clone, Copy)]
 pub(in crate::http) struct CacheParameter {
     pub(in crate::http) name: &'static str,
-    /// Normalizes a value. Equal results share one response. Returns `None` for a value that has no effect.
+    /// The function that normalizes a value. Equal results share one response. `None` means that the value has no
+    /// effect.
     pub(in crate::http) normalize: fn(&str) -> Option<Cow<'_, str>>,
 }
 

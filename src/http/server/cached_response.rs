@@ -1,4 +1,4 @@
-//! A cached response. Its body is stored plain, both plain and compressed, or, if it is large, only compressed.
+//! A cached response. Its body is stored only plain, plain and compressed, or, if it is large, only compressed.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -18,7 +18,7 @@ use crate::store::change_number::PortalChanges;
 /// The memory that a response needs in addition to its bodies and its path.
 const OVERHEAD_BYTES: usize = 1_024;
 
-/// A response that is sent to several requests.
+/// A response that answers several requests.
 pub(super) struct CachedResponse {
     route: &'static str,
     organization: Option<OrganizationId>,

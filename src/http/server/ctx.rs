@@ -69,25 +69,25 @@ pub struct Ctx {
     /// The response that depends only on the caller, without its body. The body is cached with the caller's key.
     pub(super) caller_response: OnceLock<RenderedResponse>,
     pub(in crate::http) sign_in_throttle: SignInThrottle,
-    /// Limits the number of forms that the service processes for one network in an hour.
+    /// The limit on the number of forms that the service processes for one network in an hour.
     pub(in crate::http) form_limit: NetworkLimit,
     decoy_hash: OnceLock<String>,
-    /// Limits concurrent password hashes: each uses 19 MiB and a whole core.
+    /// The limit on concurrent password hashes. Each uses 19 MiB and a whole core.
     pub(in crate::http) hashing: tokio::sync::Semaphore,
-    /// Limits the sign-ins that wait for a hash. If more were allowed to wait, clients would give up before their turn.
+    /// The limit on sign-ins that wait for a hash. If more were allowed to wait, clients would give up before their turn.
     pub(super) hashing_queue: Permits,
     /// Memory of past hashes, which later sign-ins reuse. It is freed after [`HASH_MEMORY_IDLE_MAX`] without sign-ins.
     hash_memory: Mutex<HashMemories>,
-    /// Limits the forms with a file that arrive at the same time.
+    /// The limit on forms with a file that arrive at the same time.
     pub(super) uploads: Permits,
-    /// Limits the forms whose files are discarded because no permit for a form with a file was free.
+    /// The limit on forms whose files are discarded because no permit for a form with a file was free.
     pub(super) text_forms: Permits,
-    /// Limits the forms from addresses over [`Ctx::form_limit`] whose files are still staged, so that the form can be
+    /// The limit on forms from networks over [`Ctx::form_limit`] whose files are still staged, so that the form can be
     /// shown again with its file.
     pub(in crate::http) redisplay_limit: NetworkLimit,
     /// Whether the log already mentions an untrusted proxy.
     pub(super) has_reported_proxy: AtomicBool,
-    /// Limits the attachment chunks that downloads read at the same time.
+    /// The limit on attachment chunks that downloads read at the same time.
     pub(super) chunk_reads: Arc<tokio::sync::Semaphore>,
     /// The permit to render a response that only one request at a time may render.
     pub(super) render_permit: tokio::sync::Semaphore,

@@ -13,7 +13,7 @@ use crate::store::role::RoleRecord;
 
 const MAX_BELOW_MIN: &str = "must not be less than salaryMin";
 
-/// The members that a request gives. `Some(None)` clears a member.
+/// The members that a request contains. `Some(None)` clears a member.
 #[derive(Debug, Default)]
 pub(super) struct RoleChange {
     name: Option<String>,

@@ -80,7 +80,7 @@ fn job(
     format!("<job>\n{elements}</job>\n")
 }
 
-/// Formats a salary as in `60000 - 75000.5 EUR per year`. Returns `None` without a currency or an amount.
+/// Formats a salary, such as `60000 - 75000.5 EUR per year`. Returns `None` without a currency or an amount.
 fn salary(salary: &Salary) -> Option<String> {
     let currency = salary.currency.as_deref()?;
     let amount = match (salary.min.and_then(json::number), salary.max.and_then(json::number)) {

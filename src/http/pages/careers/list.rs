@@ -125,7 +125,7 @@ struct ListTemplate<'a> {
     heading: String,
     count: String,
     none_more: String,
-    /// True if the portal has no roles at all, regardless of the filter.
+    /// Whether the portal has no roles at all, regardless of the filter.
     is_empty: bool,
     filter: &'a Filter,
     groups: Vec<FilterGroup>,
@@ -174,7 +174,7 @@ const fn parameter(facet: Facet) -> &'static str {
     }
 }
 
-/// Builds the URLs of the list with filters, a search and a page number.
+/// The parts that all URLs of the list share. The methods add filters, a search and a page number.
 struct ListLinks {
     texts: &'static Texts,
     path: String,

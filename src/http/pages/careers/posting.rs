@@ -144,7 +144,7 @@ fn unit_text(period: SalaryPeriod) -> &'static str {
 }
 
 /// Escapes the characters that HTML or scripts treat specially: `</script` would end the element, and `<!--` would hide the
-/// rest of the page. In JSON these characters occur only in strings, so the escapes do not change its meaning.
+/// rest of the page. In JSON, these characters occur only in strings, so the escapes do not change the meaning.
 fn escape_for_script(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len() + json.len() / 8);
     for c in json.chars() {

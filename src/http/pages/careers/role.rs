@@ -93,7 +93,7 @@ fn employer(organization: &PortalOrganization, shows_salary: bool) -> Employer<'
 }
 
 /// `POST /careers/{orgSlug}/roles/{roleId}/apply`: redirects to the role's signup form, in the language of the page. All
-/// visitors get the same signup link until it is due for renewal.
+/// visitors get the same signup link until the link is due for renewal.
 ///
 /// # Errors
 /// As [`role()`].

@@ -1,4 +1,4 @@
-//! `GET /careers/{orgSlug}/theme.css`: an organization's colours, as variables of the stylesheet of all pages.
+//! `GET /careers/{orgSlug}/theme.css`: an organization's colours, as variables for the stylesheet of all pages.
 
 use crate::domain::colour::Palette;
 use crate::domain::text::Slug;

@@ -59,7 +59,7 @@ pub(super) struct FilledForm {
     /// The text of a [`SignedForm`]. It proves when the service rendered the form.
     pub(super) signature: String,
     pub(super) typed: TypedSignup,
-    /// The file that came with this submission or an earlier one.
+    /// The file that was sent with this submission or an earlier one.
     pub(super) attachment: Option<AttachmentToken>,
     pub(super) form_error: Option<FormError>,
     pub(super) field_errors: Vec<(FormField, FieldError)>,
@@ -94,7 +94,7 @@ impl FilledForm {
     }
 }
 
-/// Renders a submitted form again, with its values and errors. `staged` is its file, which stays staged for the next
+/// Renders a submitted form again, with its values and errors. `staged` is the form's file, which stays staged for the next
 /// submission.
 pub(super) fn show_again(
     visit: &SignupVisit,

@@ -21,7 +21,7 @@ pub(super) struct SignupVisit {
     /// Role ids and status page tokens from the cookies. Anybody can forge them.
     pub(super) applied: Vec<(String, String)>,
     /// Whether the visitor asks for another form although this browser has applied, for example for somebody else.
-    pub(super) is_again: bool,
+    pub(super) wants_another_form: bool,
 }
 
 impl SignupVisit {
@@ -35,7 +35,7 @@ impl SignupVisit {
             token: request.param("token").to_owned(),
             path: request.path().to_owned(),
             applied: applied.collect(),
-            is_again: request.query("again")?.is_some(),
+            wants_another_form: request.query("again")?.is_some(),
         })
     }
 
@@ -47,7 +47,7 @@ impl SignupVisit {
     /// Returns the token of the status page of this browser's application to the role, or `None` if there is no such page or
     /// the visitor asked for another form.
     pub(super) fn status_token(&self, tx: &Tx<'_>, role: &RoleId) -> Result<Option<&str>, Error> {
-        for (_, token) in self.applied.iter().filter(|(id, _)| !self.is_again && id == role.as_str()) {
+        for (_, token) in self.applied.iter().filter(|(id, _)| !self.wants_another_form && id == role.as_str()) {
             if store::status_page::role(tx, &status_page::token_digest(token))?.as_ref() == Some(role) {
                 return Ok(Some(token));
             }
@@ -57,12 +57,12 @@ impl SignupVisit {
 
     /// Returns the URL of the form in the page's language.
     pub(super) fn form_url(&self) -> String {
-        let again = if self.is_again { "&again=1" } else { "" };
+        let again = if self.wants_another_form { "&again=1" } else { "" };
         format!("{}?lang={}{again}", self.path, self.texts.tag)
     }
 
     pub(super) fn frame<'a>(&self, invitation: Option<&'a Invitation>, title: String) -> Frame<'a> {
-        let again = if self.is_again { "?again=1" } else { "" };
+        let again = if self.wants_another_form { "?again=1" } else { "" };
         let branding = |invitation: &'a Invitation| Branding {
             name: &invitation.organization_name,
             slug: &invitation.slug,

@@ -72,7 +72,7 @@ pub(super) fn with_robots_disallowed(reply: Reply) -> Reply {
     reply.with(X_ROBOTS_TAG, "noindex, nofollow")
 }
 
-/// Marks a page behind a secret link: search engines must not list it, and nobody may cache it.
+/// Marks a page behind a secret link: search engines must not list it, and caches must not store it.
 pub(super) fn private_page(reply: Reply, texts: &Texts) -> Reply {
     let reply = with_robots_disallowed(reply);
     reply.with(header::CACHE_CONTROL, "no-store").with(header::CONTENT_LANGUAGE, texts.tag)

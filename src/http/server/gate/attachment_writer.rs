@@ -25,7 +25,7 @@ pub(super) struct AttachmentWriter {
     needs_removal: bool,
     scan: MediaTypeScan,
     digest: AttachmentDigest,
-    /// The bytes that are not written yet: less than a chunk.
+    /// The bytes that are not written yet. They are less than a chunk.
     buffer: Vec<u8>,
     chunks: i64,
     bytes: u32,

@@ -71,7 +71,7 @@ impl std::fmt::Display for LimitExceeded {
 
 impl std::error::Error for LimitExceeded {}
 
-/// A body that the meter counts.
+/// A body whose bytes the meter counts.
 pub(super) struct MeteredBody<B> {
     body: B,
     meter: Arc<Meter>,

@@ -60,7 +60,7 @@ enum FormEncoding {
     Multipart(String),
 }
 
-/// Adds the form to the request, or the body if it is JSON and the route accepts that.
+/// Adds the form to the request, or the body if it is JSON and the route accepts JSON.
 ///
 /// # Errors
 /// `unsupported_media_type` for another type; `payload_too_large`; `bad_request` for a form that is cut off, late or
@@ -126,7 +126,7 @@ fn form_encoding(rules: &FormRules, request: &Request) -> Result<FormEncoding, R
                 || Refusal::bad_request("the form's Content-Type must name its boundary, of 1 to 70 characters");
             if is_valid { Ok(FormEncoding::Multipart(boundary)) } else { Err(invalid()) }
         }
-        // Parsing checks later whether the body is JSON.
+        // The JSON parser checks the body later.
         _ if rules.takes_json && media_type.starts_with("application/") && media_type.ends_with("json") => {
             Ok(FormEncoding::Json)
         }
@@ -155,7 +155,7 @@ fn too_many_parts() -> Refusal {
     Refusal::bad_request(format!("the form must have at most {PARTS_MAX} parts"))
 }
 
-/// Reads a multipart form.
+/// The reader of a multipart form.
 struct FormReader<'a> {
     ctx: &'a Arc<Ctx>,
     file_field: Option<&'static str>,
