@@ -15,9 +15,9 @@ pub mod server;
 pub use api::security_txt::parse_contact as security_contact;
 pub use server::accept::{Server, Stopped, serve_metrics};
 
-/// Returns the origin of a base URL: `https://host:port`. Returns `None` unless the base URL is an http(s) URL with a host
-/// and without userinfo, query, fragment or path. A path is refused, because pages link to each other by paths that begin
-/// at the origin.
+/// Returns the origin of a base URL: `https://host:port`. Returns `None` unless the base URL is an http(s) URL with a
+/// host and without userinfo, query, fragment or path. A path is refused, because pages link to each other by paths
+/// that begin at the origin.
 pub fn origin(base_url: &str) -> Option<String> {
     let uri: hyper::Uri = base_url.parse().ok()?;
     let scheme = uri.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https"))?;

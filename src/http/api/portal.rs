@@ -83,8 +83,8 @@ struct ApplyInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` without a `roleId`, or if `locale` is not a language
-/// tag.
+/// `bad_request` if the body is not a JSON object; `validation_error` without a `roleId`, or if `locale` is not a
+/// language tag.
 fn decode_apply(ctx: &Ctx, request: &Request) -> Result<ApplyInput, Error> {
     let mut fields = request.object()?;
     let role = fields.required_string("roleId");
@@ -97,8 +97,8 @@ fn decode_apply(ctx: &Ctx, request: &Request) -> Result<ApplyInput, Error> {
     })
 }
 
-/// `POST /api/public/portal/{orgSlug}/apply`: returns a signup link for the role. An existing link is returned again unless
-/// it expires soon.
+/// `POST /api/public/portal/{orgSlug}/apply`: returns a signup link for the role. An existing link is returned again
+/// unless it expires soon.
 ///
 /// # Errors
 /// `not_found` if the portal does not exist or does not show the role.
@@ -111,7 +111,8 @@ fn apply(ctx: &Ctx, tx: &Tx<'_>, input: &ApplyInput) -> Result<Reply, Error> {
     Ok(Reply::json(&WireApply { invite_url }))
 }
 
-/// Returns the token of a signup link for a public, open role. It creates a link if there is none or the link expires soon.
+/// Returns the token of a signup link for a public, open role. It creates a link if there is none or the link expires
+/// soon.
 pub(in crate::http) fn signup_token(ctx: &Ctx, tx: &Tx<'_>, role: &RoleId) -> Result<String, Error> {
     if let Some(token) = store::invitation::reusable(tx, role)? {
         return Ok(token);

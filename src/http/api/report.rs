@@ -57,11 +57,12 @@ fn report(_: &Ctx, tx: &Tx<'_>, caller: &Principal, role: &RoleId) -> Result<Rep
     }))
 }
 
-/// Counts the applications at each step. The steps are in order, followed by removed steps that an application still has.
+/// Counts the applications at each step. The steps are in order, followed by removed steps that an application still
+/// has.
 ///
-/// An application has `reached` a step whose status is neither `pending` nor `skipped`. It is `inProgress` at the step where
-/// the board shows its candidate. If an application was withdrawn, or rejected at another step, the step where its candidate
-/// was counts the application only as `reached`.
+/// An application has `reached` a step whose status is neither `pending` nor `skipped`. It is `inProgress` at the step
+/// where the board shows its candidate. If an application was withdrawn, or rejected at another step, the step where
+/// its candidate was counts the application only as `reached`.
 fn funnel<'a>(
     steps: &'a [BoardStep],
     in_progress: &[(RoleStepId, i64)],

@@ -13,8 +13,8 @@ use crate::http::server::resource::Audience;
 use crate::http::server::route::Route;
 use crate::store::{Error, Tx};
 
-/// The time from now to `Expires`. The file is rendered for each request, so only a copy of it can expire. RFC 9116 §2.5.5
-/// recommends less than a year.
+/// The time from now to `Expires`. The file is rendered for each request, so only a copy of it can expire. RFC 9116
+/// §2.5.5 recommends less than a year.
 const VALID_FOR: Duration = Duration::from_secs(180 * 24 * 60 * 60);
 
 /// The maximum number of bytes in a contact: more than any real contact has.
@@ -50,8 +50,8 @@ fn get(ctx: &Ctx, _: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     Ok(Reply::text(text))
 }
 
-/// Parses a contact into a URI (RFC 9116 §2.5.3): an `https:` URL, a `mailto:` or a `tel:`. A bare email address becomes a
-/// `mailto:`. Returns `None` for anything else.
+/// Parses a contact into a URI (RFC 9116 §2.5.3): an `https:` URL, a `mailto:` or a `tel:`. A bare email address
+/// becomes a `mailto:`. Returns `None` for anything else.
 pub fn parse_contact(text: &str) -> Option<String> {
     let text = text.trim();
     let is_plain = text.len() <= CONTACT_BYTES_MAX && text.bytes().all(|byte| byte.is_ascii_graphic());

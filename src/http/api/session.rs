@@ -58,12 +58,13 @@ fn log_outcome(ctx: &Ctx, outcome: &str, account: &str, client: IpAddr) {
     ctx.telemetry.note(ctx.world.now(), None, &format!("sign-in {outcome} account={account} address={client}"));
 }
 
-/// Checks the password. A sign-in with an unknown address takes as long as one with a known address, fails in the same way,
-/// and is throttled alike. This hides which addresses have accounts.
+/// Checks the password. A sign-in with an unknown address takes as long as one with a known address, fails in the same
+/// way, and is throttled alike. This hides which addresses have accounts.
 ///
 /// # Errors
-/// `forbidden` for a request from another origin; `bad_request` if the body is not a JSON object; `validation_error` without
-/// `email` or `password`; `rate_limited` after too many failures; `unauthorized` for a wrong address or password.
+/// `forbidden` for a request from another origin; `bad_request` if the body is not a JSON object; `validation_error`
+/// without `email` or `password`; `rate_limited` after too many failures; `unauthorized` for a wrong address or
+/// password.
 fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignInInput, Error> {
     if request.origin().is_stated() {
         request.origin().require_same(&ctx.settings.origin)?;

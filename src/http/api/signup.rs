@@ -79,8 +79,8 @@ struct SignupInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `payload_too_large` if the file is too large; `unavailable` if there is
-/// no room for it; `validation_error`, which names every invalid field.
+/// `bad_request` if the body is not a JSON object; `payload_too_large` if the file is too large; `unavailable` if there
+/// is no room for it; `validation_error`, which names every invalid field.
 fn decode(ctx: &Ctx, request: &Request) -> Result<SignupInput, Error> {
     let browser_locale = request.language()?.tag();
     let mut read = match request.form() {
@@ -166,7 +166,8 @@ impl ReadFields {
         Self { typed: TypedSignup { name, email, phone, links, note, consents }, locale, attachment: None, errors }
     }
 
-    /// Adds an error unless the field already has one. A field of the wrong type is therefore not also reported as missing.
+    /// Adds an error unless the field already has one. A field of the wrong type is therefore not also reported as
+    /// missing.
     fn fault(&mut self, field: &str, detail: String) {
         if !self.errors.iter().any(|error| error.field == field) {
             self.errors.push(FieldError { field: field.to_owned(), detail });
@@ -177,8 +178,8 @@ impl ReadFields {
 /// `POST /api/public/signup/{token}`: submits an application and answers with its status link.
 ///
 /// # Errors
-/// `not_found` if there is no such link, its role is not public, or the portal is disabled; `gone` if the link has expired or
-/// the role no longer accepts applications.
+/// `not_found` if there is no such link, its role is not public, or the portal is disabled; `gone` if the link has
+/// expired or the role no longer accepts applications.
 fn act(ctx: &Ctx, tx: &Tx<'_>, input: &SignupInput) -> Result<Reply, Error> {
     let invitation = store::invitation::follow(tx, &input.link)?.ok_or(NO_LINK)?;
     match invitation.target {

@@ -36,8 +36,8 @@ struct StatusLinkInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` if `locale` is not a language tag; `not_found` if the
-/// path has no valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error` if `locale` is not a language tag; `not_found` if
+/// the path has no valid id.
 fn decode(_: &Ctx, request: &Request) -> Result<StatusLinkInput, Error> {
     let mut fields = request.object()?;
     let locale = fields.locale("locale");

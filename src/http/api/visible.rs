@@ -1,6 +1,7 @@
 //! Checks that the caller may see a staff resource, and loads the caller's roles in its organization.
 //!
-//! A resource that does not exist and one that the caller may not see get the same refusal, so a caller cannot probe ids.
+//! A resource that does not exist and one that the caller may not see get the same refusal, so a caller cannot probe
+//! ids.
 
 use crate::domain::id::{ApplicationId, CandidateId, OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;

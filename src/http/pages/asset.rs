@@ -20,8 +20,8 @@ const STYLE_PATH: &str = "/assets/page.css";
 static STYLE_MINIFIED: LazyLock<String> = LazyLock::new(|| minify(STYLE));
 static STYLE_URL: LazyLock<String> = LazyLock::new(|| versioned_url(STYLE_PATH, &STYLE_MINIFIED));
 
-/// The icon for organizations without a logo. Without this icon, every browser would ask for `/favicon.ico`, which does not
-/// exist.
+/// The icon for organizations without a logo. Without this icon, every browser would ask for `/favicon.ico`, which does
+/// not exist.
 const ICON: &str = include_str!("templates/icon.svg");
 
 const ICON_PATH: &str = "/assets/icon.svg";

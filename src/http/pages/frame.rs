@@ -1,5 +1,5 @@
-//! The frame of every page: title, language selection and the organization's branding. `templates/layout.html` renders it.
-//! Templates escape every value that is not marked as safe.
+//! The frame of every page: title, language selection and the organization's branding. `templates/layout.html` renders
+//! it. Templates escape every value that is not marked as safe.
 
 use super::texts::{self, Texts};
 

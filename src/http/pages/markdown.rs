@@ -1,15 +1,15 @@
 //! Renders Markdown, such as role descriptions and privacy notices, as safe HTML or as plain text.
 //!
-//! The HTML consists of a closed list of elements. Only links and numbered lists have attributes. Raw HTML becomes visible
-//! text, so that authors notice it. Tables are not supported, because a row of two bytes can become a row of ten thousand
-//! cells.
+//! The HTML consists of a closed list of elements. Only links and numbered lists have attributes. Raw HTML becomes
+//! visible text, so that authors notice it. Tables are not supported, because a row of two bytes can become a row of
+//! ten thousand cells.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::http::server::html;
 
-/// The maximum nesting depth of elements. Deeper elements lose their tags but not their text. Nobody needs lists that are
-/// nested more deeply, and browsers flatten a page after a few hundred levels.
+/// The maximum nesting depth of elements. Deeper elements lose their tags but not their text. Nobody needs lists that
+/// are nested more deeply, and browsers flatten a page after a few hundred levels.
 const DEPTH_MAX: usize = 12;
 
 /// The maximum number of characters in a summary. Search engines and link previews truncate longer summaries.

@@ -141,8 +141,8 @@ impl BodyFields {
         }
     }
 
-    /// Reads the new value of a member. Returns `Some(None)` for `null`, which clears the member, and `None` if the member
-    /// is absent.
+    /// Reads the new value of a member. Returns `Some(None)` for `null`, which clears the member, and `None` if the
+    /// member is absent.
     pub(in crate::http) fn change<T>(
         &mut self,
         name: &str,

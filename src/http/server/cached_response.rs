@@ -50,8 +50,8 @@ impl AsRef<[u8]> for SharedBody {
 }
 
 impl CachedResponse {
-    /// Creates the cached response of a route from a reply. Returns `None` if the reply is valid for only one request. If
-    /// the reply has a compressed body, only that body is stored.
+    /// Creates the cached response of a route from a reply. Returns `None` if the reply is valid for only one request.
+    /// If the reply has a compressed body, only that body is stored.
     pub(super) fn of(route: &'static str, reply: &Reply) -> Option<Self> {
         let (organization, read_at) = match reply.validity() {
             Validity::Once => return None,

@@ -74,7 +74,8 @@ pub struct Ctx {
     decoy_hash: OnceLock<String>,
     /// The limit on concurrent password hashes. Each uses 19 MiB and a whole core.
     pub(in crate::http) hashing: tokio::sync::Semaphore,
-    /// The limit on sign-ins that wait for a hash. If more were allowed to wait, clients would give up before their turn.
+    /// The limit on sign-ins that wait for a hash. If more were allowed to wait, clients would give up before their
+    /// turn.
     pub(super) hashing_queue: Permits,
     /// Memory of past hashes, which later sign-ins reuse. It is freed after [`HASH_MEMORY_IDLE_MAX`] without sign-ins.
     hash_memory: Mutex<HashMemories>,
@@ -190,8 +191,8 @@ impl Ctx {
         })
     }
 
-    /// Checks whether the password matches the hash. Without a hash, the result is `false` after the same amount of work. The
-    /// caller holds a permit of [`Ctx::hashing`], so there are never more memories than permits.
+    /// Checks whether the password matches the hash. Without a hash, the result is `false` after the same amount of
+    /// work. The caller holds a permit of [`Ctx::hashing`], so there are never more memories than permits.
     pub(in crate::http) fn password_matches(&self, password: &str, hash: Option<&str>) -> bool {
         let mut memory = self.hash_memories().free.pop().unwrap_or_default();
         let decoy = self.decoy_hash(&mut memory);

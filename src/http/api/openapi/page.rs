@@ -1,5 +1,5 @@
-//! Renders the OpenAPI document as an HTML page: a table of contents, all operations, all schemas. The page loads no other
-//! resources and runs no script. Every string from the document is escaped.
+//! Renders the OpenAPI document as an HTML page: a table of contents, all operations, all schemas. The page loads no
+//! other resources and runs no script. Every string from the document is escaped.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,7 +1,8 @@
 //! Parses the location of a role, one line of free text, into machine-readable parts.
 //!
 //! Lines look like `Bremen`, `Bremen, Germany`, `Germany / Austria` or `Remote`. The parser recognizes a country by its
-//! name at the end of the line. It does not recognize country codes, because many are also state codes (`San Francisco, CA`).
+//! name at the end of the line. It does not recognize country codes, because many are also state codes (`San Francisco,
+//! CA`).
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct JobLocation<'a> {
@@ -97,8 +98,8 @@ impl<'a> JobLocation<'a> {
     }
 }
 
-/// Parses a list of countries, such as `Germany` or `Anywhere in Germany or Austria`. Returns an empty list if the line names
-/// anything else.
+/// Parses a list of countries, such as `Germany` or `Anywhere in Germany or Austria`. Returns an empty list if the line
+/// names anything else.
 pub(super) fn parse_countries(line: &str) -> Vec<&'static str> {
     let mut names = without_remote(line).to_lowercase();
     for separator in SEPARATORS {

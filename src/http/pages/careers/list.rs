@@ -17,8 +17,8 @@ use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::store::{self, Error, Tx};
 
-/// The parameters that, with the language, select a cached response. Searches are not cached, because anybody can invent an
-/// unlimited number of them.
+/// The parameters that, with the language, select a cached response. Searches are not cached, because anybody can
+/// invent an unlimited number of them.
 pub(super) const PARAMETERS: &[CacheParameter] = &[
     CacheParameter {
         name: "page",

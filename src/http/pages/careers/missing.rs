@@ -42,8 +42,8 @@ pub(super) fn portal(visit: &PortalVisit) -> Result<Reply, Error> {
     Ok(Reply::rendered_refusal(&NO_PORTAL, &page)?.in_language(visit.texts.tag))
 }
 
-/// Returns a 404 page if `name` is `None`: the portal does not have the role. Otherwise returns a 410 page: the role of that
-/// name is filled or closed.
+/// Returns a 404 page if `name` is `None`: the portal does not have the role. Otherwise returns a 410 page: the role of
+/// that name is filled or closed.
 pub(super) fn role(
     tx: &Tx<'_>,
     visit: &PortalVisit,

@@ -1,7 +1,7 @@
 //! A role as search engines read it: a schema.org JobPosting, as JSON-LD in the role's page.
 //!
-//! The posting contains only known facts. It has no `validThrough`, because a role is open until it is closed, and then its
-//! page answers 410. It has no `employmentType`, and no country unless the location names one.
+//! The posting contains only known facts. It has no `validThrough`, because a role is open until it is closed, and then
+//! its page answers 410. It has no `employmentType`, and no country unless the location names one.
 
 use serde_json::{Map, Value, json};
 
@@ -62,7 +62,8 @@ fn posting(base: &str, employer: &Employer<'_>, role: &RoleRecord, posted: Optio
     posting
 }
 
-/// Renders the description as HTML. Search engines require a description, so an empty one is replaced with the role's name.
+/// Renders the description as HTML. Search engines require a description, so an empty one is replaced with the role's
+/// name.
 fn description(role: &RoleRecord) -> String {
     let html = markdown::to_html(role.description.markdown());
     if html.trim().is_empty() { format!("<p>{}</p>", html::escape(&role.name)) } else { html }
@@ -143,8 +144,8 @@ fn unit_text(period: SalaryPeriod) -> &'static str {
     }
 }
 
-/// Escapes the characters that HTML or scripts treat specially: `</script` would end the element, and `<!--` would hide the
-/// rest of the page. In JSON, these characters occur only in strings, so the escapes do not change the meaning.
+/// Escapes the characters that HTML or scripts treat specially: `</script` would end the element, and `<!--` would hide
+/// the rest of the page. In JSON, these characters occur only in strings, so the escapes do not change the meaning.
 fn escape_for_script(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len() + json.len() / 8);
     for c in json.chars() {

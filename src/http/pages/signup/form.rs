@@ -26,8 +26,8 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<SignupVisit, Error> {
 /// `GET /signup/{token}`: shows the form or, for a browser that has applied, a link to the status page.
 ///
 /// # Errors
-/// As pages: `not_found` if the link is unknown, or its role or portal is not public; `gone` if the link has expired or the
-/// role no longer accepts applications.
+/// As pages: `not_found` if the link is unknown, or its role or portal is not public; `gone` if the link has expired or
+/// the role no longer accepts applications.
 pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, visit: &SignupVisit) -> Result<Reply, Error> {
     let invitation = match visit.invitation(tx)? {
         Some(invitation) if invitation.target == LinkTarget::Open => invitation,
@@ -94,8 +94,8 @@ impl FilledForm {
     }
 }
 
-/// Renders a submitted form again, with its values and errors. `staged` is the form's file, which stays staged for the next
-/// submission.
+/// Renders a submitted form again, with its values and errors. `staged` is the form's file, which stays staged for the
+/// next submission.
 pub(super) fn show_again(
     visit: &SignupVisit,
     invitation: &Invitation,

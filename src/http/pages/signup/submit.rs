@@ -28,11 +28,12 @@ const SIGNATURE_FIELD: &str = "form";
 const ATTACHMENT_FIELD: &str = "cvToken";
 const TRAP_FIELD: &str = "homepage";
 
-/// Checks the link and the client's limit before the server reads the body. Every submission counts towards the limit, even
-/// one with errors, because each may contain a file.
+/// Checks the link and the client's limit before the server reads the body. Every submission counts towards the limit,
+/// even one with errors, because each may contain a file.
 ///
-/// The service still reads a form above the limit, to show it again with its values. It also stages the form's file, for as
-/// many refused forms an hour as the limit allows. It discards any further files, so that nobody can fill the disk this way.
+/// The service still reads a form above the limit, to show it again with its values. It also stages the form's file,
+/// for as many refused forms an hour as the limit allows. It discards any further files, so that nobody can fill the
+/// disk this way.
 pub(super) fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prechecked, Error> {
     let visit = SignupVisit::decode(request)?;
     if visit.invitation(tx)?.is_none() {
@@ -128,8 +129,8 @@ fn typed_fields(sent: &Form) -> TypedSignup {
     }
 }
 
-/// Verifies the signed form and its age, and sets the error. Replaces a form that is too old with a new one. Does not replace
-/// a form that was sent too soon, because it becomes valid a moment later.
+/// Verifies the signed form and its age, and sets the error. Replaces a form that is too old with a new one. Does not
+/// replace a form that was sent too soon, because it becomes valid a moment later.
 fn check_signature(ctx: &Ctx, visit: &SignupVisit, sent: &Form, form: &mut FilledForm) -> Option<SignedForm> {
     let text = sent.texts(SIGNATURE_FIELD).next().unwrap_or_default();
     let signed = SignedForm::verify(ctx.store.form_secret(), &visit.token, text);
@@ -159,8 +160,8 @@ fn take_attachment(sent: &Form, accepts_file: bool, form: &mut FilledForm) {
     }
 }
 
-/// Adds the faults of the typed fields, in the order of the form. The server stops reading at a file that is too large, so
-/// fields after it are not reported as missing.
+/// Adds the faults of the typed fields, in the order of the form. The server stops reading at a file that is too large,
+/// so fields after it are not reported as missing.
 fn add_field_faults(form: &mut FilledForm, faults: Vec<(FormField, FieldFault)>, sent: &Form) {
     let is_truncated = form.field_errors.contains(&(FormField::Cv, FieldError::File(AttachmentFault::TooLarge)));
     let was_sent = |field: FormField| sent.texts(field.as_str()).next().is_some();
@@ -191,8 +192,8 @@ pub(super) fn refuse(
 /// redirects to the status page of that application.
 ///
 /// # Errors
-/// As pages: `not_found` and `gone` as for the form; `conflict` if the browser has applied to the role. Shows the form again
-/// if the file of an earlier submission has expired.
+/// As pages: `not_found` and `gone` as for the form; `conflict` if the browser has applied to the role. Shows the form
+/// again if the file of an earlier submission has expired.
 pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, submission: &Submission) -> Result<Reply, Error> {
     let Submission { visit, form, input, status_token } = submission;
     let accepted = |role| {

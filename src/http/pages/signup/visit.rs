@@ -9,8 +9,8 @@ use crate::http::server::request::Request;
 use crate::store::invitation::Invitation;
 use crate::store::{self, Error, Tx};
 
-/// The name of the cookie that identifies an application consists of this prefix and the role's id. The value is the status
-/// page's token. The cookie is a session cookie, and browsers send it only to signup links.
+/// The name of the cookie that identifies an application consists of this prefix and the role's id. The value is the
+/// status page's token. The cookie is a session cookie, and browsers send it only to signup links.
 const COOKIE_PREFIX: &str = "applied_";
 
 pub(super) struct SignupVisit {
@@ -44,8 +44,8 @@ impl SignupVisit {
         store::invitation::follow(tx, &self.token)
     }
 
-    /// Returns the token of the status page of this browser's application to the role, or `None` if there is no such page or
-    /// the visitor asked for another form.
+    /// Returns the token of the status page of this browser's application to the role, or `None` if there is no such
+    /// page or the visitor asked for another form.
     pub(super) fn status_token(&self, tx: &Tx<'_>, role: &RoleId) -> Result<Option<&str>, Error> {
         for (_, token) in self.applied.iter().filter(|(id, _)| !self.wants_another_form && id == role.as_str()) {
             if store::status_page::role(tx, &status_page::token_digest(token))?.as_ref() == Some(role) {

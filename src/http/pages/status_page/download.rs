@@ -65,8 +65,8 @@ fn candidate_data<'a>(tx: &Tx<'_>, visit: &StatusVisit, found: &'a FoundStatusPa
     let step =
         |(index, stage): &(usize, Stage)| Some(WireStep { name: view.steps.get(*index)?, stage: stage_word(*stage) });
     let sent = view.signup.as_ref().map(|signup| wire_sent(visit, signup));
-    // The file contains the candidate's record only if staff added the candidate. Anybody can type somebody else's address
-    // into a form, so the sender of a form sees only that form.
+    // The file contains the candidate's record only if staff added the candidate. Anybody can type somebody else's
+    // address into a form, so the sender of a form sees only that form.
     let candidate = view
         .application
         .as_ref()

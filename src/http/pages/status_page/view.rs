@@ -121,7 +121,8 @@ fn frame<'a>(
     title: String,
     languages: Vec<LanguageLink>,
 ) -> Frame<'a> {
-    // The branding links to the portal and loads its colours and logo, which are not available while the portal is disabled.
+    // The branding links to the portal and loads its colours and logo, which are not available while the portal is
+    // disabled.
     let organization = organization.filter(|organization| organization.has_portal);
     let organization = organization.map(|organization| Branding {
         name: &organization.name,
@@ -205,8 +206,8 @@ fn steps<'a>(words: &'static Status, view: &'a StatusPageView, progress: &Progre
     progress.steps.iter().filter_map(step).collect()
 }
 
-/// Returns the contents of the submitted form or, for a candidate whom staff added, the name and address. If there is a form,
-/// the page shows nothing else about the candidate, because anybody can type somebody else's address.
+/// Returns the contents of the submitted form or, for a candidate whom staff added, the name and address. If there is a
+/// form, the page shows nothing else about the candidate, because anybody can type somebody else's address.
 fn facts(visit: &StatusVisit, texts: &'static Texts, view: &StatusPageView) -> Vec<Fact> {
     let words = &texts.status;
     let fact = |name, text: &str| Fact { name, lines: text.lines().map(FactLine::text).collect() };

@@ -165,7 +165,8 @@ pub(in crate::http) struct Careers {
 
 /// Texts of the signup form.
 pub(in crate::http) struct Signup {
-    /// The title of the page (`{role}`, `{organization}`), its heading (`{role}`), and the introduction (`{organization}`).
+    /// The title of the page (`{role}`, `{organization}`), its heading (`{role}`), and the introduction
+    /// (`{organization}`).
     pub(in crate::http) title: &'static str,
     pub(in crate::http) heading: &'static str,
     pub(in crate::http) lead: &'static str,
@@ -223,13 +224,13 @@ pub(in crate::http) struct Signup {
     pub(in crate::http) expired: &'static str,
     pub(in crate::http) expired_more: &'static str,
     pub(in crate::http) to_role: &'static str,
-    /// The page of a role that no longer accepts applications: `{role}`.
+    /// The page for a role that no longer accepts applications: `{role}`.
     pub(in crate::http) closed: &'static str,
     pub(in crate::http) closed_more: &'static str,
     /// The message that the application was not sent, because its link has no form.
     pub(in crate::http) not_sent: &'static str,
-    /// The error of a form that is refused for now: because too many signups came from one network (`{minutes}` to wait),
-    /// or for another reason.
+    /// The errors of a form that is refused for now: too many signups came from one network (`{minutes}` to wait), or
+    /// the service cannot accept the form.
     pub(in crate::http) limited: &'static str,
     pub(in crate::http) unavailable: &'static str,
     /// The page for a browser that has applied (`{role}`), with links to the status page and to the form.
@@ -285,11 +286,11 @@ pub(in crate::http) struct Status {
     pub(in crate::http) yours: &'static str,
     pub(in crate::http) download: &'static str,
     pub(in crate::http) download_more: &'static str,
-    /// The action that withdraws: the summary, the explanation (`{organization}`), and the button.
+    /// The action that withdraws the application: the summary, the explanation (`{organization}`), and the button.
     pub(in crate::http) withdraw: &'static str,
     pub(in crate::http) withdraw_more: &'static str,
     pub(in crate::http) withdraw_button: &'static str,
-    /// The action that deletes: the summary, the explanation (`{organization}`), and the button.
+    /// The action that deletes the data: the summary, the explanation (`{organization}`), and the button.
     pub(in crate::http) delete: &'static str,
     pub(in crate::http) delete_more: &'static str,
     pub(in crate::http) delete_button: &'static str,
@@ -304,8 +305,8 @@ pub(in crate::http) struct Status {
     pub(in crate::http) nowhere_more: &'static str,
 }
 
-/// Returns the texts for a request. Their language is that of the query (`lang`, or `locale` in a signup link), or else the
-/// best match for `Accept-Language`.
+/// Returns the texts for a request, in the language that the query names (`lang`, or `locale` in a signup link), or
+/// else in the best match for `Accept-Language`.
 ///
 /// # Errors
 /// `validation_error` if a parameter is given twice.

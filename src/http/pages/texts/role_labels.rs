@@ -1,5 +1,5 @@
-//! The labels of the facts about a role, in all languages. They are in one file, so that a new fact needs a change to only
-//! one file of texts.
+//! The labels of the facts about a role, in all languages. They are in one file, so that a new fact needs a change to
+//! only one file of texts.
 
 /// The labels of the facts about a role, in one language.
 pub(in crate::http) struct RoleLabels {

@@ -341,7 +341,8 @@ impl<'a> FormReader<'a> {
         Ok(())
     }
 
-    /// Waits for the parser's next result for as long as the sender keeps the pace. Only the time spent waiting is counted.
+    /// Waits for the parser's next result for as long as the sender keeps the pace. Only the time spent waiting is
+    /// counted.
     async fn next_with_timeout<T>(&mut self, next: impl Future<Output = multer::Result<T>>) -> Result<T, Refusal> {
         let (started, bytes_before) = (tokio::time::Instant::now(), self.meter.bytes());
         let next = tokio::time::timeout(self.pace.credit(), next).await;
