@@ -61,8 +61,8 @@ fn report(_: &Ctx, tx: &Tx<'_>, caller: &Principal, role: &RoleId) -> Result<Rep
 /// has.
 ///
 /// An application has `reached` a step whose status is neither `pending` nor `skipped`. It is `inProgress` at the step
-/// where the board shows its candidate. If an application was withdrawn, or rejected at another step, the step where
-/// its candidate was counts the application only as `reached`.
+/// where the board shows its candidate. If an application was withdrawn, or rejected at another step, it is only
+/// `reached` at the step where its candidate was.
 fn funnel<'a>(
     steps: &'a [BoardStep],
     in_progress: &[(RoleStepId, i64)],

@@ -310,9 +310,9 @@ mod tests {
         worst.push(format!("{}{}", "> ".repeat(BYTES / 4), "\na".repeat(BYTES / 4)));
         worst.push(format!("[a]: https://example.com/{}\n\n{}", "x".repeat(BYTES / 2), "[a]".repeat(BYTES / 6)));
         for markdown in &worst {
-            let begun = Instant::now();
+            let started = Instant::now();
             let html = to_html(markdown);
-            let took = begun.elapsed();
+            let took = started.elapsed();
             let begin: String = markdown.chars().take(20).collect();
             assert!(took < Duration::from_secs(10), "{begin:?} took {took:?}");
             assert!(html.len() <= 24 * BYTES, "{begin:?} becomes {} bytes", html.len());

@@ -100,9 +100,9 @@ impl CachedResponse {
     pub(super) fn response(&self, fields: &HeaderMap) -> Response<Full<Bytes>> {
         let response = match &self.content {
             Content::Plain(rendered) => rendered.response(),
-            Content::Both(rendered, once) => {
-                let once = wants_gzip(fields).then_some(once);
-                let compressed = once.and_then(|once| once.get_or_init(|| rendered.compressed()).as_ref());
+            Content::Both(rendered, cell) => {
+                let cell = wants_gzip(fields).then_some(cell);
+                let compressed = cell.and_then(|cell| cell.get_or_init(|| rendered.compressed()).as_ref());
                 compressed.unwrap_or(rendered).response()
             }
             Content::Compressed { compressed, .. } if wants_gzip(fields) => compressed.response(),

@@ -90,9 +90,12 @@ fn show_operation(page: &mut String, document: &Value, path: &str, method: &str,
         table(page, ["Name", "Type", ""], parameters.iter().map(|one| parameter_row(one)));
     }
     for (media_type, content) in members(&operation["requestBody"]["content"]) {
-        let need = if operation["requestBody"]["required"] == true { "" } else { ", optional" };
+        let optional_note = if operation["requestBody"]["required"] == true { "" } else { ", optional" };
         let kind = kind(&content["schema"]);
-        page.push_str(&format!("<h4>Body: {kind} <span class=\"dim\">{}{need}</span></h4>\n", escape(media_type)));
+        page.push_str(&format!(
+            "<h4>Body: {kind} <span class=\"dim\">{}{optional_note}</span></h4>\n",
+            escape(media_type)
+        ));
         show_example(page, &content["example"]);
     }
     page.push_str("<h4>Responses</h4>\n");
@@ -114,10 +117,10 @@ fn show_operation(page: &mut String, document: &Value, path: &str, method: &str,
 }
 
 fn parameter_row(parameter: &Value) -> [String; 3] {
-    let need = if parameter["required"] == true { "" } else { ", optional" };
+    let optional_note = if parameter["required"] == true { "" } else { ", optional" };
     let name = format!("<code>{}</code>", escape(text(&parameter["name"])));
     let words = inline(text(&parameter["description"]));
-    let name = format!("{name} <span class=\"dim\">{}{need}</span>", escape(text(&parameter["in"])));
+    let name = format!("{name} <span class=\"dim\">{}{optional_note}</span>", escape(text(&parameter["in"])));
     [name, kind(&parameter["schema"]), format!("{words} {}", limits(&parameter["schema"]))]
 }
 
@@ -142,13 +145,13 @@ fn show_schema(page: &mut String, name: &str, schema: &Value) {
 }
 
 /// Adds one row per member. The members of a nested, unnamed object follow its row, with their paths.
-fn member_rows(rows: &mut Vec<[String; 3]>, above: &str, schema: &Value) {
+fn member_rows(rows: &mut Vec<[String; 3]>, parent_path: &str, schema: &Value) {
     let required: Vec<&str> = list(&schema["required"]).map(text).collect();
     for (name, member) in members(&schema["properties"]) {
-        let path = format!("{above}{name}");
-        let need = if required.contains(&name) { "" } else { " <span class=\"dim\">optional</span>" };
+        let path = format!("{parent_path}{name}");
+        let optional_note = if required.contains(&name) { "" } else { " <span class=\"dim\">optional</span>" };
         let words = inline(text(&member["description"]));
-        let name = format!("<code>{}</code>{need}", escape(&path));
+        let name = format!("<code>{}</code>{optional_note}", escape(&path));
         rows.push([name, kind(member), format!("{words} {}", limits(member))]);
         member_rows(rows, &format!("{path}."), member);
         member_rows(rows, &format!("{path}[]."), &member["items"]);

@@ -40,16 +40,16 @@ fn document(base: &str, organization: &PortalOrganization, entries: &[FeedEntry]
     let updated = rfc3339_seconds(newest.unwrap_or(organization.updated_at).max(organization.updated_at));
     let name = xml::escape(&organization.name);
     let name = if name.trim().is_empty() { xml::escape(&organization.slug) } else { name };
-    let list = xml::escape(&url::list_url(base, &organization.slug));
-    let own = xml::escape(&url::file_url(base, &organization.slug, "feed.atom"));
+    let list_url = xml::escape(&url::list_url(base, &organization.slug));
+    let self_url = xml::escape(&url::file_url(base, &organization.slug, "feed.atom"));
     let id = urn(organization.id.as_str());
     let entries: String = entries.iter().map(|entry| element(base, organization, entry)).collect();
     let declaration = xml::DECLARATION;
     format!(
         "{declaration}<feed xmlns=\"http://www.w3.org/2005/Atom\">\n<id>{id}</id>\n<title>{name}</title>\n\
-         <updated>{updated}</updated>\n<link rel=\"self\" type=\"application/atom+xml\" href=\"{own}\"/>\n\
-         <link rel=\"alternate\" type=\"text/html\" href=\"{list}\"/>\n\
-         <author><name>{name}</name><uri>{list}</uri></author>\n{entries}</feed>\n"
+         <updated>{updated}</updated>\n<link rel=\"self\" type=\"application/atom+xml\" href=\"{self_url}\"/>\n\
+         <link rel=\"alternate\" type=\"text/html\" href=\"{list_url}\"/>\n\
+         <author><name>{name}</name><uri>{list_url}</uri></author>\n{entries}</feed>\n"
     )
 }
 

@@ -79,7 +79,7 @@ pub(super) fn list(
     frame.is_indexed = filter.is_empty();
     let base = &ctx.settings.base_url;
     let address = url::list_url(base, &organization.slug);
-    let to_page = |number: usize| (1..=page.count).contains(&number).then(|| links.url(filter, number));
+    let page_url = |number: usize| (1..=page.count).contains(&number).then(|| links.url(filter, number));
     let reply = Reply::rendered(&ListTemplate {
         canonical: if page.number > 1 { format!("{address}?page={}", page.number) } else { address },
         feed: url::file_url(base, &organization.slug, "feed.atom"),
@@ -99,8 +99,8 @@ pub(super) fn list(
             .collect(),
         page_of: fill(texts.careers.page_of, &[("page", &page.number.to_string()), ("pages", &page.count.to_string())]),
         has_pages: page.count > 1,
-        previous: to_page(page.number.wrapping_sub(1)),
-        next: to_page(page.number + 1),
+        previous: page_url(page.number.wrapping_sub(1)),
+        next: page_url(page.number + 1),
         path: links.path,
         frame,
     })?;

@@ -94,7 +94,7 @@ fn filled_form(ctx: &Ctx, visit: &SignupVisit, sent: &Form) -> (Option<SignedFor
     let mut form = FilledForm { typed: typed_fields(sent), ..FilledForm::default() };
     let signed = check_signature(ctx, visit, sent, &mut form);
     let accepts_file = signed.is_some() && form.form_error != Some(FormError::Robot);
-    take_attachment(sent, accepts_file, &mut form);
+    choose_attachment(sent, accepts_file, &mut form);
     (signed, form)
 }
 
@@ -148,7 +148,7 @@ fn check_signature(ctx: &Ctx, visit: &SignupVisit, sent: &Form, form: &mut Fille
 }
 
 /// Uses the file of this submission if `accepts_file`, else the file that an earlier submission uploaded.
-fn take_attachment(sent: &Form, accepts_file: bool, form: &mut FilledForm) {
+fn choose_attachment(sent: &Form, accepts_file: bool, form: &mut FilledForm) {
     let earlier = || sent.texts(ATTACHMENT_FIELD).next().and_then(AttachmentToken::parse);
     match sent.upload() {
         Some(Upload::Staged(staged)) if accepts_file => form.attachment = Some(staged.token.clone()),
