@@ -49,7 +49,7 @@ impl BodyFields {
         self.plain(name, text, characters_max, plain::flaw_of_line)
     }
 
-    /// Reads a text of one or more lines.
+    /// Reads text of one or more lines.
     pub(in crate::http) fn lines(&mut self, name: &str, characters_max: usize) -> Option<String> {
         let text = self.string(name)?;
         self.plain(name, text, characters_max, plain::flaw_of_lines)
@@ -76,7 +76,7 @@ impl BodyFields {
         self.required(name, |fields| fields.text(name, characters_max))
     }
 
-    /// Reads a required text of one or more lines that is not blank.
+    /// Reads required text of one or more lines that is not blank.
     pub(in crate::http) fn required_lines(&mut self, name: &str, characters_max: usize) -> Option<String> {
         self.required(name, |fields| fields.lines(name, characters_max))
     }

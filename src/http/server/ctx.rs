@@ -28,7 +28,7 @@ pub struct Settings {
     pub origin: String,
     /// The rate limit of each API key or session user; `None` for no limit.
     pub rate: Option<RatePolicy>,
-    /// The maximum number of signup forms from one address in an hour; `None` for no limit.
+    /// The maximum number of signup forms from one network in an hour; `None` for no limit.
     pub signups_per_hour: Option<u32>,
     /// The limits on the disk space of uploads.
     pub uploads: UploadLimits,

@@ -148,7 +148,7 @@ fn change(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleChangeInput) -
     save_and_reply(ctx, tx, caller, Action::RoleChanged, &before, &after)
 }
 
-/// `DELETE /api/v1/roles/{id}`: deletes a draft without applications. Its activity stays.
+/// `DELETE /api/v1/roles/{id}`: deletes a draft without applications. Its activity remains.
 ///
 /// # Errors
 /// As [`find_to_manage`]; `conflict` for any other role.

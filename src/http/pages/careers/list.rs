@@ -129,7 +129,7 @@ struct ListTemplate<'a> {
     is_empty: bool,
     filter: &'a Filter,
     groups: Vec<FilterGroup>,
-    /// The chosen filters as parameters, which a new search keeps.
+    /// The chosen filters as parameters, which a new search retains.
     chosen: Vec<(&'static str, &'a str)>,
     path: String,
     /// The URL without search and filters.

@@ -67,7 +67,7 @@ impl StatusVisit {
     }
 }
 
-/// Keeps search engines away from a response behind a secret link.
+/// Adds the header field that excludes a response behind a secret link from search engines.
 pub(super) fn with_robots_disallowed(reply: Reply) -> Reply {
     reply.with(X_ROBOTS_TAG, "noindex, nofollow")
 }

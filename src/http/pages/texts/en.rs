@@ -1,4 +1,4 @@
-//! English.
+//! The texts of pages in English.
 
 use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
 
