@@ -1,5 +1,5 @@
 //! `/careers/{orgSlug}/jobs.xml`: an organization's roles for job boards, in the format that Indeed introduced: a
-//! `source` with a `job` for each role. The text of each element is a `CDATA` section.
+//! `source` with a `job` for each role. The values in a `job` are `CDATA` sections.
 
 use super::job_location::JobLocation;
 use super::portal_file::{self, rfc3339_seconds};

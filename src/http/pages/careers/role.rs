@@ -117,7 +117,7 @@ struct RolePage<'a> {
     excerpt: String,
     role: &'a RoleRecord,
     facts: Vec<RoleFact>,
-    /// The date of publication, in ISO 8601 and in words.
+    /// The date on which the role was created, in ISO 8601 and in words.
     posted: Option<(String, String)>,
     /// Safe HTML.
     description: String,
