@@ -14,7 +14,7 @@ use super::server::resource::Audience;
 use super::server::route::Route;
 use super::server::table::{Area, Table};
 
-/// Path prefixes, with the audience of paths below them that match no route.
+/// Path prefixes, each with the audience of the paths below it that do not match a route.
 const AREAS: &[Area] = &[
     ("/api/public/", Audience::Public),
     ("/careers", Audience::Page),
@@ -22,7 +22,7 @@ const AREAS: &[Area] = &[
     ("/status", Audience::Page),
 ];
 
-/// Builds the table and completes the OpenAPI description with its routes.
+/// Builds the route table and completes the OpenAPI description with the routes.
 pub fn table() -> Table {
     let description = Arc::new(Description::default());
     let table = Table::new(all(&description), AREAS, problem::page);
@@ -79,7 +79,7 @@ mod tests {
     use crate::http::server::response_cache::CachePool;
 
     #[test]
-    fn areas_and_their_routes_have_the_same_public_audience() {
+    fn a_route_is_public_if_and_only_if_its_area_is_public() {
         let table = table();
         for route in table.routes() {
             let is_public = table.area(route.path) == Audience::Public;
@@ -91,10 +91,10 @@ mod tests {
     fn only_platform_routes_repeat_stored_responses_without_a_role_check() {
         for route in table().routes() {
             let Idempotency::ByKey(resource) = route.idempotency else { continue };
-            let is_of_platform = route.path.starts_with("/api/admin/");
-            assert_eq!(resource.caller_roles.is_none(), is_of_platform, "{}", route.path);
+            let is_platform_route = route.path.starts_with("/api/admin/");
+            assert_eq!(resource.caller_roles.is_none(), is_platform_route, "{}", route.path);
             assert_eq!(resource.names_candidate, route.path.contains("/candidate"), "{}", route.path);
-            assert!(is_of_platform || route.path.contains("/{id}"), "{}", route.path);
+            assert!(is_platform_route || route.path.contains("/{id}"), "{}", route.path);
         }
     }
 

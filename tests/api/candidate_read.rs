@@ -75,7 +75,7 @@ fn members_read_a_candidate_and_others_get_not_found() {
     app.user("user_admin").get(&hiring.candidate_path(0)).expect(200);
     for path in [hiring.candidate_path(0), "/api/v1/candidates/none".to_owned(), "/api/v1/candidates/%20".to_owned()] {
         let hidden = app.user(&other.staff("owner")).get(&path).refused(404, "not_found");
-        assert_eq!(hidden.json()["detail"], "there is no such candidate, or this key may not see them");
+        assert_eq!(hidden.json()["detail"], "there is no such candidate, or the caller may not see them");
     }
 }
 

@@ -22,7 +22,7 @@ use crate::http::server::request::Request;
 use crate::http::server::route::{Answer, Route};
 use crate::store::{self, Error, Grade, Tx};
 
-const NO_STEP: Refusal = Refusal::NotFound("there is no such step, or this key may not see it");
+const NO_STEP: Refusal = Refusal::NotFound("there is no such step, or the caller may not see it");
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let scope = Scope::PipelineWrite;

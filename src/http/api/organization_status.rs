@@ -30,7 +30,8 @@ fn decode(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
     Ok(request.id_param("id", ORGANIZATION_NOT_VISIBLE)?)
 }
 
-/// `GET /api/v1/organizations/{id}/status`: open roles, open positions, and applications by status.
+/// `GET /api/v1/organizations/{id}/status`: returns the numbers of open roles and open positions, and the number of
+/// applications of each status.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist or the caller may not see it.

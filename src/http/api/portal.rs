@@ -41,13 +41,13 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-/// Decodes `{orgSlug}`. `None` if the text is not a valid slug. Then there is no such portal.
+/// Decodes `{orgSlug}`. Returns `None` for an invalid slug, which no portal has.
 #[expect(clippy::unnecessary_wraps, reason = "the type of a decoder; this one cannot refuse")]
 pub(in crate::http) fn decode_slug(_: &Ctx, request: &Request) -> Result<Option<Slug>, Error> {
     Ok(Slug::parse(request.param("orgSlug")))
 }
 
-/// `GET /api/public/portal/{orgSlug}`: the organization and its public, open roles, newest first.
+/// `GET /api/public/portal/{orgSlug}`: returns the organization and its public, open roles, newest first.
 ///
 /// # Errors
 /// `not_found` if no organization has the slug, or its portal is disabled.
@@ -64,10 +64,10 @@ fn decode_role(ctx: &Ctx, request: &Request) -> Result<(Option<Slug>, Option<Rol
     Ok((decode_slug(ctx, request)?, RoleId::parse(request.param("roleId"))))
 }
 
-/// `GET /api/public/portal/{orgSlug}/roles/{roleId}`: a public, open role.
+/// `GET /api/public/portal/{orgSlug}/roles/{roleId}`: returns a public, open role.
 ///
 /// # Errors
-/// `not_found` if there is no such portal, or the portal has no such role.
+/// `not_found` if the portal does not exist or does not show the role.
 fn role(_: &Ctx, tx: &Tx<'_>, (slug, role): &(Option<Slug>, Option<RoleId>)) -> Result<Reply, Error> {
     let organization = organization(tx, slug.as_ref())?;
     let role = store::portal::role(tx, &organization.id, role.as_ref().ok_or(NO_ROLE)?)?.ok_or(NO_ROLE)?;
@@ -83,8 +83,8 @@ struct ApplyInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` without a `roleId`, or if `locale` is not a language
-/// tag.
+/// `bad_request` if the body is not a JSON object; `validation_error` without a `roleId`, or if `locale` is not a
+/// language tag.
 fn decode_apply(ctx: &Ctx, request: &Request) -> Result<ApplyInput, Error> {
     let mut fields = request.object()?;
     let role = fields.required_string("roleId");
@@ -97,11 +97,11 @@ fn decode_apply(ctx: &Ctx, request: &Request) -> Result<ApplyInput, Error> {
     })
 }
 
-/// `POST /api/public/portal/{orgSlug}/apply`: a signup link for the role. An existing link is returned again unless it
-/// expires soon.
+/// `POST /api/public/portal/{orgSlug}/apply`: returns a signup link for the role. An existing link is returned again
+/// unless it expires soon.
 ///
 /// # Errors
-/// `not_found` if there is no such portal, or the portal has no such role.
+/// `not_found` if the portal does not exist or does not show the role.
 fn apply(ctx: &Ctx, tx: &Tx<'_>, input: &ApplyInput) -> Result<Reply, Error> {
     let organization = organization(tx, input.slug.as_ref())?;
     let role = store::portal::role(tx, &organization.id, input.role.as_ref().ok_or(NO_ROLE_TO_APPLY)?)?
@@ -111,7 +111,8 @@ fn apply(ctx: &Ctx, tx: &Tx<'_>, input: &ApplyInput) -> Result<Reply, Error> {
     Ok(Reply::json(&WireApply { invite_url }))
 }
 
-/// The token of a signup link for a public, open role: an existing one, unless it expires soon, or a new one.
+/// Returns the token of a signup link for a public, open role. It creates a link if there is none or the link expires
+/// soon.
 pub(in crate::http) fn signup_token(ctx: &Ctx, tx: &Tx<'_>, role: &RoleId) -> Result<String, Error> {
     if let Some(token) = store::invitation::reusable(tx, role)? {
         return Ok(token);
@@ -141,7 +142,7 @@ fn wire_organization(organization: &PortalOrganization) -> Result<WireOrganizati
     })
 }
 
-/// A role as portals show it: without its status, its positions and its hires.
+/// Converts a role to the form that portals show, without its status, its positions and its hires.
 fn wire_role(role: &RoleRecord, shows_salary: bool) -> Result<WireRole, Error> {
     let description = role.description.members()?.clone();
     let salary = shows_salary.then_some(&role.salary);

@@ -1,4 +1,4 @@
-//! `GET /api/v1/roles/{id}/report`: the results of a role's recruiting.
+//! `GET /api/v1/roles/{id}/report`: the recruiting results of a role.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -34,8 +34,8 @@ fn decode(_: &Ctx, request: &Request) -> Result<RoleId, Error> {
     Ok(request.id_param("id", ROLE_NOT_VISIBLE)?)
 }
 
-/// `GET /api/v1/roles/{id}/report`: a role's applications by status, the funnel, the time to hire, and who ended the
-/// applications that led to no hire.
+/// `GET /api/v1/roles/{id}/report`: returns a role's applications by status, the funnel, the time to hire, and who ended
+/// the applications that did not lead to a hire.
 ///
 /// # Errors
 /// `not_found` if the role does not exist or the caller may not see it.
@@ -57,11 +57,12 @@ fn report(_: &Ctx, tx: &Tx<'_>, caller: &Principal, role: &RoleId) -> Result<Rep
     }))
 }
 
-/// Counts the applications at each step. The steps are in order, followed by removed steps that an application still has.
+/// Counts the applications at each step. The steps are in order, followed by removed steps that an application still
+/// has.
 ///
-/// An application has `reached` a step whose status is neither `pending` nor `skipped`. It is `inProgress` at the step where
-/// the board shows its candidate. If an application was withdrawn, or rejected at another step, it counts only as `reached`
-/// at the step where its candidate was.
+/// An application has `reached` a step whose status is neither `pending` nor `skipped`. It is `inProgress` at the step
+/// where the board shows its candidate. If an application was withdrawn, or rejected at another step, it is only
+/// `reached` at the step where its candidate was.
 fn funnel<'a>(
     steps: &'a [BoardStep],
     in_progress: &[(RoleStepId, i64)],
@@ -103,7 +104,7 @@ fn wire_time(hires: usize, time: Option<TimeToHire>) -> WireTimeToHire {
     }
 }
 
-/// Whole seconds, and days rounded to hundredths.
+/// Converts a duration to whole seconds, and to days rounded to hundredths.
 fn wire_duration(duration: Duration) -> WireDuration {
     WireDuration { seconds: duration.as_secs(), days: (duration.as_secs_f64() / 864.0).round() / 100.0 }
 }

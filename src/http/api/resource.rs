@@ -1,4 +1,4 @@
-//! The resources of staff's routes. Each has a function that loads the caller's roles for that resource.
+//! The resources of the routes for staff. Each has a function that loads the caller's roles for that resource.
 
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId};
 use crate::domain::user::{CallerRoles, Principal};
@@ -7,7 +7,7 @@ use crate::store::{Error, Tx, access};
 
 pub(in crate::http) const ORGANIZATION: Resource = without_candidate(roles_at_organization);
 
-/// The candidates of an organization. The path has the organization's id.
+/// The candidates of an organization. The path contains the organization's id.
 pub(in crate::http) const CANDIDATES: Resource = naming_candidate(roles_at_organization);
 
 pub(in crate::http) const ROLE: Resource = without_candidate(roles_at_role);

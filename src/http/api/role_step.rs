@@ -61,8 +61,8 @@ struct StepAddInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` if the
-/// path has no valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` if
+/// the path has no valid id.
 fn decode_add(_: &Ctx, request: &Request) -> Result<StepAddInput, Error> {
     let mut fields = request.object()?;
     let step = StepInput::decode(&mut fields);
@@ -71,11 +71,11 @@ fn decode_add(_: &Ctx, request: &Request) -> Result<StepAddInput, Error> {
     Ok(StepAddInput { role: request.id_param("id", ROLE_NOT_VISIBLE)?, step, order })
 }
 
-/// `POST /api/v1/roles/{id}/steps`: adds a step to the pipeline. Applications in progress do not get it.
+/// `POST /api/v1/roles/{id}/steps`: adds a step to the pipeline. Applications in progress do not get the step.
 ///
 /// # Errors
-/// As [`find_to_manage`]; `conflict` if the role has the maximum number of steps; `validation_error` for a position beyond
-/// the end.
+/// As [`find_to_manage`]; `conflict` if the role has the maximum number of steps; `validation_error` for a position
+/// beyond the end.
 fn add(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &StepAddInput) -> Result<Reply, Error> {
     let role = find_to_manage(tx, caller, &input.role)?;
     let mut order = pipeline_ids(tx, &role.record.id)?;
@@ -93,13 +93,13 @@ fn pipeline_ids(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<RoleStepId>, Error> {
 
 struct StepOrderInput {
     role: RoleId,
-    /// `None` if the text is not a valid id.
+    /// An item is `None` if its text is not a valid id.
     steps: Vec<Option<RoleStepId>>,
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` without a list of `stepIds`; `not_found` if the path
-/// has no valid role id.
+/// `bad_request` if the body is not a JSON object; `validation_error` without a list of `stepIds`; `not_found` if the
+/// path has no valid role id.
 fn decode_order(_: &Ctx, request: &Request) -> Result<StepOrderInput, Error> {
     let mut fields = request.object()?;
     let steps = fields.required_strings("stepIds");
@@ -136,7 +136,7 @@ impl StepPath {
         Ok(Self { role, step: RoleStepId::parse(request.param("stepId")) })
     }
 
-    /// The role and the step, for a caller who may change them.
+    /// Loads the role and the step, for a caller who may change them.
     ///
     /// # Errors
     /// As [`find_to_manage`]; `not_found` if the role has no such step; `conflict` if the step was removed.

@@ -13,11 +13,11 @@ use crate::http::server::resource::Audience;
 use crate::http::server::route::Route;
 use crate::store::{Error, Tx};
 
-/// The time from now to `Expires`. The file is rendered for each request, so only a copy of it can expire. RFC 9116 §2.5.5
-/// recommends less than a year.
+/// The time from now to `Expires`. The file is rendered for each request, so only a copy of it can expire. RFC 9116
+/// §2.5.5 recommends less than a year.
 const VALID_FOR: Duration = Duration::from_secs(180 * 24 * 60 * 60);
 
-/// Longer than any real contact.
+/// The maximum number of bytes in a contact: more than any real contact has.
 const CONTACT_BYTES_MAX: usize = 500;
 
 pub(in crate::http) fn routes() -> Vec<Route> {
@@ -36,7 +36,7 @@ fn decode(ctx: &Ctx, _: &Request) -> Result<(), Error> {
     Ok(())
 }
 
-/// `GET /.well-known/security.txt`: the contacts that the operator has set.
+/// `GET /.well-known/security.txt`: returns the contacts that the operator has set.
 #[expect(clippy::unnecessary_wraps, reason = "the type of a handler; this one cannot refuse")]
 fn get(ctx: &Ctx, _: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     let mut text = String::new();
@@ -50,8 +50,8 @@ fn get(ctx: &Ctx, _: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     Ok(Reply::text(text))
 }
 
-/// Parses a contact into a URI (RFC 9116 §2.5.3): an `https:` URL, a `mailto:` or a `tel:`. A bare email address becomes a
-/// `mailto:`. Returns `None` for anything else.
+/// Parses a contact into a URI (RFC 9116 §2.5.3): an `https:` URL, a `mailto:` or a `tel:`. A bare email address
+/// becomes a `mailto:`. Returns `None` for anything else.
 pub fn parse_contact(text: &str) -> Option<String> {
     let text = text.trim();
     let is_plain = text.len() <= CONTACT_BYTES_MAX && text.bytes().all(|byte| byte.is_ascii_graphic());

@@ -1,4 +1,4 @@
-//! `/api/auth`: sign in with email address and password, and sign out.
+//! `/api/auth`: sign-in with an email address and a password, and sign-out.
 
 use std::net::IpAddr;
 
@@ -20,7 +20,7 @@ use crate::http::server::route::Route;
 use crate::store::user::SignInAccount;
 use crate::store::{self, Error, Grade, Refused, Tx};
 
-/// 256 bits.
+/// 256 bits, so that nobody can guess a cookie.
 const COOKIE_RANDOM_BYTES: usize = 32;
 
 pub(in crate::http) fn routes() -> Vec<Route> {
@@ -51,19 +51,20 @@ struct SignInInput {
     client: IpAddr,
 }
 
-/// Logs the outcome of a sign-in. The log shows keyed hashes of the account and the client, so it names nobody.
+/// Logs the outcome of a sign-in. The log shows keyed hashes of the account and the client, so it identifies nobody.
 fn log_outcome(ctx: &Ctx, outcome: &str, account: &str, client: IpAddr) {
     let hash = |kind, text: &str| keyed_hash(ctx.store.form_secret(), kind, text);
     let (account, client) = (hash("account", account), hash("address", &client.to_string()));
     ctx.telemetry.note(ctx.world.now(), None, &format!("sign-in {outcome} account={account} address={client}"));
 }
 
-/// Checks the password. A sign-in with an unknown address takes as long as one with a known address, fails in the same way,
-/// and is throttled alike. So nobody learns which addresses have accounts.
+/// Checks the password. A sign-in with an unknown address takes as long as one with a known address, fails in the same
+/// way, and is throttled alike. This hides which addresses have accounts.
 ///
 /// # Errors
-/// `forbidden` for a request from another origin; `bad_request` if the body is not a JSON object; `validation_error` without
-/// `email` or `password`; `rate_limited` after too many failures; `unauthorized` for a wrong address or password.
+/// `forbidden` for a request from another origin; `bad_request` if the body is not a JSON object; `validation_error`
+/// without `email` or `password`; `rate_limited` after too many failures; `unauthorized` for a wrong address or
+/// password.
 fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignInInput, Error> {
     if request.origin().is_stated() {
         request.origin().require_same(&ctx.settings.origin)?;
@@ -107,7 +108,7 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignInInput, Error> {
     Ok(SignInInput { email, account: account.clone(), cookie, client: request.client() })
 }
 
-/// `POST /api/auth/sign-in`: begins the session.
+/// `POST /api/auth/sign-in`: starts the session.
 ///
 /// # Errors
 /// `unauthorized` if the account has changed since its password was checked.

@@ -56,7 +56,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-/// The checks of the HTML form before its body is read.
+/// Makes the same checks as for the HTML form, before the body is read.
 ///
 /// # Errors
 /// `not_found` if there is no such link; `rate_limited` if the client has sent too many forms.
@@ -74,41 +74,41 @@ struct SignupInput {
     checked: CheckedSignup,
     locale: String,
     attachment: Option<StagedAttachment>,
-    /// Random bytes. They take the place of a rendered form's id.
+    /// Random bytes, in place of the id of a rendered form.
     form_id: [u8; ID_RANDOM_BYTES],
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `payload_too_large` if the file is too large; `unavailable` if there is
-/// no room for it; `validation_error`, which names every invalid field.
+/// `bad_request` if the body is not a JSON object; `payload_too_large` if the file is too large; `unavailable` if there
+/// is no room for it; `validation_error`, which names every invalid field.
 fn decode(ctx: &Ctx, request: &Request) -> Result<SignupInput, Error> {
     let browser_locale = request.language()?.tag();
-    let mut read = match request.form() {
-        Some(form) => ReadFields::from_form(form)?,
-        None => ReadFields::from_object(request.object()?),
+    let mut unchecked = match request.form() {
+        Some(form) => UncheckedFields::from_form(form)?,
+        None => UncheckedFields::from_object(request.object()?),
     };
-    if read.locale.as_ref().is_some_and(|locale| !is_locale(locale)) {
-        read.fault(LOCALE, LOCALE_MUST_BE.to_owned());
+    if unchecked.locale.as_ref().is_some_and(|locale| !is_locale(locale)) {
+        unchecked.fault(LOCALE, LOCALE_MUST_BE.to_owned());
     }
-    let checked = read.typed.check();
+    let checked = unchecked.typed.check();
     for (field, fault) in checked.as_ref().err().into_iter().flatten() {
-        read.fault(field.as_str(), fault.sentence());
+        unchecked.fault(field.as_str(), fault.sentence());
     }
-    let Some(checked) = checked.ok().filter(|_| read.errors.is_empty()) else {
-        return Err(Refusal::Invalid(in_order(read.errors)).into());
+    let Some(checked) = checked.ok().filter(|_| unchecked.errors.is_empty()) else {
+        return Err(Refusal::Invalid(in_order(unchecked.errors)).into());
     };
     let mut form_id = [0; ID_RANDOM_BYTES];
     ctx.world.fill(&mut form_id);
     Ok(SignupInput {
         link: request.param("token").to_owned(),
         checked,
-        locale: read.locale.unwrap_or_else(|| browser_locale.to_owned()),
-        attachment: read.attachment,
+        locale: unchecked.locale.unwrap_or_else(|| browser_locale.to_owned()),
+        attachment: unchecked.attachment,
         form_id,
     })
 }
 
-/// Sorts errors by the order of the form's fields. Errors of other fields come last.
+/// Sorts errors in the order of the form's fields. Errors in other fields come last.
 fn in_order(mut errors: Vec<FieldError>) -> Vec<FieldError> {
     let position = |error: &FieldError| FormField::ALL.iter().position(|field| field.as_str() == error.field);
     errors.sort_by_key(|error| position(error).unwrap_or(FormField::ALL.len()));
@@ -117,33 +117,33 @@ fn in_order(mut errors: Vec<FieldError>) -> Vec<FieldError> {
 
 /// The fields of a signup before they are checked.
 #[derive(Default)]
-struct ReadFields {
+struct UncheckedFields {
     typed: TypedSignup,
     locale: Option<String>,
     attachment: Option<StagedAttachment>,
     errors: Vec<FieldError>,
 }
 
-impl ReadFields {
+impl UncheckedFields {
     /// # Errors
     /// `payload_too_large` if the file is too large; `unavailable` if there is no room for it.
     fn from_form(form: &Form) -> Result<Self, Error> {
-        let mut read = Self::default();
+        let mut unchecked = Self::default();
         match form.upload() {
-            Some(Upload::Staged(staged)) => read.attachment = Some(staged.clone()),
+            Some(Upload::Staged(staged)) => unchecked.attachment = Some(staged.clone()),
             Some(Upload::Fault(attachment::AttachmentFault::TooLarge)) => {
                 return Err(Refusal::PayloadTooLarge(attachment::ATTACHMENT_BYTES_MAX).into());
             }
             Some(Upload::Fault(attachment::AttachmentFault::NoRoom)) => {
                 return Err(attachment::NO_ROOM_FOR_FILE.into());
             }
-            Some(Upload::Fault(fault)) => read.fault(FILE_FIELD, fault.detail()),
+            Some(Upload::Fault(fault)) => unchecked.fault(FILE_FIELD, fault.detail()),
             None => {}
         }
         let mut text = |name| match form.text(name) {
             Ok(text) => text.unwrap_or_default().to_owned(),
             Err(refusal) => {
-                read.errors.extend_from_slice(refusal.errors());
+                unchecked.errors.extend_from_slice(refusal.errors());
                 String::new()
             }
         };
@@ -151,9 +151,9 @@ impl ReadFields {
         let (consent, locale) = (text("consent"), text(LOCALE));
         let links = form.texts("links").flat_map(str::lines).map(str::to_owned).collect();
         let consents = CHECKED_VALUES.contains(&consent.as_str());
-        read.typed = TypedSignup { name, email, phone, links, note, consents };
-        read.locale = Some(locale).filter(|locale| !locale.is_empty());
-        Ok(read)
+        unchecked.typed = TypedSignup { name, email, phone, links, note, consents };
+        unchecked.locale = Some(locale).filter(|locale| !locale.is_empty());
+        Ok(unchecked)
     }
 
     fn from_object(mut fields: BodyFields) -> Self {
@@ -166,7 +166,8 @@ impl ReadFields {
         Self { typed: TypedSignup { name, email, phone, links, note, consents }, locale, attachment: None, errors }
     }
 
-    /// Adds an error unless the field already has one. A field of the wrong type is therefore not also reported as missing.
+    /// Adds an error unless the field already has one. A field of the wrong type is therefore not also reported as
+    /// missing.
     fn fault(&mut self, field: &str, detail: String) {
         if !self.errors.iter().any(|error| error.field == field) {
             self.errors.push(FieldError { field: field.to_owned(), detail });
@@ -177,8 +178,8 @@ impl ReadFields {
 /// `POST /api/public/signup/{token}`: submits an application and answers with its status link.
 ///
 /// # Errors
-/// `not_found` if there is no such link, its role is not public, or the portal is disabled; `gone` if the link has expired or
-/// the role no longer accepts applications.
+/// `not_found` if there is no such link, its role is not public, or the portal is disabled; `gone` if the link has
+/// expired or the role no longer accepts applications.
 fn act(ctx: &Ctx, tx: &Tx<'_>, input: &SignupInput) -> Result<Reply, Error> {
     let invitation = store::invitation::follow(tx, &input.link)?.ok_or(NO_LINK)?;
     match invitation.target {

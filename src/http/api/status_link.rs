@@ -36,8 +36,8 @@ struct StatusLinkInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` if `locale` is not a language tag; `not_found` if the
-/// path has no valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error` if `locale` is not a language tag; `not_found` if
+/// the path has no valid id.
 fn decode(_: &Ctx, request: &Request) -> Result<StatusLinkInput, Error> {
     let mut fields = request.object()?;
     let locale = fields.locale("locale");
@@ -80,7 +80,7 @@ fn issue(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &StatusLinkInput) ->
     Ok(envelope::with_data(data).with_secret_of(id.as_str()).about(application.candidate_id))
 }
 
-/// The language of the previous link, else the language of the signup, else the default.
+/// Returns the language of the previous link, else the language of the signup, else the default.
 fn current_locale(tx: &Tx<'_>, id: &ApplicationId) -> Result<String, Error> {
     if let Some(page) = store::status_page::of_application(tx, id)? {
         return Ok(page.locale);

@@ -12,8 +12,8 @@ pub(in crate::http) type TimeCursor<I> = (Timestamp, I);
 /// Decodes `limit` and `cursor` of the query.
 ///
 /// # Errors
-/// `validation_error` for a `limit` that is not an integer, a `cursor` that this list did not return, or a parameter that
-/// occurs twice.
+/// `validation_error` for a `limit` that is not an integer, a `cursor` that this list did not return, or a parameter
+/// that occurs twice.
 pub(in crate::http) fn decode_page<I>(
     request: &Request,
     parse_id: impl Fn(&str) -> Option<I>,
@@ -40,7 +40,7 @@ pub(in crate::http) fn decode_text_page(
     decode_page(request, |text| id::is_id(text).then(|| text.to_owned()))
 }
 
-/// The parts of the cursor that points after a row.
+/// Returns the parts of the cursor that continues after a row.
 pub(in crate::http) fn parts(at: Timestamp, id: &str) -> Vec<String> {
     vec![at.micros().to_string(), id.to_owned()]
 }

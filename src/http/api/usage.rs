@@ -41,11 +41,11 @@ fn parse_before(text: Option<&str>) -> Result<Option<Timestamp>, Refusal> {
     let Some(text) = text else { return Ok(None) };
     // The query decoder turned an unescaped `+` into a space.
     let moment = Timestamp::parse(&text.replace(' ', "+"), Rounding::Up);
-    let must_be = "must be a date, or an RFC 3339 date-time with an offset such as pagination.nextBefore";
+    let must_be = "must be a date, or an RFC 3339 date-time with an offset, such as pagination.nextBefore";
     moment.map(Some).ok_or_else(|| Refusal::invalid("before", must_be))
 }
 
-/// `GET /api/admin/api-keys/{id}/usage`: the key's statistics and a page of its requests, newest first.
+/// `GET /api/admin/api-keys/{id}/usage`: returns the key's statistics and a page of its requests, newest first.
 ///
 /// # Errors
 /// `not_found` if the key does not exist.

@@ -1,6 +1,7 @@
 //! Checks that the caller may see a staff resource, and loads the caller's roles in its organization.
 //!
-//! A resource that does not exist and one that the caller may not see get the same refusal, so a caller cannot probe ids.
+//! A resource that does not exist and one that the caller may not see get the same refusal, so a caller cannot probe
+//! ids.
 
 use crate::domain::id::{ApplicationId, CandidateId, OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;
@@ -8,14 +9,16 @@ use crate::domain::user::{CallerRoles, Principal};
 use crate::store::{Error, Tx, access};
 
 pub(in crate::http) const ORGANIZATION_NOT_VISIBLE: Refusal =
-    Refusal::NotFound("there is no such organization, or this key may not see it");
+    Refusal::NotFound("there is no such organization, or the caller may not see it");
 pub(in crate::http) const ROLE_NOT_VISIBLE: Refusal =
-    Refusal::NotFound("there is no such role, or this key may not see it");
+    Refusal::NotFound("there is no such role, or the caller may not see it");
 pub(in crate::http) const CANDIDATE_NOT_VISIBLE: Refusal =
-    Refusal::NotFound("there is no such candidate, or this key may not see them");
+    Refusal::NotFound("there is no such candidate, or the caller may not see them");
 pub(in crate::http) const APPLICATION_NOT_VISIBLE: Refusal =
-    Refusal::NotFound("there is no such application, or this key may not see it");
+    Refusal::NotFound("there is no such application, or the caller may not see it");
 
+/// Returns the caller's roles in an organization.
+///
 /// # Errors
 /// `not_found` if the organization does not exist or the caller may not see it.
 pub(in crate::http) fn organization(
@@ -26,7 +29,7 @@ pub(in crate::http) fn organization(
     Ok(access::to_organization(tx, caller, id)?.ok_or(ORGANIZATION_NOT_VISIBLE)?)
 }
 
-/// The role's organization, and the caller's roles there.
+/// Returns the role's organization, and the caller's roles there.
 ///
 /// # Errors
 /// `not_found` if the role does not exist or the caller may not see it.
@@ -38,7 +41,7 @@ pub(in crate::http) fn role(
     Ok(access::to_role(tx, caller, id)?.ok_or(ROLE_NOT_VISIBLE)?)
 }
 
-/// The candidate's organization, and the caller's roles there.
+/// Returns the candidate's organization, and the caller's roles there.
 ///
 /// # Errors
 /// `not_found` if the candidate does not exist or the caller may not see them.
@@ -50,7 +53,7 @@ pub(in crate::http) fn candidate(
     Ok(access::to_candidate(tx, caller, id)?.ok_or(CANDIDATE_NOT_VISIBLE)?)
 }
 
-/// The application's organization, and the caller's roles there.
+/// Returns the application's organization, and the caller's roles there.
 ///
 /// # Errors
 /// `not_found` if the application does not exist or the caller may not see it.

@@ -1,5 +1,5 @@
-//! The stylesheet and the icon of all pages. Each URL contains a digest of the content, so browsers may cache the files
-//! forever: different content has a different URL.
+//! The stylesheet and the icon of all pages. Each URL contains a digest of the file's content, so browsers may cache the
+//! files forever.
 
 use std::sync::LazyLock;
 
@@ -20,8 +20,8 @@ const STYLE_PATH: &str = "/assets/page.css";
 static STYLE_MINIFIED: LazyLock<String> = LazyLock::new(|| minify(STYLE));
 static STYLE_URL: LazyLock<String> = LazyLock::new(|| versioned_url(STYLE_PATH, &STYLE_MINIFIED));
 
-/// The icon for organizations without a logo. Without this icon, every browser would ask for `/favicon.ico`, which does not
-/// exist.
+/// The icon for organizations without a logo. Without this icon, every browser would ask for `/favicon.ico`, which does
+/// not exist.
 const ICON: &str = include_str!("templates/icon.svg");
 
 const ICON_PATH: &str = "/assets/icon.svg";
@@ -36,12 +36,12 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     vec![asset(STYLE_PATH, style), asset(ICON_PATH, icon)]
 }
 
-/// `GET /assets/page.css`
+/// `GET /assets/page.css`: returns the minified stylesheet.
 fn style() -> Reply {
     Reply::asset("text/css; charset=utf-8", STYLE_MINIFIED.as_str()).valid_forever()
 }
 
-/// `GET /assets/icon.svg`
+/// `GET /assets/icon.svg`: returns the icon.
 fn icon() -> Reply {
     Reply::asset("image/svg+xml", ICON).valid_forever()
 }

@@ -1,5 +1,5 @@
-//! The frame of every page: title, language selection and the organization's branding. `templates/layout.html` renders it.
-//! Templates escape every value that is not marked as safe.
+//! The frame of every page: title, language selection and the organization's branding. `templates/layout.html` renders
+//! it. Templates escape every value that is not marked as safe.
 
 use super::texts::{self, Texts};
 
@@ -10,7 +10,7 @@ pub(in crate::http) struct Frame<'a> {
     /// The organization whose name, logo and colours the page shows; `None` on pages of the service itself.
     pub(in crate::http) organization: Option<Branding<'a>>,
     pub(in crate::http) languages: Vec<LanguageLink>,
-    /// Whether search engines may list the page. Only pages of portals are listed, never a page behind a secret link.
+    /// Whether search engines may list the page. They may list only pages of portals, never a page behind a secret link.
     pub(in crate::http) is_indexed: bool,
 }
 
@@ -31,7 +31,7 @@ pub(in crate::http) struct LanguageLink {
     pub(in crate::http) is_current: bool,
 }
 
-/// Links to the page in every language. `url` is the page's URL without `lang`.
+/// Returns links to the page in every language. `url` is the page's URL without `lang`.
 pub(in crate::http) fn language_links(current: &Texts, url: &str) -> Vec<LanguageLink> {
     let join = if url.contains('?') { '&' } else { '?' };
     let link = |texts: &&'static Texts| LanguageLink {

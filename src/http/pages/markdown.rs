@@ -1,21 +1,21 @@
 //! Renders Markdown, such as role descriptions and privacy notices, as safe HTML or as plain text.
 //!
-//! The HTML consists of a closed list of elements. Only links and numbered lists have attributes. Raw HTML becomes visible
-//! text, so that authors notice it. Tables are not supported, because a row of two bytes can become a row of ten thousand
-//! cells.
+//! The HTML consists of a closed list of elements. Only links and numbered lists have attributes. Raw HTML becomes
+//! visible text, so that authors notice it. Tables are not supported, because a row of two bytes can become a row of
+//! ten thousand cells.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::http::server::html;
 
-/// The deepest nesting of elements. Deeper elements lose their tags but not their text. Nobody reads lists nested this
-/// deep, and browsers flatten the page after a few hundred levels.
+/// The maximum nesting depth of elements. Deeper elements lose their tags but not their text. Nobody needs lists that
+/// are nested more deeply, and browsers flatten a page after a few hundred levels.
 const DEPTH_MAX: usize = 12;
 
-/// The longest summary, in characters. Search engines and link previews cut longer ones.
+/// The maximum number of characters in a summary. Search engines and link previews truncate longer summaries.
 const SUMMARY_CHARACTERS_MAX: usize = 200;
 
-/// The levels of headings in a text. The first level is the page's own heading.
+/// The first and last levels of headings in rendered Markdown. Level 1 is the page's own heading.
 const HEADING_FIRST: usize = 2;
 const HEADING_LAST: usize = 6;
 
@@ -47,12 +47,12 @@ pub(in crate::http) fn to_text(markdown: &str) -> String {
     line
 }
 
-/// The beginning of a description in one line of plain text, for feeds, search engines and link previews.
+/// Returns the beginning of a description as one line of plain text, for feeds, search engines and link previews.
 pub(in crate::http) fn summary(markdown: &str) -> String {
     excerpt(&to_text(markdown), SUMMARY_CHARACTERS_MAX)
 }
 
-/// Cuts a text after a word, or inside a very long word, and adds an ellipsis.
+/// Truncates text after a word, or inside a very long word, and adds an ellipsis.
 fn excerpt(text: &str, characters_max: usize) -> String {
     let Some((cut, _)) = text.char_indices().nth(characters_max) else { return text.to_owned() };
     let room = text[..cut].char_indices().last().map_or(0, |(at, _)| at);
@@ -64,25 +64,25 @@ fn is_inline(end: TagEnd) -> bool {
     matches!(end, TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image)
 }
 
-/// Turns the events of the Markdown parser into HTML.
+/// A writer that turns the events of the Markdown parser into HTML.
 #[derive(Default)]
 struct Writer {
     out: String,
     open_elements: Vec<OpenElement>,
     /// The number of open elements that have tags in the output.
     depth: usize,
-    /// The author's levels of the headings that enclose the next one, outermost first.
+    /// The levels that the author gave to the headings above the current position, outermost first.
     headings: Vec<HeadingLevel>,
-    /// The number of visible characters and rules written so far.
+    /// The number of visible characters and horizontal rules written so far.
     visible: usize,
 }
 
 struct OpenElement {
     /// The end tag; `None` for an element without tags in the output.
     end: Option<&'static str>,
-    /// The length of the output and the count of visible characters before the element. If the count is the same at the
-    /// end, the element is empty and the output is cut back to this length.
+    /// The length of the output before the element. If the element is empty, the output is truncated to this length.
     begin: usize,
+    /// The value of `visible` before the element. If `visible` is the same at the end, the element is empty.
     visible_before: usize,
 }
 
@@ -103,7 +103,7 @@ impl Writer {
                 self.out.push_str("<hr>\n");
                 self.visible += 1;
             }
-            // No option enables these.
+            // The parser emits these events only for extensions that are not enabled.
             Event::InlineMath(_) | Event::DisplayMath(_) | Event::FootnoteReference(_) | Event::TaskListMarker(_) => {}
         }
     }
@@ -192,7 +192,7 @@ fn is_visible(c: char) -> bool {
     !c.is_whitespace() && !c.is_control() && !is_hidden
 }
 
-/// Whether a link leads to a web page or an email address.
+/// Checks whether a link leads to a web page or an email address.
 fn is_safe(url: &str) -> bool {
     let rest = |scheme: &str| {
         let (begin, rest) = url.split_at_checked(scheme.len())?;
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn links_lead_to_web_pages_or_email_addresses_only() {
+    fn links_lead_only_to_web_pages_or_email_addresses() {
         let link = |url: &str| format!("<p><a href=\"{url}\" rel=\"nofollow noopener\">a</a></p>\n");
         for (url, escaped) in [
             ("https://example.com/?a=1&b='", "https://example.com/?a=1&amp;b=&#39;"),
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_begin_at_the_second_level_and_skip_none() {
+    fn headings_begin_at_the_second_level_and_skip_no_level() {
         let levels = |markdown: &str| {
             let html = to_html(markdown);
             html.match_indices("<h").map(|(at, _)| html[at + 2..=at + 2].to_owned()).collect::<String>()
@@ -310,12 +310,12 @@ mod tests {
         worst.push(format!("{}{}", "> ".repeat(BYTES / 4), "\na".repeat(BYTES / 4)));
         worst.push(format!("[a]: https://example.com/{}\n\n{}", "x".repeat(BYTES / 2), "[a]".repeat(BYTES / 6)));
         for markdown in &worst {
-            let begun = Instant::now();
+            let started = Instant::now();
             let html = to_html(markdown);
-            let took = begun.elapsed();
+            let took = started.elapsed();
             let begin: String = markdown.chars().take(20).collect();
             assert!(took < Duration::from_secs(10), "{begin:?} took {took:?}");
-            assert!(html.len() <= 24 * BYTES, "{begin:?} makes {} bytes", html.len());
+            assert!(html.len() <= 24 * BYTES, "{begin:?} becomes {} bytes", html.len());
             assert_is_safe(&html);
         }
     }

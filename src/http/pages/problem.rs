@@ -19,7 +19,7 @@ struct ProblemPage<'a> {
 }
 
 impl<'a> ProblemPage<'a> {
-    /// A page of the service itself. It names no organization, and search engines must not list it.
+    /// Creates a page of the service itself, which does not name an organization. Search engines must not list the page.
     fn new(texts: &'static Texts, title: &str, paragraphs: &'a [String]) -> Self {
         let frame =
             Frame { texts, title: title.to_owned(), organization: None, languages: Vec::new(), is_indexed: false };

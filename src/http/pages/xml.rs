@@ -20,7 +20,8 @@ pub(in crate::http) fn escape(text: &str) -> String {
     html::escape(&without_illegal(text))
 }
 
-/// Wraps text in a `CDATA` section, which some readers of job feeds expect. Splits each `]]>`, which would end the section.
+/// Wraps text in a `CDATA` section, which some readers of job feeds require. Splits each `]]>`, which would end the
+/// section.
 pub(in crate::http) fn cdata(text: &str) -> String {
     format!("<![CDATA[{}]]>", without_illegal(text).replace("]]>", "]]]]><![CDATA[>"))
 }
@@ -59,7 +60,7 @@ mod tests {
             ("<b>&amp;</b>", "<![CDATA[<b>&amp;</b>]]>"),
             ("]]>", "<![CDATA[]]]]><![CDATA[>]]>"),
             ("a]]>]]>b", "<![CDATA[a]]]]><![CDATA[>]]]]><![CDATA[>b]]>"),
-            // The removal of a character in between must not produce the end of the section.
+            // Removing the illegal character must not produce the end of the section.
             ("]]\u{0}>", "<![CDATA[]]]]><![CDATA[>]]>"),
             ("", "<![CDATA[]]>"),
         ] {

@@ -30,10 +30,11 @@ use crate::store::{Closed, Error, Halt};
 /// the next connection waits in the listen queue until another one ends.
 const CONNECTIONS_MAX: usize = 16_384;
 
-/// The maximum number of open connections of one client address or one IPv6 /64: enough for an office of 150 people
-/// whose browsers open six connections each, and a sixteenth of all.
+/// The maximum number of open connections from one client address or one IPv6 /64: one sixteenth of all connections,
+/// and enough for an office of 150 people whose browsers open six connections each.
 const CLIENT_CONNECTIONS_MAX: usize = 1_024;
 
+/// The maximum number of open connections to the address of `/metrics`.
 const METRICS_CONNECTIONS_MAX: usize = 16;
 
 /// How long a connection may take to send a request's head, and how long it may stay idle between requests.
@@ -55,23 +56,24 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 /// its way at that moment arrives within this time, which is several round trips around the world.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// How long to pause after the system failed to accept, for example because no file descriptor is left. Retrying at
-/// once would spin.
+/// How long to pause after the system failed to accept a connection, for example because no file descriptor is left.
+/// Retrying at once would use a whole core.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// How long sending the refusal of an excess connection may take.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How a service ended.
+/// The way in which a service stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stopped {
-    /// On request, after every request in progress was answered.
+    /// The service stopped on request, after every request in progress was answered.
     Gracefully,
-    /// On request, but some requests did not end in time.
+    /// The service stopped on request, but some requests did not end in time.
     WithRequestsLeft,
-    /// On request, but the write-ahead log could not be moved into the file completely. The text gives the reason.
+    /// The service stopped on request, but the write-ahead log could not be moved into the file completely. The text
+    /// gives the reason.
     WithLogLeft(String),
-    /// Because the store halted for good.
+    /// The service stopped because the store halted permanently.
     Broken(Halt),
 }
 
@@ -82,43 +84,43 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes a socket that is already bound.
+    /// Creates a server for a socket that is already bound.
     pub fn new(listener: TcpListener, ctx: Arc<Ctx>, table: Table) -> Self {
         Self { listener, service: Arc::new(Service { ctx, table }) }
     }
 
     /// Answers requests until `stop` resolves or the store halts, then finishes the requests in progress and closes the
-    /// file. `background` is polled from that moment, and the file is closed after it has ended.
+    /// file. `background` is polled while the requests finish, and the file is closed after `background` has ended.
     pub async fn run(self, stop: impl Future<Output = ()>, background: impl Future<Output = ()>) -> Stopped {
         let Self { listener, service } = self;
         let ctx = Arc::clone(&service.ctx);
         let runtime = tokio::runtime::Handle::current();
         ctx.store.answer_by(move |answers| drop(runtime.spawn(async move { answers() })));
-        let entrance = Acceptor::new(service);
+        let acceptor = Acceptor::new(service);
         let broken = tokio::select! {
-            () = entrance.accept_all(&listener) => None,
+            () = acceptor.accept_all(&listener) => None,
             () = stop => None,
-            why = watch(&ctx) => Some(why),
+            halt = watch(&ctx) => Some(halt),
         };
-        entrance.close(listener);
+        acceptor.close(listener);
         ctx.begin_stop();
         let end = async {
-            entrance.drain().await;
-            entrance.graceful.shutdown().await;
+            acceptor.drain().await;
+            acceptor.graceful.shutdown().await;
         };
         let (ended, ()) = tokio::join!(tokio::time::timeout(STOP_TIMEOUT, end), background);
         let closed = match broken {
             Some(halt) => Closed::Halted(halt),
             None => {
-                let ours = Arc::clone(&ctx);
-                let closed = tokio::task::spawn_blocking(move || ours.store.close()).await;
+                let ctx = Arc::clone(&ctx);
+                let closed = tokio::task::spawn_blocking(move || ctx.store.close()).await;
                 closed.unwrap_or_else(|_| Closed::LogLeft("closing the file panicked".to_owned()))
             }
         };
         match (closed, ended) {
             (Closed::Halted(halt), _) => {
-                // Leak the store: dropping its last connection would checkpoint the log, but a halted file must stay
-                // exactly as it is.
+                // Leak the store: dropping its last connection would checkpoint the log, but a halted file must not
+                // change.
                 std::mem::forget(ctx);
                 Stopped::Broken(halt)
             }
@@ -129,7 +131,7 @@ impl Server {
     }
 }
 
-/// Accepts connections within the limits.
+/// The part of the server that accepts connections within the limits.
 struct Acceptor {
     service: Arc<Service>,
     graceful: GracefulShutdown,
@@ -166,15 +168,15 @@ impl Acceptor {
         }
     }
 
-    /// Gives every open connection time for one more response, which says `Connection: close`. Closing it at once would
-    /// lose a request that is on its way.
+    /// Gives every open connection time for one more response, which says `Connection: close`. Closing the connections
+    /// at once would lose requests that are on their way.
     async fn drain(&self) {
         let all_gone = self.permits.acquire_many(CONNECTIONS_MAX as u32);
         let _ = tokio::time::timeout(DRAIN, all_gone).await;
     }
 
     /// Accepts the connections in the system's queue and returns their number. It calls the system directly, because
-    /// the runtime may not know of them yet.
+    /// the runtime may not know of these connections yet.
     fn accept_waiting(&self, listener: &std::net::TcpListener) -> usize {
         let mut accepted = 0;
         while let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned()
@@ -198,21 +200,21 @@ impl Acceptor {
         }
     }
 
-    /// Serves one connection on its own task. Each request also runs on its own task, unless it takes a fast path. So a
-    /// client that hangs up does not interrupt a request, and a panic ends only one request.
+    /// Serves one connection on its own task. Each request also runs on its own task, unless it takes a fast path. A
+    /// client that disconnects therefore does not interrupt a request, and a panic ends only one request.
     fn serve(&self, stream: TcpStream, peer: SocketAddr, permits: (OwnedSemaphorePermit, CountedConnection)) {
         let _ = stream.set_nodelay(true);
-        bound_unread(&stream);
+        set_unread_timeout(&stream);
         let progress = Arc::new(ResponseProgress::default());
         let wire = HttpSocket::new(stream, Arc::clone(&self.service.ctx), Arc::clone(&progress));
-        let ours = Arc::clone(&self.service);
+        let shared = Arc::clone(&self.service);
         let service = service_fn(move |request: hyper::Request<Incoming>| {
             // The service owns the permits, so they are released when the connection is dropped.
             let _permits = &permits;
             progress.begin();
-            let cached = gate::cached(&ours.ctx, &request).map(|cached| complete(&ours.ctx, cached));
-            // Boxed, because otherwise the future of a cached response would be as large as that of a rendered one.
-            let rendered = cached.ok_or_else(|| Box::pin(answer(Arc::clone(&ours), peer, request)));
+            let cached = gate::cached(&shared.ctx, &request).map(|cached| complete(&shared.ctx, cached));
+            // Without the box, the future of a cached response would be as large as the future of a rendered response.
+            let rendered = cached.ok_or_else(|| Box::pin(answer(Arc::clone(&shared), peer, request)));
             let progress = Arc::clone(&progress);
             async move {
                 let response = match rendered {
@@ -240,7 +242,7 @@ fn complete(ctx: &Ctx, mut response: Response<ResponseBody>) -> Response<Respons
     response
 }
 
-/// Answers an excess connection with a 503 and reads nothing. The permit bounds the number of such connections.
+/// Answers an excess connection with a 503, without reading a request. The permit bounds the number of such connections.
 async fn refuse_connection(ctx: Arc<Ctx>, stream: TcpStream, permit: OwnedSemaphorePermit) {
     let text = http_socket::refuse(&ctx, Error::Unavailable("too many connections from one address".to_owned()));
     let send = async {
@@ -280,8 +282,8 @@ fn refuse_handshakes(_: &TcpListener) {}
 async fn answer(service: Arc<Service>, peer: SocketAddr, request: hyper::Request<Incoming>) -> Response<ResponseBody> {
     let ctx = &service.ctx;
     if let Some(fast_path) = gate::begin_fast_path(&service, peer, &request) {
-        // The request's bytes lie in the connection's read buffer. Free them, or the connection would allocate another
-        // buffer.
+        // The request's bytes are in the connection's read buffer. Drop the request first, or the connection would
+        // allocate another buffer.
         drop(request);
         let response = fast_path.answer(ctx).await.map(ResponseBody::InMemory);
         return complete(ctx, response);
@@ -290,7 +292,7 @@ async fn answer(service: Arc<Service>, peer: SocketAddr, request: hyper::Request
     complete(ctx, answered.unwrap_or_else(|_| gate::panic_response(ctx)))
 }
 
-/// The settings and limits of hyper's HTTP/1 connections.
+/// Returns a builder with the settings and limits of hyper's HTTP/1 connections.
 fn builder() -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
@@ -304,18 +306,18 @@ fn builder() -> http1::Builder {
     builder
 }
 
-/// Bounds how long a client may leave its response unread. Otherwise a client that never reads would hold its
-/// connection indefinitely. Only Linux has this option.
+/// Limits how long a client may leave its response unread. Otherwise, a client that never reads would keep its
+/// connection open indefinitely. Only Linux has this option.
 #[cfg(target_os = "linux")]
-fn bound_unread(stream: &TcpStream) {
+fn set_unread_timeout(stream: &TcpStream) {
     let _ = socket2::SockRef::from(stream).set_tcp_user_timeout(Some(UNREAD_TIMEOUT));
 }
 
 #[cfg(not(target_os = "linux"))]
-fn bound_unread(_: &TcpStream) {}
+fn set_unread_timeout(_: &TcpStream) {}
 
-/// Resolves when the store has halted for good. Until then, it frees idle hash memory and logs which background jobs
-/// start or stop failing.
+/// Resolves when the store has halted permanently. Until then, the function frees idle hash memory and logs which
+/// background jobs start or stop failing.
 async fn watch(ctx: &Ctx) -> Halt {
     loop {
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -330,7 +332,7 @@ async fn watch(ctx: &Ctx) -> Halt {
     }
 }
 
-/// Answers `GET /metrics` on its own address, for as long as the future is polled.
+/// Answers `GET /metrics` on its own address, while the future is polled.
 pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
     let permits = Arc::new(Semaphore::new(METRICS_CONNECTIONS_MAX));
     while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
@@ -343,7 +345,7 @@ pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
             let response = metrics_response(&ctx, request.uri().path());
             async move { Ok::<_, Infallible>(response) }
         });
-        bound_unread(&stream);
+        set_unread_timeout(&stream);
         let connection = builder().serve_connection(TokioIo::new(stream), service);
         tokio::spawn(async move {
             let _permit = permit;

@@ -1,4 +1,4 @@
-//! The credential and authority that a route requires.
+//! Checks that a caller has the credential and the authority that a route requires.
 
 use crate::domain::api_key::Scope;
 use crate::domain::refusal::Refusal;
@@ -7,7 +7,7 @@ use crate::domain::user::{Admin, Auth, Principal};
 /// The credential and authority that a route requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessRule {
-    /// None. Credentials are ignored.
+    /// No credential is required. Credentials are ignored.
     Open,
     /// Any API key or session.
     Signed,

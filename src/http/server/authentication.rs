@@ -1,8 +1,8 @@
-//! Authentication: reads the credential of a request, and proves its principal.
+//! Authentication: reads the credential of a request and proves its principal.
 //!
 //! This is the only reader of `Authorization` and of the session cookie. [`look_up`] checks an API key against the key
 //! cache, so that a bad key is refused early. The transaction of the request proves the credential again ([`prove`]),
-//! so a revoked key or an ended session never acts. The rule for keys is `domain::api_key::KeyState`.
+//! so a revoked key or an ended session cannot be used. The rule for keys is `domain::api_key::KeyState`.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use crate::store::{self, CachedKey, Error, Tx};
 
 const COOKIE: &str = "appliance_session";
 
-/// The cookie's name over https. Browsers accept the prefix only from this host over https, so nobody else can set the
-/// cookie.
+/// The cookie's name over https. Browsers accept the prefix only from this host over https, so no other host can set
+/// the cookie.
 const COOKIE_OF_HOST: &str = "__Host-appliance_session";
 
 /// A credential after the lookup: a cached key, or the digest of a session's cookie.
@@ -29,7 +29,7 @@ pub(in crate::http) enum Credential {
     Session([u8; 32]),
 }
 
-/// The digest of a credential as a request carries it, before the lookup.
+/// The digest of the credential in a request, before the lookup.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::http) enum Presented {
     ApiKey([u8; 32]),
@@ -44,7 +44,7 @@ enum Authorization<'a> {
     Unusable,
 }
 
-/// Reads `Authorization` without copying it (RFC 6750 §2.1). A repeated field is ambiguous, so it does not count as a
+/// Reads `Authorization` without copying it (RFC 6750 §2.1). A repeated field is ambiguous, so it is not used as a
 /// credential.
 fn authorization(fields: &HeaderMap) -> Authorization<'_> {
     let mut values = fields.get_all(header::AUTHORIZATION).iter();
@@ -56,8 +56,8 @@ fn authorization(fields: &HeaderMap) -> Authorization<'_> {
     }
 }
 
-/// The request's key from the key cache. The cache holds only well-formed keys, so the lookup needs no check of the
-/// key's syntax. `None` does not mean that the request has no valid key.
+/// Returns the request's key from the key cache. The cache holds only well-formed keys, so the lookup needs no check of
+/// the key's syntax. A valid key that is not in the cache also gives `None`.
 pub(in crate::http) fn key_in_memory(ctx: &Ctx, fields: &HeaderMap) -> Option<Arc<CachedKey>> {
     match authorization(fields) {
         Authorization::Bearer(token) => ctx.store.cached_key(&api_key::digest(token)),
@@ -108,8 +108,8 @@ pub(in crate::http) fn prove(tx: &Tx<'_>, credential: &Credential) -> Result<Pri
     found.ok_or(Error::Refused(Refusal::Unauthorized { sent: true }))
 }
 
-/// The digest of the request's session cookie. It reads only the cookie name that a sign-in sets here. Over http,
-/// another host could set a cookie of the other name.
+/// Returns the digest of the request's session cookie. Reads only the cookie with the name that this service sets. Over
+/// http, another host could set a cookie with the other name.
 pub(in crate::http) fn cookie(ctx: &Ctx, request: &Request) -> Option<[u8; 32]> {
     let wanted = cookie_name(ctx);
     let mut cookies = request.cookies().into_iter();
@@ -117,12 +117,12 @@ pub(in crate::http) fn cookie(ctx: &Ctx, request: &Request) -> Option<[u8; 32]> 
     found.map(|(_, value)| cookie_digest(&value))
 }
 
-/// The name of the session cookie.
+/// Returns the name of the session cookie.
 pub(in crate::http) fn cookie_name(ctx: &Ctx) -> &'static str {
     if ctx.settings.is_https() { COOKIE_OF_HOST } else { COOKIE }
 }
 
-/// The digest by which the store finds a session.
+/// Returns the digest by which the store finds a session.
 pub(in crate::http) fn cookie_digest(cookie: &str) -> [u8; 32] {
     Sha256::digest(cookie.as_bytes()).into()
 }

@@ -1,4 +1,4 @@
-//! Request bodies: read within limits of size and time, or drained so that the client can read its response.
+//! Reads request bodies within limits on size and time, or drains them so that the client can read its response.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use hyper::body::{Body, Bytes, Incoming};
 use crate::domain::refusal::Refusal;
 
 /// How long a body may take from its first byte to its last: enough for 128 KiB over a slow dial-up line, and for a
-/// logo over a fast one.
+/// logo over a fast dial-up line.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The maximum number of bytes of a refused body that are still read: closing a connection with unread bytes may reset
-/// it before the client reads the response.
+/// The maximum number of bytes of a refused body that are still read. Closing a connection with unread bytes may reset
+/// the connection before the client reads the response.
 const DRAIN_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
 /// How long draining a refused body may take.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Reads the whole body, of at most `bytes_max` bytes.
+/// Reads the whole body, which may have at most `bytes_max` bytes.
 ///
 /// # Errors
 /// `payload_too_large`; `bad_request` if the body was cut off or did not arrive in time.
@@ -36,7 +36,7 @@ pub(super) async fn read(body: &mut Incoming, bytes_max: usize) -> Result<Bytes,
 async fn copy(body: &mut Incoming, bytes_max: usize) -> Result<Bytes, Refusal> {
     let mut whole = Vec::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| Refusal::bad_request("the body was cut off; send it whole"))?;
+        let frame = frame.map_err(|_| Refusal::bad_request("the body was cut off; send it again"))?;
         let Some(data) = frame.data_ref() else { continue };
         if data.len() > bytes_max - whole.len() {
             return Err(Refusal::PayloadTooLarge(bytes_max));

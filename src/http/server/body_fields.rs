@@ -15,7 +15,7 @@ const TIMESTAMP_MUST_BE: &str =
     "must be an RFC 3339 date-time with an offset (2026-11-21T09:12:33Z) or a date (2026-11-21)";
 
 /// An object whose members are taken out one by one. The remaining members are unknown: they are ignored, and listed in
-/// the response's `warnings`. A `null` counts as absent.
+/// the response's `warnings`. A `null` is treated as absent.
 #[derive(Debug, Default)]
 pub(in crate::http) struct BodyFields {
     object: Map<String, Value>,
@@ -30,12 +30,12 @@ impl BodyFields {
         Self { object, ..Self::default() }
     }
 
-    /// The members of a request's body. Unknown members are added to `unknown_members`.
+    /// Wraps the members of a request's body. Unknown members are added to `unknown_members`.
     pub(super) fn of_body(object: Map<String, Value>, unknown_members: UnknownMembers) -> Self {
         Self { object, unknown_members, ..Self::default() }
     }
 
-    /// A string that the caller checks, or in which any character is valid (a password).
+    /// Reads a string that the caller checks, or in which any character is valid (a password).
     pub(in crate::http) fn string(&mut self, name: &str) -> Option<String> {
         match self.take(name)? {
             Value::String(text) => Some(text),
@@ -43,13 +43,13 @@ impl BodyFields {
         }
     }
 
-    /// A line of text.
+    /// Reads a line of text.
     pub(in crate::http) fn text(&mut self, name: &str, characters_max: usize) -> Option<String> {
         let text = self.string(name)?;
         self.plain(name, text, characters_max, plain::flaw_of_line)
     }
 
-    /// A text of one or more lines.
+    /// Reads text of one or more lines.
     pub(in crate::http) fn lines(&mut self, name: &str, characters_max: usize) -> Option<String> {
         let text = self.string(name)?;
         self.plain(name, text, characters_max, plain::flaw_of_lines)
@@ -71,17 +71,17 @@ impl BodyFields {
         }
     }
 
-    /// A required line of text that is not blank.
+    /// Reads a required line of text that is not blank.
     pub(in crate::http) fn required_text(&mut self, name: &str, characters_max: usize) -> Option<String> {
         self.required(name, |fields| fields.text(name, characters_max))
     }
 
-    /// A required text of one or more lines that is not blank.
+    /// Reads required text of one or more lines that is not blank.
     pub(in crate::http) fn required_lines(&mut self, name: &str, characters_max: usize) -> Option<String> {
         self.required(name, |fields| fields.lines(name, characters_max))
     }
 
-    /// A required string that is not blank and that the caller checks.
+    /// Reads a required string that is not blank and that the caller checks.
     pub(in crate::http) fn required_string(&mut self, name: &str) -> Option<String> {
         self.required(name, |fields| fields.string(name))
     }
@@ -101,12 +101,12 @@ impl BodyFields {
         self.object.get(name).and_then(Value::as_str).is_some_and(|text| text.trim().is_empty())
     }
 
-    /// A line of text that is not blank if it is given.
+    /// Reads an optional line of text that must not be blank.
     pub(in crate::http) fn text_not_blank(&mut self, name: &str, characters_max: usize) -> Option<String> {
         if self.is_blank(name) { self.fault(name, "must not be blank") } else { self.text(name, characters_max) }
     }
 
-    /// A line of text. A blank one counts as absent.
+    /// Reads a line of text. A blank line is treated as absent.
     pub(in crate::http) fn text_unless_blank(&mut self, name: &str, characters_max: usize) -> Option<String> {
         let text = self.string(name).filter(|text| !text.trim().is_empty())?;
         self.plain(name, text, characters_max, plain::flaw_of_line)
@@ -131,7 +131,7 @@ impl BodyFields {
         number.or_else(|| self.fault(name, must_be))
     }
 
-    /// An object with arbitrary members.
+    /// Reads an object with arbitrary members.
     pub(in crate::http) fn json_object(&mut self, name: &str) -> Option<Map<String, Value>> {
         let value = self.take(name)?;
         match (json::flaw(&value), value) {
@@ -141,7 +141,8 @@ impl BodyFields {
         }
     }
 
-    /// The new value of a member: `Some(None)` if it is `null`, which clears it; `None` if the member is absent.
+    /// Reads the new value of a member. Returns `Some(None)` for `null`, which clears the member, and `None` if the
+    /// member is absent.
     pub(in crate::http) fn change<T>(
         &mut self,
         name: &str,
@@ -154,7 +155,7 @@ impl BodyFields {
         read(self, name).map(Some)
     }
 
-    /// A nested object, read by `read`. Its errors are reported with their path (`portal.enabled`).
+    /// Reads a nested object with `read`. Its errors are reported with their path (`portal.enabled`).
     pub(in crate::http) fn object<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let Value::Object(object) = self.take(name)? else { return self.fault(name, "must be an object") };
         let mut nested = Self::new(object);
@@ -163,7 +164,7 @@ impl BodyFields {
         Some(found)
     }
 
-    /// Adds the errors and the unknown members of a nested object, with its path before theirs.
+    /// Adds the errors and the unknown members of a nested object, with the object's path as their prefix.
     fn merge_nested(&mut self, path: &str, nested: Self) {
         let below = |name: &str| format!("{path}.{name}");
         let errors = nested.errors.into_iter();
@@ -172,8 +173,8 @@ impl BodyFields {
         self.unknown_nested.extend(unknown.map(|name| below(name)));
     }
 
-    /// All remaining members as they were given. The client may choose their names, so none is unknown. `read` checks
-    /// the members to which this service gives a meaning.
+    /// Returns all remaining members as the client sent them. The client may choose their names, so none of them is
+    /// unknown. `read` checks the members that this service interprets.
     pub(in crate::http) fn free_members(&mut self, read: impl FnOnce(&mut Self)) -> Map<String, Value> {
         let members = self.object.clone();
         read(self);
@@ -181,8 +182,8 @@ impl BodyFields {
         members
     }
 
-    /// A list of at most `count_max` objects, each read by `read`. Their errors are reported with their path
-    /// (`steps[0].name`).
+    /// Reads a list of at most `count_max` objects, each with `read`. The errors of each object are reported with their
+    /// path (`steps[0].name`).
     pub(in crate::http) fn objects<T>(
         &mut self,
         name: &str,
@@ -207,7 +208,7 @@ impl BodyFields {
         Some(found)
     }
 
-    /// A required list of strings.
+    /// Reads a required list of strings.
     pub(in crate::http) fn required_strings(&mut self, name: &str) -> Option<Vec<String>> {
         let Some(value) = self.take(name) else { return self.fault(name, "is required") };
         let text = |item: &Value| item.as_str().map(str::to_owned);
@@ -215,7 +216,7 @@ impl BodyFields {
         texts.or_else(|| self.fault(name, "must be a list of strings"))
     }
 
-    /// A list of strings.
+    /// Reads a list of strings.
     pub(in crate::http) fn strings(&mut self, name: &str) -> Option<Vec<String>> {
         if self.object.get(name).is_none_or(Value::is_null) {
             self.object.shift_remove(name);
@@ -224,7 +225,7 @@ impl BodyFields {
         self.required_strings(name)
     }
 
-    /// An integer within bounds. `90.0` and `"90"` are not integers.
+    /// Reads an integer within bounds. `90.0` and `"90"` are not integers.
     pub(in crate::http) fn integer(&mut self, name: &str, bounds: std::ops::RangeInclusive<i64>) -> Option<i64> {
         let range = format!("must be between {} and {}", bounds.start(), bounds.end());
         match self.take(name)? {
@@ -236,7 +237,7 @@ impl BodyFields {
         }
     }
 
-    /// A timestamp. Digits beyond the microsecond are dropped.
+    /// Reads a timestamp. Digits beyond the microsecond are dropped.
     pub(in crate::http) fn timestamp(&mut self, name: &str) -> Option<Timestamp> {
         match self.take(name)? {
             Value::String(text) => {
@@ -259,7 +260,7 @@ impl BodyFields {
         }
     }
 
-    /// A list of words from a closed set. Repetitions are dropped.
+    /// Reads a list of words from a closed set. Repetitions are dropped.
     pub(in crate::http) fn words<T: PartialEq>(
         &mut self,
         name: &str,
@@ -279,13 +280,13 @@ impl BodyFields {
         Some(found)
     }
 
-    /// Records an error of a field. Returns `None` in place of the field's value.
+    /// Records an error in a field. Returns `None` in place of the field's value.
     pub(in crate::http) fn fault<T>(&mut self, name: &str, detail: impl Into<String>) -> Option<T> {
         self.errors.push(FieldError { field: name.to_owned(), detail: detail.into() });
         None
     }
 
-    /// Ends the reading.
+    /// Finishes reading.
     ///
     /// # Errors
     /// `validation_error` with every recorded error.
@@ -294,7 +295,7 @@ impl BodyFields {
         if self.errors.is_empty() { Ok(()) } else { Err(Refusal::Invalid(self.errors)) }
     }
 
-    /// Ends the reading and returns a value that is `None` only after an error.
+    /// Finishes reading and returns a value that is `None` only after an error.
     ///
     /// # Errors
     /// `validation_error` with every recorded error.
@@ -305,7 +306,7 @@ impl BodyFields {
         }
     }
 
-    /// Ends the reading where the interface specifies `bad_request` for invalid fields.
+    /// Finishes reading, for endpoints that answer invalid fields with `bad_request`.
     ///
     /// # Errors
     /// `bad_request` with every recorded error.
@@ -360,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn null_counts_as_absent_and_is_refused_for_a_required_field() {
+    fn null_is_treated_as_absent_and_is_refused_for_a_required_field() {
         let mut fields = fields(r#"{"a":null,"b":null}"#);
         assert_eq!(fields.text("a", 5), None);
         assert_eq!(fields.required_text("b", 5), None);
@@ -388,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_count_code_points() {
+    fn lengths_are_measured_in_code_points() {
         let mut fields = fields(r#"{"a":"ääääa","b":"ääääab"}"#);
         assert!(fields.text("a", 5).is_some());
         assert!(fields.text("b", 5).is_none());

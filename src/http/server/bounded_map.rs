@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Duration;
 
-/// The maximum number of entries of a table: more than arrive in an hour, and a few megabytes at most.
+/// The maximum number of entries in a table: more than arrive in an hour, and at most a few megabytes of memory.
 pub(super) const ENTRIES_MAX: usize = 50_000;
 
 /// The number of oldest entries that a full table evicts together.
@@ -15,17 +15,17 @@ pub(super) const EVICTED_AT_ONCE: usize = 5_000;
 pub(super) fn make_room<K: Hash + Eq, V>(
     table: &mut HashMap<K, V>,
     key: &K,
-    is_over: impl Fn(&V) -> bool,
+    is_expired: impl Fn(&V) -> bool,
     time: impl Fn(&V) -> Duration,
 ) {
     if table.len() < ENTRIES_MAX || table.contains_key(key) {
         return;
     }
-    table.retain(|_, value| !is_over(value));
+    table.retain(|_, value| !is_expired(value));
     if table.len() >= ENTRIES_MAX {
         let mut times: Vec<Duration> = table.values().map(&time).collect();
-        let (_, until, _) = times.select_nth_unstable(EVICTED_AT_ONCE - 1);
-        let until = *until;
-        table.retain(|_, value| time(value) > until);
+        let (_, newest_evicted, _) = times.select_nth_unstable(EVICTED_AT_ONCE - 1);
+        let newest_evicted = *newest_evicted;
+        table.retain(|_, value| time(value) > newest_evicted);
     }
 }

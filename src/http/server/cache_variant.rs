@@ -10,31 +10,33 @@ use super::language::Language;
 /// The query parameter that names a language, on every page.
 const LANG: &str = "lang";
 
-/// The longest query whose response is cached.
+/// The maximum number of bytes in a query whose response is cached.
 const QUERY_BYTES_MAX: usize = 512;
 
 /// A query parameter that a response depends on.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::http) struct CacheParameter {
     pub(in crate::http) name: &'static str,
-    /// Normalizes a value. Equal results share one response. `None` for a value that has no effect.
+    /// The function that normalizes a value. Equal results share one response. `None` means that the value has no
+    /// effect.
     pub(in crate::http) normalize: fn(&str) -> Option<Cow<'_, str>>,
 }
 
-/// A variant of the response of a path.
+/// A variant of the response to requests for one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CacheVariant {
     /// The only variant, because the path depends on neither language nor query.
     Only,
-    /// For a request without effective parameters, by language.
+    /// The variant for requests without effective parameters, by language.
     ByLanguage(Language),
-    /// For other requests, by language and parameters in the order of the route.
+    /// The variant for other requests, by language and by parameters in the order of the route.
     ByQuery(String),
 }
 
-/// The variant that a request selects among responses that depend on `parameters` and the language. It does not matter
-/// whether the query or the browser chose the language. Returns `None` for a query whose response is not cached,
-/// because it has another parameter or repeats one. A parameter without effect counts as absent.
+/// Returns the variant that a request selects among responses that depend on `parameters` and the language. The variant
+/// is the same whether the query or the browser chose the language. Returns `None` for a query whose response is not
+/// cached, because the query is too long, has another parameter or repeats a parameter. A parameter without effect is
+/// treated as absent.
 pub(super) fn choose(parameters: &[CacheParameter], query: &str, fields: &HeaderMap) -> Option<CacheVariant> {
     if query.is_empty() {
         return Some(CacheVariant::ByLanguage(Language::negotiate(None, fields)));
@@ -108,7 +110,7 @@ mod tests {
         {
             assert_ne!(selected(other, "en"), variant, "{other}");
         }
-        assert_eq!(selected("page=2&department=R%26D&lang=en", "fr"), variant, "the named language wins");
+        assert_eq!(selected("page=2&department=R%26D&lang=en", "fr"), variant, "the query's language takes precedence");
         assert_ne!(selected("page=2&department=R%26D", "fr"), variant);
     }
 

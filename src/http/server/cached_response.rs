@@ -1,4 +1,4 @@
-//! A cached response. It holds its body plain, plain and compressed, or, if it is large, only compressed.
+//! A cached response. Its body is stored only plain, plain and compressed, or, if it is large, only compressed.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -15,27 +15,27 @@ use crate::domain::encoding;
 use crate::domain::id::OrganizationId;
 use crate::store::change_number::PortalChanges;
 
-/// The memory of a response besides its bodies and its path.
+/// The memory that a response needs in addition to its bodies and its path.
 const OVERHEAD_BYTES: usize = 1_024;
 
-/// A response that is sent for several requests.
+/// A response that answers several requests.
 pub(super) struct CachedResponse {
     route: &'static str,
     organization: Option<OrganizationId>,
     read_at: i64,
-    /// The newest change at which the response is known to be current. Most requests need no further check.
+    /// The newest change at which the response is known to be current. Most requests need to check only this number.
     current_at: AtomicI64,
     content: Content,
 }
 
-/// The forms in which a body is held.
+/// The forms in which a body is stored.
 enum Content {
-    /// Plain, because compressing is not worth it.
+    /// Only plain, because the body is not worth compressing.
     Plain(RenderedResponse),
-    /// Plain, and also compressed once a client accepts that. The cell holds `None` if the compressed body is not
-    /// smaller.
+    /// Plain, and also compressed after the first request that accepts compression. The cell contains `None` if the
+    /// compressed body is not smaller.
     Both(RenderedResponse, OnceLock<Option<RenderedResponse>>),
-    /// Only compressed. Nearly all clients of large responses accept compression. For the others the body is
+    /// Only compressed. Nearly all clients of large responses accept compression. For other clients, the body is
     /// decompressed, once for all clients that read it at the same time, so at most one plain copy is in memory.
     Compressed { plain_head: RenderedResponse, compressed: RenderedResponse, plain_body: Mutex<Weak<Vec<u8>>> },
 }
@@ -50,8 +50,8 @@ impl AsRef<[u8]> for SharedBody {
 }
 
 impl CachedResponse {
-    /// Makes a cached response of a route from a reply, unless the reply is for one request only. If the reply has a
-    /// compressed body, only that is held.
+    /// Creates the cached response of a route from a reply. Returns `None` if the reply is valid for only one request.
+    /// If the reply has a compressed body, only that body is stored.
     pub(super) fn of(route: &'static str, reply: &Reply) -> Option<Self> {
         let (organization, read_at) = match reply.validity() {
             Validity::Once => return None,
@@ -62,7 +62,7 @@ impl CachedResponse {
         Some(Self { route, organization, read_at, current_at: AtomicI64::new(read_at), content })
     }
 
-    /// The organization that the response shows, if any.
+    /// Returns the organization that the response shows, if any.
     pub(super) fn organization(&self) -> &Option<OrganizationId> {
         &self.organization
     }
@@ -80,8 +80,8 @@ impl CachedResponse {
         is_current
     }
 
-    /// The memory that the response may use. A compressed body counts as large as the plain one, because it is never
-    /// larger.
+    /// Returns the number of bytes of memory that the response may use. A body that may be compressed later is counted
+    /// twice, because the compressed body is never larger than the plain body.
     pub(super) fn bytes(&self, path: &str) -> usize {
         let bodies = match &self.content {
             Content::Plain(rendered) => rendered.body_bytes(),
@@ -91,18 +91,18 @@ impl CachedResponse {
         path.len() + bodies + OVERHEAD_BYTES
     }
 
-    /// The path template of the route.
+    /// Returns the path template of the route.
     pub(super) fn route(&self) -> &'static str {
         self.route
     }
 
-    /// The response to a request with these fields, compressed if the client accepts that.
+    /// Returns the response to a request with these header fields, compressed if the client accepts compression.
     pub(super) fn response(&self, fields: &HeaderMap) -> Response<Full<Bytes>> {
         let response = match &self.content {
             Content::Plain(rendered) => rendered.response(),
-            Content::Both(rendered, once) => {
-                let once = wants_gzip(fields).then_some(once);
-                let compressed = once.and_then(|once| once.get_or_init(|| rendered.compressed()).as_ref());
+            Content::Both(rendered, cell) => {
+                let cell = wants_gzip(fields).then_some(cell);
+                let compressed = cell.and_then(|cell| cell.get_or_init(|| rendered.compressed()).as_ref());
                 compressed.unwrap_or(rendered).response()
             }
             Content::Compressed { compressed, .. } if wants_gzip(fields) => compressed.response(),
@@ -115,8 +115,8 @@ impl CachedResponse {
         reply::not_modified_if_matching(response, fields)
     }
 
-    /// Like [`CachedResponse::response`], but compresses nothing, because compression does not pay off for a response
-    /// that is not cached.
+    /// Returns the same response as [`CachedResponse::response`], but compresses nothing, because compressing a response
+    /// that is not cached is not worthwhile.
     pub(super) fn uncompressed_response(&self, fields: &HeaderMap) -> Response<Full<Bytes>> {
         match &self.content {
             Content::Plain(rendered) | Content::Both(rendered, _) => {
@@ -171,6 +171,6 @@ mod tests {
         let (first, second) = (decompress(compressed, plain_body), decompress(compressed, plain_body));
         assert_eq!((first.as_ptr(), &first), (second.as_ptr(), &Bytes::from(body)));
         drop((first, second));
-        assert!(plain_body.lock().unwrap().upgrade().is_none(), "no request holds the body any more");
+        assert!(plain_body.lock().unwrap().upgrade().is_none(), "no request holds the body any longer");
     }
 }

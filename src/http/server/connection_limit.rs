@@ -1,4 +1,4 @@
-//! Counts open connections by client network, so that one client cannot hold all of them.
+//! Counts open connections by client network, so that one client cannot use all connections.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,12 +11,12 @@ use crate::domain::network;
 /// The open connections of each client network.
 pub(super) struct ConnectionLimit {
     client_max: usize,
-    /// Trusted proxies are not counted, because many clients may be behind one.
+    /// Trusted proxies are not counted, because many clients may be behind one proxy.
     exempt: Vec<IpNet>,
     open: Mutex<NetworkCounts>,
 }
 
-/// A counted connection. Dropping it removes it from the count.
+/// A counted connection. It is removed from the count when it is dropped.
 pub(super) struct CountedConnection {
     counted: Option<(Arc<ConnectionLimit>, IpAddr)>,
 }
@@ -26,7 +26,7 @@ impl ConnectionLimit {
         Self { client_max, exempt, open: Mutex::default() }
     }
 
-    /// Counts a connection from this peer. Returns `None` if one of its networks is at its limit.
+    /// Counts a connection from this peer. Returns `None` if one of the peer's networks is at its limit.
     pub(super) fn connect(self: &Arc<Self>, peer: IpAddr) -> Option<CountedConnection> {
         let peer = peer.to_canonical();
         if self.exempt.iter().any(|network| network.contains(&peer)) {
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections_count_for_an_address_or_a_64_and_never_for_a_proxy() {
+    fn connections_are_limited_by_address_or_64_but_not_for_a_proxy() {
         let limit = Arc::new(ConnectionLimit::new(2, vec!["10.0.0.0/8".parse().unwrap()]));
         let connect = |text: &str| limit.connect(text.parse().unwrap());
         let (first, second) = (connect("2001:db8::1"), connect("2001:db8::2"));
@@ -71,11 +71,11 @@ mod tests {
         assert!(connect("192.0.2.1").is_none());
         let proxied: Vec<_> = (0..3).map(|_| connect("10.1.2.3")).collect();
         assert!(proxied.iter().all(Option::is_some));
-        let line = [connect("2001:db8:0:2::1"), connect("2001:db8:0:3::1")];
-        assert!(line[0].is_some() && line[1].is_none(), "a /56 holds twice as many");
+        let same_56 = [connect("2001:db8:0:2::1"), connect("2001:db8:0:3::1")];
+        assert!(same_56[0].is_some() && same_56[1].is_none(), "the limit of a /56 is twice as high");
         drop(first);
         assert!(connect("2001:db8::3").is_some());
-        drop((second, others, proxied, line));
+        drop((second, others, proxied, same_56));
         assert!(limit.open().is_empty());
     }
 }

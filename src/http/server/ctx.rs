@@ -1,4 +1,4 @@
-//! The context of every request: the store, the world, the settings, and state that lives in memory.
+//! The context of every request: the store, the world, the settings, and the state in memory.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -28,17 +28,17 @@ pub struct Settings {
     pub origin: String,
     /// The rate limit of each API key or session user; `None` for no limit.
     pub rate: Option<RatePolicy>,
-    /// The maximum number of signup forms from one address in an hour; `None` for no limit.
+    /// The maximum number of signup forms from one network in an hour; `None` for no limit.
     pub signups_per_hour: Option<u32>,
     /// The limits on the disk space of uploads.
     pub uploads: UploadLimits,
     pub trusted_proxies: Vec<IpNet>,
-    /// The contact URIs of `/.well-known/security.txt`. Without contacts that file does not exist.
+    /// The contact URIs of `/.well-known/security.txt`. Without contacts, this file does not exist.
     pub security_contacts: Vec<String>,
 }
 
 impl Settings {
-    /// Whether clients reach the service over https.
+    /// Checks whether clients reach the service over https.
     pub(in crate::http) fn is_https(&self) -> bool {
         self.origin.starts_with("https:")
     }
@@ -69,32 +69,33 @@ pub struct Ctx {
     /// The response that depends only on the caller, without its body. The body is cached with the caller's key.
     pub(super) caller_response: OnceLock<RenderedResponse>,
     pub(in crate::http) sign_in_throttle: SignInThrottle,
-    /// Limits the forms of strangers that the service acts on.
+    /// The limit on the number of forms that the service processes for one network in an hour.
     pub(in crate::http) form_limit: NetworkLimit,
     decoy_hash: OnceLock<String>,
-    /// Limits concurrent password hashes: each takes 19 MiB and a whole core.
+    /// The limit on concurrent password hashes. Each uses 19 MiB and a whole core.
     pub(in crate::http) hashing: tokio::sync::Semaphore,
-    /// Limits the sign-ins that wait for a hash. If more were allowed to wait, clients would give up before their turn.
+    /// The limit on sign-ins that wait for a hash. If more were allowed to wait, clients would give up before their
+    /// turn.
     pub(super) hashing_queue: Permits,
-    /// Memory of past hashes, which later sign-ins reuse. It is freed after a while without sign-ins.
+    /// Memory of past hashes, which later sign-ins reuse. It is freed after [`HASH_MEMORY_IDLE_MAX`] without sign-ins.
     hash_memory: Mutex<HashMemories>,
-    /// Limits the forms with a file that arrive at the same time.
+    /// The limit on forms with a file that arrive at the same time.
     pub(super) uploads: Permits,
-    /// Limits the forms whose files are discarded, because no permit for a form with a file was free.
+    /// The limit on forms whose files are discarded because no permit for a form with a file was free.
     pub(super) text_forms: Permits,
-    /// Limits the forms from addresses over [`Ctx::form_limit`] whose files are still staged, so that the form can be
+    /// The limit on forms from networks over [`Ctx::form_limit`] whose files are still staged, so that the form can be
     /// shown again with its file.
     pub(in crate::http) redisplay_limit: NetworkLimit,
     /// Whether the log already mentions an untrusted proxy.
     pub(super) has_reported_proxy: AtomicBool,
-    /// Limits the attachment chunks that downloads read at the same time.
+    /// The limit on attachment chunks that downloads read at the same time.
     pub(super) chunk_reads: Arc<tokio::sync::Semaphore>,
     /// The permit to render a response that only one request at a time may render.
     pub(super) render_permit: tokio::sync::Semaphore,
     is_stopping: AtomicBool,
 }
 
-/// Hash memory that no hash uses now.
+/// Hash memory that is not in use.
 #[derive(Default)]
 struct HashMemories {
     free: Vec<HashMemory>,
@@ -110,18 +111,19 @@ const HASHES_MAX: usize = 2;
 /// The maximum number of sign-ins that hash or wait to hash: at some 20 ms each, about a second of work.
 const HASHES_WAITING_MAX: usize = 64;
 
-/// The same for one client address: enough for an office in the morning.
+/// The maximum number of sign-ins from one client address that hash or wait to hash: enough for an office in the
+/// morning.
 const CLIENT_HASHES_WAITING_MAX: usize = 16;
 
 /// The maximum number of forms with a file that arrive at the same time, at some 200 KiB of memory each: enough for a
 /// career fair.
 pub const UPLOADS_MAX: usize = 128;
 
-/// The same for one client address: enough for an office or a classroom, and too few for one slow sender to keep
-/// everybody else out.
+/// The maximum number of forms with a file that arrive from one client address at the same time: enough for an office
+/// or a classroom, and too few for one slow sender to keep everybody else out.
 pub const CLIENT_UPLOADS_MAX: usize = 16;
 
-/// The maximum number of forms whose files are discarded, at some 200 KiB of memory each, in all and for one client
+/// The maximum number of forms whose files are discarded, at some 200 KiB of memory each: in all, and for one client
 /// address.
 const TEXT_FORMS_MAX: usize = 64;
 const CLIENT_TEXT_FORMS_MAX: usize = 4;
@@ -131,7 +133,7 @@ const CLIENT_TEXT_FORMS_MAX: usize = 4;
 pub const CHUNK_READS_MAX: usize = 2;
 
 impl Ctx {
-    /// Makes the context of a service on an open file.
+    /// Creates the context of a service on an open file.
     pub fn new(store: Arc<Store>, world: Arc<dyn World>, settings: Settings, telemetry: Arc<Telemetry>) -> Self {
         let (log, clock) = (Arc::clone(&telemetry), Arc::clone(&world));
         store.log_by(move |sentence| log.note(clock.now(), None, sentence));
@@ -159,7 +161,7 @@ impl Ctx {
         }
     }
 
-    /// A context on a new file in a directory, with a scripted world and no log.
+    /// Creates a context on a new file in a directory, with a scripted world and no log.
     #[cfg(test)]
     pub(super) fn for_tests(directory: &std::path::Path, settings: Settings) -> Arc<Self> {
         let now = crate::domain::timestamp::Timestamp::from_micros(1_795_000_000_000_000);
@@ -169,7 +171,7 @@ impl Ctx {
         Arc::new(Self::new(Arc::new(store), world, settings, Arc::new(telemetry)))
     }
 
-    /// Makes each response from now on the last one on its connection.
+    /// Makes every later response the last one on its connection.
     pub(super) fn begin_stop(&self) {
         self.is_stopping.store(true, Ordering::Relaxed);
     }
@@ -178,8 +180,9 @@ impl Ctx {
         self.is_stopping.load(Ordering::Relaxed)
     }
 
-    /// A hash that no password matches, so that a sign-in with an unknown address takes as long as one with a known
-    /// address. The first sign-in creates it in both cases, so that the start of the service does not wait for it.
+    /// Returns a hash that no password matches, so that a sign-in with an unknown address takes as long as one with a
+    /// known address. The first sign-in creates the hash in both cases, so that the start of the service does not wait
+    /// for it.
     fn decoy_hash(&self, memory: &mut HashMemory) -> &str {
         self.decoy_hash.get_or_init(|| {
             let mut random = [0; 32];
@@ -188,8 +191,8 @@ impl Ctx {
         })
     }
 
-    /// Whether the password matches the hash. Without a hash, the result is `false` after the same amount of work. The
-    /// caller holds a permit of [`Ctx::hashing`], so there are never more memories than permits.
+    /// Checks whether the password matches the hash. Without a hash, the result is `false` after the same amount of
+    /// work. The caller holds a permit of [`Ctx::hashing`], so there are never more memories than permits.
     pub(in crate::http) fn password_matches(&self, password: &str, hash: Option<&str>) -> bool {
         let mut memory = self.hash_memories().free.pop().unwrap_or_default();
         let decoy = self.decoy_hash(&mut memory);

@@ -1,10 +1,10 @@
-//! Forms as handlers see them: the texts that a person typed, and the outcome of an uploaded file.
+//! Forms as handlers see them: the values that a person typed, and the outcome of an uploaded file.
 
 use crate::domain::attachment::AttachmentFault;
 use crate::domain::refusal::Refusal;
 use crate::store::attachment::StagedAttachment;
 
-/// The use of a file while its form is read.
+/// The treatment of a form's file while the form is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum FileUse {
     /// The file is staged.
@@ -36,9 +36,9 @@ pub(in crate::http) struct Form {
 /// The outcome of an uploaded file.
 #[derive(Debug, Clone)]
 pub(in crate::http) enum Upload {
-    /// The file is staged. The handler claims it, or returns its token, so that the person need not send it again.
+    /// The file is staged. The handler claims it, or returns its token, so that the person need not send the file again.
     Staged(StagedAttachment),
-    /// The file was refused, and nothing of it is stored. Reading stops at a file that is too large, so the fields
+    /// The file was refused, and no part of it is stored. Reading stops at a file that is too large, so the fields
     /// after it are missing.
     Fault(AttachmentFault),
 }
@@ -52,12 +52,12 @@ impl Form {
         Self { trouble, ..self }
     }
 
-    /// The reason why the service cannot act on the form now, if there is one.
+    /// Returns the reason why the service cannot act on the form now, if there is one.
     pub(in crate::http) fn trouble(&self) -> Option<Trouble> {
         self.trouble
     }
 
-    /// The raw text of a field; `None` if the field is absent.
+    /// Returns the raw text of a field, or `None` if the field is absent.
     ///
     /// # Errors
     /// `validation_error` if the field is repeated.
@@ -70,17 +70,17 @@ impl Form {
         Ok(value)
     }
 
-    /// The raw texts of a field that may be repeated.
+    /// Returns the raw texts of a field that may be repeated.
     pub(in crate::http) fn texts(&self, name: &str) -> impl Iterator<Item = &str> {
         self.fields.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Whether the form was refused for its length before it was read.
+    /// Checks whether the form was refused because of its length before it was read.
     pub(in crate::http) fn is_unread(&self) -> bool {
         self.fields.is_empty() && matches!(self.upload, Some(Upload::Fault(AttachmentFault::TooLarge)))
     }
 
-    /// The outcome of the form's file, if the person chose one.
+    /// Returns the outcome of the form's file, if the person chose a file.
     pub(in crate::http) fn upload(&self) -> Option<&Upload> {
         self.upload.as_ref()
     }

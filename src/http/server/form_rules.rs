@@ -1,5 +1,5 @@
-//! How a route reads a form: the file field, the check before the body is read, and the renderer that shows the form
-//! again.
+//! The rules by which a route reads a form: the file field, the check before the body is read, and the renderer that
+//! shows the form again.
 
 use super::ctx::Ctx;
 use super::form::{FileUse, Trouble};
@@ -7,7 +7,7 @@ use super::reply::Reply;
 use super::request::Request;
 use crate::store::{Error, Tx};
 
-/// How a route reads a form.
+/// The rules by which a route reads a form.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FormRules {
     /// Whether the route also accepts JSON.
@@ -16,15 +16,15 @@ pub(super) struct FormRules {
     pub(super) file_field: Option<&'static str>,
     /// The check before the body is read, if any.
     pub(in crate::http) precheck: Option<Precheck>,
-    /// Renders the form again with the submitted texts if the service cannot act on it now; for routes that serve
-    /// people.
+    /// The function that renders the form again, with the submitted values, if the service cannot act on the form now.
+    /// Only routes that serve people have a fallback.
     pub(in crate::http) fallback: Option<FormFallback>,
 }
 
-/// Checks a request before its body is read.
+/// A function that checks a request before its body is read.
 pub(super) type Precheck = fn(&Ctx, &Tx<'_>, &Request) -> Result<Prechecked, Error>;
 
-/// Renders the form again, with the trouble that prevented its processing.
+/// A function that renders the form again, with the trouble that prevented its processing.
 pub(super) type FormFallback = fn(&Ctx, &Tx<'_>, &Request, Trouble) -> Result<Reply, Error>;
 
 /// The outcome of a [`Precheck`].

@@ -1,5 +1,5 @@
-//! Renders the document as an HTML page: a table of contents, all operations, all schemas. The page loads no resources and
-//! runs no script. Every text of the document is escaped.
+//! Renders the OpenAPI document as an HTML page: a table of contents, all operations, all schemas. The page loads no
+//! other resources and runs no script. Every string from the document is escaped.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ use crate::http::server::html::escape;
 
 const STYLE: &str = include_str!("page.css");
 
-/// The hash of the page's style, for `style-src` in the Content Security Policy.
+/// Returns the hash of the page's style, for `style-src` in the Content Security Policy.
 pub(super) fn style_hash() -> String {
     STANDARD.encode(Sha256::digest(STYLE))
 }
@@ -24,7 +24,7 @@ pub(super) fn render(document: &Value) -> String {
          </head>\n<body>\n"
     );
     page.push_str(&format!(
-        "<header>\n<h1>{title}</h1>\n<p class=\"dim\">Version {}. The same for programs: \
+        "<header>\n<h1>{title}</h1>\n<p class=\"dim\">Version {}. For programs: \
          <a href=\"/api/openapi.json\">OpenAPI {}</a>.</p>\n",
         escape(text(&document["info"]["version"])),
         escape(text(&document["openapi"])),
@@ -68,7 +68,7 @@ fn contents(page: &mut String, document: &Value) {
     page.push_str("<li><a href=\"#schemas\">Schemas</a></li>\n</ul>\n</nav>\n");
 }
 
-/// The operations of a tag, in the document's order.
+/// Returns the operations of a tag, in the document's order.
 fn operations<'a>(document: &'a Value, tag: &'a str) -> impl Iterator<Item = (&'a str, &'a str, &'a Value)> {
     let all = members(&document["paths"]);
     let all = all.flat_map(|(path, methods)| members(methods).map(move |(method, one)| (path, method, one)));
@@ -90,37 +90,41 @@ fn show_operation(page: &mut String, document: &Value, path: &str, method: &str,
         table(page, ["Name", "Type", ""], parameters.iter().map(|one| parameter_row(one)));
     }
     for (media_type, content) in members(&operation["requestBody"]["content"]) {
-        let need = if operation["requestBody"]["required"] == true { "" } else { ", optional" };
+        let optional_note = if operation["requestBody"]["required"] == true { "" } else { ", optional" };
         let kind = kind(&content["schema"]);
-        page.push_str(&format!("<h4>Body: {kind} <span class=\"dim\">{}{need}</span></h4>\n", escape(media_type)));
+        page.push_str(&format!(
+            "<h4>Body: {kind} <span class=\"dim\">{}{optional_note}</span></h4>\n",
+            escape(media_type)
+        ));
         show_example(page, &content["example"]);
     }
     page.push_str("<h4>Responses</h4>\n");
-    let (good, bad): (Vec<_>, Vec<_>) = members(&operation["responses"]).partition(|(status, _)| *status < "400");
-    for (status, response) in good {
+    let (successes, errors): (Vec<_>, Vec<_>) =
+        members(&operation["responses"]).partition(|(status, _)| *status < "400");
+    for (status, response) in successes {
         let kinds: Vec<String> = members(&response["content"]).map(|(_, content)| kind(&content["schema"])).collect();
         let (kinds, words) = (kinds.join(", "), inline(text(&response["description"])));
         page.push_str(&format!("<p><strong>{}</strong> {kinds} {words}</p>\n", escape(status)));
         members(&response["content"]).for_each(|(_, content)| show_example(page, &content["example"]));
     }
     page.push_str("<details><summary>Errors</summary>\n");
-    let rows = bad.into_iter().map(|(status, response)| {
+    let rows = errors.into_iter().map(|(status, response)| {
         let response = resolved(document, response);
-        [escape(status), kind_of_problem(response), inline(text(&response["description"]))]
+        [escape(status), problem_codes(response), inline(text(&response["description"]))]
     });
     table(page, ["Status", "Codes", ""], rows);
     page.push_str("</details>\n</section>\n");
 }
 
 fn parameter_row(parameter: &Value) -> [String; 3] {
-    let need = if parameter["required"] == true { "" } else { ", optional" };
+    let optional_note = if parameter["required"] == true { "" } else { ", optional" };
     let name = format!("<code>{}</code>", escape(text(&parameter["name"])));
     let words = inline(text(&parameter["description"]));
-    let name = format!("{name} <span class=\"dim\">{}{need}</span>", escape(text(&parameter["in"])));
+    let name = format!("{name} <span class=\"dim\">{}{optional_note}</span>", escape(text(&parameter["in"])));
     [name, kind(&parameter["schema"]), format!("{words} {}", limits(&parameter["schema"]))]
 }
 
-fn kind_of_problem(response: &Value) -> String {
+fn problem_codes(response: &Value) -> String {
     let examples = members(&response["content"]["application/problem+json"]["examples"]);
     let codes: Vec<String> = examples.map(|(code, _)| format!("<code>{}</code>", escape(code))).collect();
     codes.join(" ")
@@ -140,21 +144,21 @@ fn show_schema(page: &mut String, name: &str, schema: &Value) {
     page.push_str("</section>\n");
 }
 
-/// One row per member. Members of a nested, unnamed object follow it, with their path.
-fn member_rows(rows: &mut Vec<[String; 3]>, above: &str, schema: &Value) {
+/// Adds one row per member. The members of a nested, unnamed object follow its row, with their paths.
+fn member_rows(rows: &mut Vec<[String; 3]>, parent_path: &str, schema: &Value) {
     let required: Vec<&str> = list(&schema["required"]).map(text).collect();
     for (name, member) in members(&schema["properties"]) {
-        let path = format!("{above}{name}");
-        let need = if required.contains(&name) { "" } else { " <span class=\"dim\">optional</span>" };
+        let path = format!("{parent_path}{name}");
+        let optional_note = if required.contains(&name) { "" } else { " <span class=\"dim\">optional</span>" };
         let words = inline(text(&member["description"]));
-        let name = format!("<code>{}</code>{need}", escape(&path));
+        let name = format!("<code>{}</code>{optional_note}", escape(&path));
         rows.push([name, kind(member), format!("{words} {}", limits(member))]);
         member_rows(rows, &format!("{path}."), member);
         member_rows(rows, &format!("{path}[]."), &member["items"]);
     }
 }
 
-/// A short description of a schema's type. A named schema is a link.
+/// Returns a short description of a schema's type. A named schema becomes a link.
 fn kind(schema: &Value) -> String {
     if let Some(name) = example::referred(schema) {
         return format!("<a href=\"#{}\">{}</a>", anchor("schema", name), escape(name));
@@ -172,16 +176,16 @@ fn kind(schema: &Value) -> String {
     if types.is_empty() { "anything".to_owned() } else { types.join(" or ") }
 }
 
-/// The limits of a value.
+/// Lists the limits of a schema's values, in parentheses.
 fn limits(schema: &Value) -> String {
     const LIMITS: [(&str, &str); 8] = [
         ("const", "always"),
         ("default", "default"),
         ("minimum", "at least"),
         ("maximum", "at most"),
-        ("minLength", "characters at least"),
-        ("maxLength", "characters at most"),
-        ("maxItems", "items at most"),
+        ("minLength", "minimum length"),
+        ("maxLength", "maximum length"),
+        ("maxItems", "maximum number of items"),
         ("pattern", "pattern"),
     ];
     let mut parts = Vec::new();
@@ -216,13 +220,13 @@ fn table(page: &mut String, head: [&str; 3], rows: impl Iterator<Item = [String;
     page.push_str("</table></div>\n");
 }
 
-/// Text as paragraphs.
+/// Renders text as paragraphs.
 fn prose(words: &str) -> String {
     let paragraphs = words.split("\n\n").filter(|paragraph| !paragraph.is_empty());
     paragraphs.map(|paragraph| format!("<p>{}</p>\n", inline(paragraph))).collect()
 }
 
-/// Text with `code` and **emphasis**, the only markup in descriptions.
+/// Renders text with `code` and **emphasis**, the only markup in descriptions.
 fn inline(words: &str) -> String {
     let emphasized = |text: &str| {
         let parts = text.split("**").enumerate();
@@ -238,7 +242,7 @@ fn code(value: &Value) -> String {
     escape(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
-/// An anchor for links. It has only letters, digits and hyphens.
+/// Returns an anchor for links. It contains only letters, digits and hyphens.
 fn anchor(kind: &str, name: &str) -> String {
     let plain = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
     format!("{kind}-{}", plain.collect::<String>())
@@ -268,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_escapes_texts_of_the_document() {
+    fn the_page_escapes_strings_from_the_document() {
         assert_eq!(
             inline("a **b** `<c>**` & \"d\""),
             "a <strong>b</strong> <code>&lt;c&gt;**</code> &amp; &quot;d&quot;"

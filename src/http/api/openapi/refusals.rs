@@ -1,4 +1,4 @@
-//! The error responses of an operation, from the answers that its route lists.
+//! Builds the error responses of an operation from the answers that its route lists.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::operation::{Object, Operation, RATE_LIMIT, REPLAYED, header_references, is_repeatable, member, reference};
 use crate::http::server::table::ANYWHERE;
 
-/// The error responses of a route, by status. Routes with the same codes share a component.
+/// Returns the error responses of a route, by status. Routes with the same codes share a component.
 pub(super) fn of(route: &Operation, components: &mut Object, problems: &Object) -> Object {
     let mut by_status = BTreeMap::<u16, Vec<&str>>::new();
     for (status, code) in route.answers.iter().chain(ANYWHERE).filter(|(status, _)| *status >= 400) {
@@ -20,8 +20,8 @@ pub(super) fn of(route: &Operation, components: &mut Object, problems: &Object) 
     for (status, mut codes) in by_status {
         codes.sort_unstable();
         let names: Vec<String> = codes.iter().map(|code| capitalized(code)).collect();
-        // Refusals that depend on the state are stored for repeats. A 404 is not stored, because it may come from missing
-        // rights.
+        // Refusals that depend on the state are stored for repeats. A 404 is not stored, because it may come from
+        // missing rights.
         let is_repeated = is_repeatable(route) && [400, 409].contains(&status);
         let kind = match () {
             () if route.is_page => "Page",

@@ -1,4 +1,4 @@
-//! Decodes the members of a new role, or of a change to a role.
+//! Decodes the members of a new role or of a change to a role.
 
 use crate::domain::candidate_step::StepType;
 use crate::domain::refusal::Refusal;
@@ -13,7 +13,7 @@ use crate::store::role::RoleRecord;
 
 const MAX_BELOW_MIN: &str = "must not be less than salaryMin";
 
-/// The members that were given. `Some(None)` clears a member.
+/// The members that a request contains. `Some(None)` clears a member.
 #[derive(Debug, Default)]
 pub(super) struct RoleChange {
     name: Option<String>,
@@ -31,7 +31,7 @@ pub(super) struct RoleChange {
 }
 
 impl RoleChange {
-    /// Decodes all members except the name, which only a new role requires. Errors stay in `fields`.
+    /// Decodes all members except the name, which only a new role requires. Errors are collected in `fields`.
     pub(super) fn decode(fields: &mut BodyFields, name: Option<String>) -> Self {
         let text = |fields: &mut BodyFields, name: &str| fields.text(name, TEXT_CHARACTERS_MAX);
         let amount = |fields: &mut BodyFields, name: &str| fields.number(name, SALARY_MAX);
@@ -112,7 +112,7 @@ pub(in crate::http) struct StepInput {
 }
 
 impl StepInput {
-    /// Without `stepType` the type is `other`.
+    /// Decodes a new step. The default of `stepType` is `other`.
     pub(in crate::http) fn decode(fields: &mut BodyFields) -> Option<Self> {
         let name = fields.required_text("name", NAME_CHARACTERS_MAX);
         let step_type = decode_step_type(fields);

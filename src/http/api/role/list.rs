@@ -52,7 +52,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<RoleListInput, Error> {
     Ok(RoleListInput { organization, filter, page, after })
 }
 
-/// Decodes the search for a part of the name. An empty text finds every role.
+/// Decodes the search for a part of the name. An empty string finds every role.
 fn name_part(request: &Request) -> Result<Option<String>, Refusal> {
     match request.query("q")? {
         Some(text) if characters(&text) > NAME_CHARACTERS_MAX => {
@@ -62,8 +62,8 @@ fn name_part(request: &Request) -> Result<Option<String>, Refusal> {
     }
 }
 
-/// `GET /api/v1/organizations/{id}/roles`: the roles that match the filter. The store examines a limited number of roles for
-/// a page, so a page can be short although more pages follow.
+/// `GET /api/v1/organizations/{id}/roles`: lists the roles that match the filter. The store examines a limited number of
+/// roles for a page, so a page can be short even if more pages follow.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist or the caller may not see it.

@@ -1,5 +1,5 @@
-//! `/api/v1/organizations/{id}/roles` and `/api/v1/roles/{id}`: staff list, create, change, open, close and delete roles.
-//! The steps of a role's pipeline are in `role_step`.
+//! `/api/v1/organizations/{id}/roles` and `/api/v1/roles/{id}`: staff list, create, change, open, close and delete
+//! roles. The steps of a role's pipeline are in `role_step`.
 
 pub(in crate::http) mod find;
 pub(in crate::http) mod input;
@@ -75,8 +75,8 @@ struct RoleCreateInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` if the
-/// path has no valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` if
+/// the path has no valid id.
 fn decode_create(_: &Ctx, request: &Request) -> Result<RoleCreateInput, Error> {
     let mut fields = request.object()?;
     let name = fields.required_text("name", NAME_CHARACTERS_MAX);
@@ -105,8 +105,8 @@ fn create(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCreateInput) -
     changed_reply(tx, organization, &record.id)
 }
 
-/// `GET /api/v1/roles/{id}`: a role with its description, its steps, the removed steps that applications have, and the number
-/// of applications.
+/// `GET /api/v1/roles/{id}`: returns a role with its description, its steps, the removed steps that applications have,
+/// and the number of applications of each status.
 ///
 /// # Errors
 /// As [`find()`].
@@ -136,8 +136,8 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<RoleChangeInput, Error> {
     Ok(RoleChangeInput { id: request.id_param("id", ROLE_NOT_VISIBLE)?, change })
 }
 
-/// `PATCH /api/v1/roles/{id}`: changes the members that are given; `null` clears a member. If there are more positions than
-/// hires, a filled role opens. If all positions are taken, an open role becomes filled.
+/// `PATCH /api/v1/roles/{id}`: changes the given members; `null` clears a member. If there are more positions than
+/// hires, a filled role opens. If all positions are filled, an open role becomes filled.
 ///
 /// # Errors
 /// As [`find_to_manage`]; `conflict` for fewer positions than hires; `validation_error` if `salaryMax` is less than
@@ -148,7 +148,7 @@ fn change(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleChangeInput) -
     save_and_reply(ctx, tx, caller, Action::RoleChanged, &before, &after)
 }
 
-/// `DELETE /api/v1/roles/{id}`: deletes a draft without applications. Its activity stays.
+/// `DELETE /api/v1/roles/{id}`: deletes a draft without applications. Its activity remains.
 ///
 /// # Errors
 /// As [`find_to_manage`]; `conflict` for any other role.
@@ -160,7 +160,8 @@ fn delete(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Rep
     Ok(envelope::success())
 }
 
-/// `POST /api/v1/roles/{id}/open`: a draft accepts applications from now on. The portal shows it if it is public.
+/// `POST /api/v1/roles/{id}/open`: opens a draft, so that it accepts applications. The portal shows the role if it is
+/// public.
 ///
 /// # Errors
 /// As [`find_to_manage`]; `conflict` if the role is not a draft or has no steps.
@@ -177,8 +178,8 @@ struct RoleCloseInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or invalid `reason`; `not_found` if the
-/// path has no valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or invalid `reason`; `not_found` if
+/// the path has no valid id.
 fn decode_close(_: &Ctx, request: &Request) -> Result<RoleCloseInput, Error> {
     let mut fields = request.object()?;
     let reason = fields.required_lines("reason", CLOSE_REASON_CHARACTERS_MAX);
@@ -186,7 +187,8 @@ fn decode_close(_: &Ctx, request: &Request) -> Result<RoleCloseInput, Error> {
     Ok(RoleCloseInput { id: request.id_param("id", ROLE_NOT_VISIBLE)?, reason })
 }
 
-/// `POST /api/v1/roles/{id}/close`: removes a role from the portal and ends its signup links. Applications do not change.
+/// `POST /api/v1/roles/{id}/close`: removes a role from the portal and ends its signup links. Applications do not
+/// change.
 ///
 /// # Errors
 /// As [`find_to_manage`]; `conflict` if the role is neither open nor filled.
@@ -197,7 +199,7 @@ fn close(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCloseInput) -> 
     save_and_reply(ctx, tx, caller, Action::RoleClosed, &before, &after)
 }
 
-/// `POST /api/v1/roles/{id}/reopen`: a closed role becomes open again, or filled if all its positions are taken.
+/// `POST /api/v1/roles/{id}/reopen`: opens a closed role again. The role becomes filled if all its positions are filled.
 ///
 /// # Errors
 /// As [`find_to_manage`]; `conflict` if the role is not closed or has no steps.

@@ -10,7 +10,7 @@ use crate::store::Error;
 use crate::store::role::{ApplicationCounts, Role, RoleRecord};
 use crate::store::role_step::RoleStep;
 
-/// The facts of a role that staff and the portal both see.
+/// The facts about a role that both staff and the portal see.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::http::api) struct WireRoleFacts {

@@ -1,4 +1,4 @@
-//! A role as lists of the portal show it.
+//! A role as the portal's lists show it.
 
 use super::url;
 use crate::domain::careers::Listing;

@@ -3,11 +3,11 @@
 //   <div id="jobs"></div>
 //   <script src="https://jobs.example.com/careers/acme/embed.js" data-target="jobs" async></script>
 //
-// data-target: the id of the element to fill, or else it appears at the script.
-// data-lang:   en, de, fr or es. By default the language of the page.
+// data-target: the id of the element to fill. By default the list appears before the script.
+// data-lang:   en, de, fr or es. By default the list is in the language of the page.
 //
-// The list stands in a shadow tree and inherits font and colour. The page can style ::part(role), ::part(link),
-// ::part(facts) and ::part(button). No cookies.
+// The list is in a shadow tree and inherits the font and the colour of the page. The page can style ::part(role),
+// ::part(link), ::part(facts) and ::part(button). The script sets no cookies.
 (() => {
   'use strict';
 
@@ -65,7 +65,7 @@
 
   const fill = (text, value) => text.replace('{0}', () => value);
 
-  // Makes an element. Strings among the children become text, never markup.
+  // Creates an element. Strings among the children become text, never markup.
   const createElement = (name, attributes, ...children) => {
     const element = document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) {
@@ -114,7 +114,7 @@
     try {
       const url = `${base}/api/public/portal/${slug}`;
       const response = await fetch(url, { credentials: 'omit', referrerPolicy: 'no-referrer', signal: controller.signal });
-      // The portal is off.
+      // The portal is disabled.
       if (response.status === 404) {
         return [];
       }

@@ -1,4 +1,4 @@
-//! `/careers/{orgSlug}/embed.js`: the script that shows an organization's roles in pages of other sites.
+//! `/careers/{orgSlug}/embed.js`: the script that shows an organization's roles on other websites.
 
 use hyper::header;
 

@@ -24,7 +24,7 @@ pub(super) fn routes() -> Vec<Route> {
     vec![portal_file::route("/careers/{orgSlug}/feed.atom", CachePool::Feeds, atom).rendered_one_at_a_time()]
 }
 
-/// `GET /careers/{orgSlug}/feed.atom`: the newest roles that are public and open.
+/// `GET /careers/{orgSlug}/feed.atom`: returns the newest roles that are public and open.
 ///
 /// # Errors
 /// `not_found` if no organization has this slug, or its portal is disabled.
@@ -40,16 +40,16 @@ fn document(base: &str, organization: &PortalOrganization, entries: &[FeedEntry]
     let updated = rfc3339_seconds(newest.unwrap_or(organization.updated_at).max(organization.updated_at));
     let name = xml::escape(&organization.name);
     let name = if name.trim().is_empty() { xml::escape(&organization.slug) } else { name };
-    let list = xml::escape(&url::list_url(base, &organization.slug));
-    let own = xml::escape(&url::file_url(base, &organization.slug, "feed.atom"));
+    let list_url = xml::escape(&url::list_url(base, &organization.slug));
+    let self_url = xml::escape(&url::file_url(base, &organization.slug, "feed.atom"));
     let id = urn(organization.id.as_str());
     let entries: String = entries.iter().map(|entry| element(base, organization, entry)).collect();
     let declaration = xml::DECLARATION;
     format!(
         "{declaration}<feed xmlns=\"http://www.w3.org/2005/Atom\">\n<id>{id}</id>\n<title>{name}</title>\n\
-         <updated>{updated}</updated>\n<link rel=\"self\" type=\"application/atom+xml\" href=\"{own}\"/>\n\
-         <link rel=\"alternate\" type=\"text/html\" href=\"{list}\"/>\n\
-         <author><name>{name}</name><uri>{list}</uri></author>\n{entries}</feed>\n"
+         <updated>{updated}</updated>\n<link rel=\"self\" type=\"application/atom+xml\" href=\"{self_url}\"/>\n\
+         <link rel=\"alternate\" type=\"text/html\" href=\"{list_url}\"/>\n\
+         <author><name>{name}</name><uri>{list_url}</uri></author>\n{entries}</feed>\n"
     )
 }
 
@@ -74,7 +74,7 @@ fn element(base: &str, organization: &PortalOrganization, entry: &FeedEntry) -> 
     )
 }
 
-/// A permanent URN: a version 8 UUID (RFC 9562) that is derived from the id. It stays the same if the slug or base URL
+/// Derives a permanent URN, a version 8 UUID (RFC 9562), from an id. The URN stays the same if the slug or the base URL
 /// changes.
 fn urn(id: &str) -> String {
     let digest = Sha256::digest(id.as_bytes());
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_urn_depends_on_the_id_only() {
+    fn the_urn_depends_only_on_the_id() {
         assert_eq!(urn("role_1"), urn("role_1"));
         assert_ne!(urn("role_1"), urn("role_2"));
         let urn = urn("role_1");

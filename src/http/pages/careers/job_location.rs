@@ -1,7 +1,8 @@
 //! Parses the location of a role, one line of free text, into machine-readable parts.
 //!
 //! Lines look like `Bremen`, `Bremen, Germany`, `Germany / Austria` or `Remote`. The parser recognizes a country by its
-//! name at the end of the line. It does not recognize country codes, because many are also state codes (`San Francisco, CA`).
+//! name at the end of the line. It does not recognize country codes, because many are also state codes (`San Francisco,
+//! CA`).
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct JobLocation<'a> {
@@ -72,7 +73,7 @@ const COUNTRIES: &[(&str, &str)] = &[
     ("ZA", "south africa|südafrika|afrique du sud|sudáfrica"),
 ];
 
-/// Lines that name no place.
+/// Lines that do not name a place.
 const NO_PLACE: &str = "remote|fully remote|100% remote|anywhere|worldwide|global|home office|homeoffice|weltweit|télétravail|à distance|\
                        remoto|teletrabajo|en remoto";
 
@@ -84,7 +85,7 @@ const REMOTE_PREFIXES: &[&str] =
 const SEPARATORS: &[&str] = &[",", ";", "|", " or ", " and ", " oder ", " und ", " ou ", " et ", " o ", " y ", " & "];
 
 impl<'a> JobLocation<'a> {
-    /// Parses a line; `None` if it names no place.
+    /// Parses a line. Returns `None` if the line does not name a place.
     pub(super) fn parse(line: &'a str) -> Option<Self> {
         let line = without_remote(line);
         if line.is_empty() || is_one_of(NO_PLACE, line) {
@@ -97,7 +98,8 @@ impl<'a> JobLocation<'a> {
     }
 }
 
-/// Parses a list of countries, such as `Germany` or `Anywhere in Germany or Austria`. Empty if the line names anything else.
+/// Parses a list of countries, such as `Germany` or `Anywhere in Germany or Austria`. Returns an empty list if the line
+/// names anything else.
 pub(super) fn parse_countries(line: &str) -> Vec<&'static str> {
     let mut names = without_remote(line).to_lowercase();
     for separator in SEPARATORS {
@@ -133,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn locations_contain_only_what_the_line_says() {
+    fn locations_contain_only_facts_from_the_line() {
         let location = |locality, region, country| Some(JobLocation { locality, region, country });
         for (line, expected) in [
             ("Bremen", location("Bremen", "", None)),
@@ -162,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_countries_contains_nothing_else() {
+    fn a_line_is_a_list_of_countries_only_if_every_part_is_a_country() {
         assert_eq!(parse_countries("Germany"), ["DE"]);
         assert_eq!(parse_countries("Deutschland / Österreich, Suisse"), ["DE", "AT", "CH"]);
         assert_eq!(parse_countries("Anywhere in Germany or Austria"), ["DE", "AT"]);

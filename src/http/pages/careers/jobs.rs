@@ -1,5 +1,5 @@
-//! `/careers/{orgSlug}/jobs.xml`: an organization's roles for job boards, in the format that Indeed introduced: a `source`
-//! with a `job` for each role. Their texts are `CDATA` sections.
+//! `/careers/{orgSlug}/jobs.xml`: an organization's roles for job boards, in the format that Indeed introduced: a
+//! `source` with a `job` for each role. The values in a `job` are `CDATA` sections.
 
 use super::job_location::JobLocation;
 use super::portal_file::{self, rfc3339_seconds};
@@ -26,7 +26,7 @@ pub(super) fn routes() -> Vec<Route> {
     vec![portal_file::route("/careers/{orgSlug}/jobs.xml", CachePool::Feeds, jobs).rendered_one_at_a_time()]
 }
 
-/// `GET /careers/{orgSlug}/jobs.xml`: every role that is public and open.
+/// `GET /careers/{orgSlug}/jobs.xml`: returns every role that is public and open.
 ///
 /// # Errors
 /// `not_found` if no organization has this slug, or its portal is disabled.
@@ -80,7 +80,7 @@ fn job(
     format!("<job>\n{elements}</job>\n")
 }
 
-/// A salary such as `60000 - 75000.5 EUR per year`; `None` without a currency or an amount.
+/// Formats a salary, such as `60000 - 75000.5 EUR per year`. Returns `None` without a currency or an amount.
 fn salary(salary: &Salary) -> Option<String> {
     let currency = salary.currency.as_deref()?;
     let amount = match (salary.min.and_then(json::number), salary.max.and_then(json::number)) {
@@ -94,7 +94,7 @@ fn salary(salary: &Salary) -> Option<String> {
     Some(format!("{amount} {currency}{period}"))
 }
 
-/// The work type in the format's vocabulary; `None` for work on site.
+/// Returns the work type in the format's vocabulary, or `None` for work on site.
 fn remote_type(role: &RoleRecord) -> Option<&'static str> {
     match role.work_type? {
         WorkType::Remote => Some("Fully remote"),
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn salaries_need_a_currency_and_an_amount() {
+    fn salaries_require_a_currency_and_an_amount() {
         let text = |min, max, currency: Option<&str>, period| {
             salary(&Salary { min, max, currency: currency.map(str::to_owned), period })
         };

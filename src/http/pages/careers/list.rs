@@ -17,8 +17,8 @@ use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::store::{self, Error, Tx};
 
-/// The parameters that select a cached response, besides the language. Searches are not cached, because anybody can invent
-/// an unlimited number of them.
+/// The parameters that, with the language, select a cached response. Searches are not cached, because anybody can
+/// invent an unlimited number of them.
 pub(super) const PARAMETERS: &[CacheParameter] = &[
     CacheParameter {
         name: "page",
@@ -51,7 +51,7 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<ListPageInput, Erro
     })
 }
 
-/// `GET /careers/{orgSlug}`
+/// `GET /careers/{orgSlug}`: shows a page of the list.
 ///
 /// # Errors
 /// `not_found`, as a page, if no organization has this slug, or its portal is disabled.
@@ -75,11 +75,11 @@ pub(super) fn list(
         fill(texts.careers.title_of_page, &[("title", &heading), ("page", &page.number.to_string())])
     };
     let mut frame = visit.frame(&organization, title, &links.without_language(filter, page.number));
-    // Search engines may list the whole list, but not its filtered variants.
+    // Search engines may index the whole list, but not its filtered variants.
     frame.is_indexed = filter.is_empty();
     let base = &ctx.settings.base_url;
     let address = url::list_url(base, &organization.slug);
-    let to_page = |number: usize| (1..=page.count).contains(&number).then(|| links.url(filter, number));
+    let page_url = |number: usize| (1..=page.count).contains(&number).then(|| links.url(filter, number));
     let reply = Reply::rendered(&ListTemplate {
         canonical: if page.number > 1 { format!("{address}?page={}", page.number) } else { address },
         feed: url::file_url(base, &organization.slug, "feed.atom"),
@@ -99,12 +99,13 @@ pub(super) fn list(
             .collect(),
         page_of: fill(texts.careers.page_of, &[("page", &page.number.to_string()), ("pages", &page.count.to_string())]),
         has_pages: page.count > 1,
-        previous: to_page(page.number.wrapping_sub(1)),
-        next: to_page(page.number + 1),
+        previous: page_url(page.number.wrapping_sub(1)),
+        next: page_url(page.number + 1),
         path: links.path,
         frame,
     })?;
-    // Anybody can invent filter values without results and page numbers. Such responses are not cached.
+    // Responses for page numbers that do not exist, and for filters without results, are not cached, because anybody can
+    // invent an unlimited number of them.
     let is_cacheable = page.number == *requested && (filter.is_empty() || !found.is_empty());
     if is_cacheable {
         valid_until_change(reply, texts, &organization, tx)
@@ -124,11 +125,11 @@ struct ListTemplate<'a> {
     heading: String,
     count: String,
     none_more: String,
-    /// True if the portal has no roles at all, regardless of the filter.
+    /// Whether the portal has no roles at all, regardless of the filter.
     is_empty: bool,
     filter: &'a Filter,
     groups: Vec<FilterGroup>,
-    /// The chosen filters as parameters, which a new search keeps.
+    /// The chosen filters as parameters, which a new search retains.
     chosen: Vec<(&'static str, &'a str)>,
     path: String,
     /// The URL without search and filters.
@@ -155,7 +156,7 @@ struct FilterLink {
     is_chosen: bool,
 }
 
-/// Parses a page number. Anything else is page 1.
+/// Parses a page number. An invalid number becomes page 1.
 fn page_number(text: &str) -> usize {
     text.parse().map_or(1, |page: usize| page.max(1))
 }
@@ -164,7 +165,7 @@ fn facet_value(text: &str) -> Option<Cow<'_, str>> {
     Filter::is_choice(text).then_some(Cow::Borrowed(text))
 }
 
-/// The name of a facet's query parameter.
+/// Returns the name of a facet's query parameter.
 const fn parameter(facet: Facet) -> &'static str {
     match facet {
         Facet::Department => "department",
@@ -173,14 +174,14 @@ const fn parameter(facet: Facet) -> &'static str {
     }
 }
 
-/// Makes the URLs of the list with filters, a search and a page number.
+/// The parts that all URLs of the list share. The methods add filters, a search and a page number.
 struct ListLinks {
     texts: &'static Texts,
     path: String,
 }
 
 impl ListLinks {
-    /// The URL without `lang`.
+    /// Returns the URL without `lang`.
     fn without_language(&self, filter: &Filter, page: usize) -> String {
         let chosen = Facet::ALL.into_iter().map(|facet| (parameter(facet), filter.chosen(facet).unwrap_or_default()));
         let number = if page > 1 { page.to_string() } else { String::new() };
@@ -192,7 +193,7 @@ impl ListLinks {
         if query.is_empty() { self.path.clone() } else { format!("{}?{query}", self.path) }
     }
 
-    /// The URL in the language of the page.
+    /// Returns the URL with `lang`, so that the next page is in the language of this page.
     fn url(&self, filter: &Filter, page: usize) -> String {
         let url = self.without_language(filter, page);
         let join = if url.contains('?') { '&' } else { '?' };
@@ -200,7 +201,7 @@ impl ListLinks {
     }
 }
 
-/// The filters with at least two values, or with a chosen value.
+/// Returns the filters that have at least two values or a chosen value.
 fn groups(links: &ListLinks, filter: &Filter, searched: &SearchResult<'_, '_>) -> Vec<FilterGroup> {
     let (words, labels) = (&links.texts.careers, &links.texts.role);
     let groups = Facet::ALL.into_iter().filter_map(|facet| {
@@ -237,7 +238,7 @@ fn groups(links: &ListLinks, filter: &Filter, searched: &SearchResult<'_, '_>) -
     groups.collect()
 }
 
-/// The label of a value: a translated work type, or the value itself.
+/// Returns the label of a value: a translated work type, or the value itself.
 fn label(texts: &Texts, facet: Facet, value: &str) -> String {
     let work_type = WorkType::parse(value).filter(|_| facet == Facet::WorkType);
     work_type.map_or_else(|| value.to_owned(), |work_type| work_type_name(texts, work_type).to_owned())

@@ -15,7 +15,7 @@ use crate::store::{self, Error, Tx};
 
 const ROLE_GONE: Refusal = Refusal::Gone("the role is no longer open");
 
-/// The maximum number of other roles that such a page shows, newest first.
+/// The maximum number of other roles that the page shows, newest first.
 const OTHER_ROLES_MAX: usize = 5;
 
 #[derive(Template)]
@@ -28,7 +28,7 @@ struct MissingPage<'a> {
     roles: Vec<RoleCard<'a>>,
 }
 
-/// 404: the portal does not exist or is disabled.
+/// Returns a 404 page: the portal does not exist or is disabled.
 pub(super) fn portal(visit: &PortalVisit) -> Result<Reply, Error> {
     let words = &visit.texts.careers;
     let frame = Frame {
@@ -42,7 +42,8 @@ pub(super) fn portal(visit: &PortalVisit) -> Result<Reply, Error> {
     Ok(Reply::rendered_refusal(&NO_PORTAL, &page)?.in_language(visit.texts.tag))
 }
 
-/// 404 without a `name`: the portal has no such role. 410 with a `name`: the role of that name is filled or closed.
+/// Returns a 404 page if `name` is `None`: the portal does not have the role. Otherwise returns a 410 page: the role of
+/// that name is filled or closed.
 pub(super) fn role(
     tx: &Tx<'_>,
     visit: &PortalVisit,

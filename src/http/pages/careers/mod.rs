@@ -1,7 +1,7 @@
-//! `/careers/{orgSlug}`: an organization's career portal as pages, with the same data and rules as the public API.
+//! `/careers/{orgSlug}`: the pages of an organization's career portal, with the same data and rules as the public API.
 //!
-//! People read `list`, `role`, `privacy` and, for missing portals and roles, `missing`. Programs read `posting` (JSON-LD in
-//! a role's page), `sitemap`, `feed` and `jobs`. `embed` shows the roles in pages of other sites.
+//! People read `list`, `role`, `privacy` and, for missing portals and roles, `missing`. Programs read `posting`
+//! (JSON-LD in a role's page), `sitemap`, `feed` and `jobs`. `embed` shows the roles on other websites.
 
 mod card;
 mod embed;

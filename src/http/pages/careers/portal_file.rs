@@ -1,4 +1,4 @@
-//! Files of a portal that programs read: their routes, responses and times.
+//! The files of a portal for programs: their routes, responses and timestamps.
 
 use hyper::Method;
 
@@ -22,7 +22,7 @@ pub(super) fn route(
     route.cached_in(pool).answering(&[(200, ""), (304, ""), (404, "not_found")])
 }
 
-/// A compressed response that may be cached until the portal changes.
+/// Returns a response that may be cached until the portal changes. A large body is compressed.
 pub(super) fn reply(
     tx: &Tx<'_>,
     organization: &PortalOrganization,
@@ -35,7 +35,7 @@ pub(super) fn reply(
         .valid_until_change(organization.id.clone(), read_at))
 }
 
-/// A time in RFC 3339 with whole seconds. Some feed readers accept no fractions of a second.
+/// Formats a time as RFC 3339 does, with whole seconds. Some feed readers do not accept fractions of a second.
 pub(super) fn rfc3339_seconds(at: Timestamp) -> String {
     let text = at.to_string();
     format!("{}Z", text.split('.').next().unwrap_or_default())

@@ -1,7 +1,7 @@
 //! A role as search engines read it: a schema.org JobPosting, as JSON-LD in the role's page.
 //!
-//! The posting contains only known facts. It has no `validThrough`, because a role is open until it is closed, and then its
-//! page answers 410. It has no `employmentType`, and no country unless the location names one.
+//! The posting contains only known facts. It has no `validThrough`, because a role is open until it is closed, and then
+//! its page answers 410. It has no `employmentType`, and no country unless the location names one.
 
 use serde_json::{Map, Value, json};
 
@@ -36,7 +36,7 @@ impl Employer<'_> {
     }
 }
 
-/// A role as JSON-LD that is safe inside a `script` element. `posted` is the date that the page shows, in the
+/// Renders a role as JSON-LD that is safe inside a `script` element. `posted` is the date that the page shows, in the
 /// organization's time zone.
 pub(super) fn json_ld(base: &str, employer: &Employer<'_>, role: &RoleRecord, posted: Option<&str>) -> String {
     escape_for_script(&posting(base, employer, role, posted).to_string())
@@ -62,7 +62,8 @@ fn posting(base: &str, employer: &Employer<'_>, role: &RoleRecord, posted: Optio
     posting
 }
 
-/// The description as HTML. Search engines require one, so a role without a description gets its name.
+/// Renders the description as HTML. Search engines require a description, so an empty one is replaced with the role's
+/// name.
 fn description(role: &RoleRecord) -> String {
     let html = markdown::to_html(role.description.markdown());
     if html.trim().is_empty() { format!("<p>{}</p>", html::escape(&role.name)) } else { html }
@@ -111,7 +112,7 @@ fn insert_location(members: &mut Map<String, Value>, role: &RoleRecord) {
     members.insert("jobLocation".to_owned(), json!({ "@type": "Place", "address": address }));
 }
 
-/// The salary, if it has a currency and an amount.
+/// Returns the salary if it has a currency and an amount.
 fn salary(salary: &Salary) -> Option<Value> {
     let currency = salary.currency.as_deref()?;
     let mut value = json!({ "@type": "QuantitativeValue" });
@@ -132,7 +133,7 @@ fn salary(salary: &Salary) -> Option<Value> {
     Some(json!({ "@type": "MonetaryAmount", "currency": currency, "value": value }))
 }
 
-/// The period in the words of Google's documentation of job postings.
+/// Returns the period in the words of Google's documentation of job postings.
 fn unit_text(period: SalaryPeriod) -> &'static str {
     match period {
         SalaryPeriod::Hour => "HOUR",
@@ -143,8 +144,8 @@ fn unit_text(period: SalaryPeriod) -> &'static str {
     }
 }
 
-/// Escapes the characters that HTML or scripts treat specially: `</script` would end the element, and `<!--` would hide the
-/// rest of the page. In JSON these characters occur only in strings, so the escapes do not change its meaning.
+/// Escapes the characters that HTML or scripts treat specially: `</script` would end the element, and `<!--` would hide
+/// the rest of the page. In JSON, these characters occur only in strings, so the escapes do not change the meaning.
 fn escape_for_script(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len() + json.len() / 8);
     for c in json.chars() {
@@ -269,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_can_end_the_script_element() {
+    fn no_string_can_end_the_script_element() {
         let mut role = role("</script>", None);
         role.name = "</script><!-- & \u{2028}".to_owned();
         role.description = Description::of_markdown("</script><script>alert(1)</script>".to_owned());
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_logo_takes_precedence_and_the_name_replaces_an_empty_description() {
+    fn a_stored_logo_replaces_a_logo_url_and_the_name_replaces_an_empty_description() {
         let employer = Employer { has_logo: true, ..employer() };
         let mut role = role("", None);
         role.description = Description::default();

@@ -22,7 +22,7 @@ struct PrivacyPage<'a> {
     all_roles: String,
 }
 
-/// `GET /careers/{orgSlug}/privacy`
+/// `GET /careers/{orgSlug}/privacy`: shows the privacy notice.
 ///
 /// # Errors
 /// `not_found`, as a page, if no organization has this slug, or its portal is disabled.

@@ -21,7 +21,7 @@ use crate::store::{self, Error, Tx};
 
 pub(super) struct RolePageInput {
     visit: PortalVisit,
-    /// `None` if the path contains no valid id. Then there is no such role.
+    /// `None` if the path contains an invalid id, which no role has.
     role_id: Option<RoleId>,
 }
 
@@ -49,7 +49,7 @@ fn find(tx: &Tx<'_>, RolePageInput { visit, role_id }: &RolePageInput) -> Result
     Ok(RoleLookup::Missing(missing::role(tx, visit, &organization, former.as_deref())?))
 }
 
-/// `GET /careers/{orgSlug}/roles/{roleId}`
+/// `GET /careers/{orgSlug}/roles/{roleId}`: shows a role.
 ///
 /// # Errors
 /// As pages: `not_found` if the portal or the role does not exist; `gone` if the role is filled or closed.
@@ -93,10 +93,10 @@ fn employer(organization: &PortalOrganization, shows_salary: bool) -> Employer<'
 }
 
 /// `POST /careers/{orgSlug}/roles/{roleId}/apply`: redirects to the role's signup form, in the language of the page. All
-/// visitors get the same signup link until it is due for renewal.
+/// visitors get the same signup link until the link is due for renewal.
 ///
 /// # Errors
-/// As for the role's page.
+/// As [`role()`].
 pub(super) fn apply(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Reply, Error> {
     match find(tx, input)? {
         RoleLookup::Found(role, _) => {
@@ -117,7 +117,7 @@ struct RolePage<'a> {
     excerpt: String,
     role: &'a RoleRecord,
     facts: Vec<RoleFact>,
-    /// The date, as ISO 8601 and in words.
+    /// The date on which the role was created, in ISO 8601 and in words.
     posted: Option<(String, String)>,
     /// Safe HTML.
     description: String,

@@ -1,16 +1,16 @@
-//! The facts of a role in its posting, each with its label in the reader's language.
+//! The facts about a role in its posting, each with its label in the reader's language.
 
 use super::card::work_type_name;
 use crate::http::pages::texts::Texts;
 use crate::store::role::RoleRecord;
 
-/// A fact of a role.
+/// A fact about a role, with its label.
 pub(super) struct RoleFact {
     pub(super) label: &'static str,
     pub(super) text: String,
 }
 
-/// The facts that a role has, in the order of the page.
+/// Returns the facts about a role, in the order of the page.
 pub(super) fn role_facts(texts: &Texts, role: &RoleRecord, shows_salary: bool) -> Vec<RoleFact> {
     let labels = &texts.role;
     let facts = [

@@ -1,4 +1,5 @@
-//! Files that lead search engines to pages: `/careers/{orgSlug}/sitemap.xml` (sitemaps.org 0.9) and `/robots.txt` (RFC 9309).
+//! Files that lead search engines to pages: `/careers/{orgSlug}/sitemap.xml` (sitemaps.org 0.9) and `/robots.txt` (RFC
+//! 9309).
 
 use std::fmt::Write as _;
 
@@ -15,7 +16,7 @@ use crate::http::server::response_cache::CachePool;
 use crate::http::server::route::Route;
 use crate::store::{self, Error, Tx};
 
-/// The maximum number of pages of one sitemap, including the list. The protocol allows no more.
+/// The maximum number of pages in one sitemap, including the list. The protocol sets this limit.
 const PAGES_MAX: i64 = 50_000;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -26,7 +27,8 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// `GET /careers/{orgSlug}/sitemap.xml`: the list and every role's page, with the time of its last change.
+/// `GET /careers/{orgSlug}/sitemap.xml`: returns the URLs of the list and of every role's page, each with the time of
+/// its last change.
 ///
 /// # Errors
 /// `not_found` if no organization has this slug, or its portal is disabled.
@@ -46,8 +48,8 @@ fn sitemap(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> 
     portal_file::reply(tx, &organization, "application/xml; charset=utf-8", document)
 }
 
-/// `GET /robots.txt`: allows portals, and disallows the API and pages behind secret links. Names the sitemap only if exactly
-/// one organization has a portal, because a list of sitemaps would reveal the other organizations.
+/// `GET /robots.txt`: allows portals, and disallows the API and pages behind secret links. Names the sitemap only if
+/// exactly one organization has a portal, because a list of sitemaps would reveal the other organizations.
 fn robots(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     let mut text =
         "User-agent: *\nAllow: /careers/\nDisallow: /api/\nDisallow: /signup/\nDisallow: /status/\n".to_owned();

@@ -1,4 +1,4 @@
-//! `GET /careers/{orgSlug}/theme.css`: an organization's colours, as variables of the stylesheet of all pages.
+//! `GET /careers/{orgSlug}/theme.css`: an organization's colours, as variables for the stylesheet of all pages.
 
 use crate::domain::colour::Palette;
 use crate::domain::text::Slug;
@@ -19,7 +19,7 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// `GET /careers/{orgSlug}/theme.css`
+/// `GET /careers/{orgSlug}/theme.css`: returns the organization's colours.
 ///
 /// # Errors
 /// `not_found` if no organization has this slug, or its portal is disabled.
@@ -30,7 +30,8 @@ fn theme(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     Ok(Reply::tagged_file("text/css; charset=utf-8", style).valid_until_change(organization.id, read_at))
 }
 
-/// The organization's colours in light and dark mode. If the file is missing or empty, pages have the service's own colours.
+/// Renders the organization's colours for light and dark mode. If the file is missing or empty, pages have the
+/// service's own colours.
 fn style(Palette { brand, on_brand, text_on_light, text_on_dark }: Palette) -> String {
     format!(
         ":root {{ --brand: {brand}; --on-brand: {on_brand}; --brand-text: {text_on_light}; }}\n\
@@ -53,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn the_backgrounds_are_those_that_contrast_is_computed_against() {
+    fn the_stylesheet_has_the_backgrounds_that_contrast_is_computed_against() {
         let (light, dark) = STYLE.split_once("@media (prefers-color-scheme: dark)").unwrap();
         for (part, [page, raised]) in [(light, ON_LIGHT), (dark, ON_DARK)] {
             assert!(part.contains(&format!("--page: {page};")), "{page}");
@@ -62,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_service_s_own_colours_have_enough_contrast() {
+    fn the_default_colours_have_enough_contrast() {
         let (light, dark) = STYLE.split_once("@media (prefers-color-scheme: dark)").unwrap();
         let colour = |part: &str, name: &str| {
             let value = part.split(&format!("  {name}: ")).nth(1).and_then(|rest| rest.split(';').next());

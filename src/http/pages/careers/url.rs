@@ -1,7 +1,7 @@
 //! Paths and absolute URLs of a portal's pages.
 //!
-//! The absolute URLs, which search engines, feeds and link previews use, have no `lang`: search engines should list a page
-//! once for all languages, and a posting is written in one language.
+//! The absolute URLs, which search engines, feeds and link previews use, have no `lang`: search engines should list a
+//! page only once for all languages, and each posting is written in one language.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -9,7 +9,7 @@ pub(super) fn list_path(slug: &str) -> String {
     format!("/careers/{slug}")
 }
 
-/// The path of a role's page. Role ids need no escaping.
+/// Returns the path of a role's page. Role ids need no escaping.
 pub(super) fn role_path(slug: &str, role_id: &str) -> String {
     format!("/careers/{slug}/roles/{role_id}")
 }
@@ -22,7 +22,7 @@ pub(super) fn role_url(base: &str, slug: &str, role_id: &str) -> String {
     format!("{base}{}", role_path(slug, role_id))
 }
 
-/// The URL of one of the portal's files, such as `feed.atom`.
+/// Returns the URL of one of the portal's files, such as `feed.atom`.
 pub(super) fn file_url(base: &str, slug: &str, name: &str) -> String {
     format!("{}/{name}", list_url(base, slug))
 }

@@ -12,7 +12,7 @@ use crate::store::{self, Error, Tx};
 
 pub(super) struct PortalVisit {
     pub(super) texts: &'static Texts,
-    /// `None` if the path contains no valid slug. Then there is no such portal.
+    /// `None` if the path contains an invalid slug, which no portal has.
     pub(super) slug: Option<Slug>,
     /// The path as requested, still percent-encoded.
     pub(super) path: String,
@@ -26,12 +26,12 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<PortalVisit, Error>
 }
 
 impl PortalVisit {
-    /// The organization of the portal; `None` if no organization has the slug or its portal is disabled.
+    /// Returns the organization of the portal, or `None` if no organization has the slug or its portal is disabled.
     pub(super) fn organization(&self, tx: &Tx<'_>) -> Result<Option<PortalOrganization>, Error> {
         self.slug.as_ref().map_or(Ok(None), |slug| store::portal::organization(tx, slug))
     }
 
-    /// The frame of an indexed page. `url` is the page's URL without `lang`.
+    /// Returns the frame of an indexed page. `url` is the page's URL without `lang`.
     pub(super) fn frame<'a>(&self, organization: &'a PortalOrganization, title: String, url: &str) -> Frame<'a> {
         let PortalOrganization { name, slug, has_logo, .. } = organization;
         Frame {
@@ -44,8 +44,8 @@ impl PortalVisit {
     }
 }
 
-/// Lets the response cache and browsers store the page until the portal changes. All readers of one language get the same
-/// page.
+/// Allows the response cache and browsers to store the page until the portal changes. All readers with the same
+/// language get the same page.
 pub(super) fn valid_until_change(
     reply: Reply,
     texts: &Texts,

@@ -23,11 +23,11 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<SignupVisit, Error> {
     SignupVisit::decode(request)
 }
 
-/// `GET /signup/{token}`: the form; or, for a browser that has applied, a link to its application.
+/// `GET /signup/{token}`: shows the form or, for a browser that has applied, a link to the status page.
 ///
 /// # Errors
-/// As pages: `not_found` if the link is unknown, or its role or portal is not public; `gone` if the link has expired or the
-/// role no longer accepts applications.
+/// As pages: `not_found` if the link is unknown, or its role or portal is not public; `gone` if the link has expired or
+/// the role no longer accepts applications.
 pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, visit: &SignupVisit) -> Result<Reply, Error> {
     let invitation = match visit.invitation(tx)? {
         Some(invitation) if invitation.target == LinkTarget::Open => invitation,
@@ -41,7 +41,7 @@ pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, visit: &SignupVisit) -> Result<Reply,
     Ok(Reply::rendered(&page)?.with(header::CACHE_CONTROL, "no-store"))
 }
 
-/// Makes and signs a new form for the link.
+/// Generates and signs a new form for the link.
 pub(super) fn sign_new_form(ctx: &Ctx, visit: &SignupVisit) -> String {
     let mut random = [0; ID_RANDOM_BYTES];
     ctx.world.fill(&mut random);
@@ -50,16 +50,16 @@ pub(super) fn sign_new_form(ctx: &Ctx, visit: &SignupVisit) -> String {
 
 const UNAVAILABLE: Refusal = Refusal::Unavailable {
     retry_after_s: 5,
-    detail: "the service cannot take the application right now; send it again",
+    detail: "the service cannot accept the application right now; send it again",
 };
 
 /// A form with its values and errors.
 #[derive(Default)]
 pub(super) struct FilledForm {
-    /// The text of a [`SignedForm`]. It proves when the service made the form.
+    /// The text of a [`SignedForm`]. It proves when the service rendered the form.
     pub(super) signature: String,
     pub(super) typed: TypedSignup,
-    /// The file that came with this submission or an earlier one.
+    /// The file that was sent with this submission or an earlier one.
     pub(super) attachment: Option<AttachmentToken>,
     pub(super) form_error: Option<FormError>,
     pub(super) field_errors: Vec<(FormField, FieldError)>,
@@ -74,7 +74,7 @@ impl FilledForm {
         self.typed.links.join("\n")
     }
 
-    /// The refusal that decides the response's status. The page explains the errors in the reader's language.
+    /// Returns the refusal that determines the response's status. The page explains the errors in the reader's language.
     fn refusal(&self) -> Refusal {
         match self.form_error {
             Some(FormError::Limited { retry_after_s }) => return Refusal::RateLimited { retry_after_s },
@@ -94,8 +94,8 @@ impl FilledForm {
     }
 }
 
-/// Renders a submitted form again, with its values and errors. `staged` is its file, which stays staged for the next
-/// submission.
+/// Renders a submitted form again, with its values and errors. `staged` is the form's file, which stays staged for the
+/// next submission.
 pub(super) fn show_again(
     visit: &SignupVisit,
     invitation: &Invitation,
@@ -164,7 +164,7 @@ impl<'a> FormPage<'a> {
         }
     }
 
-    /// The first error of a field.
+    /// Returns the first error of a field.
     fn error_of(&self, name: &str) -> Option<&str> {
         self.field_errors.iter().find(|error| error.field.as_str() == name).map(|error| error.text.as_str())
     }

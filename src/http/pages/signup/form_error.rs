@@ -7,11 +7,11 @@ use crate::http::pages::texts::{Signup, fill};
 /// An error in one field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FieldError {
-    /// The typed text is wrong.
+    /// The typed text is invalid.
     Typed(FieldFault),
     /// The file was refused.
     File(AttachmentFault),
-    /// The form names a file that was uploaded before and has been deleted since.
+    /// The form names a file that was uploaded earlier and has since been deleted.
     FileExpired,
 }
 
@@ -29,7 +29,7 @@ pub(super) enum FormError {
     },
     /// The service cannot accept the form now.
     Unavailable,
-    /// The form is too old, was made for another link, or was not made by this service.
+    /// The form is too old, belongs to another link, or was not rendered by this service.
     TooOld,
 }
 

@@ -38,12 +38,12 @@ impl LinkButton {
     }
 }
 
-/// The response to GET for a link without a form: unknown, expired, or to a closed role.
+/// Returns the response to a GET for a link without a form: an unknown or expired link, or a link to a closed role.
 pub(super) fn link_without_form(visit: &SignupVisit, invitation: Option<&Invitation>) -> Result<Reply, Error> {
     no_form(visit, invitation, None)
 }
 
-/// The response to POST for a link without a form. It also says that the application was not sent.
+/// Returns the response to a POST for a link without a form. The page also says that the application was not sent.
 pub(super) fn form_not_sent(visit: &SignupVisit, invitation: Option<&Invitation>) -> Result<Reply, Error> {
     no_form(visit, invitation, Some(visit.texts.signup.not_sent))
 }
@@ -80,12 +80,12 @@ fn no_form(
     Reply::rendered_refusal(&refusal, &page)
 }
 
-/// The response to GET for a browser that has applied for the role.
+/// Returns the response to a GET from a browser that has applied to the role.
 pub(super) fn has_applied(visit: &SignupVisit, invitation: &Invitation, token: &str) -> Result<Reply, Error> {
     Ok(Reply::rendered(&applied_page(visit, invitation, token))?.with(header::CACHE_CONTROL, "no-store"))
 }
 
-/// The response to POST for a browser that has applied for the role with another form.
+/// Returns the response to a POST from a browser that has applied to the role with another form.
 pub(super) fn applied_before(visit: &SignupVisit, invitation: &Invitation, token: &str) -> Result<Reply, Error> {
     Reply::rendered_refusal(&ALREADY_APPLIED, &applied_page(visit, invitation, token))
 }

@@ -28,11 +28,12 @@ const SIGNATURE_FIELD: &str = "form";
 const ATTACHMENT_FIELD: &str = "cvToken";
 const TRAP_FIELD: &str = "homepage";
 
-/// Checks the link and the client's limit before the server reads the body. Every submission counts, even one with errors,
-/// because each may bring a file.
+/// Checks the link and the client's limit before the server reads the body. Every submission counts towards the limit,
+/// even one with errors, because each may contain a file.
 ///
-/// The service still reads a form above the limit, to show it again with its values. It also stages the file, for as many
-/// refused forms an hour as the limit allows. After that it reads only the texts, so that nobody can fill the disk this way.
+/// The service still reads a form above the limit, to show it again with its values. It also stages the form's file,
+/// for as many refused forms an hour as the limit allows. It discards any further files, so that nobody can fill the
+/// disk this way.
 pub(super) fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prechecked, Error> {
     let visit = SignupVisit::decode(request)?;
     if visit.invitation(tx)?.is_none() {
@@ -88,12 +89,12 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<DecodedInput<Submis
     }
 }
 
-/// Reads the values of the form and checks its signature. Also returns the signed form, if the service made it.
+/// Reads the values of the form and checks its signature. Also returns the signed form if the signature is valid.
 fn filled_form(ctx: &Ctx, visit: &SignupVisit, sent: &Form) -> (Option<SignedForm>, FilledForm) {
     let mut form = FilledForm { typed: typed_fields(sent), ..FilledForm::default() };
     let signed = check_signature(ctx, visit, sent, &mut form);
     let accepts_file = signed.is_some() && form.form_error != Some(FormError::Robot);
-    take_attachment(sent, accepts_file, &mut form);
+    choose_attachment(sent, accepts_file, &mut form);
     (signed, form)
 }
 
@@ -128,8 +129,8 @@ fn typed_fields(sent: &Form) -> TypedSignup {
     }
 }
 
-/// Verifies the signed form and its age, and sets the error. Replaces a form that is too old with a new one. A form that was
-/// sent too soon stays, because it is valid a moment later.
+/// Verifies the signed form and its age, and sets the error. Replaces a form that is too old with a new one. Does not
+/// replace a form that was sent too soon, because it becomes valid a moment later.
 fn check_signature(ctx: &Ctx, visit: &SignupVisit, sent: &Form, form: &mut FilledForm) -> Option<SignedForm> {
     let text = sent.texts(SIGNATURE_FIELD).next().unwrap_or_default();
     let signed = SignedForm::verify(ctx.store.form_secret(), &visit.token, text);
@@ -137,7 +138,7 @@ fn check_signature(ctx: &Ctx, visit: &SignupVisit, sent: &Form, form: &mut Fille
     form.signature = if age == FormAge::TooOld { form::sign_new_form(ctx, visit) } else { text.to_owned() };
     form.form_error = match age {
         _ if sent.texts(TRAP_FIELD).any(|text| !text.is_empty()) => Some(FormError::Robot),
-        // The body was too large to read, so the age is unknown. The error is the size of the file.
+        // The body was too large to read, so the age is unknown. The size of the file is reported instead.
         _ if sent.is_unread() => None,
         FormAge::TooYoung => Some(FormError::TooSoon),
         FormAge::TooOld => Some(FormError::TooOld),
@@ -146,8 +147,8 @@ fn check_signature(ctx: &Ctx, visit: &SignupVisit, sent: &Form, form: &mut Fille
     signed
 }
 
-/// Takes the file of this submission if `accepts_file`, else the file that an earlier submission uploaded.
-fn take_attachment(sent: &Form, accepts_file: bool, form: &mut FilledForm) {
+/// Uses the file of this submission if `accepts_file`, else the file that an earlier submission uploaded.
+fn choose_attachment(sent: &Form, accepts_file: bool, form: &mut FilledForm) {
     let earlier = || sent.texts(ATTACHMENT_FIELD).next().and_then(AttachmentToken::parse);
     match sent.upload() {
         Some(Upload::Staged(staged)) if accepts_file => form.attachment = Some(staged.token.clone()),
@@ -159,8 +160,8 @@ fn take_attachment(sent: &Form, accepts_file: bool, form: &mut FilledForm) {
     }
 }
 
-/// Adds the faults of the typed fields, in the order of the form. The server stops reading at a file that is too large, so
-/// fields after it are not reported as missing.
+/// Adds the faults of the typed fields, in the order of the form. The server stops reading at a file that is too large,
+/// so fields after it are not reported as missing.
 fn add_field_faults(form: &mut FilledForm, faults: Vec<(FormField, FieldFault)>, sent: &Form) {
     let is_truncated = form.field_errors.contains(&(FormField::Cv, FieldError::File(AttachmentFault::TooLarge)));
     let was_sent = |field: FormField| sent.texts(field.as_str()).next().is_some();
@@ -191,8 +192,8 @@ pub(super) fn refuse(
 /// redirects to the status page of that application.
 ///
 /// # Errors
-/// As pages: `not_found` and `gone` as for the form; `conflict` if the browser has applied for the role. Shows the form again
-/// if the file of an earlier submission has expired.
+/// As pages: `not_found` and `gone` as for the form; `conflict` if the browser has applied to the role. Shows the form
+/// again if the file of an earlier submission has expired.
 pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, submission: &Submission) -> Result<Reply, Error> {
     let Submission { visit, form, input, status_token } = submission;
     let accepted = |role| {

@@ -9,19 +9,19 @@ use crate::http::server::request::Request;
 use crate::store::invitation::Invitation;
 use crate::store::{self, Error, Tx};
 
-/// The prefix of the cookie that remembers an application; the role's id follows. Its value is the status page's token. The
-/// cookie is a session cookie, and browsers send it to signup links only.
+/// The name of the cookie that identifies an application consists of this prefix and the role's id. The value is the
+/// status page's token. The cookie is a session cookie, and browsers send it only to signup links.
 const COOKIE_PREFIX: &str = "applied_";
 
 pub(super) struct SignupVisit {
     pub(super) texts: &'static Texts,
     pub(super) token: String,
-    /// The path as requested, for links back to it.
+    /// The path as requested, for links back to the form.
     pub(super) path: String,
     /// Role ids and status page tokens from the cookies. Anybody can forge them.
     pub(super) applied: Vec<(String, String)>,
     /// Whether the visitor asks for another form although this browser has applied, for example for somebody else.
-    pub(super) is_again: bool,
+    pub(super) wants_another_form: bool,
 }
 
 impl SignupVisit {
@@ -35,19 +35,19 @@ impl SignupVisit {
             token: request.param("token").to_owned(),
             path: request.path().to_owned(),
             applied: applied.collect(),
-            is_again: request.query("again")?.is_some(),
+            wants_another_form: request.query("again")?.is_some(),
         })
     }
 
-    /// The invitation behind the link; `None` if the link is unknown, or its role or portal is not public.
+    /// Returns the invitation behind the link, or `None` if the link is unknown or its role or portal is not public.
     pub(super) fn invitation(&self, tx: &Tx<'_>) -> Result<Option<Invitation>, Error> {
         store::invitation::follow(tx, &self.token)
     }
 
-    /// The token of the status page of this browser's application to the role; `None` if the page no longer exists or the
-    /// visitor asked for another form.
+    /// Returns the token of the status page of this browser's application to the role, or `None` if there is no such
+    /// page or the visitor asked for another form.
     pub(super) fn status_token(&self, tx: &Tx<'_>, role: &RoleId) -> Result<Option<&str>, Error> {
-        for (_, token) in self.applied.iter().filter(|(id, _)| !self.is_again && id == role.as_str()) {
+        for (_, token) in self.applied.iter().filter(|(id, _)| !self.wants_another_form && id == role.as_str()) {
             if store::status_page::role(tx, &status_page::token_digest(token))?.as_ref() == Some(role) {
                 return Ok(Some(token));
             }
@@ -55,14 +55,14 @@ impl SignupVisit {
         Ok(None)
     }
 
-    /// The URL of the form in the page's language.
+    /// Returns the URL of the form in the page's language.
     pub(super) fn form_url(&self) -> String {
-        let again = if self.is_again { "&again=1" } else { "" };
+        let again = if self.wants_another_form { "&again=1" } else { "" };
         format!("{}?lang={}{again}", self.path, self.texts.tag)
     }
 
     pub(super) fn frame<'a>(&self, invitation: Option<&'a Invitation>, title: String) -> Frame<'a> {
-        let again = if self.is_again { "?again=1" } else { "" };
+        let again = if self.wants_another_form { "?again=1" } else { "" };
         let branding = |invitation: &'a Invitation| Branding {
             name: &invitation.organization_name,
             slug: &invitation.slug,
@@ -78,7 +78,7 @@ impl SignupVisit {
     }
 }
 
-/// The cookie that lets a browser find its application to the role when it visits the signup link again.
+/// Returns a cookie that identifies the browser's application to the role when the browser opens the signup link again.
 pub(super) fn application_cookie(ctx: &Ctx, role: &RoleId, token: &str) -> String {
     let secure = if ctx.settings.is_https() { "; Secure" } else { "" };
     format!("{COOKIE_PREFIX}{role}={token}; Path=/signup; HttpOnly; SameSite=Lax{secure}")

@@ -9,9 +9,9 @@ use crate::http::server::reply::Reply;
 use crate::store::status_page::{deletion, withdrawal};
 use crate::store::{Error, Tx};
 
-/// `POST /status/{token}/withdraw`: withdraws the application if the candidate sees it as in progress, and redirects to the
-/// page. If staff have already decided and the candidate does not see that yet, the decision stands, and staff see that the
-/// candidate withdrew.
+/// `POST /status/{token}/withdraw`: withdraws the application if the candidate sees it as in progress, and redirects to
+/// the page. If staff have already made a decision that the candidate does not see yet, the decision remains, and staff
+/// see that the candidate withdrew.
 ///
 /// # Errors
 /// `not_found`, as a page, if the link is unknown or spent.
@@ -23,8 +23,8 @@ pub(super) fn withdraw(ctx: &Ctx, tx: &Tx<'_>, visit: &StatusVisit) -> Result<Re
     Ok(with_robots_disallowed(Reply::see_other(&visit.path())))
 }
 
-/// `POST /status/{token}/delete`: deletes the data behind the link, and the link itself. If the candidate is under a legal
-/// hold, redirects to the page, which explains the hold.
+/// `POST /status/{token}/delete`: deletes the data behind the link and the link itself. If the candidate is under a
+/// legal hold, redirects to the page, which explains the hold.
 ///
 /// # Errors
 /// `not_found`, as a page, if the link is unknown or spent.

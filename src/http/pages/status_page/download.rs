@@ -1,5 +1,5 @@
-//! `GET /status/{token}/data`: the candidate's data as one JSON file; `GET /status/{token}/documents/{documentId}`: an
-//! attachment.
+//! `GET /status/{token}/data` returns the candidate's data as one JSON file.
+//! `GET /status/{token}/documents/{documentId}` returns an attachment.
 
 use hyper::header;
 use serde::Serialize;
@@ -16,8 +16,8 @@ use crate::store::attachment::Attachment;
 use crate::store::signup::Signup;
 use crate::store::{self, Error, Tx};
 
-/// `GET /status/{token}/data`: the submitted form, the paths of the attachments, and the application as the page shows it.
-/// The file contains no decision that the page does not show yet, and nothing that staff wrote.
+/// `GET /status/{token}/data`: returns the submitted form, the paths of the attachments, and the application as the page
+/// shows it. The file contains no decision that the page does not show yet.
 ///
 /// # Errors
 /// `not_found`, as a page, if the link is unknown or spent.
@@ -29,7 +29,7 @@ pub(super) fn download_data(_: &Ctx, tx: &Tx<'_>, visit: &StatusVisit) -> Result
 
 pub(super) struct AttachmentDownload {
     visit: StatusVisit,
-    /// `None` if the path contains no valid id. Then there is no such attachment.
+    /// `None` if the path contains an invalid id, which no attachment has.
     id: Option<AttachmentId>,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn decode_attachment(ctx: &Ctx, request: &Request) -> Result<Attachme
     })
 }
 
-/// `GET /status/{token}/documents/{documentId}`: an attachment of the application, as it was uploaded.
+/// `GET /status/{token}/documents/{documentId}`: returns an attachment of the application as it was uploaded.
 ///
 /// # Errors
 /// `not_found`, as a page, if the link is unknown or spent, or the application has no such attachment.
@@ -65,8 +65,8 @@ fn candidate_data<'a>(tx: &Tx<'_>, visit: &StatusVisit, found: &'a FoundStatusPa
     let step =
         |(index, stage): &(usize, Stage)| Some(WireStep { name: view.steps.get(*index)?, stage: stage_word(*stage) });
     let sent = view.signup.as_ref().map(|signup| wire_sent(visit, signup));
-    // The file contains the candidate's record only if staff added the candidate. Anybody can type somebody else's address
-    // into a form, so the sender of a form sees only that form.
+    // The file contains the candidate's record only if staff added the candidate. Anybody can type somebody else's
+    // address into a form, so the sender of a form sees only that form.
     let candidate = view
         .application
         .as_ref()

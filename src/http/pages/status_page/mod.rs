@@ -1,5 +1,5 @@
-//! `/status/{token}`: the page on which a candidate sees their application, withdraws it, downloads their data, and deletes
-//! it. Any person who has the secret link may do all of that, because candidates have no accounts.
+//! `/status/{token}`: the page on which a candidate sees their application, withdraws it, downloads their data, and
+//! deletes it. Anybody who has the secret link may do all of these, because candidates have no accounts.
 
 mod action;
 mod download;

@@ -17,9 +17,9 @@ use crate::store::signup::Signup;
 use crate::store::status_page::view::{PageOrganization, StatusPageView};
 use crate::store::{Error, Tx};
 
-const NO_PAGE: Refusal = Refusal::NotFound("the link is unknown, or no longer valid");
+const NO_PAGE: Refusal = Refusal::NotFound("the link is unknown or no longer valid");
 
-/// Bytes in a kilobyte, and kilobytes in a megabyte.
+/// The number of bytes in a kilobyte, and of kilobytes in a megabyte.
 const UNIT_STEP: f64 = 1_000.0;
 
 #[derive(Template)]
@@ -43,7 +43,7 @@ struct StatusTemplate<'a> {
     held: Option<String>,
 }
 
-/// The message right after the candidate has applied.
+/// The message that the page shows right after the candidate has applied.
 struct Confirmation {
     /// The absolute URL of the page.
     link: String,
@@ -87,7 +87,8 @@ struct EndPage<'a> {
     more: String,
 }
 
-/// `GET /status/{token}`: the role, the application's progress as the candidate may see it, their data, and the actions.
+/// `GET /status/{token}`: shows the role, the application's progress as far as the candidate may see it, the candidate's
+/// data, and the possible actions.
 ///
 /// # Errors
 /// `not_found`, as a page, if the link is unknown or spent.
@@ -97,7 +98,7 @@ pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, visit: &StatusVisit) -> Result<Reply,
     Ok(private_page(Reply::rendered(&page)?, found.texts))
 }
 
-/// The 404 page of an unknown or spent link.
+/// Returns the 404 page for an unknown or spent link.
 pub(super) fn not_found(visit: &StatusVisit) -> Result<Reply, Error> {
     let (texts, words) = (visit.texts, &visit.texts.status);
     let frame = frame(texts, None, words.nowhere.to_owned(), Vec::new());
@@ -105,7 +106,7 @@ pub(super) fn not_found(visit: &StatusVisit) -> Result<Reply, Error> {
     Ok(with_robots_disallowed(reply).with(header::CONTENT_LANGUAGE, texts.tag))
 }
 
-/// The page after a deletion.
+/// Returns the page that confirms a deletion.
 pub(super) fn deleted(found: &FoundStatusPage) -> Result<Reply, Error> {
     let (texts, words) = (found.texts, &found.texts.status);
     let organization = &found.view.organization;
@@ -120,7 +121,8 @@ fn frame<'a>(
     title: String,
     languages: Vec<LanguageLink>,
 ) -> Frame<'a> {
-    // The branding links to the portal and loads its colours and logo, which are not available while the portal is disabled.
+    // The branding links to the portal and loads its colours and logo, which are not available while the portal is
+    // disabled.
     let organization = organization.filter(|organization| organization.has_portal);
     let organization = organization.map(|organization| Branding {
         name: &organization.name,
@@ -172,7 +174,7 @@ fn status_template<'a>(
     }
 }
 
-/// A date in the organization's time zone and the page's language.
+/// Formats a date in the organization's time zone and the page's language.
 fn day(ctx: &Ctx, found: &FoundStatusPage, at: Timestamp) -> String {
     let zone = &found.view.organization.time_zone;
     // The zone database of an older system may lack the organization's time zone.
@@ -204,8 +206,8 @@ fn steps<'a>(words: &'static Status, view: &'a StatusPageView, progress: &Progre
     progress.steps.iter().filter_map(step).collect()
 }
 
-/// The submitted form; or, for a candidate whom staff added, their name and address. If there is a form, the page shows
-/// nothing else about the candidate, because anybody can type somebody else's address.
+/// Returns the contents of the submitted form or, for a candidate whom staff added, the name and address. If there is a
+/// form, the page shows nothing else about the candidate, because anybody can type somebody else's address.
 fn facts(visit: &StatusVisit, texts: &'static Texts, view: &StatusPageView) -> Vec<Fact> {
     let words = &texts.status;
     let fact = |name, text: &str| Fact { name, lines: text.lines().map(FactLine::text).collect() };
@@ -229,7 +231,7 @@ fn facts(visit: &StatusVisit, texts: &'static Texts, view: &StatusPageView) -> V
     facts
 }
 
-/// An attachment's name and size, in whole kilobytes or tenths of a megabyte, rounded up.
+/// Formats an attachment's name and size. The size is in whole kilobytes or tenths of a megabyte, rounded up.
 fn attachment_text(texts: &Texts, attachment: &Attachment) -> String {
     let words = &texts.status;
     let kilobytes = (f64::from(attachment.bytes) / UNIT_STEP).ceil();

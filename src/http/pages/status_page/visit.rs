@@ -43,7 +43,7 @@ pub(super) struct FoundStatusPage {
 }
 
 impl StatusVisit {
-    /// Finds the page; `None` if the link is unknown or spent.
+    /// Finds the page. Returns `None` if the link is unknown or spent.
     pub(super) fn find(&self, tx: &Tx<'_>) -> Result<Option<FoundStatusPage>, Error> {
         let Some(page) = pages::find(tx, &status_page::token_digest(&self.token))? else { return Ok(None) };
         let Some(view) = view::load(tx, &page)? else { return Ok(None) };
@@ -51,28 +51,28 @@ impl StatusVisit {
         Ok(Some(FoundStatusPage { page, view, texts }))
     }
 
-    /// The path of the page, with the chosen language.
+    /// Returns the path of the page, with the chosen language.
     pub(super) fn path(&self) -> String {
         format!("/status/{}{}", self.token, self.query())
     }
 
-    /// The path of an attachment's download.
+    /// Returns the path of an attachment's download.
     pub(super) fn attachment_path(&self, attachment: &AttachmentId) -> String {
         format!("/status/{}/documents/{}{}", self.token, attachment.as_str(), self.query())
     }
 
-    /// The query that preserves a chosen language; otherwise empty.
+    /// Returns the query that preserves a chosen language, or an empty string if no language was chosen.
     pub(super) fn query(&self) -> String {
         if self.has_language { format!("?lang={}", self.texts.tag) } else { String::new() }
     }
 }
 
-/// Keeps search engines away from a response behind a secret link.
+/// Adds the header field that excludes a response behind a secret link from search engines.
 pub(super) fn with_robots_disallowed(reply: Reply) -> Reply {
     reply.with(X_ROBOTS_TAG, "noindex, nofollow")
 }
 
-/// Marks a page behind a secret link: search engines must not list it, and nobody may cache it.
+/// Marks a page behind a secret link: search engines must not list it, and caches must not store it.
 pub(super) fn private_page(reply: Reply, texts: &Texts) -> Reply {
     let reply = with_robots_disallowed(reply);
     reply.with(header::CACHE_CONTROL, "no-store").with(header::CONTENT_LANGUAGE, texts.tag)

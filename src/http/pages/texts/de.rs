@@ -1,4 +1,4 @@
-//! German.
+//! The texts of pages in German.
 
 use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
 

@@ -1,4 +1,4 @@
-//! Spanish.
+//! The texts of pages in Spanish.
 
 use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
 

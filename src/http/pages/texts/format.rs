@@ -5,12 +5,12 @@ use jiff::civil::Date;
 use super::{Counted, Forms, Texts, fill};
 use crate::domain::role::{Salary, SalaryPeriod};
 
-/// Amounts from this one on are shown without cents. Salaries stay below it (`SALARY_MAX`), and an `f64` has hardly any
-/// precision left for its cents.
+/// Amounts of at least this size are shown without cents. Salaries are smaller (`SALARY_MAX`), and an `f64` of this
+/// size has hardly any precision left for cents.
 const CENTS_BELOW: f64 = 1e13;
 
 impl Texts {
-    /// A date such as `22 November 2026`.
+    /// Formats a date, such as `22 November 2026`.
     pub(in crate::http) fn day(&self, day: Date) -> String {
         let Forms { months, date, first_day, .. } = &self.forms;
         let month = usize::from(day.month().unsigned_abs()).saturating_sub(1);
@@ -18,7 +18,7 @@ impl Texts {
         fill(date, &[("day", &number), ("month", months.get(month).unwrap_or(&"")), ("year", &day.year().to_string())])
     }
 
-    /// A number such as `1,234` or `0.50`: a whole number, or two decimal places.
+    /// Formats a number, such as `1,234` or `0.50`. A fraction has two decimal places.
     pub(in crate::http) fn number(&self, number: f64) -> String {
         let Forms { group, grouped_from, decimal, .. } = &self.forms;
         let text = if number.fract() == 0.0 || number.abs() >= CENTS_BELOW {
@@ -39,14 +39,14 @@ impl Texts {
         formatted
     }
 
-    /// A text with a count, such as `1 role` or `2 roles`.
+    /// Formats a text with a count, such as `1 role` or `2 roles`.
     pub(in crate::http) fn counted(&self, counted: &Counted, count: usize) -> String {
         let is_one = count == 1 || (count == 0 && self.forms.none_is_one);
         let text = if is_one { counted.one } else { counted.many };
         fill(text, &[("count", &self.number(count as f64))])
     }
 
-    /// A salary such as `€50,000 – €60,000 a year`; `None` without an amount.
+    /// Formats a salary, such as `€50,000 – €60,000 a year`. Returns `None` without an amount.
     pub(in crate::http) fn salary(&self, salary: &Salary) -> Option<String> {
         let forms = &self.forms;
         let amount = match (salary.min, salary.max) {
@@ -73,7 +73,7 @@ impl Texts {
         })
     }
 
-    /// The pattern for amounts in the salary's currency, and the symbol or code to use.
+    /// Returns the pattern for amounts in the salary's currency, and the symbol or code to use.
     fn currency<'a>(&self, salary: &'a Salary, by_symbol: &'a str, by_code: &'a str) -> (&'a str, &'a str) {
         let code = salary.currency.as_deref().unwrap_or_default();
         let known = self.forms.currencies.iter().find(|(known, _)| *known == code);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn one_takes_the_singular_and_so_does_zero_in_french() {
+    fn one_is_singular_and_zero_is_singular_only_in_french() {
         let roles = Counted { one: "{count} role", many: "{count} roles" };
         let counted = |tag: &str, count| of_tag(tag).counted(&roles, count);
         assert_eq!((counted("en", 0), counted("fr", 0)), ("0 roles".to_owned(), "0 role".to_owned()));

@@ -1,4 +1,4 @@
-//! French.
+//! The texts of pages in French.
 
 use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
 

@@ -48,7 +48,7 @@ pub(in crate::http) struct Forms {
     pub(in crate::http) grouped_from: usize,
     /// The decimal separator.
     pub(in crate::http) decimal: &'static str,
-    /// True if zero takes the singular, as in French.
+    /// Whether zero is singular, as in French.
     pub(in crate::http) none_is_one: bool,
     /// The currencies (ISO 4217) that are written with a symbol.
     pub(in crate::http) currencies: &'static [(&'static str, &'static str)],
@@ -81,7 +81,7 @@ pub(in crate::http) struct Common {
     pub(in crate::http) skip: &'static str,
     /// The heading of the language selection.
     pub(in crate::http) language: &'static str,
-    /// The link to the organization's notice on personal data.
+    /// The link to the organization's privacy notice.
     pub(in crate::http) privacy: &'static str,
     /// The link back to the portal: `{organization}`.
     pub(in crate::http) all_roles: &'static str,
@@ -91,17 +91,17 @@ pub(in crate::http) struct Common {
     pub(in crate::http) not_found_more: &'static str,
     /// The title of the page about a defect.
     pub(in crate::http) failed: &'static str,
-    /// The text of that page, if nothing was changed.
+    /// The text of the page about a defect that changed nothing.
     pub(in crate::http) failed_more: &'static str,
-    /// The text of that page, if the outcome is unknown.
+    /// The text of the page about a defect whose outcome is unknown.
     pub(in crate::http) unknown_more: &'static str,
     /// The title and text of the page about a request that would fail again without a change.
     pub(in crate::http) refused: &'static str,
     pub(in crate::http) refused_more: &'static str,
-    /// The same for too many requests.
+    /// The title and text of the page about too many requests.
     pub(in crate::http) too_many: &'static str,
     pub(in crate::http) too_many_more: &'static str,
-    /// The same for an overload or a full disk.
+    /// The title and text of the page about an overload or a full disk.
     pub(in crate::http) unavailable: &'static str,
     pub(in crate::http) unavailable_more: &'static str,
     /// The request id for inquiries: `{number}`.
@@ -120,7 +120,7 @@ pub(in crate::http) struct Careers {
     pub(in crate::http) search: &'static str,
     pub(in crate::http) search_hint: &'static str,
     pub(in crate::http) search_button: &'static str,
-    /// The filters: the heading, and the links that remove each.
+    /// The filters: the heading, and the links that remove each filter.
     pub(in crate::http) filters: &'static str,
     pub(in crate::http) all_departments: &'static str,
     pub(in crate::http) all_locations: &'static str,
@@ -134,7 +134,7 @@ pub(in crate::http) struct Careers {
     /// The message of a portal without roles: `{organization}`.
     pub(in crate::http) none: &'static str,
     pub(in crate::http) none_more: &'static str,
-    /// The message if no role matches the search or filters.
+    /// The message if no role matches the search and filters.
     pub(in crate::http) no_match: &'static str,
     pub(in crate::http) no_match_more: &'static str,
     /// The page navigation: its label, the position (`{page}`, `{pages}`), and its two links.
@@ -142,7 +142,7 @@ pub(in crate::http) struct Careers {
     pub(in crate::http) page_of: &'static str,
     pub(in crate::http) previous: &'static str,
     pub(in crate::http) next: &'static str,
-    /// A posting: the title of the browser tab (`{role}`, `{organization}`), and the application.
+    /// A posting: the title of the browser tab (`{role}`, `{organization}`), the apply button and its hint.
     pub(in crate::http) role_title: &'static str,
     pub(in crate::http) apply: &'static str,
     pub(in crate::http) apply_hint: &'static str,
@@ -165,7 +165,8 @@ pub(in crate::http) struct Careers {
 
 /// Texts of the signup form.
 pub(in crate::http) struct Signup {
-    /// The title of the page (`{role}`, `{organization}`), its heading (`{role}`), and the introduction (`{organization}`).
+    /// The title of the page (`{role}`, `{organization}`), its heading (`{role}`), and the introduction
+    /// (`{organization}`).
     pub(in crate::http) title: &'static str,
     pub(in crate::http) heading: &'static str,
     pub(in crate::http) lead: &'static str,
@@ -191,7 +192,7 @@ pub(in crate::http) struct Signup {
     pub(in crate::http) send: &'static str,
     /// The label of the hidden field that only robots fill in.
     pub(in crate::http) trap: &'static str,
-    /// The title of a form with errors (`{title}`), and the heading of their list.
+    /// The title of a form with errors (`{title}`), and the heading of the list of errors.
     pub(in crate::http) title_with_errors: &'static str,
     pub(in crate::http) errors: &'static str,
     pub(in crate::http) name_missing: &'static str,
@@ -203,7 +204,7 @@ pub(in crate::http) struct Signup {
     pub(in crate::http) no_address: &'static str,
     /// `{count}`: the maximum number of links.
     pub(in crate::http) too_many_links: &'static str,
-    /// `{count}`: the maximum number of characters of one link.
+    /// `{count}`: the maximum number of characters in one link.
     pub(in crate::http) link_too_long: &'static str,
     pub(in crate::http) no_link: &'static str,
     pub(in crate::http) cv_too_large: &'static str,
@@ -216,20 +217,20 @@ pub(in crate::http) struct Signup {
     pub(in crate::http) robot: &'static str,
     pub(in crate::http) too_soon: &'static str,
     pub(in crate::http) too_old: &'static str,
-    /// The page of an unknown signup link.
+    /// The page for an unknown signup link.
     pub(in crate::http) nowhere: &'static str,
     pub(in crate::http) nowhere_more: &'static str,
-    /// The page of an expired link to an open role, and the link to the role.
+    /// The page for an expired link to an open role, and the link to the role.
     pub(in crate::http) expired: &'static str,
     pub(in crate::http) expired_more: &'static str,
     pub(in crate::http) to_role: &'static str,
-    /// The page of a role that no longer accepts applications: `{role}`.
+    /// The page for a role that no longer accepts applications: `{role}`.
     pub(in crate::http) closed: &'static str,
     pub(in crate::http) closed_more: &'static str,
     /// The message that the application was not sent, because its link has no form.
     pub(in crate::http) not_sent: &'static str,
-    /// The error of a form that is refused for now: after too many signups from one address (wait `{minutes}`), or for
-    /// another reason.
+    /// The errors of a form that is refused for now: too many signups came from one network (`{minutes}` to wait), or
+    /// the service cannot accept the form.
     pub(in crate::http) limited: &'static str,
     pub(in crate::http) unavailable: &'static str,
     /// The page for a browser that has applied (`{role}`), with links to the status page and to the form.
@@ -244,7 +245,7 @@ pub(in crate::http) struct Status {
     /// The page's title: `{role}`, `{organization}`.
     pub(in crate::http) title: &'static str,
     /// After applying: the confirmation, the request to save the link, and the hint for people who applied before
-    /// (`{organization}`). Everybody sees the hint, so that it reveals nothing.
+    /// (`{organization}`). Everybody sees the hint, so it reveals nothing.
     pub(in crate::http) new: &'static str,
     pub(in crate::http) new_save: &'static str,
     pub(in crate::http) new_before: &'static str,
@@ -285,11 +286,11 @@ pub(in crate::http) struct Status {
     pub(in crate::http) yours: &'static str,
     pub(in crate::http) download: &'static str,
     pub(in crate::http) download_more: &'static str,
-    /// The action that withdraws: the summary, the explanation (`{organization}`), and the button.
+    /// The action that withdraws the application: the summary, the explanation (`{organization}`), and the button.
     pub(in crate::http) withdraw: &'static str,
     pub(in crate::http) withdraw_more: &'static str,
     pub(in crate::http) withdraw_button: &'static str,
-    /// The same for the action that deletes.
+    /// The action that deletes the data: the summary, the explanation (`{organization}`), and the button.
     pub(in crate::http) delete: &'static str,
     pub(in crate::http) delete_more: &'static str,
     pub(in crate::http) delete_button: &'static str,
@@ -299,13 +300,13 @@ pub(in crate::http) struct Status {
     /// The page after a deletion: `{organization}`.
     pub(in crate::http) deleted: &'static str,
     pub(in crate::http) deleted_more: &'static str,
-    /// The page of an unknown status link.
+    /// The page for an unknown status link.
     pub(in crate::http) nowhere: &'static str,
     pub(in crate::http) nowhere_more: &'static str,
 }
 
-/// The texts for a request: in the language of its query (`lang`, or `locale` of a signup link), or else the best match for
-/// `Accept-Language`.
+/// Returns the texts for a request, in the language that the query names (`lang`, or `locale` in a signup link), or
+/// else in the best match for `Accept-Language`.
 ///
 /// # Errors
 /// `validation_error` if a parameter is given twice.
@@ -313,12 +314,12 @@ pub(in crate::http) fn of(request: &Request) -> Result<&'static Texts, Error> {
     Ok(of_language(request.language()?))
 }
 
-/// The texts of a language.
+/// Returns the texts of a language.
 pub(in crate::http) fn of_language(language: Language) -> &'static Texts {
     ALL[language.index()]
 }
 
-/// The texts of the tag's language, or of the fallback.
+/// Returns the texts of the tag's language, or of the fallback.
 pub(in crate::http) fn of_tag(tag: &str) -> &'static Texts {
     of_language(Language::of_tag(tag))
 }

@@ -1,7 +1,7 @@
-//! The labels of a role's facts, in all languages. They are in one file, so that a new column of a role changes only this
-//! file of texts.
+//! The labels of the facts about a role, in all languages. They are in one file, so that a new fact needs a change to
+//! only one file of texts.
 
-/// The labels of a role's facts in one language.
+/// The labels of the facts about a role, in one language.
 pub(in crate::http) struct RoleLabels {
     pub(in crate::http) department: &'static str,
     pub(in crate::http) location: &'static str,

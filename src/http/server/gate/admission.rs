@@ -14,10 +14,10 @@ use crate::http::server::request::Request;
 use crate::http::server::route::Route;
 use crate::store::{self, Error};
 
-/// Admits a request to its route. From here on, a request with an API key needs a usage row.
+/// Admits a request to its route. Prepares the usage row of a request with an API key.
 ///
 /// # Errors
-/// `unauthorized`, `rate_limited`, `insufficient_scope`; `forbidden` also for a session's request from another site.
+/// `unauthorized`, `rate_limited`, `insufficient_scope`; `forbidden`, also for a session's request from another origin.
 pub(super) fn admit(
     ctx: &Ctx,
     route: &Route,

@@ -1,5 +1,5 @@
-//! Writes an uploaded attachment into the store. Each chunk is a short write of its own, and the next chunk is read
-//! from the client only after that. So a client waits for the writer, and the writer waits for no client.
+//! Writes an uploaded attachment into the store. Each chunk is a short, separate write, and the next chunk is read from
+//! the client only after this write. A client therefore waits for the writer, but the writer never waits for a client.
 
 use std::sync::Arc;
 
@@ -15,17 +15,17 @@ use crate::http::server::ctx::Ctx;
 use crate::store::attachment::{self, StagedAttachment};
 use crate::store::{Error, Grade, Tx};
 
-/// An attachment that is being uploaded. If it is dropped before it is finished, nothing of it remains.
+/// An attachment that is being uploaded. If it is dropped before it is finished, no part of it remains.
 pub(super) struct AttachmentWriter {
     ctx: Arc<Ctx>,
     id: AttachmentId,
     token: AttachmentToken,
     given_name: String,
-    /// Whether rows of the attachment may exist that must be removed.
+    /// Whether there may be rows of the attachment that must be removed.
     needs_removal: bool,
     scan: MediaTypeScan,
     digest: AttachmentDigest,
-    /// The bytes that are not written yet: less than a chunk.
+    /// The bytes that are not written yet. They are less than a chunk.
     buffer: Vec<u8>,
     chunks: i64,
     bytes: u32,
@@ -49,12 +49,12 @@ impl AttachmentWriter {
         }
     }
 
-    /// Whether the content so far can be of an accepted type.
+    /// Checks whether the content so far may be of an accepted type.
     pub(super) fn may_be_accepted(&self) -> bool {
         self.scan.is_acceptable_so_far()
     }
 
-    /// Adds bytes. Every complete chunk is written before this returns.
+    /// Adds bytes. Every complete chunk is written before this function returns.
     ///
     /// # Errors
     /// [`NO_ROOM_FOR_FILE`] if the disk, or the limit for all attachments, has no room; [`Error::Unavailable`] if the
@@ -89,7 +89,7 @@ impl AttachmentWriter {
         let sha256 = self.digest.value();
         let finish = move |tx: &Tx<'_>| attachment::finish(tx, &id, &file_name, media_type, bytes, &sha256);
         self.write(chunk, finish).await?;
-        // The attachment stays.
+        // The attachment is complete, so its rows must not be removed.
         self.needs_removal = false;
         Ok(Some(staged))
     }
@@ -101,7 +101,7 @@ impl AttachmentWriter {
         }
     }
 
-    /// Takes the buffer as a chunk, and adds it to the scan and the digest.
+    /// Turns the buffer into a chunk, and adds the chunk to the scan and the digest.
     fn next_chunk(&mut self) -> Bytes {
         let chunk = std::mem::take(&mut self.buffer);
         self.scan.take(&chunk);
@@ -144,8 +144,7 @@ impl AttachmentWriter {
 
 impl Drop for AttachmentWriter {
     fn drop(&mut self) {
-        // Rows are left only after a panic or at the end of the service. In the latter case, the next start sweeps
-        // them.
+        // Rows are left only after a panic or when the service stops. In the latter case, the next start sweeps them.
         if let (true, Ok(runtime)) = (self.needs_removal, tokio::runtime::Handle::try_current()) {
             runtime.spawn(remove(Arc::clone(&self.ctx), self.id.clone()));
         }

@@ -1,5 +1,5 @@
-//! Completes replies with the header fields that depend on the request's way, and makes the responses to requests that
-//! reached no route.
+//! Completes replies with the header fields that depend on how the request was handled, and builds the responses to
+//! requests that did not reach a route.
 
 use std::time::Instant;
 
@@ -22,8 +22,8 @@ pub(super) const REALM: &str = "appliance";
 pub(super) const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 pub(super) const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// Completes the outcome of a request with the header fields that depend on the request's way. The cause of a failure
-/// goes to the log, not to the caller.
+/// Turns the outcome of a request into a reply and adds the header fields that depend on how the request was handled.
+/// The cause of a failure is logged and not shown to the caller.
 pub(super) fn complete(ctx: &Ctx, trail: &RequestTrail, outcome: Result<Reply, Error>) -> Reply {
     let is_unauthorized = matches!(outcome, Err(Error::Refused(Refusal::Unauthorized { .. })));
     let mut reply = match outcome {
@@ -56,7 +56,7 @@ pub(super) fn complete(ctx: &Ctx, trail: &RequestTrail, outcome: Result<Reply, E
     }
 }
 
-/// The value of `RateLimit-Policy` (IETF draft, RateLimit header fields for HTTP).
+/// Returns the value of `RateLimit-Policy` (IETF draft, RateLimit header fields for HTTP).
 pub(super) fn policy_value(policy: RatePolicy) -> String {
     format!("\"default\";q={};w=60", policy.per_minute)
 }
@@ -65,7 +65,7 @@ pub(super) fn remaining_value(tokens: RemainingTokens) -> String {
     format!("\"default\";r={};t={}", tokens.remaining, tokens.reset_s)
 }
 
-/// The response to a request whose handling panicked. Its new request id links it to the log.
+/// Returns the response to a request whose task panicked. A new request id links the response to the log.
 pub(in crate::http::server) fn panic_response(ctx: &Ctx) -> Response<ResponseBody> {
     let request_id: RequestId = ctx.world.id();
     let error = Error::Defect("a request panicked; the lines above show where".to_owned());
@@ -74,7 +74,7 @@ pub(in crate::http::server) fn panic_response(ctx: &Ctx) -> Response<ResponseBod
     reply::with_request_id(response, request_id).map(ResponseBody::InMemory)
 }
 
-/// The head and body of the response on a connection from which no request could be read.
+/// Returns the head and body of the response on a connection from which no request could be read.
 pub(in crate::http::server) fn refuse_unread(ctx: &Ctx, error: Error) -> (Response<()>, Bytes) {
     let trail = RequestTrail { method: OTHER, ..RequestTrail::new(ctx, &Method::GET) };
     let reply = complete(ctx, &trail, Err(error));

@@ -1,5 +1,5 @@
-//! Downloads of attachments. Each chunk is read in a short snapshot of its own, once the connection has room for it. A
-//! slow download therefore holds one chunk in memory and no snapshot.
+//! Downloads of attachments. Each chunk is read in a short, separate snapshot when the connection has room for the
+//! chunk. A slow download therefore holds one chunk in memory and no snapshot.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -38,8 +38,8 @@ pub(in crate::http::server) struct Download {
 
 type ChunkRead = dyn Future<Output = Result<(Option<Vec<u8>>, AttachmentDigest), Error>> + Send;
 
-/// A download that was aborted. Its connection ends before the announced length, so that no client mistakes the part
-/// for a complete file.
+/// The error of an aborted download. The connection is closed before the announced length is sent, so that no client
+/// mistakes the partial file for a complete one.
 #[derive(Debug)]
 pub(in crate::http::server) struct DownloadAborted;
 
@@ -66,7 +66,7 @@ impl Download {
         }
     }
 
-    /// The next chunk, once it is read.
+    /// Polls for the next chunk.
     fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Result<Bytes, Error>> {
         let (ctx, id, next, digest) = (&self.ctx, &self.id, self.next_chunk, &self.digest);
         let read = || read(Arc::clone(ctx), id.clone(), next, digest.clone());
@@ -102,14 +102,15 @@ impl Download {
         match self.sha256 {
             Some(sha256) if self.remaining_bytes == 0 && sha256 != self.digest.value() => {
                 let id = self.id.as_str();
-                Err(Error::Defect(format!("the content of {id} does not have its SHA-256; run `appliance check`")))
+                Err(Error::Defect(format!("the content of {id} does not match its SHA-256; run `appliance check`")))
             }
             _ => Ok(()),
         }
     }
 }
 
-/// Reads a chunk on a blocking thread and adds it to the digest. The permit covers the read even if the client is gone.
+/// Reads a chunk on a blocking thread and adds it to the digest. The read holds its permit to the end, even if the
+/// client has disconnected.
 async fn read(
     ctx: Arc<Ctx>,
     id: AttachmentId,

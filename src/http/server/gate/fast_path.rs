@@ -1,8 +1,8 @@
 //! The fast path of a request that needs only its caller (`me`). The key is in memory, the response body is cached with
-//! it, and only the usage row is left to write at the end of the tick.
+//! the key, and the only write is the usage row at the end of the tick.
 //!
-//! Any other request takes the general path as if the fast path did not exist: another kind of credential, a key that
-//! is not in memory, or a caller without a token left.
+//! Any other request takes the general path as if the fast path did not exist: a request with another kind of
+//! credential, with a key that is not in memory, or from a caller without a token left.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -33,7 +33,7 @@ use crate::http::server::table::RouteMatch;
 use crate::store::usage::LogEntry;
 use crate::store::{CachedKey, Error};
 
-/// A request on its fast path, with its queued usage row. It holds nothing of the request itself.
+/// A request on the fast path, with its queued usage row. It does not hold the HTTP request.
 pub(in crate::http::server) struct FastPath {
     started: Instant,
     trail: RequestTrail,
@@ -73,7 +73,8 @@ pub(in crate::http::server) fn begin(
     Some(FastPath { started, trail, access: route.access, reply_from_caller, key, usage_row })
 }
 
-/// A route whose reply depends only on the caller. Its path has no parameters, so the template is the path.
+/// Finds the request's route if its reply depends only on the caller. The path of such a route has no parameters, so the
+/// template is the path.
 fn route<'a>(service: &'a Service, request: &Request<Incoming>) -> Option<(&'a Route, ReplyFromCaller)> {
     let is_read = *request.method() == Method::GET && request.body().is_end_stream();
     let found = is_read.then(|| service.table.find(&Method::GET, request.uri().path()));
@@ -83,7 +84,7 @@ fn route<'a>(service: &'a Service, request: &Request<Incoming>) -> Option<(&'a R
     Some((route, reply_from_caller))
 }
 
-/// The caller's key and its number.
+/// Returns the caller's key and its number.
 fn caller(ctx: &Ctx, fields: &HeaderMap) -> Option<(Arc<CachedKey>, i64)> {
     let key = key_in_memory(ctx, fields)?;
     match key.principal.auth {
@@ -131,7 +132,7 @@ impl FastPath {
     }
 }
 
-/// The response that all callers share, except for the body.
+/// Renders the response that all callers share, except for the body.
 fn rendered(ctx: &Ctx, reply: Reply) -> RenderedResponse {
     let rendered = RenderedResponse::new(reply);
     match ctx.rate_limiter.policy() {

@@ -96,7 +96,7 @@ impl IdempotentRequest {
     }
 
     fn repeat(&self, tx: &Tx<'_>, who: &Principal, stored: &StoredResponse) -> Result<Outcome, Error> {
-        const HIDDEN: Refusal = Refusal::NotFound("there is no such resource, or this key may not see it");
+        const HIDDEN: Refusal = Refusal::NotFound("there is no such resource, or the caller may not see it");
         let answer = stored.answer_to(&self.fingerprint);
         // A refusal that reveals nothing of the stored response needs no authority.
         if answer != Err(Refusal::IdempotencyKeyReused) {

@@ -9,11 +9,11 @@ use std::task::{Context, Poll};
 use http_body_util::{BodyDataStream, BodyExt};
 use hyper::body::{Body, Bytes, Frame};
 
-/// The maximum number of bytes that the parser may take without a result: several frames, in which a part's head or a
-/// boundary must end.
+/// The maximum number of bytes that the parser may read without a result. These are several frames, in which a part's
+/// head or a boundary must end.
 const UNPARSED_BYTES_MAX: usize = 128 * 1_024;
 
-/// Counts the bytes that the parser took.
+/// A counter of the bytes that the parser has read.
 #[derive(Debug)]
 pub(super) struct Meter {
     bytes_max: usize,
@@ -31,12 +31,12 @@ impl Meter {
         self.bytes_max
     }
 
-    /// Whether the body exceeds its limit.
+    /// Checks whether the body exceeds its limit.
     pub(super) fn is_exceeded(&self) -> bool {
         self.bytes.load(Ordering::Relaxed) > self.bytes_max
     }
 
-    /// Whether the parser has taken too many bytes without a result.
+    /// Checks whether the parser has read too many bytes without a result.
     pub(super) fn is_stuck(&self) -> bool {
         self.unparsed_bytes.load(Ordering::Relaxed) > UNPARSED_BYTES_MAX
     }
@@ -51,7 +51,7 @@ impl Meter {
     }
 
     fn count(&self, bytes: usize) -> Result<(), LimitExceeded> {
-        // This frame may still lead to a result, however large it is.
+        // This frame may still lead to a result, so it is not counted in `is_stuck`.
         let is_stuck = self.is_stuck();
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.unparsed_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -59,7 +59,7 @@ impl Meter {
     }
 }
 
-/// The body exceeds a limit, so the parser gets no more bytes.
+/// The error of a body that exceeds a limit. The parser gets no more bytes.
 #[derive(Debug)]
 pub(super) struct LimitExceeded;
 
@@ -71,7 +71,7 @@ impl std::fmt::Display for LimitExceeded {
 
 impl std::error::Error for LimitExceeded {}
 
-/// A body that the meter counts.
+/// A body whose bytes the meter counts.
 pub(super) struct MeteredBody<B> {
     body: B,
     meter: Arc<Meter>,

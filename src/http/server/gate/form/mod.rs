@@ -1,7 +1,7 @@
 //! Reads forms: detects the encoding, and parses `multipart/form-data` (RFC 7578) while it arrives.
 //!
-//! No part of a form is assumed to be small. Each wait, each part's head, all texts together, the file and the whole
-//! form have limits, and memory holds one chunk of a file at a time. An incomplete form leaves nothing behind.
+//! Any part of a form may be large. Each wait, each part's head, all texts together, the file and the whole form have
+//! limits, and memory holds only one chunk of a file at a time. No part of an incomplete form remains stored.
 
 mod metered_body;
 #[cfg(test)]
@@ -27,13 +27,14 @@ use crate::http::server::form_rules::FormRules;
 use crate::http::server::request::{BODY_BYTES_MAX, Request};
 use crate::store::Error;
 
-/// How long a form may pause. A form slower than [`pace::BYTES_PER_S_MIN`] is cut off once its pauses add up to more.
+/// How long a form may pause. A form that is slower than [`pace::BYTES_PER_S_MIN`] is refused when its pauses add up to
+/// more than this time.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a whole form may take: enough for the largest file over a slow mobile network.
 const FORM_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
-/// The maximum number of parts of a form: far more than any form here has fields.
+/// The maximum number of parts of a form: far more than the fields of any form of this service.
 const PARTS_MAX: usize = 100;
 
 /// The maximum number of bytes of a part's head: enough for the longest file name, however it is encoded.
@@ -42,10 +43,10 @@ const HEAD_BYTES_MAX: usize = 8 * 1_024;
 /// The maximum number of bytes for the heads of parts and the boundaries between them.
 const OVERHEAD_BYTES_MAX: usize = 128 * 1_024;
 
-/// The longest boundary (RFC 2046 §5.1.1).
+/// The maximum number of characters in a boundary (RFC 2046 §5.1.1).
 const BOUNDARY_CHARACTERS_MAX: usize = 70;
 
-/// How long the reader waits for a form.
+/// The time limits for reading a form.
 #[derive(Debug, Clone, Copy)]
 struct FormTimeouts {
     idle: Duration,
@@ -59,7 +60,7 @@ enum FormEncoding {
     Multipart(String),
 }
 
-/// Adds the form to the request, or the body if it is JSON and the route accepts that.
+/// Adds the form to the request, or the body if it is JSON and the route accepts JSON.
 ///
 /// # Errors
 /// `unsupported_media_type` for another type; `payload_too_large`; `bad_request` for a form that is cut off, late or
@@ -87,11 +88,12 @@ pub(super) async fn read(
         return Err(Refusal::PayloadTooLarge(bytes_max).into());
     }
     if is_too_large {
-        // Refuse the form unread: most of it can only be a file that is too large.
+        // Refuse the form without reading it: most of it can only be a file that is too large.
         let form = Form::new(Vec::new(), Some(Upload::Fault(AttachmentFault::TooLarge)));
         return Ok(request.with_form(form.with_trouble(trouble)));
     }
-    let overload = || Error::Unavailable("too many forms arrive at once, or from one address".to_owned());
+    let overload =
+        || Error::Unavailable("too many forms arrive at the same time, in all or from one address".to_owned());
     let file_use = refused.map_or(FileUse::Stage, |(_, file_use)| file_use);
     let (_permit, file_use, trouble) = match ctx.uploads.take(request.client()) {
         Ok(permit) => (permit, file_use, trouble),
@@ -124,7 +126,7 @@ fn form_encoding(rules: &FormRules, request: &Request) -> Result<FormEncoding, R
                 || Refusal::bad_request("the form's Content-Type must name its boundary, of 1 to 70 characters");
             if is_valid { Ok(FormEncoding::Multipart(boundary)) } else { Err(invalid()) }
         }
-        // Parsing checks later whether the body is JSON.
+        // The JSON parser checks the body later.
         _ if rules.takes_json && media_type.starts_with("application/") && media_type.ends_with("json") => {
             Ok(FormEncoding::Json)
         }
@@ -153,7 +155,7 @@ fn too_many_parts() -> Refusal {
     Refusal::bad_request(format!("the form must have at most {PARTS_MAX} parts"))
 }
 
-/// Reads a multipart form.
+/// The reader of a multipart form.
 struct FormReader<'a> {
     ctx: &'a Arc<Ctx>,
     file_field: Option<&'static str>,
@@ -211,7 +213,7 @@ impl<'a> FormReader<'a> {
         Ok(Form::new(self.fields, upload?))
     }
 
-    /// The outcome of the file.
+    /// Returns the outcome of the file.
     async fn upload(&mut self) -> Result<Option<Upload>, Error> {
         if let Some(fault) = self.fault {
             return Ok(Some(Upload::Fault(fault)));
@@ -248,7 +250,7 @@ impl<'a> FormReader<'a> {
 
     async fn read_text(&mut self, name: String, part: &mut Field<'_>) -> Result<ControlFlow<()>, Error> {
         if part.file_name().is_some_and(|file_name| !file_name.is_empty()) {
-            return Err(Refusal::bad_request("a field that takes no file contains one").into());
+            return Err(Refusal::bad_request("a field that does not accept a file contains one").into());
         }
         self.text_bytes += name.len();
         let mut value = Vec::new();
@@ -339,7 +341,8 @@ impl<'a> FormReader<'a> {
         Ok(())
     }
 
-    /// Waits for the parser's next result for as long as the sender keeps the pace. Only the time spent waiting counts.
+    /// Waits for the parser's next result for as long as the sender keeps the pace. Only the time spent waiting is
+    /// counted.
     async fn next_with_timeout<T>(&mut self, next: impl Future<Output = multer::Result<T>>) -> Result<T, Refusal> {
         let (started, bytes_before) = (tokio::time::Instant::now(), self.meter.bytes());
         let next = tokio::time::timeout(self.pace.credit(), next).await;
@@ -351,7 +354,7 @@ impl<'a> FormReader<'a> {
             }
             Err(_) if self.meter.is_exceeded() => Err(Refusal::PayloadTooLarge(self.meter.bytes_max())),
             Err(_) if self.meter.is_stuck() => Err(head_too_long()),
-            Err(multer::Error::StreamReadFailed(_)) => Err(Refusal::bad_request("the body was cut off; send it whole")),
+            Err(multer::Error::StreamReadFailed(_)) => Err(Refusal::bad_request("the body was cut off; send it again")),
             Err(multer::Error::IncompleteStream | multer::Error::IncompleteFieldData { .. }) => {
                 Err(Refusal::bad_request("the form has no end: its last boundary is missing or malformed"))
             }

@@ -216,7 +216,7 @@ fn an_incomplete_form_leaves_nothing() {
         let message = fixture.refusal(framed(all[..cut].to_vec()));
         assert_eq!(message, "the form has no end: its last boundary is missing or malformed", "{cut}");
         let reset = FramedBody { end: End::Reset, ..framed(all[..cut].to_vec()) };
-        assert_eq!(fixture.refusal(reset), "the body was cut off; send it whole", "{cut}");
+        assert_eq!(fixture.refusal(reset), "the body was cut off; send it again", "{cut}");
         let never = || FramedBody { end: End::Never, ..framed(all[..cut].to_vec()) };
         let (short, long) = (Duration::from_millis(50), Duration::from_secs(60));
         for timeouts in [FormTimeouts { idle: short, whole: long }, FormTimeouts { idle: long, whole: short }] {
@@ -321,7 +321,7 @@ fn a_malformed_form_is_refused_and_leaves_nothing() {
         assert!(message.contains(expected), "{message}: {}", String::from_utf8_lossy(&body[..body.len().min(200)]));
     }
     let elsewhere = part("Content-Disposition: form-data; name=\"photo\"; filename=\"a.pdf\"", b"%PDF-1.7");
-    assert!(fixture.refusal(form(&[elsewhere])).contains("takes no file"));
+    assert!(fixture.refusal(form(&[elsewhere])).contains("does not accept a file"));
     let latin = part("Content-Disposition: form-data; name=\"name\"", b"M\xfcller");
     assert!(fixture.refusal(form(&[file("cv.pdf", &pdf(200_000)), latin])).contains("not UTF-8"));
 }
