@@ -33,13 +33,13 @@ pub fn parse(bytes: &[u8], world: &dyn World) -> Result<Document, Findings> {
 }
 
 impl Document {
-    /// The number of applications, which decides how long an import takes.
+    /// Returns the number of applications, which decides how long an import takes.
     pub fn applications(&self) -> usize {
         let roles = self.organizations.iter().flat_map(|organization| &organization.roles);
         roles.map(|role| role.applications.len()).sum()
     }
 
-    /// A sentence for each thing that is not an error, but that the person who imports should know.
+    /// Returns a sentence for each thing that is not an error, but that the person who imports should know.
     pub fn notices(&self) -> Vec<String> {
         let lacks_secret = |organization: &&Organization| {
             organization.hr_integration.as_ref().is_some_and(|integration| integration.secret.is_none())

@@ -33,7 +33,7 @@ impl<'t> ExportSource<'t> {
         Self { tx, secrets, failed: RefCell::new(None), notices: RefCell::default() }
     }
 
-    /// An array that `read` loads when it is written. `convert` makes an item of each record.
+    /// Returns an array that `read` loads when it is written. `convert` makes an item of each record.
     pub(super) fn array<R, T>(
         &'t self,
         read: impl Fn() -> Result<Vec<R>, Error> + 't,
@@ -48,8 +48,8 @@ impl<'t> ExportSource<'t> {
         E::custom(text)
     }
 
-    /// A column that holds a caller's own JSON. Replaces a value that is nested deeper than an import allows with an
-    /// empty object, and adds a notice.
+    /// Returns a column that holds a caller's own JSON. Replaces a value that is nested deeper than an import allows
+    /// with an empty object, and adds a notice.
     pub(super) fn json_column(&self, owner: &str, members: &Map<String, Value>) -> Value {
         let value = Value::Object(members.clone());
         if json::is_deeper(&value, 0) {

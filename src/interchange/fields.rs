@@ -30,7 +30,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         Self { at, members, context }
     }
 
-    /// The location of the object.
+    /// Returns the location of the object.
     pub(super) fn at(&self) -> Pointer<'a> {
         self.at
     }
@@ -45,7 +45,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         self.context.findings.push(self.at, detail);
     }
 
-    /// An optional member. `must_be` completes the finding "must be …".
+    /// Returns an optional member. `must_be` completes the finding "must be …".
     pub(super) fn optional<T>(
         &mut self,
         name: &str,
@@ -64,7 +64,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         }
     }
 
-    /// A required member.
+    /// Returns a required member.
     pub(super) fn required<T>(
         &mut self,
         name: &str,
@@ -80,7 +80,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         }
     }
 
-    /// The id of the object: the given one, which must be unique in its kind, or a new one.
+    /// Returns the id of the object: the given one, which must be unique in its kind, or a new one.
     pub(super) fn own_id<I: Id + Display>(&mut self) -> Option<I> {
         let Some(id) = self.optional_id::<I>("id")? else { return Some(self.context.new_id()) };
         self.claim_id(&id).then_some(id)
@@ -95,35 +95,35 @@ impl<'a, 'w> Fields<'a, 'w> {
         is_free
     }
 
-    /// An optional id.
+    /// Returns an optional id.
     pub(super) fn optional_id<I: Id>(&mut self, name: &str) -> Option<Option<I>> {
         self.optional(name, &ID, |value| I::parse(value.as_str()?))
     }
 
-    /// The id of another object.
+    /// Returns the id of another object.
     pub(super) fn required_id<I: Id>(&mut self, name: &str, whose: &str) -> Option<I> {
         self.required(name, &format!("{whose}: {}", *ID), |value| I::parse(value.as_str()?))
     }
 
-    /// A required name.
+    /// Returns a required name.
     pub(super) fn name(&mut self) -> Option<String> {
         let name = self.required("name", &NAME, name)?;
         self.plain("name", Some(name), plain::flaw_of_line)?
     }
 
-    /// An optional name.
+    /// Returns an optional name.
     pub(super) fn optional_name(&mut self) -> Option<Option<String>> {
         let name = self.optional("name", &NAME, name)?;
         self.plain("name", name, plain::flaw_of_line)
     }
 
-    /// An optional text of one line.
+    /// Returns an optional text of one line.
     pub(super) fn optional_text(&mut self, name: &str, characters_max: usize) -> Option<Option<String>> {
         let text = self.short_text(name, characters_max)?;
         self.plain(name, text, plain::flaw_of_line)
     }
 
-    /// An optional text of one or several lines.
+    /// Returns an optional text of one or several lines.
     pub(super) fn optional_lines(&mut self, name: &str, characters_max: usize) -> Option<Option<String>> {
         let text = self.short_text(name, characters_max)?;
         self.plain(name, text, plain::flaw_of_lines)
@@ -152,27 +152,27 @@ impl<'a, 'w> Fields<'a, 'w> {
         }
     }
 
-    /// A text of one line that defaults to `""`.
+    /// Returns a text of one line that defaults to `""`.
     pub(super) fn text(&mut self, name: &str, characters_max: usize) -> Option<String> {
         Some(self.optional_text(name, characters_max)?.unwrap_or_default())
     }
 
-    /// A text of one or several lines that defaults to `""`.
+    /// Returns a text of one or several lines that defaults to `""`.
     pub(super) fn lines(&mut self, name: &str, characters_max: usize) -> Option<String> {
         Some(self.optional_lines(name, characters_max)?.unwrap_or_default())
     }
 
-    /// An optional word of a closed set.
+    /// Returns an optional word of a closed set.
     pub(super) fn word<T>(&mut self, name: &str, words: &[&str], parse: fn(&str) -> Option<T>) -> Option<Option<T>> {
         self.optional(name, &format!("one of {}", words.join(", ")), |value| parse(value.as_str()?))
     }
 
-    /// An optional boolean.
+    /// Returns an optional boolean.
     pub(super) fn boolean(&mut self, name: &str) -> Option<Option<bool>> {
         self.optional(name, "true or false", Value::as_bool)
     }
 
-    /// An optional integer within bounds.
+    /// Returns an optional integer within bounds.
     pub(super) fn integer(&mut self, name: &str, bounds: &RangeInclusive<i64>) -> Option<Option<i64>> {
         let must_be = format!("an integer from {} to {}", bounds.start(), bounds.end());
         self.optional(name, &must_be, |value| value.as_i64().filter(|number| bounds.contains(number)))
@@ -183,14 +183,14 @@ impl<'a, 'w> Fields<'a, 'w> {
         self.members.get(name).is_some_and(Value::is_null)
     }
 
-    /// An optional time.
+    /// Returns an optional time.
     pub(super) fn time(&mut self, name: &str) -> Option<Option<Timestamp>> {
         self.optional(name, "an RFC 3339 date-time with an offset, or a date such as 2026-11-21", |value| {
             Timestamp::parse(value.as_str()?, Rounding::Down)
         })
     }
 
-    /// An optional JSON object with members of the caller's choice.
+    /// Returns an optional JSON object with members of the caller's choice.
     pub(super) fn json_object(&mut self, name: &str) -> Option<Option<Map<String, Value>>> {
         let object = self.optional(name, "an object", |value| value.is_object().then(|| value.clone()))?;
         match object {
@@ -203,7 +203,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         }
     }
 
-    /// An optional nested object.
+    /// Returns an optional nested object.
     pub(super) fn object<T>(
         &mut self,
         name: &str,

@@ -25,17 +25,17 @@ impl Pointer<'_> {
     /// The document itself.
     pub(super) const ROOT: Pointer<'static> = Pointer { parent: None, token: Token::Index(0) };
 
-    /// A member of the object at this location.
+    /// Returns a member of the object at this location.
     pub(super) fn member<'b>(&'b self, name: &'b str) -> Pointer<'b> {
         Pointer { parent: Some(self), token: Token::Name(name) }
     }
 
-    /// An item of the array at this location.
+    /// Returns an item of the array at this location.
     pub(super) fn item(&self, index: usize) -> Pointer<'_> {
         Pointer { parent: Some(self), token: Token::Index(index) }
     }
 
-    /// The last index of the pointer.
+    /// Returns the last index of the pointer.
     pub(super) fn index(&self) -> usize {
         match self.token {
             Token::Index(index) => index,
@@ -87,7 +87,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// A list with one finding.
+    /// Returns a list with one finding.
     pub(super) fn of(at: Pointer<'_>, detail: impl Into<String>) -> Self {
         let mut findings = Self::default();
         findings.push(at, detail);
@@ -106,12 +106,12 @@ impl Findings {
         self.count == 0
     }
 
-    /// The number of findings, including those not listed.
+    /// Returns the number of findings, including those not listed.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The first findings, at most [`FINDINGS_MAX`].
+    /// Returns the first findings, at most [`FINDINGS_MAX`].
     pub fn listed(&self) -> &[Finding] {
         &self.listed
     }

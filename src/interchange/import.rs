@@ -222,7 +222,7 @@ pub fn insert_without_applications(tx: &Tx<'_>, document: &Document) -> Result<C
     Ok(counts)
 }
 
-/// The applications of a document, as rows for staging.
+/// Returns the applications of a document, as rows for staging.
 pub fn staged_rows(document: &Document) -> impl Iterator<Item = store::staging::StagedApplication> {
     let roles = document.organizations.iter().flat_map(move |organization| {
         organization.roles.iter().map(move |role| RoleInOrganization { organization, role })

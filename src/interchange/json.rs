@@ -17,7 +17,8 @@ pub fn parse(bytes: &[u8]) -> Result<Value, String> {
     parse_with(Strict, bytes)
 }
 
-/// An amount as a JSON number: 65000 rather than 65000.0. `None` if it is not finite. Amounts are far below `i64::MAX`.
+/// Returns an amount as a JSON number: 65000 rather than 65000.0. `None` if it is not finite. Amounts are far below
+/// `i64::MAX`.
 pub fn number(amount: f64) -> Option<Number> {
     if amount.fract() == 0.0 { Some(Number::from(amount as i64)) } else { Number::from_f64(amount) }
 }
@@ -26,12 +27,13 @@ pub fn number(amount: f64) -> Option<Number> {
 /// levels, and responses wrap the stored value in further objects.
 pub const DEPTH_MAX: usize = 32;
 
-/// The reason why a caller's own JSON cannot be stored: it is nested too deep, or a text in it has a control character.
+/// Returns the reason why a caller's own JSON cannot be stored: it is nested too deep, or a text in it has a control
+/// character.
 pub fn flaw(value: &Value) -> Option<String> {
     flaw_within(value, 0)
 }
 
-/// The same for a value that is nested at `depth` in the stored value.
+/// Returns the same for a value that is nested at `depth` in the stored value.
 pub fn flaw_within(value: &Value, depth: usize) -> Option<String> {
     if is_deeper(value, depth) {
         return Some(format!("must be nested at most {DEPTH_MAX} deep"));

@@ -114,7 +114,7 @@ fn record(fields: &mut Fields<'_, '_>) -> Option<organization::OrganizationRecor
     })
 }
 
-/// The organization's time zone, which the system must know. The default is UTC.
+/// Returns the organization's time zone, which the system must know. The default is UTC.
 fn time_zone(fields: &mut Fields<'_, '_>) -> Option<String> {
     let world = fields.context.world();
     let must_be = "the name of a time zone that this system knows, such as Europe/Berlin";
@@ -132,7 +132,7 @@ fn slug(fields: &mut Fields<'_, '_>) -> Option<Slug> {
     Some(slug)
 }
 
-/// The portal's theme. Checks the members that the service uses; the organization may add others.
+/// Returns the portal's theme. Checks the members that the service uses; the organization may add others.
 fn theme(portal: &mut Fields<'_, '_>) -> Option<Map<String, Value>> {
     let theme = portal.json_object("theme")?.unwrap_or_default();
     let at = portal.at();

@@ -111,7 +111,7 @@ fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::Rol
     })
 }
 
-/// The role's status and positions, with the number of hires.
+/// Returns the role's status and positions, with the number of hires.
 fn seats(fields: &mut Fields<'_, '_>, hired: i64) -> Option<Seats> {
     let status = fields.word("status", RoleStatus::WORDS, RoleStatus::parse);
     let positions = fields.optional("positions", &format!("an integer from 1 to {POSITIONS_MAX}"), |value| {
@@ -152,7 +152,7 @@ fn amount(fields: &mut Fields<'_, '_>, name: &str) -> Option<Option<f64>> {
     })
 }
 
-/// The reason why the role was closed. Only a closed role may have one.
+/// Returns the reason why the role was closed. Only a closed role may have one.
 fn close_reason(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<Option<String>> {
     let reason = fields.optional_lines("closeReason", CLOSE_REASON_CHARACTERS_MAX)?;
     if reason.is_some() && seats.is_some_and(|seats| seats.status != RoleStatus::Closed) {

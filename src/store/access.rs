@@ -9,7 +9,7 @@ use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, Organiz
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{CallerRoles, OrgRole, Principal};
 
-/// The caller's roles with regard to an organization; `None` if it does not exist or the caller may not see it.
+/// Returns the caller's roles with regard to an organization; `None` if it does not exist or the caller may not see it.
 pub fn to_organization(
     tx: &Tx<'_>,
     who: &Principal,
@@ -24,7 +24,8 @@ pub fn to_organization(
     Ok(found.map(|(_, roles)| roles))
 }
 
-/// The organization of a role and the caller's roles there; `None` if the role does not exist or the caller may not see it.
+/// Returns the organization of a role and the caller's roles there; `None` if the role does not exist or the caller may
+/// not see it.
 pub fn to_role(tx: &Tx<'_>, who: &Principal, role: &RoleId) -> Result<Option<(OrganizationId, CallerRoles)>, Error> {
     let sql = "SELECT o.id, m.org_role
                FROM roles r
@@ -132,7 +133,7 @@ fn visible_organization(row: &Row<'_>, who: &Principal) -> Result<VisibleOrganiz
     })
 }
 
-/// A page of the organizations that the caller may see, newest first, beginning after the cursor `after`.
+/// Returns a page of the organizations that the caller may see, newest first, beginning after the cursor `after`.
 pub fn organizations(
     tx: &Tx<'_>,
     who: &Principal,

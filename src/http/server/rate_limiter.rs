@@ -17,7 +17,7 @@ pub(super) enum BucketOwner {
     User(UserId),
 }
 
-/// The buckets. Each key and each session user that has called since the start has one, so there are few.
+/// The buckets. There are few: one for each API key and each session user that has sent a request since the start.
 pub(super) struct RateLimiter {
     policy: Option<RatePolicy>,
     buckets: Mutex<HashMap<BucketOwner, TokenBucket>>,

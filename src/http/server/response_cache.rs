@@ -1,15 +1,15 @@
 //! The response cache: public responses, rendered once for each change. Rendering a page costs twenty times as much as
 //! sending it.
 //!
-//! A cached response names the organization that it shows, and the newest portal change when it was read. The store
-//! reports whether that organization has changed since. The next response shows a change by this service; a change by
-//! another process is visible within 100 ms. A response that shows nothing of the file stays current for as long as the
-//! service runs.
+//! A cached response records the organization that it shows, and the number of the newest portal change when its data
+//! was read. The store reports whether that organization has changed since. The next response shows a change by this
+//! service; a change by another process is visible within 100 ms. A response without data from the file stays current
+//! for as long as the service runs.
 //!
-//! A path has one response, or, if its route says so, one for each language and each choice of query parameters
-//! (`cache_variant`). Each route names the pool that holds its responses, and each pool bounds the bytes of one
+//! A path has one response, or, if its route says so, one for each language and each combination of query parameters
+//! (`cache_variant`). Each route names the pool that holds its responses, and each pool limits the bytes of one
 //! organization. Therefore page views evict no responses for programs, and feeds evict no pages. A full pool evicts the
-//! organization that uses the most bytes, so no organization crowds out smaller ones.
+//! responses of the organization that uses the most bytes, so no organization crowds out smaller ones.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -22,8 +22,8 @@ use super::cached_response::CachedResponse;
 use crate::domain::id::OrganizationId;
 use crate::store::change_number::PortalChanges;
 
-/// The maximum number of cached responses of one path to queries with parameters. At the limit, a new query is rendered
-/// each time until the next change.
+/// The maximum number of cached responses of one path to requests with query parameters. At the limit, the response to
+/// a new query is rendered for each request until the next change.
 const QUERY_VARIANTS_MAX: usize = 64;
 
 /// A pool that bounds the bytes of cached responses.
@@ -45,7 +45,7 @@ pub struct CachePolicy {
     pub(in crate::http) parameters: Option<&'static [CacheParameter]>,
 }
 
-/// The responses by raw path, behind one lock.
+/// The cached responses by raw path, behind one lock.
 pub(super) struct ResponseCache(RwLock<CacheState>);
 
 struct CacheState {
@@ -57,8 +57,9 @@ struct CacheState {
 struct PoolUse {
     bytes: usize,
     of_organization: HashMap<Option<OrganizationId>, usize>,
-    /// The size of the pool. If it is full, the organization with the most bytes is evicted. One path can be spelled in
-    /// many ways. A client that requests all spellings evicts only the responses of that organization.
+    /// The maximum size of the pool. A full pool evicts the responses of the organization with the most bytes. One path
+    /// can be spelled in many ways. A client that requests all spellings evicts only the responses of that
+    /// organization.
     bytes_max: usize,
     /// The maximum number of bytes of one organization.
     organization_bytes_max: usize,
@@ -71,14 +72,14 @@ struct CachedPath {
     queried: HashMap<String, Arc<CachedResponse>>,
 }
 
-/// The parts of a request that select its cached response. They outlive the request itself.
+/// Copies of the parts of a request that select its cached response. They outlive the request.
 pub(super) struct CacheLookup {
     query: String,
     fields: HeaderMap,
 }
 
 impl Default for ResponseCache {
-    /// Pools of at most 112 MiB together.
+    /// Creates pools with a total size of at most 112 MiB.
     fn default() -> Self {
         const MIB: usize = 1_024 * 1_024;
         let pools =
@@ -88,7 +89,7 @@ impl Default for ResponseCache {
 }
 
 impl ResponseCache {
-    /// The cached response to a request, if it is current.
+    /// Returns the cached response to a request, if it is current.
     pub(in crate::http) fn get(
         &self,
         uri: &Uri,
@@ -103,7 +104,7 @@ impl ResponseCache {
         cached.is_current(portals).then_some(cached)
     }
 
-    /// Caches a response if there is room, and returns whether it did.
+    /// Caches a response if there is room. Returns whether the response was cached.
     pub(in crate::http) fn put(
         &self,
         path: &str,
@@ -133,7 +134,7 @@ impl PoolUse {
         Self { bytes: 0, of_organization: HashMap::new(), bytes_max, organization_bytes_max }
     }
 
-    /// The organization that uses the most bytes.
+    /// Returns the organization that uses the most bytes.
     fn largest(&self) -> Option<Option<OrganizationId>> {
         let largest = self.of_organization.iter().max_by_key(|(_, bytes)| **bytes);
         largest.filter(|(_, bytes)| **bytes > 0).map(|(organization, _)| organization.clone())
@@ -236,7 +237,7 @@ impl CachedPath {
         self.plain.iter().flatten().chain(self.queried.values())
     }
 
-    /// Whether all responses are current.
+    /// Returns whether all responses are current.
     fn is_current(&self, portals: &PortalChanges) -> bool {
         self.all().all(|response| response.is_current(portals))
     }
@@ -254,7 +255,7 @@ impl CacheLookup {
         Self { query: uri.query().unwrap_or_default().to_owned(), fields: copied }
     }
 
-    /// The fields that select the response, and say whether the client already has it.
+    /// Returns the fields that select the response, and show whether the client already has it.
     pub(in crate::http) fn fields(&self) -> &HeaderMap {
         &self.fields
     }
@@ -312,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn one_organization_evicts_no_other() {
+    fn one_organization_does_not_evict_another() {
         let (cache, page) = (ResponseCache::default(), response("org_1", 200 * 1_024));
         let other = response("org_2", 1_000);
         assert!(put(&cache, "/careers/other", &other));
@@ -339,7 +340,7 @@ mod tests {
         assert!(has(&cache, "/careers/small"));
         assert!(
             !put(&cache, "/careers/huge", &response("org_huge", 5 * 1_024 * 1_024)),
-            "it counts with its compressed body"
+            "the size includes the compressed body"
         );
         assert!(has(&cache, "/careers/small"));
     }

@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 
 use crate::domain::text;
 
-/// The maximum number of names that a response lists; it counts the others. A body can hold some ten thousand.
+/// The maximum number of names that a response lists. The response shows only the number of the others. A body can
+/// contain about ten thousand names.
 const NAMES_MAX: usize = 20;
 
 /// The maximum number of characters of a name that a response shows.
 const NAME_CHARACTERS_MAX: usize = 64;
 
-/// The unknown members of one request. Clones share the names, because one module decodes the body and another makes
+/// The unknown members of one request. Clones share the names, because one module decodes the body and another creates
 /// the response.
 #[derive(Debug, Clone, Default)]
 pub(super) struct UnknownMembers(Arc<Mutex<Names>>);
@@ -42,7 +43,7 @@ impl UnknownMembers {
         names.listed.push(listed);
     }
 
-    /// The entries of the response's `warnings`.
+    /// Returns the entries of the response's `warnings`.
     pub(super) fn warnings(&self) -> Vec<Value> {
         let names = self.lock();
         let entry = |name: &String| {
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_names_are_cut_and_excess_names_are_counted() {
+    fn long_names_are_truncated_and_excess_names_are_counted() {
         let unknown = UnknownMembers::default();
         assert!(unknown.warnings().is_empty());
         unknown.add(&"ä".repeat(NAME_CHARACTERS_MAX));

@@ -39,12 +39,12 @@ impl Heading {
         "externalPositionId",
     ];
 
-    /// The column that a heading names, as an index into [`Heading::COLUMNS`].
+    /// Returns the column that a heading names, as an index into [`Heading::COLUMNS`].
     fn column(name: &str) -> Option<usize> {
         Self::COLUMNS.iter().position(|column| column.eq_ignore_ascii_case(name.trim()))
     }
 
-    /// The number of cells that name a column.
+    /// Returns the number of cells that name a column.
     pub(super) fn known(record: &Record) -> usize {
         record.cells.iter().filter(|cell| Self::column(cell).is_some()).count()
     }
@@ -151,7 +151,7 @@ impl Row {
         Self { line, faults: cells.faults, is_readable: true, name, email, role, applied_at, step, outcome }
     }
 
-    /// A row that could not be split into cells.
+    /// Returns a row that could not be split into cells.
     fn unreadable(line: usize, faults: Vec<String>, applied_at: Timestamp) -> Self {
         let (name, email, role, step, outcome) = (None, None, None, None, None);
         Self { line, faults, is_readable: false, name, email, role, applied_at, step, outcome }
@@ -166,13 +166,13 @@ struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    /// The trimmed text of a cell; `None` if it is blank.
+    /// Returns the trimmed text of a cell; `None` if it is blank.
     fn cell(&self, column: &str) -> Option<&'a str> {
         let cell = self.cells.get(self.heading.index(column)?)?.trim();
         (!cell.is_empty()).then_some(cell)
     }
 
-    /// An optional cell. Adds a fault and returns `None` if it is wrong.
+    /// Returns an optional cell. Adds a fault and returns `None` if it is wrong.
     fn optional<T>(
         &mut self,
         column: &str,
@@ -219,7 +219,7 @@ impl<'a> Cells<'a> {
         self.optional(column, must_be, |text| Timestamp::parse(text, Rounding::Down))
     }
 
-    /// The result of the application. Cells that do not fit the status are faults.
+    /// Returns the result of the application. Cells that do not fit the status are faults.
     fn outcome(&mut self, now: Timestamp) -> Option<RowOutcome> {
         let status = self.optional("status", &format!("one of {}", ApplicationStatus::WORDS.join(", ")), status);
         let rejected_at = self.time("rejectedAt");
@@ -274,7 +274,7 @@ fn status(text: &str) -> Option<ApplicationStatus> {
     ApplicationStatus::parse(word)
 }
 
-/// The beginning of a cell, for a report.
+/// Returns the beginning of a cell, for a report.
 pub(super) fn excerpt(text: &str) -> String {
     let cut = text::cut(text, EXCERPT_CHARACTERS_MAX);
     if cut.len() < text.len() { format!("{cut}…") } else { cut.to_owned() }

@@ -38,7 +38,7 @@ impl Table {
         Ok(Self { rows, has_role: heading.has_role(), notices })
     }
 
-    /// The number of rows, including wrong ones.
+    /// Returns the number of rows, including wrong ones.
     pub fn rows(&self) -> usize {
         self.rows.len()
     }

@@ -51,13 +51,13 @@ impl<'a> Records<'a> {
         record
     }
 
-    /// An unquoted cell: everything up to the next separator or the end of the line.
+    /// Returns an unquoted cell: everything up to the next separator or the end of the line.
     fn plain(&mut self) -> Vec<u8> {
         let separator = self.separator;
         self.take_until(|byte| byte == separator || byte == b'\n' || byte == b'\r').to_vec()
     }
 
-    /// A quoted cell, in which two quotes mean one.
+    /// Returns a quoted cell, in which two quotes mean one.
     fn quoted(&mut self, faults: &mut Vec<String>) -> Vec<u8> {
         let begins_in = self.line;
         let mut cell = Vec::new();
@@ -117,7 +117,7 @@ impl Iterator for Records<'_> {
     }
 }
 
-/// The number of line breaks in a text.
+/// Returns the number of line breaks in a text.
 fn breaks(text: &[u8]) -> usize {
     let ends = |(index, byte): (usize, &u8)| match byte {
         b'\n' => true,

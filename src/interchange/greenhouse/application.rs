@@ -131,8 +131,8 @@ pub(super) fn offer(item: &mut Item) -> Option<(u64, HarvestOffer)> {
     Some((application?, HarvestOffer { version, resolved_at, opening_id }))
 }
 
-/// The outcome type, from the name of the reason's type. The documentation lists "We rejected them", "They rejected us"
-/// and "None specified", and says that the ids of types differ between organizations.
+/// Returns the outcome type, from the name of the reason's type. The documentation lists "We rejected them", "They
+/// rejected us" and "None specified", and says that the ids of types differ between organizations.
 pub(super) fn outcome_type(type_name: Option<&str>) -> &'static str {
     match type_name.map(str::to_lowercase).as_deref() {
         Some("we rejected them") => "rejected_by_organization",

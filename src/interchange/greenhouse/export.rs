@@ -40,7 +40,7 @@ impl HarvestExport {
         Err(format!("the export lacks {missing}; its files are {all}.json, or one object with these members"))
     }
 
-    /// The number of applications, without prospects.
+    /// Returns the number of applications, without prospects.
     pub fn applications(&self) -> usize {
         self.applications.iter().filter(|application| !application.is_prospect).count()
     }

@@ -57,7 +57,7 @@ pub(super) fn to_markdown(html: &str) -> String {
     out.trim().to_owned()
 }
 
-/// The tag at the beginning of a text: the element's name, whether it is an end tag, and its length in bytes.
+/// Returns the tag at the beginning of a text: the element's name, whether it is an end tag, and its length in bytes.
 fn tag(text: &str) -> Option<(String, bool, usize)> {
     let inner = text.strip_prefix('<')?;
     let (is_end, named) = inner.strip_prefix('/').map_or((false, inner), |named| (true, named));
@@ -117,7 +117,7 @@ fn push_character(out: &mut String, character: char) {
     out.push(character);
 }
 
-/// The entity at the beginning of a text: its character, and its length in bytes.
+/// Returns the entity at the beginning of a text: its character, and its length in bytes.
 fn entity(text: &str) -> Option<(char, usize)> {
     let inner = text.strip_prefix('&')?;
     let end = inner.bytes().take(ENTITY_BYTES_MAX + 1).position(|byte| byte == b';')?;

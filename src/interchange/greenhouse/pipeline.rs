@@ -16,7 +16,8 @@ pub(super) struct Pipeline {
     pub(super) step_indexes: HashMap<u64, usize>,
 }
 
-/// The steps of a job that becomes a new role. `used` are the stages of its applications; `None` if it has none.
+/// Returns the steps of a job that becomes a new role. `used` are the stages of its applications; `None` if it has
+/// none.
 pub(super) fn of_new_role(
     job: &HarvestJob,
     mut stages: Vec<HarvestStage>,
@@ -46,8 +47,8 @@ pub(super) fn of_new_role(
     Pipeline { steps, step_indexes: named.iter().zip(0..).map(|((id, _), index)| (*id, index)).collect() }
 }
 
-/// The steps of a role from an earlier import. The step of a stage is the one that was made from it, or else one of the
-/// same name that staff have added since.
+/// Returns the steps of a role from an earlier import. The step of a stage is the one that was made from it, or else
+/// one of the same name that staff have added since.
 pub(super) fn of_existing_role(
     steps: Vec<role_step::PipelineStep>,
     stages: &[HarvestStage],
@@ -64,7 +65,7 @@ pub(super) fn of_existing_role(
     Pipeline { steps, step_indexes }
 }
 
-/// The usual position of a step of this type in a pipeline.
+/// Returns the usual position of a step of this type in a pipeline.
 fn rank(step_type: StepType) -> u8 {
     match step_type {
         StepType::Application => 0,

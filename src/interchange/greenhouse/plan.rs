@@ -71,7 +71,7 @@ pub fn plan(tx: &Tx<'_>, export: HarvestExport, organization: OrganizationId) ->
     Ok(ImportPlan { addition, refused: planner.refused, notices })
 }
 
-/// The organization's existing roles, by id.
+/// Returns the organization's existing roles, by id.
 fn existing_roles(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -249,7 +249,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// The role of an application's job.
+    /// Returns the role of an application's job.
     fn role(&self, application: &HarvestApplication, faults: &mut Vec<String>) -> Option<usize> {
         let job = application.job?;
         let found = self.jobs.get(&job).copied().flatten();
@@ -259,7 +259,7 @@ impl Planner<'_> {
         found
     }
 
-    /// The reason why an item that another one refers to is not imported.
+    /// Returns the reason why an item that another one refers to is not imported.
     fn missing_reference(&self, resource: HarvestResource, noun: &str, id: u64) -> String {
         if self.ids.contains_key(&(resource, id)) {
             format!("{noun} {id} was refused")
@@ -268,7 +268,8 @@ impl Planner<'_> {
         }
     }
 
-    /// The name and address of a person. A person with faults is refused once, and so is each of their applications.
+    /// Returns the name and address of a person. A person with faults is refused once, and so is each of their
+    /// applications.
     fn person(&mut self, id: u64, faults: &mut Vec<String>) -> Result<Option<(String, Email)>, Error> {
         let Some(Some(person)) = self.people.get(&id) else {
             faults.push(self.missing_reference(HarvestResource::Candidates, "its candidate", id));
@@ -286,14 +287,14 @@ impl Planner<'_> {
         Ok(None)
     }
 
-    /// The reason against a person whose id in the file belongs to another address.
+    /// Returns the reason against a person whose id in the file belongs to another address.
     fn id_conflict(&mut self, id: u64, email: &Email) -> Result<Option<String>, Error> {
         let id = candidate_id(id);
         let is_other = self.applicants.find(email)?.is_none() && store::candidate::exists(self.tx, &id)?;
         Ok(is_other.then(|| format!("the candidate {id} already exists with another address")))
     }
 
-    /// The index of the role's step at which an application is, or ended.
+    /// Returns the index of the role's step at which an application is, or ended.
     fn step(&self, role: usize, application: &HarvestApplication, faults: &mut Vec<String>) -> Option<usize> {
         let PlannedRole { job, step_indexes, role, .. } = &self.roles[role];
         if role.steps.is_empty() {
@@ -364,7 +365,7 @@ impl PlannedRole {
         Self { job, role, before: None, hired: 0, step_indexes }
     }
 
-    /// A job that an earlier import turned into a role.
+    /// Returns a job that an earlier import turned into a role.
     fn existing(record: store::role::RoleRecord, job: HarvestJob, pipeline: pipeline::Pipeline) -> Self {
         let pipeline::Pipeline { steps, step_indexes } = pipeline;
         let before = Some(record.seats);
@@ -372,8 +373,8 @@ impl PlannedRole {
         Self { job, role, before, hired: 0, step_indexes }
     }
 
-    /// The role with its positions: one for each hire and for each open opening, and at least one. An existing role's
-    /// positions change only if the import adds hires. `None` if an existing role gets no applications.
+    /// Returns the role with its positions: one for each hire and for each open opening, and at least one. An existing
+    /// role's positions change only if the import adds hires. `None` if an existing role gets no applications.
     fn into_added(self) -> Option<AddedRole> {
         let Self { job, mut role, before, hired, .. } = self;
         let open = job.openings.iter().filter(|opening| opening.is_open).count() as i64;

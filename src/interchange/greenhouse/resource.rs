@@ -24,7 +24,7 @@ impl HarvestResource {
     /// The resources that every import needs.
     pub(super) const REQUIRED: [Self; 3] = [Self::Jobs, Self::Candidates, Self::Applications];
 
-    /// The resource of a file, from its name: `jobs.json`, or `jobs-2.json` for a second page.
+    /// Returns the resource of a file, from its name: `jobs.json`, or `jobs-2.json` for a second page.
     pub fn of_file(name: &str) -> Option<Self> {
         let stem = name.strip_suffix(".json")?;
         let page = stem.trim_end_matches(|c: char| c.is_ascii_digit());

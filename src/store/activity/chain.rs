@@ -8,7 +8,7 @@ use crate::domain::id::{
 };
 use crate::domain::timestamp::Timestamp;
 
-/// The head of the chain.
+/// Returns the head of the chain.
 pub fn head(tx: &Tx<'_>) -> Result<ChainHead, Error> {
     let sql = "SELECT number, hash
                FROM activities

@@ -15,15 +15,15 @@ use crate::world::World;
 pub use chain::{head, head_mismatch};
 pub use page::{Activity, Actor, number, page};
 
-/// The id and the salt of a new row.
+/// Returns the id and the salt of a new row.
 pub fn stamp(world: &dyn World) -> Stamp {
     let mut salt = [0; SALT_BYTES];
     world.fill(&mut salt);
     Stamp { id: world.id(), salt }
 }
 
-/// A detail with the values before and after an act, as JSON text. `null` stands for a value that did not exist before, or
-/// does not exist any more.
+/// Returns a detail with the values before and after an act, as JSON text. `null` stands for a value that did not exist
+/// before, or does not exist any more.
 ///
 /// # Errors
 /// [`Error::Defect`] if a value cannot be written as JSON.
@@ -37,7 +37,7 @@ pub fn detail(before: &impl Serialize, after: &impl Serialize) -> Result<String,
         .map_err(|error| Error::Defect(format!("cannot write the detail of an activity row: {error}")))
 }
 
-/// A detail with only the members that an act changed; `None` if it changed none.
+/// Returns a detail with only the members that an act changed; `None` if it changed none.
 ///
 /// # Errors
 /// [`Error::Defect`] if a value is not a JSON object.

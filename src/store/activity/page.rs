@@ -64,8 +64,8 @@ pub(in crate::store) const OF_CANDIDATE: &str =
      ORDER BY a.number DESC
      LIMIT $5";
 
-/// A page of the activity of the subject's role, candidate or organization, newest first, beginning before the row with
-/// this number.
+/// Returns a page of the activity of the subject's role, candidate or organization, newest first, beginning before the
+/// row with this number.
 pub fn page(
     tx: &Tx<'_>,
     subject: &Subject,
@@ -95,7 +95,7 @@ pub fn page(
     }
 }
 
-/// The number of an activity row of the subject's organization.
+/// Returns the number of an activity row of the subject's organization.
 pub fn number(tx: &Tx<'_>, subject: &Subject, activity: &ActivityId) -> Result<Option<i64>, Error> {
     let sql = "SELECT number
                FROM activities

@@ -66,7 +66,8 @@ fn reason_not_written(outcome: Result<(), Error>) -> Result<Option<String>, Erro
     }
 }
 
-/// A page of platform activity, newest first, beginning before the row with this number (`GET /api/admin/activity`).
+/// Returns a page of platform activity, newest first, beginning before the row with this number (`GET
+/// /api/admin/activity`).
 pub fn page(tx: &Tx<'_>, action: Option<Action>, before: i64, rows_max: usize) -> Result<Vec<Activity>, Error> {
     let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
     match action {
@@ -78,7 +79,7 @@ pub fn page(tx: &Tx<'_>, action: Option<Action>, before: i64, rows_max: usize) -
     }
 }
 
-/// The number of a row of platform activity.
+/// Returns the number of a row of platform activity.
 pub fn number(tx: &Tx<'_>, activity: &ActivityId) -> Result<Option<i64>, Error> {
     let sql = "SELECT number
                FROM activities

@@ -37,19 +37,19 @@ impl CachedKey {
         &self.id
     }
 
-    /// The SHA-256 of the key's text.
+    /// Returns the SHA-256 of the key's text.
     pub fn digest(&self) -> &[u8; 32] {
         &self.digest
     }
 
-    /// A value that the floor above derives from the principal alone, such as a response body. The first call creates the
-    /// value, which lives as long as the cached key. All calls must use the same type.
+    /// Returns a value that the floor above derives from the principal alone, such as a response body. The first call
+    /// creates the value, which lives as long as the cached key. All calls must use the same type.
     pub fn attached<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> &T {
         let attached = self.attached.get_or_init(|| Box::new(make()));
         attached.downcast_ref().expect("only one caller attaches a value to a key, so it has one type")
     }
 
-    /// The principal as this transaction sees it; `None` if the key is no longer valid.
+    /// Returns the principal as this transaction sees it; `None` if the key is no longer valid.
     pub fn prove(&self, tx: &Tx<'_>) -> Result<Option<Principal>, Error> {
         if let Some(state) = self.state_at(change_number::credentials(tx)?) {
             return Ok(state.require_valid(tx.now).is_ok().then(|| self.principal.clone()));
@@ -66,7 +66,8 @@ impl CachedKey {
         self.state.require_valid(now)
     }
 
-    /// The facts that decide whether the key is valid, if they are those of this change number; `None` if the key is stale.
+    /// Returns the facts that decide whether the key is valid, if they are those of this change number; `None` if the
+    /// key is stale.
     pub(in crate::store) fn state_at(&self, changed_at: i64) -> Option<&KeyState> {
         (self.read_at == changed_at).then_some(&self.state)
     }

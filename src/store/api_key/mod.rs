@@ -100,7 +100,7 @@ pub(super) fn find_by_digest(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<St
     })
 }
 
-/// Whether the key with this digest has expired and the file does not record that yet.
+/// Returns whether the key with this digest has expired and the file does not record that yet.
 pub fn has_unrecorded_expiry(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM api_keys
@@ -108,7 +108,7 @@ pub fn has_unrecorded_expiry(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Err
     tx.exists(sql, (digest.as_slice(), tx.now.micros()))
 }
 
-/// Whether any key has expired and the file does not record that yet.
+/// Returns whether any key has expired and the file does not record that yet.
 pub(crate) fn any_has_unrecorded_expiry(tx: &Tx<'_>) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM api_keys
@@ -177,7 +177,7 @@ pub fn insert(tx: &Tx<'_>, key: &NewApiKey) -> Result<(), Error> {
     Ok(())
 }
 
-/// All keys, newest first (`GET /api/admin/api-keys`).
+/// Returns all keys, newest first (`GET /api/admin/api-keys`).
 pub fn list(tx: &Tx<'_>) -> Result<Vec<ApiKey>, Error> {
     let sql = format!(
         "{SELECT}

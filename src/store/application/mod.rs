@@ -48,7 +48,7 @@ pub(super) fn read_hire(columns: &mut Columns<'_>) -> Result<Option<HireRecord>,
     Ok(hired_date.map(|hired_date| HireRecord { hired_date, offer_accepted_date, external_position_id, notes }))
 }
 
-/// The values of the columns that [`read_hire`] reads.
+/// Returns the values of the columns that [`read_hire`] reads.
 fn hire_values(hire: Option<&HireRecord>) -> (Option<i64>, Option<i64>, Option<&str>, Option<&str>) {
     (
         hire.map(|hire| hire.hired_date.micros()),
@@ -202,7 +202,7 @@ fn read_current_step(columns: &mut Columns<'_>) -> Result<Option<CurrentStep>, E
     }))
 }
 
-/// Every application of a candidate, newest first.
+/// Returns every application of a candidate, newest first.
 pub fn of_candidate(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -235,7 +235,7 @@ fn withdraw(tx: &Tx<'_>, organization: &OrganizationId, id: &ApplicationId) -> R
     require_one(tx.run(sql, (tx.now.micros(), id.as_str(), organization.as_str()))?, id)
 }
 
-/// Every application to a role with its candidate, oldest first.
+/// Returns every application to a role with its candidate, oldest first.
 pub fn of_role(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<(ApplicationRecord, CandidateRecord)>, Error> {
     const SQL: &str = concat!(
         "SELECT ",
@@ -259,7 +259,7 @@ pub fn of_role(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<(ApplicationRecord, Can
     })
 }
 
-/// Whether the file has an application with this id, of any organization.
+/// Returns whether the file has an application with this id, of any organization.
 pub fn exists(tx: &Tx<'_>, application: &ApplicationId) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM candidate_roles
@@ -267,7 +267,7 @@ pub fn exists(tx: &Tx<'_>, application: &ApplicationId) -> Result<bool, Error> {
     tx.exists(sql, [application.as_str()])
 }
 
-/// Whether the organization's candidate has applied to the role.
+/// Returns whether the organization's candidate has applied to the role.
 pub fn has_applied(
     tx: &Tx<'_>,
     organization: &OrganizationId,

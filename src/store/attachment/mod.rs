@@ -95,7 +95,7 @@ pub fn begin(tx: &Tx<'_>, id: &AttachmentId, token: &AttachmentToken, file_name:
     Ok(())
 }
 
-/// The size of the content of all attachments, including staged ones.
+/// Returns the size of the content of all attachments, including staged ones.
 pub fn total_bytes(tx: &Tx<'_>) -> Result<u64, Error> {
     let sql = "SELECT bytes
                FROM attachment_totals
@@ -279,7 +279,7 @@ fn attachment_id(row: &Row<'_>) -> Result<AttachmentId, Error> {
     Columns::of(row).parse(AttachmentId::parse)
 }
 
-/// The numbers of attachments and chunks in the file, and the content of all chunks.
+/// Returns the numbers of attachments and chunks in the file, and the content of all chunks.
 #[cfg(test)]
 pub(crate) fn stored_content(tx: &Tx<'_>) -> Result<(i64, i64, Vec<u8>), Error> {
     let attachments = tx.value("SELECT count(*) FROM documents", [])?.unwrap_or(0);

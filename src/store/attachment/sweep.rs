@@ -24,7 +24,7 @@ const SCAN_EVERY: Duration = Duration::from_secs(60);
 /// The time between a scan or slice that failed and the next scan.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// The job that deletes attachments, a slice in each step. The first scan happens now.
+/// Returns the job that deletes attachments, a slice in each step. The first scan happens now.
 pub(in super::super) fn job_step(
     path: &Path,
     world: Arc<dyn World>,

@@ -63,7 +63,7 @@ impl Fixture {
         });
     }
 
-    /// The numbers of attachments and chunks in the file.
+    /// Returns the numbers of attachments and chunks in the file.
     fn counts(&self) -> (i64, i64) {
         let (attachments, chunks, _) = self.store.read(stored_content).unwrap();
         (attachments, chunks)

@@ -8,7 +8,7 @@ use hyper::header::HeaderMap;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::request;
 
-/// Logs one line, once per process, if an untrusted peer names its clients.
+/// Logs a warning if an untrusted peer sends the addresses of clients. A process logs it only once.
 pub(super) fn report(ctx: &Ctx, peer: SocketAddr, headers: &HeaderMap) {
     if ctx.has_reported_proxy.load(Ordering::Relaxed)
         || !request::is_forwarded_by_untrusted_peer(peer, headers, &ctx.settings.trusted_proxies)
