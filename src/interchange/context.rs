@@ -127,7 +127,10 @@ impl<'w> Context<'w> {
     fn require_same(&self, number: usize, id: Option<&CandidateId>, email: &Email) -> Result<(), String> {
         let person = &self.people.all[number];
         if person.role == self.people.role {
-            return Err(format!("{} is listed twice under this role; a candidate applies to it once", email.as_str()));
+            return Err(format!(
+                "{} is listed twice under this role; a candidate can apply to a role only once",
+                email.as_str()
+            ));
         }
         match (&person.id, id) {
             (Some(first), Some(second)) if first != second => Err(format!(

@@ -1,7 +1,7 @@
 //! Reads the members of one object by name, each as a typed value. A wrong value becomes a finding.
 //!
 //! A reading function returns `None` after it has added a finding. Callers read all members before they give up on an
-//! object, so that one import reports all findings. `null` counts as missing.
+//! object, so that one import reports all findings. `null` is treated as missing.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -45,7 +45,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         self.context.findings.push(self.at, detail);
     }
 
-    /// Returns an optional member. `must_be` completes the finding "must be …".
+    /// Reads an optional member. `must_be` completes the finding "must be …".
     pub(super) fn optional<T>(
         &mut self,
         name: &str,
@@ -64,7 +64,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         }
     }
 
-    /// Returns a required member.
+    /// Reads a required member.
     pub(super) fn required<T>(
         &mut self,
         name: &str,
@@ -80,13 +80,13 @@ impl<'a, 'w> Fields<'a, 'w> {
         }
     }
 
-    /// Returns the id of the object: the given one, which must be unique in its kind, or a new one.
+    /// Reads the id of the object, which must be unique within its kind. Generates an id if the member is missing.
     pub(super) fn own_id<I: Id + Display>(&mut self) -> Option<I> {
         let Some(id) = self.optional_id::<I>("id")? else { return Some(self.context.new_id()) };
         self.claim_id(&id).then_some(id)
     }
 
-    /// Claims an id within its kind. Adds a finding and returns false if the document has used it before.
+    /// Claims an id within its kind. Adds a finding and returns false if the document has used the id before.
     pub(super) fn claim_id<I: Id + Display>(&mut self, id: &I) -> bool {
         let is_free = self.context.claim(I::PREFIX, id.to_string());
         if !is_free {
@@ -95,35 +95,35 @@ impl<'a, 'w> Fields<'a, 'w> {
         is_free
     }
 
-    /// Returns an optional id.
+    /// Reads an optional id.
     pub(super) fn optional_id<I: Id>(&mut self, name: &str) -> Option<Option<I>> {
         self.optional(name, &ID, |value| I::parse(value.as_str()?))
     }
 
-    /// Returns the id of another object.
+    /// Reads the id of another object.
     pub(super) fn required_id<I: Id>(&mut self, name: &str, whose: &str) -> Option<I> {
         self.required(name, &format!("{whose}: {}", *ID), |value| I::parse(value.as_str()?))
     }
 
-    /// Returns a required name.
+    /// Reads a required name.
     pub(super) fn name(&mut self) -> Option<String> {
         let name = self.required("name", &NAME, name)?;
         self.plain("name", Some(name), plain::flaw_of_line)?
     }
 
-    /// Returns an optional name.
+    /// Reads an optional name.
     pub(super) fn optional_name(&mut self) -> Option<Option<String>> {
         let name = self.optional("name", &NAME, name)?;
         self.plain("name", name, plain::flaw_of_line)
     }
 
-    /// Returns an optional text of one line.
+    /// Reads an optional string of one line.
     pub(super) fn optional_text(&mut self, name: &str, characters_max: usize) -> Option<Option<String>> {
         let text = self.short_text(name, characters_max)?;
         self.plain(name, text, plain::flaw_of_line)
     }
 
-    /// Returns an optional text of one or several lines.
+    /// Reads an optional string of one or more lines.
     pub(super) fn optional_lines(&mut self, name: &str, characters_max: usize) -> Option<Option<String>> {
         let text = self.short_text(name, characters_max)?;
         self.plain(name, text, plain::flaw_of_lines)
@@ -152,45 +152,45 @@ impl<'a, 'w> Fields<'a, 'w> {
         }
     }
 
-    /// Returns a text of one line that defaults to `""`.
+    /// Reads a string of one line that defaults to `""`.
     pub(super) fn text(&mut self, name: &str, characters_max: usize) -> Option<String> {
         Some(self.optional_text(name, characters_max)?.unwrap_or_default())
     }
 
-    /// Returns a text of one or several lines that defaults to `""`.
+    /// Reads a string of one or more lines that defaults to `""`.
     pub(super) fn lines(&mut self, name: &str, characters_max: usize) -> Option<String> {
         Some(self.optional_lines(name, characters_max)?.unwrap_or_default())
     }
 
-    /// Returns an optional word of a closed set.
+    /// Reads an optional word of a closed set.
     pub(super) fn word<T>(&mut self, name: &str, words: &[&str], parse: fn(&str) -> Option<T>) -> Option<Option<T>> {
         self.optional(name, &format!("one of {}", words.join(", ")), |value| parse(value.as_str()?))
     }
 
-    /// Returns an optional boolean.
+    /// Reads an optional boolean.
     pub(super) fn boolean(&mut self, name: &str) -> Option<Option<bool>> {
         self.optional(name, "true or false", Value::as_bool)
     }
 
-    /// Returns an optional integer within bounds.
+    /// Reads an optional integer within bounds.
     pub(super) fn integer(&mut self, name: &str, bounds: &RangeInclusive<i64>) -> Option<Option<i64>> {
         let must_be = format!("an integer from {} to {}", bounds.start(), bounds.end());
         self.optional(name, &must_be, |value| value.as_i64().filter(|number| bounds.contains(number)))
     }
 
-    /// True if a member is `null`, for members where that differs from missing.
+    /// Returns whether a member is `null`, for members of which `null` and a missing value differ.
     pub(super) fn is_null(&self, name: &str) -> bool {
         self.members.get(name).is_some_and(Value::is_null)
     }
 
-    /// Returns an optional time.
+    /// Reads an optional time.
     pub(super) fn time(&mut self, name: &str) -> Option<Option<Timestamp>> {
         self.optional(name, "an RFC 3339 date-time with an offset, or a date such as 2026-11-21", |value| {
             Timestamp::parse(value.as_str()?, Rounding::Down)
         })
     }
 
-    /// Returns an optional JSON object with members of the caller's choice.
+    /// Reads an optional JSON object with members of the caller's choice.
     pub(super) fn json_object(&mut self, name: &str) -> Option<Option<Map<String, Value>>> {
         let object = self.optional(name, "an object", |value| value.is_object().then(|| value.clone()))?;
         match object {
@@ -203,7 +203,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         }
     }
 
-    /// Returns an optional nested object.
+    /// Reads an optional nested object.
     pub(super) fn object<T>(
         &mut self,
         name: &str,

@@ -3,8 +3,8 @@
 //! with steps and candidates in an existing organization.
 //!
 //! `reader` splits the files into items, `item` reads the members of one item, and `job`, `person` and `application` define
-//! the members that each resource needs and ignore all others. `export` collects the items, `plan` combines them and
-//! compares them with the database file.
+//! the members that each resource needs and ignore all others. `export` collects the items, and `plan` combines them
+//! and compares them with the database file.
 
 mod application;
 mod export;

@@ -21,7 +21,7 @@ pub(super) fn person(item: &mut Item) -> Option<HarvestPerson> {
     if name.is_empty() || text::characters(&name) > NAME_CHARACTERS_MAX {
         item.fault(format!("first_name and last_name must be 1 to {NAME_CHARACTERS_MAX} characters together"));
     }
-    // An invalid address counts as missing: the person may have another.
+    // An invalid address is treated as missing, because the person may have another address.
     let emails = item.array_of("email_addresses", |inner| {
         let email = Email::parse(inner.get("value")?.as_str()?)?;
         Some((email, inner.get("type").and_then(Value::as_str) == Some("personal")))
