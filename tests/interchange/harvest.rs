@@ -337,7 +337,7 @@ fn faults_of_items_are_reported_with_resource_id_and_location() {
         (
             "/candidates/6/last_name",
             json!("n".repeat(252)),
-            "candidates 8007 (standard input#/candidates/6): first_name and last_name must be 1 to 255 characters together",
+            "candidates 8007 (standard input#/candidates/6): first_name and last_name must have 1 to 255 characters together",
         ),
         (
             "/candidates/6/email_addresses",

@@ -85,7 +85,7 @@ fn joined_names(item: &mut Item, path: &str, names: &[&str]) -> String {
     let found = item.array_of(path, |inner| names.iter().find_map(|name| inner.text(name, TEXT_CHARACTERS_MAX)));
     let joined = found.join(", ");
     if text::characters(&joined) > TEXT_CHARACTERS_MAX {
-        item.fault(format!("the names of {path} must be at most {TEXT_CHARACTERS_MAX} characters together"));
+        item.fault(format!("the names of {path} must have at most {TEXT_CHARACTERS_MAX} characters together"));
     }
     joined
 }

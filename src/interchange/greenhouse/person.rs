@@ -19,7 +19,7 @@ pub(super) fn person(item: &mut Item) -> Option<HarvestPerson> {
     let names = ["first_name", "last_name"].map(|name| item.text(name, NAME_CHARACTERS_MAX));
     let name = names.into_iter().flatten().collect::<Vec<_>>().join(" ");
     if name.is_empty() || text::characters(&name) > NAME_CHARACTERS_MAX {
-        item.fault(format!("first_name and last_name must be 1 to {NAME_CHARACTERS_MAX} characters together"));
+        item.fault(format!("first_name and last_name must have 1 to {NAME_CHARACTERS_MAX} characters together"));
     }
     // An invalid address is treated as missing, because the person may have another address.
     let emails = item.array_of("email_addresses", |inner| {
