@@ -58,7 +58,8 @@ impl fmt::Display for Pointer<'_> {
 /// One error of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The location as a JSON Pointer: the member for a wrong value, the object for a contradiction. `""` is the document.
+    /// The location as a JSON Pointer: the member for a wrong value, the object for a contradiction. `""` is the
+    /// document.
     pub pointer: String,
     /// A clause that says what is wrong and what would be right.
     pub detail: String,

@@ -23,8 +23,8 @@ pub fn number(amount: f64) -> Option<Number> {
     if amount.fract() == 0.0 { Some(Number::from(amount as i64)) } else { Number::from_f64(amount) }
 }
 
-/// The maximum nesting depth of stored JSON. Editors of descriptions use less than half of it. Many JSON parsers stop at
-/// 128 levels, and responses wrap the stored value in further objects.
+/// The maximum nesting depth of stored JSON. Editors of descriptions use less than half of it. Many JSON parsers stop
+/// at 128 levels, and responses wrap the stored value in further objects.
 pub const DEPTH_MAX: usize = 32;
 
 /// Returns the reason why a caller's own JSON cannot be stored: it is nested too deeply, or one of its strings contains

@@ -1,5 +1,5 @@
-//! The interchange document of `import` and `export`: its members, its rules, and findings that name their location. The
-//! module also imports the data of other programs.
+//! The interchange document of `import` and `export`: its members, its rules, and findings that name their location.
+//! The module also imports the data of other programs.
 //!
 //! It knows the store and the rules, but not HTTP or the command line. It opens no transaction: functions that use the
 //! file accept a transaction as a parameter.

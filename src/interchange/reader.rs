@@ -1,6 +1,6 @@
 //! A streaming parser for interchange documents. It holds the members of one object as JSON until the typed object is
-//! created, and parses arrays item by item, so that a large document is never in memory as JSON. It reports all findings
-//! at once.
+//! created, and parses arrays item by item, so that a large document is never in memory as JSON. It reports all
+//! findings at once.
 //!
 //! The parser knows how objects and arrays nest, but does not interpret their members.
 

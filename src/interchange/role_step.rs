@@ -18,8 +18,8 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Numbers the role's steps in the order of the document. Removed steps must come last. Returns `None` if a step had
-    /// findings.
+    /// Numbers the role's steps in the order of the document. Removed steps must come last. Returns `None` if a step
+    /// had findings.
     pub(super) fn of(fields: &mut Fields<'_, '_>, entries: Array<RoleStepEntry>) -> Option<Self> {
         let is_sorted = entries.items.is_sorted_by_key(|entry| entry.is_removed);
         if !is_sorted {

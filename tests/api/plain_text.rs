@@ -165,7 +165,7 @@ fn json_nested_deeper_than_32_is_refused() {
     let theme = |depth: usize| json!({ "portal": { "theme": { "a": nested(depth - 1) } } });
     owner.patch(&role, &description(32)).expect(200);
     admin.patch(&organization, &theme(32)).expect(200);
-    let detail = "must be nested at most 32 deep".to_owned();
+    let detail = "must be nested at most 32 levels deep".to_owned();
     for depth in [33, 100] {
         let answer = owner.patch(&role, &description(depth)).refused(400, "validation_error");
         assert_eq!(fault(&answer), ("description".to_owned(), detail.clone()));

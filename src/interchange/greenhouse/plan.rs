@@ -62,7 +62,7 @@ pub fn plan(tx: &Tx<'_>, export: HarvestExport, organization: OrganizationId) ->
     let roles: Vec<AddedRole> = planner.roles.into_iter().filter_map(PlannedRole::into_added).collect();
     if let (Some(first), true) = (first, roles.is_empty() && planner.refused.is_empty() && planner.skipped.jobs > 0) {
         let sentence =
-            format!("this export was imported before: the file has all its jobs, the first as the role {first}");
+            format!("an earlier import already added all jobs of this export; the first job is the role {first}");
         return Err(Refusal::bad_request(sentence).into());
     }
     notices.extend(skipped(planner.skipped.jobs, "jobs", "the file has them already"));

@@ -14,7 +14,8 @@ use crate::interchange::findings::escaped;
 use crate::interchange::json::{self, Strict};
 
 impl HarvestExport {
-    /// Parses a file: an array of the resource that the file is named after, or an object whose members are such arrays.
+    /// Parses a file: an array of the resource that the file is named after, or an object whose members are such
+    /// arrays.
     ///
     /// # Errors
     /// A sentence, with line and column, if the file is neither of these, or if it is not JSON. [`plan`](super::plan())
@@ -106,7 +107,8 @@ impl<'de> Visitor<'de> for ItemsSeed<'_> {
         self.export.start_resource(self.resource);
         for index in 0.. {
             let Some(value) = items.next_element_seed(Strict)? else { break };
-            // An item that is not an object becomes an object without members, and is refused because its id is missing.
+            // An item that is not an object becomes an object without members, and is refused because its id is
+            // missing.
             let members = if let Value::Object(members) = value { members } else { Map::new() };
             self.export.add_item(Item::new(self.resource, &format!("{}/{index}", self.at), members));
         }

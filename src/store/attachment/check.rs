@@ -54,7 +54,7 @@ fn check_total(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
                FROM attachment_totals
                WHERE id = 1";
     let stored: Option<i64> = tx.value(sql, [])?;
-    let finding = || format!("attachments have {counted} bytes, the stored total is {}", stored.unwrap_or(0));
+    let finding = || format!("attachments have {counted} bytes, but the stored total is {}", stored.unwrap_or(0));
     Ok(if stored == Some(counted) { Vec::new() } else { vec![finding()] })
 }
 
