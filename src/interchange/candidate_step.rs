@@ -162,7 +162,7 @@ impl StepOutcome {
     }
 }
 
-/// Matches candidate steps with the steps of one role.
+/// A matcher of candidate steps with the steps of one role.
 pub(super) struct StepMatcher<'a> {
     pipeline: &'a Pipeline,
     /// The steps of the pipeline and the removed steps, by id.

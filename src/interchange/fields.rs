@@ -178,7 +178,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         self.optional(name, &must_be, |value| value.as_i64().filter(|number| bounds.contains(number)))
     }
 
-    /// Returns whether a member is `null`, for members of which `null` and a missing value differ.
+    /// Returns whether a member is `null`, for members in which `null` differs from a missing value.
     pub(super) fn is_null(&self, name: &str) -> bool {
         self.members.get(name).is_some_and(Value::is_null)
     }

@@ -61,7 +61,7 @@ pub struct Finding {
     /// The location as a JSON Pointer: the member for a wrong value, the object for a contradiction. `""` is the
     /// document.
     pub pointer: String,
-    /// A clause that says what is wrong and what would be right.
+    /// A clause that describes the error and what would be correct.
     pub detail: String,
 }
 

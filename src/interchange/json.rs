@@ -1,6 +1,6 @@
 //! Strict JSON: UTF-8, one value, and no duplicate members at any depth.
 //!
-//! Programs disagree on which of two members with the same name they use, so duplicate members are refused.
+//! Programs disagree on how to read two members with the same name, so duplicate members are refused.
 
 use std::fmt;
 

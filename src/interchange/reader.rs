@@ -119,14 +119,14 @@ pub(super) fn array<'de, T: Object, A: MapAccess<'de>>(
     members.next_value_seed(ArraySeed { at, context, marker: PhantomData })
 }
 
-/// Parses one object.
+/// A seed that parses one object.
 struct ObjectSeed<'a, 'w, T> {
     at: Pointer<'a>,
     context: &'a mut Context<'w>,
     marker: PhantomData<T>,
 }
 
-/// Parses an array of objects.
+/// A seed that parses an array of objects.
 struct ArraySeed<'a, 'w, T> {
     at: Pointer<'a>,
     context: &'a mut Context<'w>,

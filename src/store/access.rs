@@ -94,7 +94,7 @@ pub struct VisibleOrganization {
     pub id: OrganizationId,
     /// The caller's roles in the organization.
     pub caller: CallerRoles,
-    /// The slug, with its original capital letters.
+    /// The slug, with the capital letters that the organization chose.
     pub slug: String,
     pub name: String,
     pub domain: String,

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_texts_over_the_minimum_size_are_worth_compressing() {
+    fn only_text_above_the_minimum_size_is_worth_compressing() {
         for (media_type, bytes, expected) in [
             ("text/html; charset=utf-8", 1_025, true),
             ("text/html; charset=utf-8", 1_024, false),

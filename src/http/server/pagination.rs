@@ -9,7 +9,7 @@ use super::request::Request;
 use crate::domain::refusal::Refusal;
 use crate::domain::usage;
 
-/// Returns the number of rows that the query's `limit` asks for.
+/// Returns the number of rows that the query's `limit` requests.
 ///
 /// # Errors
 /// `validation_error` if `limit` is not an integer, or is repeated.

@@ -133,7 +133,7 @@ impl Request {
     }
 
     /// Returns every cookie with its name. Cookies are split only at `;` (RFC 6265 §5.4): a comma belongs to a value.
-    /// If a comma separated cookies, another host could hide a second cookie in the value of one.
+    /// If a comma separated cookies, another host could hide a second cookie in the value of the first.
     pub(in crate::http) fn cookies(&self) -> Vec<(String, String)> {
         let fields = self.header_values(&header::COOKIE);
         let pairs = fields.iter().flat_map(|field| field.split(';')).filter_map(|pair| pair.trim().split_once('='));
@@ -267,7 +267,7 @@ pub(super) fn check_framing(headers: &HeaderMap) -> Result<(), Refusal> {
     let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
     let Some(coding) = codings.next() else { return Ok(()) };
     if codings.next().is_some() || !coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked") {
-        return Err(Refusal::bad_request("the only Transfer-Encoding must be a single chunked"));
+        return Err(Refusal::bad_request("Transfer-Encoding must be chunked and nothing else"));
     }
     Ok(())
 }
@@ -293,7 +293,7 @@ pub(super) fn decode_param(raw: &str) -> Result<String, Refusal> {
 pub(in crate::http) fn client(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut client = peer.ip().to_canonical();
-    // Keep values that are not UTF-8: skipping one would trust the entries left of it.
+    // Keep values that are not UTF-8: skipping one would trust the entries to its left.
     let values = headers.get_all("x-forwarded-for").iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
     let values: Vec<_> = values.collect();
     let entries = values.iter().flat_map(|value| value.split(',')).map(str::trim);

@@ -6,10 +6,10 @@
 //! service; a change by another process is visible within 100 ms. A response without data from the file stays current
 //! for as long as the service runs.
 //!
-//! A path has one response, or, if its route says so, one for each language and each combination of query parameters
-//! (`cache_variant`). Each route names the pool that holds its responses, and each pool limits the bytes of one
-//! organization. Therefore page views evict no responses for programs, and feeds evict no pages. A full pool evicts the
-//! responses of the organization that uses the most bytes, so no organization crowds out smaller ones.
+//! A path has one response, or, if its route requires it, one for each language and each combination of query
+//! parameters (`cache_variant`). Each route names the pool that holds its responses, and each pool limits the bytes of
+//! one organization. Therefore page views evict no responses for programs, and feeds evict no pages. A full pool evicts
+//! the responses of the organization that uses the most bytes, so no organization crowds out smaller ones.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -39,9 +39,10 @@ pub enum CachePool {
 /// How the responses of a route are cached.
 #[derive(Debug, Clone, Copy)]
 pub struct CachePolicy {
-    /// The pool that holds them.
+    /// The pool that holds the responses.
     pub pool: CachePool,
-    /// The query parameters that they depend on, besides the language. `None` if they depend on neither.
+    /// The query parameters that the responses depend on, in addition to the language. `None` if the responses depend
+    /// on neither.
     pub(in crate::http) parameters: Option<&'static [CacheParameter]>,
 }
 
@@ -307,7 +308,7 @@ mod tests {
         }
         assert!(!put(&cache, "/careers/a?page=more", &page) && !has(&cache, "/careers/a?page=more"));
         assert!(put(&cache, "/careers/a?page=0", &page), "a cached variant is replaced");
-        assert!(put(&cache, "/careers/a/roles/1?page=1", &page), "each path has its own bound");
+        assert!(put(&cache, "/careers/a/roles/1?page=1", &page), "each path has its own limit");
         assert!(has(&cache, "/careers/a") && has(&cache, "/careers/a?page=63"));
         assert!(!put(&cache, "/careers/a?q=x", &page) && !has(&cache, "/careers/a?q=x"));
     }

@@ -87,7 +87,7 @@ pub struct Route {
     /// All possible answers, except those that any route can give ([`ANYWHERE`](super::table::ANYWHERE)).
     pub answers: Vec<Answer>,
     pub(super) decode: Decode,
-    /// Creates the reply to a request with an API key, if the reply needs nothing but the caller.
+    /// The function that creates the reply to a request with an API key, if the reply needs nothing but the caller.
     pub(super) reply_from_caller: Option<ReplyFromCaller>,
 }
 
@@ -324,8 +324,8 @@ impl Route {
         self
     }
 
-    /// Answers a request with an API key from the caller alone, without reading the file. The transaction of the usage
-    /// row checks that the caller in memory is still current.
+    /// For requests with an API key, creates the reply from the caller alone, without reading the file. The transaction
+    /// of the usage row checks that the caller in memory is still current.
     pub(in crate::http) fn replying_from_caller(mut self, reply: ReplyFromCaller) -> Self {
         self.reply_from_caller = Some(reply);
         self

@@ -22,7 +22,7 @@ type Account = [u8; 32];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Source {
     Network(Network),
-    /// A browser, identified by the digest of the session cookie that it got at an earlier sign-in.
+    /// A browser, identified by the digest of the session cookie that it received at an earlier sign-in.
     Device([u8; 32]),
 }
 
@@ -37,7 +37,7 @@ pub(in crate::http) struct SignInAttempt {
 /// Whether the account has recently signed in from the source of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Familiarity {
-    /// The account has not signed in from the source. Every failure counts.
+    /// The account has not recently signed in from the source. Every failure counts.
     Stranger,
     /// The account has signed in from this network. Only failures from this network count.
     FamiliarNetwork,

@@ -44,7 +44,7 @@ impl Heading {
         Self::COLUMNS.iter().position(|column| column.eq_ignore_ascii_case(name.trim()))
     }
 
-    /// Returns the number of cells that name a column.
+    /// Returns the number of cells that name a known column.
     pub(super) fn known(record: &Record) -> usize {
         record.cells.iter().filter(|cell| Self::column(cell).is_some()).count()
     }
@@ -268,7 +268,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Parses a status, and ignores case.
+/// Parses a status, regardless of case.
 fn status(text: &str) -> Option<ApplicationStatus> {
     let word = ApplicationStatus::WORDS.iter().find(|word| word.eq_ignore_ascii_case(text))?;
     ApplicationStatus::parse(word)

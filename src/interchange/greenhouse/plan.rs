@@ -268,7 +268,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns the name and address of a person. Refuses a person with faults only once, but each of their
+    /// Returns the name and address of a person. Refuses a person with faults once, and adds a fault to each of their
     /// applications.
     fn person(&mut self, id: u64, faults: &mut Vec<String>) -> Result<Option<(String, Email)>, Error> {
         let Some(Some(person)) = self.people.get(&id) else {

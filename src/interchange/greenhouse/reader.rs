@@ -26,7 +26,7 @@ impl HarvestExport {
     }
 }
 
-/// Parses a file: an array of the resource in its name, or an object of arrays.
+/// A seed that parses a file: an array of the resource in its name, or an object of arrays.
 struct FileSeed<'a> {
     name: &'a str,
     export: &'a mut HarvestExport,
@@ -80,7 +80,7 @@ impl<'de> Visitor<'de> for FileSeed<'_> {
     }
 }
 
-/// Parses an array of items.
+/// A seed that parses an array of items.
 struct ItemsSeed<'a> {
     resource: HarvestResource,
     /// The location: a file name, with a JSON Pointer as its fragment (RFC 6901 §6).

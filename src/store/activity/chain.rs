@@ -31,9 +31,7 @@ pub fn head_mismatch(tx: &Tx<'_>, noted: &ChainHead) -> Result<Option<String>, E
     Ok(match tx.value::<[u8; 32]>(sql, [number])? {
         Some(hash) if hash == noted.hash => None,
         None if number == 0 && noted.hash == CHAIN_START => None,
-        Some(_) => {
-            Some(format!("activities: row {number} has another hash than the noted one, so the chain was rewritten"))
-        }
+        Some(_) => Some(format!("activities: row {number} does not have the noted hash, so the chain was rewritten")),
         None => Some(format!("activities: the noted row {number} is missing; the file is older, or rows were removed")),
     })
 }

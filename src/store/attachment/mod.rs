@@ -27,7 +27,7 @@ pub struct StagedAttachment {
     pub id: AttachmentId,
     /// The secret by which the applicant's form refers to the upload.
     pub token: AttachmentToken,
-    /// The file name, made safe.
+    /// The sanitized file name.
     pub file_name: String,
     /// The media type, as detected from the content.
     pub media_type: MediaType,
@@ -39,7 +39,7 @@ pub struct StagedAttachment {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
     pub id: AttachmentId,
-    /// The file name, made safe.
+    /// The sanitized file name.
     pub file_name: String,
     /// The media type, as detected from the content.
     pub media_type: MediaType,
@@ -88,7 +88,9 @@ pub fn begin(tx: &Tx<'_>, id: &AttachmentId, token: &AttachmentToken, file_name:
     })?;
     let (count, bytes) = staged.unwrap_or_default();
     if count >= STAGED_ATTACHMENTS_MAX || bytes + largest > STAGED_BYTES_MAX {
-        return Err(Error::Unavailable(format!("{count} attachments of {bytes} bytes are staged, which is the limit")));
+        return Err(Error::Unavailable(format!(
+            "{count} attachments with {bytes} bytes are staged, which is the limit"
+        )));
     }
     let sql = "INSERT INTO documents (id, digest, file_name, created_at)
                VALUES ($1, $2, $3, $4)";

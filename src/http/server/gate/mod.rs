@@ -1,4 +1,4 @@
-//! The gate: takes every request from its head to its response.
+//! The gate handles every request, from its head to its response.
 //!
 //! The steps, in order: credential and principal (401), rate limit (429), scope or admin (403), body (413), the
 //! handler's first half (415, 400), one transaction with the handler's second half, usage row, response. The

@@ -8,7 +8,7 @@ use hyper::header::HeaderMap;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::request;
 
-/// Logs a warning if an untrusted peer sends the addresses of clients. A process logs it only once.
+/// Logs a warning if an untrusted peer sends the addresses of clients. A process logs the warning only once.
 pub(super) fn report(ctx: &Ctx, peer: SocketAddr, headers: &HeaderMap) {
     if ctx.has_reported_proxy.load(Ordering::Relaxed)
         || !request::is_forwarded_by_untrusted_peer(peer, headers, &ctx.settings.trusted_proxies)

@@ -45,7 +45,7 @@ mod tests {
     /// renderings finish before a body times out.
     const BYTES: usize = 256 * 1_024;
 
-    /// The numbers of renderings of a feed: in total, now, and the maximum at any time.
+    /// The number of renderings of a feed: in total, running now, and the maximum that ran at the same time.
     struct Renderings {
         total: AtomicUsize,
         running: AtomicUsize,

@@ -256,7 +256,7 @@ fn forms_of_unknown_types_are_refused() {
 }
 
 #[test]
-fn slow_uploads_block_no_other_request_and_complete() {
+fn slow_uploads_complete_and_do_not_block_other_requests() {
     let service = TestService::new();
     let content = vec![b'x'; 1_000_000];
     let form = [form_start(&content), END.to_vec()].concat();

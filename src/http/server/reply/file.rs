@@ -24,7 +24,7 @@ impl Reply {
         reply.with(header::CACHE_CONTROL, "public, max-age=31536000, immutable")
     }
 
-    /// Compresses a large body, so that the response cache holds only the compressed one. Compression can take as long
+    /// Compresses a large body, so that the response cache holds only the compressed body. Compression can take as long
     /// as rendering a hundred pages, so it happens once, when the reply is created.
     pub(in crate::http) fn compressed_if_large(mut self) -> Self {
         if self.body.len() > UNCOMPRESSED_BYTES_MAX {

@@ -26,7 +26,7 @@ const UNAVAILABLE_RETRY_S: u64 = 1;
 /// `Retry-After` if the disk is full: an operator must free space first.
 const FULL_RETRY_S: u64 = 60;
 
-/// Marks a reply that repeats the stored response of an earlier request with the same `Idempotency-Key`.
+/// The header field that marks the stored response of an earlier request with the same `Idempotency-Key`.
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 pub(super) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

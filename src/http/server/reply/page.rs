@@ -30,7 +30,7 @@ pub(in crate::http) struct FailedRequest<'a> {
     pub(in crate::http) request_id: &'a str,
 }
 
-/// Renders the page for a failed request. The server has no page of its own.
+/// A function that renders the page for a failed request. The server has no page of its own.
 pub(in crate::http::server) type ProblemPage = fn(&FailedRequest<'_>, Language) -> Result<Reply, Error>;
 
 impl Reply {

@@ -227,7 +227,7 @@ fn an_incomplete_form_leaves_nothing() {
 }
 
 #[test]
-fn an_empty_file_is_a_fault_and_an_empty_field_is_no_file() {
+fn an_empty_file_is_a_fault_and_an_empty_field_is_not_a_file() {
     let fixture = Fixture::new();
     assert_eq!(fixture.fault(&[file("cv.pdf", b"")]), AttachmentFault::Empty);
     for parts in [vec![], vec![file("", b"")], vec![part("Content-Disposition: form-data; name=\"cv\"", b"")]] {
