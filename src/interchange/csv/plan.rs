@@ -168,7 +168,7 @@ impl<'t> Planner<'t> {
             }
             (_, _, Some(only)) => {
                 let id = &self.roles[only].record.id;
-                Err(format!("role is {:?}, but --role says that all rows are for {id}", excerpt(named)))
+                Err(format!("role is {:?}, but --role assigns all rows to {id}", excerpt(named)))
             }
             (Some(index), ..) => Ok(index),
             (None, [index], None) => Ok(*index),

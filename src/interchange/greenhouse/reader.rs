@@ -56,7 +56,7 @@ impl<'de> Visitor<'de> for FileSeed<'_> {
                 ItemsSeed { resource, at: format!("{}#", self.name), export: self.export }.visit_seq(items)
             }
             None => Err(de::Error::custom(
-                "an array does not say which resource it holds; name the file after the resource, for example jobs.json",
+                "the resource of the array is unknown; name the file after the resource, for example jobs.json",
             )),
         }
     }
