@@ -220,7 +220,7 @@ impl<'a, 'w> Fields<'a, 'w> {
 
     fn refuse_unknown(&mut self, known: &[&str]) {
         for name in self.members.keys().filter(|name| !known.contains(&name.as_str())) {
-            let detail = format!("unknown member; known here: {}", known.join(", "));
+            let detail = format!("unknown member; the known members are {}", known.join(", "));
             self.context.findings.push(self.at.member(name), detail);
         }
     }

@@ -187,7 +187,7 @@ impl<T: Object> ObjectSeed<'_, '_, T> {
             return Ok(());
         }
         if !T::MEMBERS.contains(&name.as_str()) {
-            self.context.findings.push(at, format!("unknown member; known here: {}", T::MEMBERS.join(", ")));
+            self.context.findings.push(at, format!("unknown member; the known members are {}", T::MEMBERS.join(", ")));
         }
         let is_array = arrays.parse(&name, at, self.context, members)?;
         let value = if is_array { Value::Null } else { members.next_value_seed(Strict)? };

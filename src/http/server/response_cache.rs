@@ -57,7 +57,7 @@ struct CacheState {
 /// The bytes that are used in a pool.
 struct PoolUse {
     bytes: usize,
-    of_organization: HashMap<Option<OrganizationId>, usize>,
+    bytes_by_organization: HashMap<Option<OrganizationId>, usize>,
     /// The maximum size of the pool. A full pool evicts the responses of the organization with the most bytes. One path
     /// can be spelled in many ways. A client that requests all spellings evicts only the responses of that
     /// organization.
@@ -132,12 +132,12 @@ impl CachePool {
 
 impl PoolUse {
     fn new(bytes_max: usize, organization_bytes_max: usize) -> Self {
-        Self { bytes: 0, of_organization: HashMap::new(), bytes_max, organization_bytes_max }
+        Self { bytes: 0, bytes_by_organization: HashMap::new(), bytes_max, organization_bytes_max }
     }
 
     /// Returns the organization that uses the most bytes.
     fn largest(&self) -> Option<Option<OrganizationId>> {
-        let largest = self.of_organization.iter().max_by_key(|(_, bytes)| **bytes);
+        let largest = self.bytes_by_organization.iter().max_by_key(|(_, bytes)| **bytes);
         largest.filter(|(_, bytes)| **bytes > 0).map(|(organization, _)| organization.clone())
     }
 }
@@ -151,8 +151,8 @@ impl CacheState {
         response: &Arc<CachedResponse>,
         portals: &PortalChanges,
     ) -> bool {
-        let (pool, more, organization) = (caching.pool, response.bytes(path), response.organization());
-        if more > self.of_pool(pool).organization_bytes_max {
+        let (pool, added, organization) = (caching.pool, response.bytes(path), response.organization());
+        if added > self.of_pool(pool).organization_bytes_max {
             return false;
         }
         // Evict the responses of a slug that now belongs to another organization, and the outdated responses of a full
@@ -164,21 +164,22 @@ impl CacheState {
         if outdated.is_some() {
             self.remove(pool, |known, _| known == path);
         }
-        let of_organization = self.of_pool(pool).of_organization.get(organization).copied().unwrap_or_default();
-        if of_organization + more > self.of_pool(pool).organization_bytes_max {
+        let organization_bytes =
+            self.of_pool(pool).bytes_by_organization.get(organization).copied().unwrap_or_default();
+        if organization_bytes + added > self.of_pool(pool).organization_bytes_max {
             self.remove(pool, |_, entry| entry.organization == *organization);
         }
-        while self.of_pool(pool).bytes + more > self.of_pool(pool).bytes_max {
+        while self.of_pool(pool).bytes + added > self.of_pool(pool).bytes_max {
             let Some(largest) = self.of_pool(pool).largest() else { return false };
             self.remove(pool, |_, entry| entry.organization == largest);
         }
         let entry = self.paths.entry(path.to_owned()).or_insert_with(|| CachedPath::new(response, caching));
         let Some(before) = entry.put(variant, response) else { return false };
-        let less = before.map_or(0, |before| before.bytes(path));
+        let removed = before.map_or(0, |before| before.bytes(path));
         let used = &mut self.pools[pool.index()];
-        let of_organization = used.of_organization.entry(organization.clone()).or_default();
-        *of_organization = *of_organization + more - less;
-        used.bytes = used.bytes + more - less;
+        let organization_bytes = used.bytes_by_organization.entry(organization.clone()).or_default();
+        *organization_bytes = *organization_bytes + added - removed;
+        used.bytes = used.bytes + added - removed;
         true
     }
 
@@ -193,10 +194,10 @@ impl CacheState {
         paths.retain(|path, entry| {
             let is_selected = entry.caching.pool == pool && is_selected(path, entry);
             if is_selected {
-                let less: usize = entry.all().map(|response| response.bytes(path)).sum();
-                used.bytes -= less;
-                if let Some(of_organization) = used.of_organization.get_mut(&entry.organization) {
-                    *of_organization -= less;
+                let removed: usize = entry.all().map(|response| response.bytes(path)).sum();
+                used.bytes -= removed;
+                if let Some(organization_bytes) = used.bytes_by_organization.get_mut(&entry.organization) {
+                    *organization_bytes -= removed;
                 }
             }
             !is_selected
@@ -322,7 +323,7 @@ mod tests {
             assert!(put(&cache, &format!("/careers/a/{nth}"), &page));
             let entries = cache.0.read().unwrap();
             let pages = entries.of_pool(CachePool::Pages);
-            assert!(pages.of_organization.values().all(|bytes| *bytes <= pages.organization_bytes_max));
+            assert!(pages.bytes_by_organization.values().all(|bytes| *bytes <= pages.organization_bytes_max));
             assert_eq!(pages.bytes, entries.paths.iter().map(|(path, entry)| sum(path, entry)).sum::<usize>());
         }
         assert!(has(&cache, "/careers/other") && has(&cache, "/careers/a/999") && !has(&cache, "/careers/a/0"));

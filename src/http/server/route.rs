@@ -237,8 +237,8 @@ impl Route {
         self
     }
 
-    /// Also accepts JSON where the route reads a form. For JSON, the handler reads [`Request::object`], and
-    /// [`Request::form`] is `None`.
+    /// Accepts JSON in addition to forms. For JSON, the handler reads [`Request::object`], and [`Request::form`] is
+    /// `None`.
     pub(in crate::http) fn or_json(mut self) -> Self {
         self.form = self.form.map(|form| FormRules { takes_json: true, ..form });
         self
@@ -324,8 +324,8 @@ impl Route {
         self
     }
 
-    /// For requests with an API key, creates the reply from the caller alone, without reading the file. The transaction
-    /// of the usage row checks that the caller in memory is still current.
+    /// Creates replies to requests with an API key from the caller alone, without reading the file. The transaction of
+    /// the usage row checks that the caller in memory is still current.
     pub(in crate::http) fn replying_from_caller(mut self, reply: ReplyFromCaller) -> Self {
         self.reply_from_caller = Some(reply);
         self

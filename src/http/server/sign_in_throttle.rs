@@ -129,14 +129,14 @@ impl FailureCounts {
     }
 
     fn wait(&self, attempt: &SignInAttempt, now: Duration) -> Option<u64> {
-        let of_account = attempt.sources().filter_map(|(source, factor)| {
+        let account_waits = attempt.sources().filter_map(|(source, factor)| {
             let failures = self.accounts.get(&(attempt.account, source))?;
             failures.wait(ACCOUNT_FAILURES_FREE * factor, now)
         });
-        let of_networks = attempt
+        let network_waits = attempt
             .networks()
             .filter_map(|(network, factor)| self.networks.get(&network)?.wait(NETWORK_FAILURES_FREE * factor, now));
-        let wait = of_account.chain(of_networks).max();
+        let wait = account_waits.chain(network_waits).max();
         let wait_s = wait.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
         let unfamiliar = self.unfamiliar.get(&attempt.account).filter(|_| attempt.familiarity == Familiarity::Stranger);
         wait_s.max(unfamiliar.and_then(|hour| hour.wait(UNFAMILIAR_FAILURES_PER_HOUR, now)))

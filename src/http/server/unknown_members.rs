@@ -22,7 +22,7 @@ pub(super) struct UnknownMembers(Arc<Mutex<Names>>);
 #[derive(Debug, Default)]
 struct Names {
     listed: Vec<String>,
-    more: usize,
+    unlisted: usize,
 }
 
 impl UnknownMembers {
@@ -35,7 +35,7 @@ impl UnknownMembers {
     pub(super) fn add(&self, path: &str) {
         let mut names = self.lock();
         if names.listed.len() >= NAMES_MAX {
-            names.more += 1;
+            names.unlisted += 1;
             return;
         }
         let cut = text::cut(path, NAME_CHARACTERS_MAX);
@@ -50,10 +50,10 @@ impl UnknownMembers {
             let detail = format!("there is no member {name} here, so it was ignored");
             json!({ "code": "unknown_member", "detail": detail, "field": name })
         };
-        let more = (names.more > 0).then(
-            || json!({ "code": "unknown_member", "detail": format!("{} more members were ignored", names.more) }),
+        let others = (names.unlisted > 0).then(
+            || json!({ "code": "unknown_member", "detail": format!("{} more members were ignored", names.unlisted) }),
         );
-        names.listed.iter().map(entry).chain(more).collect()
+        names.listed.iter().map(entry).chain(others).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Names> {
