@@ -31,7 +31,7 @@ const CHECKS: [(&str, &str, &str); 4] = [
          WHERE a.role_id <> s.role_id
          LIMIT $1",
         "signup",
-        "is for another role than the application",
+        "is for a different role than its application",
     ),
     (
         "SELECT s.id
