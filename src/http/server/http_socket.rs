@@ -147,11 +147,11 @@ fn refusal(head: &[u8]) -> Option<Refusal> {
 pub(super) fn refuse(ctx: &Ctx, error: Error) -> Vec<u8> {
     let (mut response, body) = gate::refuse_unread(ctx, error);
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    text(&response, &body, b"")
+    serialize(&response, &body, b"")
 }
 
 /// Serializes a complete response. The `Connection` (close) and `Date` fields come from hyper's head.
-fn text(response: &Response<()>, body: &[u8], head: &[u8]) -> Vec<u8> {
+fn serialize(response: &Response<()>, body: &[u8], head: &[u8]) -> Vec<u8> {
     let mut text = format!("HTTP/1.1 {}\r\ncontent-length: {}\r\n", response.status(), body.len()).into_bytes();
     for (name, value) in response.headers() {
         text.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
@@ -192,7 +192,7 @@ impl Write for HttpSocket {
             let head: Vec<u8> = slices.iter().flat_map(|slice| slice.iter().copied()).collect();
             let (response, body) = gate::refuse_unread(&self.ctx, refusal.into());
             self.replacement = Some(Box::new(Replacement {
-                text: text(&response, &body, &head),
+                text: serialize(&response, &body, &head),
                 sent: 0,
                 replaced_bytes: head.len(),
             }));

@@ -34,8 +34,8 @@ pub fn plan(tx: &Tx<'_>, export: HarvestExport, organization: OrganizationId) ->
     let (prospects, applications): (Vec<_>, Vec<_>) = applications.into_iter().partition(|one| one.is_prospect);
     let applicants: HashSet<u64> = applications.iter().map(|one| one.person).collect();
     let others = people.iter().filter(|person| !applicants.contains(&person.id)).count();
-    notices.extend(skipped(prospects.len(), "prospects", "they have not applied"));
-    notices.extend(skipped(others, "candidates", "they have no application"));
+    notices.extend(skip_notice(prospects.len(), "prospects", "they have not applied"));
+    notices.extend(skip_notice(others, "candidates", "they have no application"));
     let mut planner = Planner {
         tx,
         ids: &ids,
@@ -65,8 +65,8 @@ pub fn plan(tx: &Tx<'_>, export: HarvestExport, organization: OrganizationId) ->
             format!("an earlier import already added all jobs of this export; the first job is the role {first}");
         return Err(Refusal::bad_request(sentence).into());
     }
-    notices.extend(skipped(planner.skipped.jobs, "jobs", "the file has them already"));
-    notices.extend(skipped(planner.skipped.applications, "applications", "the file has them already"));
+    notices.extend(skip_notice(planner.skipped.jobs, "jobs", "the file has them already"));
+    notices.extend(skip_notice(planner.skipped.applications, "applications", "the file has them already"));
     let addition = Addition { organization, candidates: planner.applicants.into_all(), roles };
     Ok(ImportPlan { addition, refused: planner.refused, notices })
 }
@@ -80,7 +80,7 @@ fn existing_roles(
     Ok(roles.into_iter().map(|role| (role.id.clone(), role)).collect())
 }
 
-fn skipped(count: usize, what: &str, why: &str) -> Option<String> {
+fn skip_notice(count: usize, what: &str, why: &str) -> Option<String> {
     (count > 0).then(|| format!("{what} skipped: {count}, because {why}"))
 }
 
