@@ -1,7 +1,7 @@
 //! A recruiting service for small organizations: one binary and one SQLite file.
 //!
 //! `docs/architecture.md` maps the modules, follows a request through them, and states the invariants that
-//! `tests/floors.rs` checks. `docs/glossary.md` defines the words. `docs/contributing.md` says where each kind of
+//! `tests/floors.rs` checks. `docs/glossary.md` defines the words. `docs/contributing.md` shows where each kind of
 //! change belongs.
 
 pub mod cli;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use tikv_jemallocator::Jemalloc;
 
-/// With glibc's allocator, 20 to 25 MB more stay resident after a load of uploads, lists and imports.
+/// jemalloc. With glibc's allocator, 20 to 25 MB more memory stays resident after a load of uploads, lists and imports.
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 

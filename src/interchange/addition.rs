@@ -1,7 +1,7 @@
-//! An addition to an existing organization: candidates and the roles they applied to. Imports from tables and from exports
-//! of other programs become an addition.
+//! An addition to an existing organization: candidates and the roles that they applied to. Imports of tables and of
+//! exports from other programs become additions.
 //!
-//! This module knows how to write an addition to the file, but not how it was parsed.
+//! This module writes an addition to the file. It knows nothing about the format of the input.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -35,16 +35,16 @@ pub struct Addition {
 /// A person who applied: a new candidate, or one that the organization knows by address.
 #[derive(Debug, Clone)]
 pub struct Applicant {
-    /// The candidate, as the file has or will have it.
+    /// The candidate's record, which is in the file already or will be added.
     pub record: store::candidate::CandidateRecord,
-    /// False if the file has the candidate already.
+    /// Whether the import adds the candidate. False if the candidate is in the file already.
     pub is_new: bool,
 }
 
 /// A role with the applications to add to it.
 #[derive(Debug, Clone)]
 pub struct AddedRole {
-    /// The role after the import, its steps, and only the new applications.
+    /// The role after the import, with its steps, but only the new applications.
     pub role: Role,
     /// The seats that an existing role had when it was read; `None` for a new role.
     pub before: Option<Seats>,
@@ -53,7 +53,7 @@ pub struct AddedRole {
 /// A row or an item that is not imported, with all reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedItem {
-    /// The row or item, and where it is in the input.
+    /// The row or item, and its location in the input.
     pub location: String,
     /// A clause for each fault, with the remedy.
     pub reasons: Vec<String>,
@@ -70,14 +70,14 @@ impl fmt::Display for RefusedItem {
 pub struct ImportPlan {
     /// Everything that can be imported.
     pub addition: Addition,
-    /// Everything that cannot.
+    /// Everything that cannot be imported.
     pub refused: Vec<RefusedItem>,
-    /// A sentence for each thing that is not a fault, but that the person who imports should know.
+    /// Sentences about facts that are not faults, but that the person who imports should know.
     pub notices: Vec<String>,
 }
 
 impl Addition {
-    /// The number of new applications.
+    /// Returns the number of new applications.
     pub fn applications(&self) -> usize {
         self.roles.iter().map(|added| added.role.applications.len()).sum()
     }
@@ -86,8 +86,8 @@ impl Addition {
 /// Writes an addition: candidates, roles, applications, seats and the organization's counts.
 ///
 /// # Errors
-/// A refusal if the file has changed since the plan was made, so that something exists already or no longer; or a failure
-/// of SQLite. The caller must then undo the transaction.
+/// A refusal if the file has changed since the import was planned, so that the plan no longer fits; or a failure of
+/// SQLite. In both cases, the caller must roll back the transaction.
 pub fn add(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
     let counts = add_without_applications(tx, addition)?;
     let organization = &addition.organization;
@@ -111,10 +111,10 @@ pub fn add(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
 }
 
 /// Writes the roles and seats of an addition whose candidates and applications are staged. The returned counts include
-/// them.
+/// the staged candidates and applications.
 ///
 /// # Errors
-/// A refusal if a role has changed since the plan was made.
+/// A refusal if a role has changed since the import was planned.
 pub fn add_without_applications(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
     let Addition { organization, candidates, roles } = addition;
     let mut counts = Counts { applications: addition.applications(), ..Counts::default() };
@@ -128,7 +128,7 @@ pub fn add_without_applications(tx: &Tx<'_>, addition: &Addition) -> Result<Coun
     Ok(counts)
 }
 
-/// The applications of an addition, as rows for staging.
+/// Returns the applications of an addition, as rows for staging.
 pub fn staged_addition_rows(addition: &Addition) -> impl Iterator<Item = store::staging::StagedApplication> {
     addition.roles.iter().flat_map(move |added| {
         added.role.applications.iter().map(move |application| store::staging::StagedApplication {
@@ -196,7 +196,7 @@ impl<'t> Applicants<'t> {
         Self { tx, organization, by_address: HashMap::new(), all: Vec::new() }
     }
 
-    /// The index of the person with this address, if the organization or the import has one.
+    /// Returns the index of the person with this address, if the organization or the import has one.
     pub(super) fn find(&mut self, email: &Email) -> Result<Option<usize>, Error> {
         if let Some(number) = self.by_address.get(email.key()) {
             return Ok(Some(*number));
@@ -206,7 +206,8 @@ impl<'t> Applicants<'t> {
         Ok(known.map(|record| self.push(Applicant { record, is_new: false })))
     }
 
-    /// The index of the person with this address, added if necessary. An existing person's name does not change.
+    /// Returns the index of the person with this address, and adds the person if necessary. Does not change the name of
+    /// an existing person.
     pub(super) fn find_or_add(
         &mut self,
         id: impl FnOnce() -> CandidateId,
@@ -222,7 +223,7 @@ impl<'t> Applicants<'t> {
         }
     }
 
-    /// The id of a person who is in the file already.
+    /// Returns the id of a person who is in the file already.
     pub(super) fn id_in_file(&self, number: usize) -> Option<&CandidateId> {
         let applicant = &self.all[number];
         (!applicant.is_new).then_some(&applicant.record.id)
@@ -239,14 +240,14 @@ impl<'t> Applicants<'t> {
     }
 }
 
-/// How far an application has come. Steps are counted from 0.
+/// The progress of an imported application. Steps are counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ImportedProgress {
-    /// It is at this step.
+    /// The application is at this step.
     AtStep(usize),
-    /// The candidate withdrew it at this step.
+    /// The candidate withdrew the application at this step.
     Withdrawn(usize),
-    /// The organization ended it at this step.
+    /// The organization rejected the application at this step.
     Rejected(usize, ImportedRejection),
     /// The candidate was hired.
     Hired(HireRecord),
@@ -281,10 +282,10 @@ impl ImportedProgress {
     }
 }
 
-/// Makes an application with one candidate step for each of the role's steps.
+/// Creates an application with one candidate step for each of the role's steps.
 ///
-/// Other programs do not export when earlier steps were passed. Those steps get the time at which the candidate applied, and
-/// the last step of a hire gets the date of the hire.
+/// Exports from other programs do not contain the times at which earlier steps were passed. Those steps get the time at
+/// which the candidate applied, and the last step of a hire gets the date of the hire.
 pub(super) fn new_application(
     id: ApplicationId,
     candidate: usize,
@@ -301,20 +302,20 @@ pub(super) fn new_application(
         ImportedProgress::AtStep(_) | ImportedProgress::Withdrawn(_) => (None, None),
     };
     let hired_at = |order| hire.as_ref().filter(|_| order == role_steps.len() as i64).map(|hire| hire.hired_date);
-    let step = |(of, status): (&store::role_step::PipelineStep, StepStatus)| {
+    let step = |(role_step, status): (&store::role_step::PipelineStep, StepStatus)| {
         let rejection = rejection.as_ref().filter(|_| status == StepStatus::Rejected);
         CandidateStep {
-            id: step_id(of),
-            role_step_id: of.id.clone(),
-            name: of.name.clone(),
-            order: of.order,
-            step_type: of.step_type,
+            id: step_id(role_step),
+            role_step_id: role_step.id.clone(),
+            name: role_step.name.clone(),
+            order: role_step.order,
+            step_type: role_step.step_type,
             status,
             rejected_at: rejection.map(|rejection| rejection.at),
             rejection_reason: rejection.map(|rejection| rejection.reason.clone()),
             outcome_type: rejection.and_then(|rejection| rejection.outcome_type.clone()),
             outcome_reason: rejection.and_then(|rejection| rejection.outcome_reason.clone()),
-            validated_at: (status == StepStatus::Validated).then(|| hired_at(of.order).unwrap_or(applied_at)),
+            validated_at: (status == StepStatus::Validated).then(|| hired_at(role_step.order).unwrap_or(applied_at)),
         }
     };
     let steps = role_steps.iter().zip(statuses).map(step).collect();

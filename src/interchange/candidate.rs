@@ -1,4 +1,5 @@
-//! Candidates of a role in the document: the person and the state of the application. Its steps are in `candidate_step`.
+//! The candidates of a role in the interchange document: the person and the state of the application. The steps of the
+//! application are in `candidate_step`.
 
 use serde::Serialize;
 
@@ -91,27 +92,27 @@ fn application_id(fields: &mut Fields<'_, '_>) -> Option<ApplicationId> {
     fields.claim_id(&id).then_some(id)
 }
 
-/// The candidate's legal hold and erasure.
+/// Reads the candidate's legal hold and erasure.
 fn privacy(fields: &mut Fields<'_, '_>) -> Option<Privacy> {
     let must_be = format!("a string of at most {REASON_CHARACTERS_MAX} characters that is not blank");
     let hold_reason = fields.optional("holdReason", &must_be, |value| {
         let reason = value.as_str()?.trim();
-        let is_good = !reason.is_empty() && text::characters(reason) <= REASON_CHARACTERS_MAX;
-        is_good.then(|| reason.to_owned())
+        let is_valid = !reason.is_empty() && text::characters(reason) <= REASON_CHARACTERS_MAX;
+        is_valid.then(|| reason.to_owned())
     });
     let hold_reason = hold_reason.and_then(|reason| fields.plain("holdReason", reason, plain::flaw_of_lines));
     let erased_at = fields.time("erasedAt");
     Some(Privacy { hold_reason: hold_reason?, erased_at: erased_at? })
 }
 
-/// The details of the hire. Only applications with the status `Hired` have them.
+/// Reads the details of the hire. Only applications with the status `Hired` have them.
 fn hire(fields: &mut Fields<'_, '_>, status: Option<ApplicationStatus>) -> Option<Option<HireRecord>> {
     let hired_date = fields.time("hiredDate");
     let offer_accepted_date = fields.time("offerAcceptedDate");
     let external_position_id = fields.optional_text("externalPositionId", OUTCOME_CHARACTERS_MAX);
     let notes = fields.optional_lines("hireNotes", NOTES_CHARACTERS_MAX);
     let (hired_date, offer_accepted_date, notes) = (hired_date?, offer_accepted_date?, notes?);
-    // Blank counts as missing, as in the `hire` endpoint.
+    // A blank value is treated as missing, as in the `hire` endpoint.
     let external_position_id = external_position_id?.filter(|id| !id.trim().is_empty());
     if status? == ApplicationStatus::Hired {
         let hired_date = hired_date.unwrap_or(fields.context.now);
@@ -127,7 +128,7 @@ fn hire(fields: &mut Fields<'_, '_>, status: Option<ApplicationStatus>) -> Optio
 }
 
 impl CandidateEntry {
-    /// The index in the document's array.
+    /// Returns the index of the entry in the document's array.
     pub(super) fn index(&self) -> usize {
         self.index
     }
@@ -136,8 +137,8 @@ impl CandidateEntry {
         self.record.status
     }
 
-    /// Matches the entry with the role's steps. Adds a finding and returns `None` if the steps do not fit the role, or the
-    /// status contradicts them.
+    /// Matches the entry with the role's steps. Adds a finding and returns `None` if the steps do not fit the role, or
+    /// if the status contradicts them.
     pub(super) fn match_steps(
         self,
         at: Pointer<'_>,

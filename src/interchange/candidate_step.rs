@@ -1,5 +1,6 @@
-//! Candidate steps in the document, matched with the steps of their role. They are the same steps, unless each states its
-//! `order`: then they are the steps that the role had when the candidate applied.
+//! Candidate steps in the interchange document, matched with the steps of their role. An application has the same steps
+//! as its role, unless each candidate step states its `order`. In that case, they are the steps that the role had when
+//! the candidate applied.
 
 use std::collections::HashMap;
 
@@ -19,7 +20,7 @@ use crate::domain::id::{CandidateStepId, RoleStepId};
 use crate::domain::timestamp::Timestamp;
 use crate::store::{Error, role_step};
 
-/// A candidate step of the document. Missing members default to those of the role step.
+/// A candidate step in the document. Missing members default to those of the role step.
 pub(super) struct CandidateStepEntry {
     index: usize,
     id: CandidateStepId,
@@ -110,7 +111,7 @@ fn outcome(fields: &mut Fields<'_, '_>) -> Option<StepOutcome> {
 }
 
 impl StepOutcome {
-    /// An outcome with defaults for everything but the status.
+    /// Creates an outcome with this status and with defaults for everything else.
     fn of_status(status: StepStatus, now: Timestamp) -> Self {
         let mut outcome = Self {
             status,
@@ -143,13 +144,13 @@ impl StepOutcome {
         id: CandidateStepId,
         name: String,
         step_type: StepType,
-        of: &role_step::PipelineStep,
+        role_step: &role_step::PipelineStep,
     ) -> CandidateStep {
         CandidateStep {
             id,
-            role_step_id: of.id.clone(),
+            role_step_id: role_step.id.clone(),
             name,
-            order: of.order,
+            order: role_step.order,
             step_type,
             status: self.status,
             rejected_at: self.rejected_at,
@@ -161,10 +162,10 @@ impl StepOutcome {
     }
 }
 
-/// Matches candidate steps with the steps of one role.
+/// A matcher of candidate steps with the steps of one role.
 pub(super) struct StepMatcher<'a> {
     pipeline: &'a Pipeline,
-    /// The steps of the pipeline and the removed ones, by id.
+    /// The steps of the pipeline and the removed steps, by id.
     by_id: HashMap<&'a str, &'a role_step::PipelineStep>,
 }
 
@@ -174,16 +175,17 @@ impl<'a> StepMatcher<'a> {
         Self { pipeline, by_id: all.map(|step| (step.id.as_str(), step)).collect() }
     }
 
-    /// Steps for an application without any: the role's steps, with the default statuses for the application's status.
+    /// Returns steps for an application without any: the role's steps, with the default statuses for the application's
+    /// status.
     pub(super) fn copy_from_role(
         &self,
         status: ApplicationStatus,
         at: Pointer<'_>,
         context: &mut Context<'_>,
     ) -> Option<Vec<CandidateStep>> {
-        let of = &self.pipeline.steps;
-        let Some(statuses) = default_statuses(status, of.len()).filter(|statuses| !statuses.is_empty()) else {
-            let detail = if of.is_empty() {
+        let role_steps = &self.pipeline.steps;
+        let Some(statuses) = default_statuses(status, role_steps.len()).filter(|statuses| !statuses.is_empty()) else {
+            let detail = if role_steps.is_empty() {
                 "is missing, and the role has no steps to copy".to_owned()
             } else {
                 format!("is missing; an application with the status {} needs its steps", status.as_str())
@@ -199,7 +201,7 @@ impl<'a> StepMatcher<'a> {
                 step,
             )
         };
-        Some(of.iter().zip(statuses).map(copy).collect())
+        Some(role_steps.iter().zip(statuses).map(copy).collect())
     }
 
     /// Matches the given steps and returns them first to last. They must be exactly the role's steps, unless they state
@@ -217,7 +219,7 @@ impl<'a> StepMatcher<'a> {
         for step in given.items {
             let step_at = steps_at.item(step.index);
             match self.role_step(&step, has_order, &steps) {
-                Ok(of) => steps.push(step.into_step(of)),
+                Ok(role_step) => steps.push(step.into_step(role_step)),
                 Err(Misfit { member, detail }) => {
                     context.findings.push(member.map_or(step_at, |member| step_at.member(member)), detail);
                     fits = false;
@@ -236,7 +238,7 @@ impl<'a> StepMatcher<'a> {
         Some(steps)
     }
 
-    /// The role step of a given step, which must not repeat one of the steps before it.
+    /// Returns the role step of a given step, which must not repeat one of the steps before it.
     fn role_step(
         &self,
         step: &CandidateStepEntry,
@@ -245,7 +247,7 @@ impl<'a> StepMatcher<'a> {
     ) -> Result<&'a role_step::PipelineStep, Misfit> {
         let id = &step.role_step_id;
         let wrong = |member, detail: String| Err(Misfit { member, detail });
-        let Some(of) = self.by_id.get(id.as_str()).copied() else {
+        let Some(role_step) = self.by_id.get(id.as_str()).copied() else {
             return wrong(Some("roleStepId"), "is not the id of one of the role's steps".to_owned());
         };
         if before.iter().any(|other| other.role_step_id == *id) {
@@ -260,17 +262,23 @@ impl<'a> StepMatcher<'a> {
             None if is_removed => {
                 wrong(None, format!("the role's step {id} was removed, so the application's steps need order"))
             }
-            _ => Ok(of),
+            _ => Ok(role_step),
         }
     }
 
-    /// The finding for an application that lacks steps of its role.
+    /// Returns a finding if an application has no steps, or lacks steps of its role.
     fn missing_steps(&self, steps: &[CandidateStep], has_order: bool) -> Option<String> {
         if has_order {
             return None;
         }
-        let has = |of: &&role_step::PipelineStep| steps.iter().any(|step| step.role_step_id == of.id);
-        let missing: Vec<&str> = self.pipeline.steps.iter().filter(|of| !has(of)).map(|of| of.id.as_str()).collect();
+        let has = |role_step: &&role_step::PipelineStep| steps.iter().any(|step| step.role_step_id == role_step.id);
+        let missing: Vec<&str> = self
+            .pipeline
+            .steps
+            .iter()
+            .filter(|role_step| !has(role_step))
+            .map(|role_step| role_step.id.as_str())
+            .collect();
         if !missing.is_empty() {
             let missing = missing.join(", ");
             return Some(format!("lack the role's steps {missing}; give all of them, or state order for each step"));
@@ -279,18 +287,18 @@ impl<'a> StepMatcher<'a> {
     }
 }
 
-/// A step that does not fit. `member` is the wrong member, if a single one is wrong.
+/// The reason why a step does not fit. `member` is the wrong member, if only one is wrong.
 struct Misfit {
     member: Option<&'static str>,
     detail: String,
 }
 
 impl CandidateStepEntry {
-    fn into_step(self, of: &role_step::PipelineStep) -> CandidateStep {
+    fn into_step(self, role_step: &role_step::PipelineStep) -> CandidateStep {
         let Self { id, order, name, step_type, outcome, .. } = self;
-        let name = name.unwrap_or_else(|| of.name.clone());
-        let step = outcome.into_step(id, name, step_type.unwrap_or(of.step_type), of);
-        CandidateStep { order: order.unwrap_or(of.order), ..step }
+        let name = name.unwrap_or_else(|| role_step.name.clone());
+        let step = outcome.into_step(id, name, step_type.unwrap_or(role_step.step_type), role_step);
+        CandidateStep { order: order.unwrap_or(role_step.order), ..step }
     }
 }
 

@@ -1,6 +1,7 @@
-//! State while a document is parsed: the findings, the ids in use, and the candidates of the current organization.
+//! The state of parsing an interchange document: the findings, the ids in use, and the candidates of the current
+//! organization.
 //!
-//! Knows the document only, never the file.
+//! This module knows only the document, not the file.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,10 +13,10 @@ use crate::domain::timestamp::Timestamp;
 use crate::store::candidate::CandidateRecord;
 use crate::world::World;
 
-/// State while a document is parsed.
+/// The state of parsing a document.
 pub(super) struct Context<'w> {
     world: &'w dyn World,
-    /// The time of reading, and the default of every missing time.
+    /// The time at which the document is parsed, which is the default for every missing time.
     pub(super) now: Timestamp,
     pub(super) findings: Findings,
     /// A sentence for each default that a person should know about.
@@ -64,29 +65,29 @@ impl<'w> Context<'w> {
         self.world.id()
     }
 
-    /// Claims a name within its kind. False if the document has claimed it before.
+    /// Claims a name within its kind. Returns false if the document has claimed the name before.
     pub(super) fn claim(&mut self, kind: &'static str, name: impl Into<Box<str>>) -> bool {
         self.claimed.insert((kind, name.into()))
     }
 
-    /// Starts an organization, with no members and candidates.
+    /// Starts an organization without members and candidates.
     pub(super) fn begin_organization(&mut self) {
         self.members.clear();
         self.people = People::default();
     }
 
-    /// Adds a member to the current organization. False if the user is a member already.
+    /// Adds a member to the current organization. Returns false if the user is already a member.
     pub(super) fn add_member(&mut self, user: &UserId) -> bool {
         self.members.insert(user.clone())
     }
 
-    /// Starts a role. A candidate can apply to it once.
+    /// Starts a role. A candidate can apply to it only once.
     pub(super) fn begin_role(&mut self) {
         self.people.role += 1;
     }
 
-    /// Adds an application of the candidate with this address to the current role, and returns the candidate's index. The
-    /// name of the first entry counts.
+    /// Adds an application of the candidate with this address to the current role. Returns the candidate's index. Later
+    /// entries of a candidate do not change the name.
     ///
     /// # Errors
     /// A sentence if the candidate has applied to this role already, or if ids and addresses contradict each other.
@@ -126,7 +127,10 @@ impl<'w> Context<'w> {
     fn require_same(&self, number: usize, id: Option<&CandidateId>, email: &Email) -> Result<(), String> {
         let person = &self.people.all[number];
         if person.role == self.people.role {
-            return Err(format!("{} is listed twice under this role; a candidate applies to it once", email.as_str()));
+            return Err(format!(
+                "{} is listed twice under this role; a candidate can apply to a role only once",
+                email.as_str()
+            ));
         }
         match (&person.id, id) {
             (Some(first), Some(second)) if first != second => Err(format!(
@@ -137,7 +141,8 @@ impl<'w> Context<'w> {
         }
     }
 
-    /// Takes the candidates of the current organization, by index. Generates missing ids.
+    /// Removes and returns the candidates of the current organization, in the order of their indexes. Generates missing
+    /// ids.
     pub(super) fn take_candidates(&mut self) -> Vec<CandidateRecord> {
         let people = std::mem::take(&mut self.people).all.into_iter();
         people

@@ -1,4 +1,4 @@
-//! The whole document: its users and organizations, and how it is parsed.
+//! The interchange document: its users and organizations, and its parser.
 
 use super::context::Context;
 use super::fields::Fields;
@@ -8,7 +8,7 @@ use super::reader::{self, Object, arrays};
 use crate::domain::user::UserProfile;
 use crate::world::World;
 
-/// A consistent document. Missing ids were generated, and missing times are the time of reading.
+/// A consistent document. Missing ids were generated, and missing times are the time at which the document was parsed.
 #[derive(Debug, Clone)]
 pub struct Document {
     /// The users of the whole service.
@@ -19,7 +19,7 @@ pub struct Document {
     added: Vec<String>,
 }
 
-/// Parses a document without looking at the file. [`check`](super::check) compares it with the file.
+/// Parses a document without reading the file. [`check`](super::check) compares the document with the file.
 ///
 /// # Errors
 /// All findings, each with its location.
@@ -33,13 +33,13 @@ pub fn parse(bytes: &[u8], world: &dyn World) -> Result<Document, Findings> {
 }
 
 impl Document {
-    /// The number of applications, which decides how long an import takes.
+    /// Returns the number of applications, which determines how long an import takes.
     pub fn applications(&self) -> usize {
         let roles = self.organizations.iter().flat_map(|organization| &organization.roles);
         roles.map(|role| role.applications.len()).sum()
     }
 
-    /// A sentence for each thing that is not an error, but that the person who imports should know.
+    /// Returns sentences about facts that are not errors, but that the person who imports should know.
     pub fn notices(&self) -> Vec<String> {
         let lacks_secret = |organization: &&Organization| {
             organization.hr_integration.as_ref().is_some_and(|integration| integration.secret.is_none())

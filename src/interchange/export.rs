@@ -1,8 +1,9 @@
 //! Writes the file as an interchange document, which `import` accepts.
 //!
-//! Each array is read from the file when it is written, and dropped before the next. Memory holds all users, or all
-//! organizations without their contents, and the applications of one role. So it grows with the number of users and with
-//! the largest role, not with the file. Each array is one query by an index.
+//! Each array is read from the file when it is written, and dropped before the next array is read. Memory holds all
+//! users, or all organizations without their contents and the applications of one role. Memory use therefore grows with
+//! the number of users or organizations and with the largest role, not with the size of the file. Each array is read
+//! with one query that uses an index.
 //!
 //! API keys, passwords, the usage log and activity are not exported.
 
@@ -24,10 +25,10 @@ pub enum ExportError {
     Write(io::Error),
 }
 
-/// Writes the file as one document, with a line break at its end. Returns a sentence for each thing that was left out.
+/// Writes the file as one document, with a line break at its end. Returns a sentence for each value that was left out.
 ///
 /// # Errors
-/// Fails if the file cannot be read or `out` cannot be written. The output is then incomplete.
+/// Fails if the file cannot be read or if writing to `out` fails. The output is then incomplete.
 pub fn export(tx: &Tx<'_>, secrets: Secrets, out: &mut dyn Write) -> Result<Vec<String>, ExportError> {
     let source = ExportSource::new(tx, secrets);
     let document = ExportedDocument {

@@ -12,9 +12,9 @@ use crate::store::{Error, Tx};
 /// Whether the document includes the secrets of HR integrations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Secrets {
-    /// Anyone who has the document can then sign deliveries.
+    /// The document includes the secrets. Anyone who has the document can sign deliveries.
     Included,
-    /// An import then disables the integrations.
+    /// The document omits the secrets. An import of the document disables the integrations.
     LeftOut,
 }
 
@@ -22,9 +22,9 @@ pub enum Secrets {
 pub(super) struct ExportSource<'t> {
     pub(super) tx: &'t Tx<'t>,
     pub(super) secrets: Secrets,
-    /// The store's error; serde only carries its text.
+    /// The error of the store. A serde error contains only its text.
     pub(super) failed: RefCell<Option<Error>>,
-    /// A sentence for each thing that was left out.
+    /// A sentence for each value that was left out.
     pub(super) notices: RefCell<Vec<String>>,
 }
 
@@ -33,7 +33,7 @@ impl<'t> ExportSource<'t> {
         Self { tx, secrets, failed: RefCell::new(None), notices: RefCell::default() }
     }
 
-    /// An array that `read` loads when it is written. `convert` makes an item of each record.
+    /// Returns an array that `read` loads when the array is written. `convert` turns each record into an item.
     pub(super) fn array<R, T>(
         &'t self,
         read: impl Fn() -> Result<Vec<R>, Error> + 't,
@@ -48,12 +48,13 @@ impl<'t> ExportSource<'t> {
         E::custom(text)
     }
 
-    /// A column that holds a caller's own JSON. Replaces a value that is nested deeper than an import allows with an
-    /// empty object, and adds a notice.
+    /// Returns the value of a column that holds a caller's own JSON. Replaces a value that is nested deeper than an
+    /// import allows with an empty object, and adds a notice.
     pub(super) fn json_column(&self, owner: &str, members: &Map<String, Value>) -> Value {
         let value = Value::Object(members.clone());
         if json::is_deeper(&value, 0) {
-            let notice = format!("not in the document: {owner}, which is nested more than {} deep", json::DEPTH_MAX);
+            let notice =
+                format!("not in the document: {owner}, which is nested more than {} levels deep", json::DEPTH_MAX);
             self.notices.borrow_mut().push(notice);
             return Value::Object(Map::new());
         }

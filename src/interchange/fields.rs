@@ -1,7 +1,7 @@
 //! Reads the members of one object by name, each as a typed value. A wrong value becomes a finding.
 //!
 //! A reading function returns `None` after it has added a finding. Callers read all members before they give up on an
-//! object, so that one import reports all findings. `null` counts as missing.
+//! object, so that one import reports all findings. `null` is treated as missing.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -30,7 +30,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         Self { at, members, context }
     }
 
-    /// The location of the object.
+    /// Returns the location of the object.
     pub(super) fn at(&self) -> Pointer<'a> {
         self.at
     }
@@ -45,7 +45,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         self.context.findings.push(self.at, detail);
     }
 
-    /// An optional member. `must_be` completes the finding "must be …".
+    /// Reads an optional member. `must_be` completes the finding "must be …".
     pub(super) fn optional<T>(
         &mut self,
         name: &str,
@@ -64,7 +64,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         }
     }
 
-    /// A required member.
+    /// Reads a required member.
     pub(super) fn required<T>(
         &mut self,
         name: &str,
@@ -80,13 +80,13 @@ impl<'a, 'w> Fields<'a, 'w> {
         }
     }
 
-    /// The id of the object: the given one, which must be unique in its kind, or a new one.
+    /// Reads the id of the object, which must be unique within its kind. Generates an id if the member is missing.
     pub(super) fn own_id<I: Id + Display>(&mut self) -> Option<I> {
         let Some(id) = self.optional_id::<I>("id")? else { return Some(self.context.new_id()) };
         self.claim_id(&id).then_some(id)
     }
 
-    /// Claims an id within its kind. Adds a finding and returns false if the document has used it before.
+    /// Claims an id within its kind. Adds a finding and returns false if the document has used the id before.
     pub(super) fn claim_id<I: Id + Display>(&mut self, id: &I) -> bool {
         let is_free = self.context.claim(I::PREFIX, id.to_string());
         if !is_free {
@@ -95,35 +95,35 @@ impl<'a, 'w> Fields<'a, 'w> {
         is_free
     }
 
-    /// An optional id.
+    /// Reads an optional id.
     pub(super) fn optional_id<I: Id>(&mut self, name: &str) -> Option<Option<I>> {
         self.optional(name, &ID, |value| I::parse(value.as_str()?))
     }
 
-    /// The id of another object.
+    /// Reads the id of another object.
     pub(super) fn required_id<I: Id>(&mut self, name: &str, whose: &str) -> Option<I> {
         self.required(name, &format!("{whose}: {}", *ID), |value| I::parse(value.as_str()?))
     }
 
-    /// A required name.
+    /// Reads a required name.
     pub(super) fn name(&mut self) -> Option<String> {
         let name = self.required("name", &NAME, name)?;
         self.plain("name", Some(name), plain::flaw_of_line)?
     }
 
-    /// An optional name.
+    /// Reads an optional name.
     pub(super) fn optional_name(&mut self) -> Option<Option<String>> {
         let name = self.optional("name", &NAME, name)?;
         self.plain("name", name, plain::flaw_of_line)
     }
 
-    /// An optional text of one line.
+    /// Reads an optional string of one line.
     pub(super) fn optional_text(&mut self, name: &str, characters_max: usize) -> Option<Option<String>> {
         let text = self.short_text(name, characters_max)?;
         self.plain(name, text, plain::flaw_of_line)
     }
 
-    /// An optional text of one or several lines.
+    /// Reads an optional string of one or more lines.
     pub(super) fn optional_lines(&mut self, name: &str, characters_max: usize) -> Option<Option<String>> {
         let text = self.short_text(name, characters_max)?;
         self.plain(name, text, plain::flaw_of_lines)
@@ -152,45 +152,45 @@ impl<'a, 'w> Fields<'a, 'w> {
         }
     }
 
-    /// A text of one line that defaults to `""`.
+    /// Reads a string of one line that defaults to `""`.
     pub(super) fn text(&mut self, name: &str, characters_max: usize) -> Option<String> {
         Some(self.optional_text(name, characters_max)?.unwrap_or_default())
     }
 
-    /// A text of one or several lines that defaults to `""`.
+    /// Reads a string of one or more lines that defaults to `""`.
     pub(super) fn lines(&mut self, name: &str, characters_max: usize) -> Option<String> {
         Some(self.optional_lines(name, characters_max)?.unwrap_or_default())
     }
 
-    /// An optional word of a closed set.
+    /// Reads an optional word of a closed set.
     pub(super) fn word<T>(&mut self, name: &str, words: &[&str], parse: fn(&str) -> Option<T>) -> Option<Option<T>> {
         self.optional(name, &format!("one of {}", words.join(", ")), |value| parse(value.as_str()?))
     }
 
-    /// An optional boolean.
+    /// Reads an optional boolean.
     pub(super) fn boolean(&mut self, name: &str) -> Option<Option<bool>> {
         self.optional(name, "true or false", Value::as_bool)
     }
 
-    /// An optional integer within bounds.
+    /// Reads an optional integer within bounds.
     pub(super) fn integer(&mut self, name: &str, bounds: &RangeInclusive<i64>) -> Option<Option<i64>> {
         let must_be = format!("an integer from {} to {}", bounds.start(), bounds.end());
         self.optional(name, &must_be, |value| value.as_i64().filter(|number| bounds.contains(number)))
     }
 
-    /// True if a member is `null`, for members where that differs from missing.
+    /// Returns whether a member is `null`, for members in which `null` differs from a missing value.
     pub(super) fn is_null(&self, name: &str) -> bool {
         self.members.get(name).is_some_and(Value::is_null)
     }
 
-    /// An optional time.
+    /// Reads an optional time.
     pub(super) fn time(&mut self, name: &str) -> Option<Option<Timestamp>> {
         self.optional(name, "an RFC 3339 date-time with an offset, or a date such as 2026-11-21", |value| {
             Timestamp::parse(value.as_str()?, Rounding::Down)
         })
     }
 
-    /// An optional JSON object with members of the caller's choice.
+    /// Reads an optional JSON object with members of the caller's choice.
     pub(super) fn json_object(&mut self, name: &str) -> Option<Option<Map<String, Value>>> {
         let object = self.optional(name, "an object", |value| value.is_object().then(|| value.clone()))?;
         match object {
@@ -203,7 +203,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         }
     }
 
-    /// An optional nested object.
+    /// Reads an optional nested object.
     pub(super) fn object<T>(
         &mut self,
         name: &str,
@@ -220,7 +220,7 @@ impl<'a, 'w> Fields<'a, 'w> {
 
     fn refuse_unknown(&mut self, known: &[&str]) {
         for name in self.members.keys().filter(|name| !known.contains(&name.as_str())) {
-            let detail = format!("unknown member; known here: {}", known.join(", "));
+            let detail = format!("unknown member; the known members are {}", known.join(", "));
             self.context.findings.push(self.at.member(name), detail);
         }
     }

@@ -1,14 +1,15 @@
-//! Findings: the errors of a document, each a JSON Pointer (RFC 6901) and a detail.
+//! Findings: the errors of a document, each with a JSON Pointer (RFC 6901) and a detail.
 
 use std::fmt;
 
 use crate::domain::refusal::{FieldError, Refusal};
 use crate::store::Error;
 
-/// The maximum number of findings that are listed. More would bury the first, which is often the cause of the rest.
+/// The maximum number of findings that are listed. A longer list would hide the first finding, which is often the cause
+/// of the others.
 pub const FINDINGS_MAX: usize = 20;
 
-/// A location in the document, as a linked path on the stack: pointers without a finding cost no allocation.
+/// A location in the document, as a linked path on the stack. A pointer allocates memory only if there is a finding.
 #[derive(Clone, Copy)]
 pub(super) struct Pointer<'a> {
     parent: Option<&'a Pointer<'a>>,
@@ -25,17 +26,17 @@ impl Pointer<'_> {
     /// The document itself.
     pub(super) const ROOT: Pointer<'static> = Pointer { parent: None, token: Token::Index(0) };
 
-    /// A member of the object at this location.
+    /// Returns the location of a member of this object.
     pub(super) fn member<'b>(&'b self, name: &'b str) -> Pointer<'b> {
         Pointer { parent: Some(self), token: Token::Name(name) }
     }
 
-    /// An item of the array at this location.
+    /// Returns the location of an item of this array.
     pub(super) fn item(&self, index: usize) -> Pointer<'_> {
         Pointer { parent: Some(self), token: Token::Index(index) }
     }
 
-    /// The last index of the pointer.
+    /// Returns the index of this item in its array.
     pub(super) fn index(&self) -> usize {
         match self.token {
             Token::Index(index) => index,
@@ -57,9 +58,10 @@ impl fmt::Display for Pointer<'_> {
 /// One error of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The location as a JSON Pointer: the member for a wrong value, the object for a contradiction. `""` is the document.
+    /// The location as a JSON Pointer: the member for a wrong value, the object for a contradiction. `""` is the
+    /// document.
     pub pointer: String,
-    /// A clause that says what is wrong and what would be right.
+    /// A clause that describes the error and what would be correct.
     pub detail: String,
 }
 
@@ -79,7 +81,7 @@ pub(super) fn escaped(text: &str) -> String {
     escaped
 }
 
-/// All errors of a document. The first are listed, the rest is counted.
+/// All errors of a document. The first errors are listed; the others are only counted.
 #[derive(Debug, Clone, Default)]
 pub struct Findings {
     listed: Vec<Finding>,
@@ -87,7 +89,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// A list with one finding.
+    /// Creates a list with one finding.
     pub(super) fn of(at: Pointer<'_>, detail: impl Into<String>) -> Self {
         let mut findings = Self::default();
         findings.push(at, detail);
@@ -101,29 +103,29 @@ impl Findings {
         }
     }
 
-    /// True if the document has no errors.
+    /// Returns true if the document has no errors.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The number of findings, including those not listed.
+    /// Returns the number of findings, including findings that are not listed.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The first findings, at most [`FINDINGS_MAX`].
+    /// Returns the first findings, at most [`FINDINGS_MAX`].
     pub fn listed(&self) -> &[Finding] {
         &self.listed
     }
 
-    /// Converts the findings to an error, which undoes the transaction.
+    /// Converts the findings to an error, which rolls back the transaction.
     pub fn into_error(self) -> Error {
         let field = |finding: Finding| FieldError { field: finding.pointer, detail: finding.detail };
         Error::Refused(Refusal::Invalid(self.listed.into_iter().map(field).collect()))
     }
 }
 
-/// One line per finding.
+/// Writes one line per finding.
 impl fmt::Display for Findings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, finding) in self.listed.iter().enumerate() {
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_past_the_limit_are_counted_only() {
+    fn findings_beyond_the_limit_are_only_counted() {
         let mut findings = Findings::of(Pointer::ROOT, "is none");
         let users = Pointer::ROOT.member("users");
         for index in 1..FINDINGS_MAX {

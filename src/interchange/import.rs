@@ -1,4 +1,4 @@
-//! Imports a document: checks it against the file, then inserts it.
+//! Imports an interchange document: checks it against the file, then inserts it.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -42,13 +42,15 @@ impl fmt::Display for Counts {
 /// Imports a document in one transaction: [`check`], then [`insert`].
 ///
 /// # Errors
-/// A refusal with a JSON Pointer for each conflict with the file; nothing is inserted then. Otherwise as [`insert`].
+/// A refusal with a JSON Pointer for each conflict with the file, in which case nothing is inserted; otherwise the
+/// errors of [`insert`].
 pub fn import(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
     let findings = check(tx, document)?;
     if findings.is_empty() { insert(tx, document) } else { Err(findings.into_error()) }
 }
 
-/// Finds conflicts between a document and the file: ids, addresses and slugs that exist already, and members who do not.
+/// Finds conflicts between a document and the file: ids, addresses and slugs that already exist, and members who do not
+/// exist.
 ///
 /// # Errors
 /// Fails if SQLite fails.
@@ -75,7 +77,7 @@ pub fn check_for_new_file(document: &Document) -> Findings {
         findings.push(at, format!("the user {user} is not in the document, and the file is new"));
         Ok(())
     });
-    debug_assert!(pushed.is_ok(), "nothing in the closure fails");
+    debug_assert!(pushed.is_ok(), "the closure never fails");
     findings
 }
 
@@ -104,8 +106,8 @@ struct Check<'t> {
 }
 
 impl Check<'_> {
-    fn push_if(&mut self, is_there: bool, at: Pointer<'_>, what: impl fmt::Display) {
-        if is_there {
+    fn push_if(&mut self, exists: bool, at: Pointer<'_>, what: impl fmt::Display) {
+        if exists {
             self.findings.push(at, already_in_file(what));
         }
     }
@@ -123,10 +125,10 @@ impl Check<'_> {
 
     fn organization(&mut self, at: Pointer<'_>, organization: &Organization) -> Result<(), Error> {
         let store::organization::OrganizationRecord { id, slug, .. } = &organization.record;
-        let is_there = store::organization::exists(self.tx, id)?;
-        self.push_if(is_there, at, format_args!("the organization id {id}"));
-        let is_there = store::organization::slug_exists(self.tx, slug)?;
-        self.push_if(is_there, at, format_args!("an organization with the slug {}", slug.as_str()));
+        let exists = store::organization::exists(self.tx, id)?;
+        self.push_if(exists, at, format_args!("the organization id {id}"));
+        let exists = store::organization::slug_exists(self.tx, slug)?;
+        self.push_if(exists, at, format_args!("an organization with the slug {}", slug.as_str()));
         let roles = at.member("roles");
         let mut checked = vec![false; organization.candidates.len()];
         for (index, role) in organization.roles.iter().enumerate() {
@@ -137,8 +139,8 @@ impl Check<'_> {
                 let at = candidates.item(index);
                 if !std::mem::replace(&mut checked[application.candidate], true) {
                     let id = &organization.candidates[application.candidate].id;
-                    let is_there = store::candidate::exists(self.tx, id)?;
-                    self.push_if(is_there, at, format_args!("the candidate id {id}"));
+                    let exists = store::candidate::exists(self.tx, id)?;
+                    self.push_if(exists, at, format_args!("the candidate id {id}"));
                 }
                 self.application(at, application)?;
             }
@@ -151,20 +153,21 @@ impl Check<'_> {
         self.push_if(store::role::exists(self.tx, id)?, at, format_args!("the role id {id}"));
         let steps = at.member("steps");
         for (index, step) in role.steps.iter().chain(&role.removed_steps).enumerate() {
-            let is_there = store::role_step::exists(self.tx, &step.id)?;
-            self.push_if(is_there, steps.item(index), format_args!("the step id {}", step.id));
+            let exists = store::role_step::exists(self.tx, &step.id)?;
+            self.push_if(exists, steps.item(index), format_args!("the step id {}", step.id));
         }
         Ok(())
     }
 
     fn application(&mut self, at: Pointer<'_>, application: &Application) -> Result<(), Error> {
         let id = &application.record.id;
-        let is_there = store::application::exists(self.tx, id)?;
-        self.push_if(is_there, at, format_args!("the application id {id}"));
+        let exists = store::application::exists(self.tx, id)?;
+        self.push_if(exists, at, format_args!("the application id {id}"));
         for step in &application.steps {
-            let is_there = store::candidate_step::exists(self.tx, &step.id)?;
-            // The pointer is the application's: the steps were sorted, so their indexes in the document are unknown here.
-            self.push_if(is_there, at, format_args!("the application's step id {}", step.id));
+            let exists = store::candidate_step::exists(self.tx, &step.id)?;
+            // Report the location of the application, because the steps were sorted and their indexes in the document
+            // are unknown here.
+            self.push_if(exists, at, format_args!("the application's step id {}", step.id));
         }
         Ok(())
     }
@@ -174,11 +177,12 @@ fn already_in_file(noun: impl fmt::Display) -> String {
     format!("{noun} already exists in the file")
 }
 
-/// Inserts a document that passed [`check`]. The inserts also detect objects that were added to the file since.
+/// Inserts a document for which [`check`] found no conflicts. The inserts also detect objects that were added to the
+/// file after the check.
 ///
 /// # Errors
-/// A refusal with a JSON Pointer if an object exists already; or a failure of SQLite. The caller must then undo the
-/// transaction.
+/// A refusal with a JSON Pointer if an object already exists; or a failure of SQLite. In both cases, the caller must
+/// roll back the transaction.
 pub fn insert(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
     let counts = insert_without_applications(tx, document)?;
     let organizations = Pointer::ROOT.member("organizations");
@@ -189,10 +193,11 @@ pub fn insert(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
     Ok(counts)
 }
 
-/// Inserts a document whose candidates and applications are staged. The returned counts include them.
+/// Inserts a document whose candidates and applications are staged. The returned counts include the staged candidates
+/// and applications.
 ///
 /// # Errors
-/// As [`insert`].
+/// The errors of [`insert`].
 pub fn insert_without_applications(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
     let mut counts = Counts { users: document.users.len(), ..Counts::default() };
     let users = Pointer::ROOT.member("users");
@@ -201,7 +206,7 @@ pub fn insert_without_applications(tx: &Tx<'_>, document: &Document) -> Result<C
         let is_new = store::user::insert_new(tx, user, times.next())?;
         require_new(is_new, users.item(index), format_args!("the user {} or the email", user.id))?;
     }
-    // Lists of keys show the membership of a user that has the earliest time. New memberships must be later than all
+    // Lists of API keys show the earliest membership of each user. Therefore new memberships must be later than all
     // others, even if the clock went back.
     let newest = store::membership::newest(tx)?;
     let mut member_times =
@@ -222,7 +227,7 @@ pub fn insert_without_applications(tx: &Tx<'_>, document: &Document) -> Result<C
     Ok(counts)
 }
 
-/// The applications of a document, as rows for staging.
+/// Returns the applications of a document, as rows for staging.
 pub fn staged_rows(document: &Document) -> impl Iterator<Item = store::staging::StagedApplication> {
     let roles = document.organizations.iter().flat_map(move |organization| {
         organization.roles.iter().map(move |role| RoleInOrganization { organization, role })
@@ -251,7 +256,7 @@ impl RoleInOrganization<'_> {
 
 const MICROSECOND: Duration = Duration::from_micros(1);
 
-/// Timestamps a microsecond apart, so that sorting by time gives the order of the document.
+/// Timestamps that are a microsecond apart, so that sorting by time yields the order of the document.
 struct Timestamps(Timestamp);
 
 impl Timestamps {

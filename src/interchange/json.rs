@@ -1,6 +1,6 @@
 //! Strict JSON: UTF-8, one value, and no duplicate members at any depth.
 //!
-//! Programs disagree on which of two members with the same name counts, so nothing may depend on it.
+//! Programs disagree on how to read two members with the same name, so duplicate members are refused.
 
 use std::fmt;
 
@@ -12,34 +12,36 @@ use crate::domain::plain::{self, Flaw};
 /// Reads one JSON value (RFC 8259).
 ///
 /// # Errors
-/// A sentence with line and column, for the author of the text.
+/// A sentence with line and column, for the author of the JSON.
 pub fn parse(bytes: &[u8]) -> Result<Value, String> {
     parse_with(Strict, bytes)
 }
 
-/// An amount as a JSON number: 65000 rather than 65000.0. `None` if it is not finite. Amounts are far below `i64::MAX`.
+/// Returns an amount as a JSON number: 65000 rather than 65000.0. Returns `None` if the amount is not finite. Amounts
+/// are far below `i64::MAX`.
 pub fn number(amount: f64) -> Option<Number> {
     if amount.fract() == 0.0 { Some(Number::from(amount as i64)) } else { Number::from_f64(amount) }
 }
 
-/// The deepest nesting of stored JSON. Editors of descriptions use less than half of it. Many JSON parsers stop at 128
-/// levels, and responses wrap the stored value in further objects.
+/// The maximum nesting depth of stored JSON. Editors of descriptions use less than half of it. Many JSON parsers stop
+/// at 128 levels, and responses wrap the stored value in further objects.
 pub const DEPTH_MAX: usize = 32;
 
-/// The reason why a caller's own JSON cannot be stored: it is nested too deep, or a text in it has a control character.
+/// Returns the reason why a caller's own JSON cannot be stored: it is nested too deeply, or one of its strings contains
+/// a control character.
 pub fn flaw(value: &Value) -> Option<String> {
     flaw_within(value, 0)
 }
 
-/// The same for a value that is nested at `depth` in the stored value.
+/// Returns the reason why a value cannot be stored at this depth of a stored value.
 pub fn flaw_within(value: &Value, depth: usize) -> Option<String> {
     if is_deeper(value, depth) {
-        return Some(format!("must be nested at most {DEPTH_MAX} deep"));
+        return Some(format!("must be nested at most {DEPTH_MAX} levels deep"));
     }
     flaw_of_text(value).map(Flaw::sentence)
 }
 
-/// True if a value at `depth` exceeds [`DEPTH_MAX`]. Earlier versions stored such values.
+/// Returns true if a value at `depth` exceeds [`DEPTH_MAX`]. The file may contain such values from earlier versions.
 pub fn is_deeper(value: &Value, depth: usize) -> bool {
     match value {
         Value::Array(items) => depth >= DEPTH_MAX || items.iter().any(|item| is_deeper(item, depth + 1)),
@@ -62,7 +64,7 @@ fn flaw_of_text(value: &Value) -> Option<Flaw> {
 /// Parses one JSON value with a seed.
 ///
 /// # Errors
-/// As [`parse`].
+/// The errors of [`parse`].
 pub(super) fn parse_with<'de, S: DeserializeSeed<'de>>(seed: S, bytes: &'de [u8]) -> Result<S::Value, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| format!("not UTF-8 at byte {}", error.valid_up_to()))?;
     let mut reader = serde_json::Deserializer::from_str(text);
@@ -71,7 +73,7 @@ pub(super) fn parse_with<'de, S: DeserializeSeed<'de>>(seed: S, bytes: &'de [u8]
     Ok(value)
 }
 
-/// Seed for any value without duplicate members.
+/// A seed for any value without duplicate members.
 pub(super) struct Strict;
 
 impl<'de> DeserializeSeed<'de> for Strict {
@@ -143,18 +145,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn valid_json_parses_as_serde_json_parses_it() {
+    fn valid_json_parses_to_the_same_value_as_with_serde_json() {
         for text in [r#"{"a":[1,-2,3.5,1e3,null,true,"x\u00e4"],"b":{}}"#, "[]", "7", "null", "18446744073709551615"] {
             assert_eq!(parse(text.as_bytes()).unwrap(), serde_json::from_str::<Value>(text).unwrap());
         }
     }
 
     #[test]
-    fn stored_json_is_at_most_32_deep_and_has_no_control_characters() {
+    fn stored_json_is_at_most_32_levels_deep_and_has_no_control_characters() {
         let nested = |depth: usize| (1..depth).fold(Value::Array(Vec::new()), |inner, _| Value::Array(vec![inner]));
         assert_eq!(flaw(&nested(DEPTH_MAX)), None);
-        assert_eq!(flaw(&nested(DEPTH_MAX + 1)).unwrap(), "must be nested at most 32 deep");
-        assert_eq!(flaw_within(&nested(DEPTH_MAX), 1).unwrap(), "must be nested at most 32 deep");
+        assert_eq!(flaw(&nested(DEPTH_MAX + 1)).unwrap(), "must be nested at most 32 levels deep");
+        assert_eq!(flaw_within(&nested(DEPTH_MAX), 1).unwrap(), "must be nested at most 32 levels deep");
         for (text, is_plain) in [(r#"{"a\tb":"c\r\nd"}"#, true), (r#"["\u0000"]"#, false), (r#"{"\u001b":1}"#, false)] {
             assert_eq!(flaw(&serde_json::from_str(text).unwrap()).is_none(), is_plain, "{text}");
         }

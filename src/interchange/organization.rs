@@ -1,4 +1,4 @@
-//! The object of an organization in the document: settings, members, and the candidates that its roles share.
+//! The organization object in the interchange document: settings, members, and the candidates that its roles share.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -28,7 +28,7 @@ pub struct Organization {
     pub hr_integration: Option<hr_integration::HrIntegrationRecord>,
     /// The memberships.
     pub members: Vec<membership::OrgMember>,
-    /// The candidates of all its roles, each once.
+    /// The candidates of all roles, without duplicates.
     pub candidates: Vec<candidate::CandidateRecord>,
     /// The roles with their applications.
     pub roles: Vec<Role>,
@@ -114,7 +114,7 @@ fn record(fields: &mut Fields<'_, '_>) -> Option<organization::OrganizationRecor
     })
 }
 
-/// The organization's time zone, which the system must know. The default is UTC.
+/// Reads the organization's time zone, which the system must know. The default is UTC.
 fn time_zone(fields: &mut Fields<'_, '_>) -> Option<String> {
     let world = fields.context.world();
     let must_be = "the name of a time zone that this system knows, such as Europe/Berlin";
@@ -132,7 +132,7 @@ fn slug(fields: &mut Fields<'_, '_>) -> Option<Slug> {
     Some(slug)
 }
 
-/// The portal's theme. Checks the members that the service uses; the organization may add others.
+/// Reads the portal's theme. Checks only the members that the service uses, because the organization may add others.
 fn theme(portal: &mut Fields<'_, '_>) -> Option<Map<String, Value>> {
     let theme = portal.json_object("theme")?.unwrap_or_default();
     let at = portal.at();
@@ -150,7 +150,7 @@ fn integration(fields: &mut Fields<'_, '_>) -> Option<hr_integration::HrIntegrat
     let secret = fields.optional("secret", &must_be, |value| SigningSecret::parse(value.as_str()?));
     let enabled = fields.boolean("enabled");
     let secret = secret?;
-    // Without a secret nothing can be signed, so the integration stays disabled until somebody sets one.
+    // Without a secret, deliveries cannot be signed, so the integration stays disabled until somebody sets a secret.
     let enabled = enabled?.unwrap_or(false) && secret.is_some();
     Some(hr_integration::HrIntegrationRecord { url: url?, secret, enabled })
 }
@@ -223,9 +223,9 @@ impl<'s> ExportedOrganization<'s> {
         let integration = hr_integration::find(source.tx, &organization.id)?;
         let exported =
             |secret: SigningSecret| (source.secrets == Secrets::Included).then(|| secret.reveal().to_owned());
-        let (id, again) = (organization.id.clone(), organization.id.clone());
+        let (id, same_id) = (organization.id.clone(), organization.id.clone());
         let members = move || membership::of_organization(source.tx, &id);
-        let roles = move || role::of_organization(source.tx, &again);
+        let roles = move || role::of_organization(source.tx, &same_id);
         let theme = source.json_column(
             &format!("the theme of the organization {}", organization.id),
             organization.portal_theme.members()?,

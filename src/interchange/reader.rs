@@ -1,7 +1,8 @@
-//! A streaming parser of documents. It holds the members of one object as JSON until the typed object is made, and parses
-//! arrays item by item. So it reports all findings at once, and a large document is never in memory as JSON.
+//! A streaming parser for interchange documents. It holds the members of one object as JSON until the typed object is
+//! created, and parses arrays item by item, so that a large document is never in memory as JSON. It reports all
+//! findings at once.
 //!
-//! Knows how objects and arrays nest, not what they mean.
+//! The parser knows how objects and arrays nest, but does not interpret their members.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,7 +15,7 @@ use super::fields::Fields;
 use super::findings::Pointer;
 use super::json::{self, Strict};
 
-/// A type that is made from an object of the document.
+/// A type that is created from an object in the document.
 pub(super) trait Object: Sized {
     /// The names of all members, in the order of the documentation.
     const MEMBERS: &'static [&'static str];
@@ -22,10 +23,10 @@ pub(super) trait Object: Sized {
     /// The members that are arrays of objects: `()`, or a type that [`arrays`] defines.
     type Arrays: Arrays;
 
-    /// Called before the first member is parsed.
+    /// Prepares the context. The parser calls it before the first member is parsed.
     fn enter(_context: &mut Context<'_>) {}
 
-    /// Makes the value from its members. Adds findings and returns `None` if something is wrong.
+    /// Creates the value from its members. Adds findings and returns `None` if a member is wrong.
     fn read(fields: Fields<'_, '_>, arrays: Self::Arrays) -> Option<Self>;
 }
 
@@ -34,7 +35,7 @@ pub(super) trait Arrays: Default {
     /// Parses a member if it is one of these arrays. Returns false, without reading, for any other member.
     ///
     /// # Errors
-    /// Fails on invalid syntax only.
+    /// Fails only on invalid syntax.
     fn parse<'de, A: MapAccess<'de>>(
         &mut self,
         name: &str,
@@ -88,7 +89,7 @@ pub(super) use arrays;
 pub(super) struct Array<T> {
     /// The items without findings.
     pub(super) items: Vec<T>,
-    /// True if no item had findings, so that an index here is the index in the document.
+    /// True if no item had findings. An index in `items` is then the index in the document.
     pub(super) complete: bool,
 }
 
@@ -98,41 +99,41 @@ impl<T> Default for Array<T> {
     }
 }
 
-/// Parses a whole document. Adds findings and returns `None` if something is wrong.
+/// Parses a whole document. Adds findings and returns `None` if a value is wrong.
 ///
 /// # Errors
 /// A sentence with line and column if the text is not JSON.
 pub(super) fn read<T: Object>(bytes: &[u8], context: &mut Context<'_>) -> Result<Option<T>, String> {
-    json::parse_with(ObjectSeed { at: Pointer::ROOT, context, made: PhantomData }, bytes)
+    json::parse_with(ObjectSeed { at: Pointer::ROOT, context, marker: PhantomData }, bytes)
 }
 
-/// Parses the value of a member as an array of objects; `None` if it is null.
+/// Parses the value of a member as an array of objects. Returns `None` if the value is null.
 ///
 /// # Errors
-/// Fails on invalid syntax only: a value of another type is a finding.
+/// Fails only on invalid syntax. A value of another type is a finding.
 pub(super) fn array<'de, T: Object, A: MapAccess<'de>>(
     at: Pointer<'_>,
     context: &mut Context<'_>,
     members: &mut A,
 ) -> Result<Option<Array<T>>, A::Error> {
-    members.next_value_seed(ArraySeed { at, context, made: PhantomData })
+    members.next_value_seed(ArraySeed { at, context, marker: PhantomData })
 }
 
-/// Parses one object.
+/// A seed that parses one object.
 struct ObjectSeed<'a, 'w, T> {
     at: Pointer<'a>,
     context: &'a mut Context<'w>,
-    made: PhantomData<T>,
+    marker: PhantomData<T>,
 }
 
-/// Parses an array of objects.
+/// A seed that parses an array of objects.
 struct ArraySeed<'a, 'w, T> {
     at: Pointer<'a>,
     context: &'a mut Context<'w>,
-    made: PhantomData<T>,
+    marker: PhantomData<T>,
 }
 
-/// Visits scalar values where an object or array must be. They are findings, not syntax errors.
+/// Visits scalar values in places that require an object or an array. They are findings, not syntax errors.
 macro_rules! refuse_scalars {
     () => {
         fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
@@ -171,7 +172,7 @@ impl<T: Object> ObjectSeed<'_, '_, T> {
         None
     }
 
-    /// Parses a member: into `arrays` if it is one, else into `own` for [`Object::read`].
+    /// Parses a member: into `arrays` if it is one of these arrays, otherwise into `own` for [`Object::read`].
     fn member<'de, A: MapAccess<'de>>(
         &mut self,
         name: String,
@@ -186,7 +187,7 @@ impl<T: Object> ObjectSeed<'_, '_, T> {
             return Ok(());
         }
         if !T::MEMBERS.contains(&name.as_str()) {
-            self.context.findings.push(at, format!("unknown member; known here: {}", T::MEMBERS.join(", ")));
+            self.context.findings.push(at, format!("unknown member; the known members are {}", T::MEMBERS.join(", ")));
         }
         let is_array = arrays.parse(&name, at, self.context, members)?;
         let value = if is_array { Value::Null } else { members.next_value_seed(Strict)? };
@@ -255,8 +256,8 @@ impl<'de, T: Object> Visitor<'de> for ArraySeed<'_, '_, T> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Option<Array<T>>, A::Error> {
         let mut array = Array::default();
         for index in 0.. {
-            let one = ObjectSeed { at: self.at.item(index), context: &mut *self.context, made: PhantomData };
-            match items.next_element_seed(one)? {
+            let seed = ObjectSeed { at: self.at.item(index), context: &mut *self.context, marker: PhantomData };
+            match items.next_element_seed(seed)? {
                 None => break,
                 Some(Some(item)) => array.items.push(item),
                 Some(None) => array.complete = false,

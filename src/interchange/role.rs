@@ -1,4 +1,4 @@
-//! The object of a role in the document: its steps and seats, and the check that its applications fit both.
+//! The role object in the interchange document: its steps and seats, and the check that its applications fit both.
 
 use serde::Serialize;
 use serde_json::{Number, Value};
@@ -111,7 +111,7 @@ fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::Rol
     })
 }
 
-/// The role's status and positions, with the number of hires.
+/// Reads the role's status and positions. Combines them with the number of hires.
 fn seats(fields: &mut Fields<'_, '_>, hired: i64) -> Option<Seats> {
     let status = fields.word("status", RoleStatus::WORDS, RoleStatus::parse);
     let positions = fields.optional("positions", &format!("an integer from 1 to {POSITIONS_MAX}"), |value| {
@@ -147,12 +147,12 @@ fn salary(fields: &mut Fields<'_, '_>) -> Option<Salary> {
 
 fn amount(fields: &mut Fields<'_, '_>, name: &str) -> Option<Option<f64>> {
     fields.optional(name, &format!("a number from 0 to {SALARY_MAX}"), |value| {
-        // Turns -0 into 0.
+        // `abs` turns -0 into 0.
         value.as_f64().filter(|amount| (0.0..=SALARY_MAX).contains(amount)).map(f64::abs)
     })
 }
 
-/// The reason why the role was closed. Only a closed role may have one.
+/// Reads the reason why the role was closed. Only a closed role may have a reason.
 fn close_reason(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<Option<String>> {
     let reason = fields.optional_lines("closeReason", CLOSE_REASON_CHARACTERS_MAX)?;
     if reason.is_some() && seats.is_some_and(|seats| seats.status != RoleStatus::Closed) {
@@ -162,7 +162,7 @@ fn close_reason(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<Opt
     Some(reason)
 }
 
-/// Matches the role's applications with its steps. An application that does not fit is a finding.
+/// Matches the role's applications with its steps. Adds a finding for each application that does not fit.
 fn match_applications(
     fields: &mut Fields<'_, '_>,
     entries: Array<CandidateEntry>,
@@ -217,9 +217,9 @@ pub(super) struct ExportedRole<'s> {
 
 impl<'s> ExportedRole<'s> {
     pub(super) fn new(source: &'s ExportSource<'s>, role: role::RoleRecord) -> Result<Self, Error> {
-        let (id, again) = (role.id.clone(), role.id.clone());
+        let (id, same_id) = (role.id.clone(), role.id.clone());
         let steps = move || role_step::of_role_with_removed(source.tx, &id);
-        let candidates = move || application::of_role(source.tx, &again);
+        let candidates = move || application::of_role(source.tx, &same_id);
         let description =
             source.json_column(&format!("the description of the role {}", role.id), role.description.members()?);
         Ok(Self {

@@ -1,4 +1,4 @@
-//! The steps of a role in the document: the pipeline, and steps that were removed from it.
+//! The steps of a role in the interchange document: the pipeline, and steps that were removed from it.
 
 use serde::Serialize;
 
@@ -18,7 +18,8 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    /// The role's steps, in the order of the document. Removed steps must come last. `None` if a step had findings.
+    /// Numbers the role's steps in the order of the document. Removed steps must come last. Returns `None` if a step
+    /// had findings.
     pub(super) fn of(fields: &mut Fields<'_, '_>, entries: Array<RoleStepEntry>) -> Option<Self> {
         let is_sorted = entries.items.is_sorted_by_key(|entry| entry.is_removed);
         if !is_sorted {
@@ -31,7 +32,7 @@ impl Pipeline {
         (entries.complete && is_sorted).then_some(pipeline)
     }
 
-    /// Adds a step to an open role without any. Otherwise its posting would offer a form that nobody could submit.
+    /// Adds a step to an open role without steps. Otherwise its posting would offer a form that nobody could submit.
     pub(super) fn add_default_step(&mut self, fields: &mut Fields<'_, '_>) {
         let notice = format!("{}: the role is open but has no steps, so the step Application was added", fields.at());
         fields.context.notices.push(notice);
@@ -40,7 +41,7 @@ impl Pipeline {
     }
 }
 
-/// A role step of the document, before it has its order.
+/// A role step in the document, before its order is set.
 pub(super) struct RoleStepEntry {
     record: PipelineStep,
     is_removed: bool,
@@ -55,7 +56,7 @@ impl Object for RoleStepEntry {
         let name = fields.name();
         let step_type = fields.word("stepType", StepType::WORDS, StepType::parse);
         let is_removed = fields.boolean("removed");
-        // `Pipeline::of` sets the order once the array is complete.
+        // `Pipeline::of` sets the order after the whole array has been parsed.
         let step_type = step_type?.unwrap_or(StepType::Other);
         let record = PipelineStep { id: id?, name: name?, order: 0, step_type };
         Some(Self { record, is_removed: is_removed?.unwrap_or(false) })

@@ -1,4 +1,4 @@
-//! The object of a user in the document.
+//! The user object in the interchange document.
 
 use serde::Serialize;
 

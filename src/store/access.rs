@@ -1,7 +1,8 @@
-//! The access of a caller: the organization that a record belongs to, and the roles of the caller there.
+//! The access of a caller: the organization that a record belongs to, and the caller's roles in that organization.
 //!
 //! A platform admin sees all organizations. Other users see the enabled organizations that they are members of. The
-//! condition is part of each query, so a record that the caller may not see looks the same as one that does not exist.
+//! condition is part of each query, so a record that the caller may not see looks the same as a record that does not
+//! exist.
 
 use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
@@ -9,7 +10,8 @@ use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, Organiz
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{CallerRoles, OrgRole, Principal};
 
-/// The caller's roles with regard to an organization; `None` if it does not exist or the caller may not see it.
+/// Returns the caller's roles in an organization, or `None` if the organization does not exist or the caller may not
+/// see it.
 pub fn to_organization(
     tx: &Tx<'_>,
     who: &Principal,
@@ -24,7 +26,8 @@ pub fn to_organization(
     Ok(found.map(|(_, roles)| roles))
 }
 
-/// The organization of a role and the caller's roles there; `None` if the role does not exist or the caller may not see it.
+/// Returns the organization of a role and the caller's roles in it, or `None` if the role does not exist or the caller
+/// may not see it.
 pub fn to_role(tx: &Tx<'_>, who: &Principal, role: &RoleId) -> Result<Option<(OrganizationId, CallerRoles)>, Error> {
     let sql = "SELECT o.id, m.org_role
                FROM roles r
@@ -36,7 +39,7 @@ pub fn to_role(tx: &Tx<'_>, who: &Principal, role: &RoleId) -> Result<Option<(Or
     })
 }
 
-/// Like [`to_role`], for a candidate.
+/// Does the same as [`to_role`] for a candidate.
 pub fn to_candidate(
     tx: &Tx<'_>,
     who: &Principal,
@@ -52,7 +55,7 @@ pub fn to_candidate(
     })
 }
 
-/// Like [`to_role`], for an application.
+/// Does the same as [`to_role`] for an application.
 pub fn to_application(
     tx: &Tx<'_>,
     who: &Principal,
@@ -68,7 +71,7 @@ pub fn to_application(
     })
 }
 
-/// Like [`to_role`], for a candidate step.
+/// Does the same as [`to_role`] for a candidate step.
 pub fn to_candidate_step(
     tx: &Tx<'_>,
     who: &Principal,
@@ -89,20 +92,20 @@ pub fn to_candidate_step(
 #[derive(Debug, Clone)]
 pub struct VisibleOrganization {
     pub id: OrganizationId,
-    /// The caller's roles with regard to the organization.
+    /// The caller's roles in the organization.
     pub caller: CallerRoles,
-    /// The slug as given.
+    /// The slug, with the capital letters that the organization chose.
     pub slug: String,
     pub name: String,
     pub domain: String,
-    /// The URL of a logo on another host; empty without one.
+    /// The URL of a logo on another host, or an empty string.
     pub logo: String,
     pub portal_enabled: bool,
     /// Whether a hire needs the position's code in the HR system.
     pub require_external_position_id: bool,
     /// Whether the service warns about roles that are published without a salary.
     pub pay_transparency: bool,
-    /// The time zone of the dates on pages (IANA).
+    /// The IANA time zone in which pages show dates.
     pub time_zone: String,
     /// False for a disabled organization, which only a platform admin sees.
     pub enabled: bool,
@@ -132,7 +135,7 @@ fn visible_organization(row: &Row<'_>, who: &Principal) -> Result<VisibleOrganiz
     })
 }
 
-/// A page of the organizations that the caller may see, newest first, beginning after the cursor `after`.
+/// Returns a page of the organizations that the caller may see, newest first, starting after the cursor `after`.
 pub fn organizations(
     tx: &Tx<'_>,
     who: &Principal,
@@ -141,8 +144,8 @@ pub fn organizations(
 ) -> Result<Vec<VisibleOrganization>, Error> {
     let (at, id) = after.map_or((i64::MAX, ""), |(at, id)| (at.micros(), id.as_str()));
     let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
-    // A member has few organizations, which SQLite finds through the memberships. An admin sees all of them, in the order of
-    // an index.
+    // A member belongs to few organizations, which SQLite finds through the memberships. An admin sees all
+    // organizations, in the order of an index.
     let condition = if who.is_admin() { "" } else { "m.user_id IS NOT NULL AND o.enabled = 1 AND" };
     let sql = format!(
         "SELECT {COLUMNS}
@@ -155,7 +158,7 @@ pub fn organizations(
     tx.all(&sql, (who.user_id.as_str(), at, id, rows_max), |row| visible_organization(row, who))
 }
 
-/// One organization, if the caller may see it.
+/// Returns one organization, if the caller may see it.
 pub fn organization(tx: &Tx<'_>, who: &Principal, id: &OrganizationId) -> Result<Option<VisibleOrganization>, Error> {
     let sql = format!(
         "SELECT {COLUMNS}

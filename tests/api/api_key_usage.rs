@@ -195,7 +195,7 @@ fn a_limit_that_is_not_an_integer_is_refused() {
     let answer = app.admin().get(&path(&id, "?limit")).refused(400, "validation_error");
     assert_eq!(
         answer.json()["errors"],
-        json!([{ "field": "limit", "detail": "must be an integer; 1 to 500 rows make a page" }])
+        json!([{ "field": "limit", "detail": "must be an integer; a page has 1 to 500 rows" }])
     );
 }
 

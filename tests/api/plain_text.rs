@@ -165,7 +165,7 @@ fn json_nested_deeper_than_32_is_refused() {
     let theme = |depth: usize| json!({ "portal": { "theme": { "a": nested(depth - 1) } } });
     owner.patch(&role, &description(32)).expect(200);
     admin.patch(&organization, &theme(32)).expect(200);
-    let detail = "must be nested at most 32 deep".to_owned();
+    let detail = "must be nested at most 32 levels deep".to_owned();
     for depth in [33, 100] {
         let answer = owner.patch(&role, &description(depth)).refused(400, "validation_error");
         assert_eq!(fault(&answer), ("description".to_owned(), detail.clone()));
@@ -202,6 +202,6 @@ fn an_activity_with_deeper_json_is_shown_without_its_detail() {
     let export = |tx: &store::Tx<'_>| Ok(interchange::export(tx, Secrets::LeftOut, &mut out).unwrap());
     let notices = store::read_alone(&app.path, world, export).unwrap();
     let left_out = format!("not in the document: the description of the role {}", hiring.role_id);
-    assert_eq!(notices, [format!("{left_out}, which is nested more than 32 deep")]);
+    assert_eq!(notices, [format!("{left_out}, which is nested more than 32 levels deep")]);
     assert!(interchange::parse(&out, world).is_ok(), "the document can be imported");
 }

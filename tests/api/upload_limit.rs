@@ -96,7 +96,7 @@ fn staged_attachments_count_towards_the_total() {
     // A wrong total is a finding of `check`.
     app.change("UPDATE attachment_totals SET bytes = 7");
     let counted = 3 * PDF.len() - 1;
-    assert_eq!(app.check(), [format!("attachments have {counted} bytes, the stored total is 7")]);
+    assert_eq!(app.check(), [format!("attachments have {counted} bytes, but the stored total is 7")]);
 }
 
 fn a_refusal_shows_the_form_again_in_the_language_of_the_page() {

@@ -62,7 +62,7 @@ fn the_role_flag_applies_to_all_rows() {
     company.csv_with(&["--role", "role_wri"], "name,email\nDan,dan@x.org\n").fine();
     company.csv_with(&["--role", "role_d1"], "name,email,role\nDan,dan@x.org,\nEve,eve@x.org,double\n").fine();
     let ended = company.csv_with(&["--role", "role_d1"], "name,email,role\nFay,fay@x.org,role_d2\n");
-    ended.refused(&["line 2: role is \"role_d2\", but --role says that all rows are for role_d1"]);
+    ended.refused(&["line 2: role is \"role_d2\", but --role assigns all rows to role_d1"]);
     for role in ["role_far", "role_9"] {
         let ended = company.csv_with(&["--role", role], "name,email\nDan,dan@x.org\n");
         ended.failed(1, &format!("nothing was imported: the organization has no role with the id {role}"));

@@ -216,7 +216,7 @@ fn a_known_address_is_the_existing_candidate() {
 fn a_second_import_of_an_export_is_refused() {
     let company = Company::new();
     company.harvest(&[], &whole()).fine();
-    let sentence = "this export was imported before: the file has all its jobs, the first as the role gh_job_501";
+    let sentence = "an earlier import already added all jobs of this export; the first job is the role gh_job_501";
     for args in [&[][..], &["--partial"]] {
         company.harvest(args, &whole()).failed(1, sentence);
     }
@@ -261,7 +261,7 @@ fn a_corrected_item_is_imported_by_a_second_import() {
         assert_eq!(sorted(&mended), sorted(&at_once), "{id}");
     }
     assert_eq!(each(&open["steps"], "id"), each(&company.role("gh_job_501")["steps"], "id"));
-    company.harvest(&[], &whole()).failed(1, "this export was imported before");
+    company.harvest(&[], &whole()).failed(1, "an earlier import already added all jobs of this export");
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn a_corrected_application_that_staff_added_meanwhile_is_refused() {
     company.harvest(&["--partial"], &with("/candidates/0/email_addresses", json!([]))).says("the rest was imported");
     company.csv("name,email,role\nIda,ida@home.example,gh_job_501\n").fine();
     let line = "applications 9001 (standard input#/applications/0): Ida@Home.example applied twice to the job 501; a \
-                candidate applies to a role once";
+                candidate can apply to a role only once";
     company.harvest(&[], &whole()).refused(&[line]);
     company.harvest(&["--partial"], &whole()).refused(&[line]).says("applications 1;");
 }
@@ -337,7 +337,7 @@ fn faults_of_items_are_reported_with_resource_id_and_location() {
         (
             "/candidates/6/last_name",
             json!("n".repeat(252)),
-            "candidates 8007 (standard input#/candidates/6): first_name and last_name must be 1 to 255 characters together",
+            "candidates 8007 (standard input#/candidates/6): first_name and last_name must have 1 to 255 characters together",
         ),
         (
             "/candidates/6/email_addresses",
@@ -402,7 +402,7 @@ fn faults_of_items_are_reported_with_resource_id_and_location() {
         (
             "/applications/1/candidate_id",
             json!(8001),
-            "applications 9002 (standard input#/applications/1): Ida@Home.example applied twice to the job 501; a candidate applies to a role once",
+            "applications 9002 (standard input#/applications/1): Ida@Home.example applied twice to the job 501; a candidate can apply to a role only once",
         ),
     ] {
         let company = Company::new();

@@ -12,7 +12,7 @@ const BYTES_MIN: usize = 1_024;
 /// Larger bodies are compressed at the fast level, because the first client waits for the compression.
 const DEFAULT_LEVEL_BYTES_MAX: usize = 256 * 1_024;
 
-/// Whether compressing a body of this type and size is worthwhile. Images are already compressed.
+/// Returns whether compressing a body of this type and size is worthwhile. Images are already compressed.
 pub(super) fn is_worth(media_type: &str, bytes: usize) -> bool {
     let media_type = media_type.split(';').next().unwrap_or_default().trim();
     let is_text = media_type.starts_with("text/")
@@ -22,8 +22,8 @@ pub(super) fn is_worth(media_type: &str, bytes: usize) -> bool {
     is_text && bytes > BYTES_MIN
 }
 
-/// Compresses a body; `None` if the result is not smaller. The result has no file name and no time, so equal bodies
-/// give equal bytes.
+/// Compresses a body. Returns `None` if the result is not smaller. The result contains no file name and no time, so
+/// equal bodies give equal results.
 pub(super) fn compress(body: &[u8]) -> Option<Vec<u8>> {
     let level = if body.len() > DEFAULT_LEVEL_BYTES_MAX { Compression::fast() } else { Compression::default() };
     let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 2), level);
@@ -31,7 +31,7 @@ pub(super) fn compress(body: &[u8]) -> Option<Vec<u8>> {
     encoder.finish().ok().filter(|compressed| compressed.len() < body.len())
 }
 
-/// Decompresses a body that [`compress`] made.
+/// Decompresses the output of [`compress`].
 pub(super) fn decompress(compressed: &[u8]) -> Vec<u8> {
     let mut body = Vec::with_capacity(compressed.len() * 6);
     GzDecoder::new(compressed).read_to_end(&mut body).expect("the input comes from compress");
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_texts_over_the_minimum_size_are_worth_compressing() {
+    fn only_text_above_the_minimum_size_is_worth_compressing() {
         for (media_type, bytes, expected) in [
             ("text/html; charset=utf-8", 1_025, true),
             ("text/html; charset=utf-8", 1_024, false),

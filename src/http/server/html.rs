@@ -1,6 +1,6 @@
-//! Escaping of text in HTML.
+//! HTML escaping.
 
-/// Escapes a text for HTML content and attribute values.
+/// Escapes a string for use in HTML content and attribute values.
 pub(in crate::http) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,9 +1,9 @@
 //! The socket under hyper. hyper refuses an unparsable request with a bare status line; this module replaces that head
 //! with a problem document.
 //!
-//! The module never searches the service's own responses for such a head, because an uploaded file may contain the same
-//! bytes. [`ResponseProgress`] says whether a response of the service is due or being sent. hyper writes its own head
-//! only at other times.
+//! The module never searches the service's own responses for hyper's status line, because an uploaded file may contain
+//! the same bytes. [`ResponseProgress`] records whether a response of the service is due or being sent. hyper writes
+//! its own head only at other times.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -35,25 +35,25 @@ pub(super) struct ResponseProgress {
 }
 
 impl ResponseProgress {
-    /// hyper has passed a request to the service: everything written from now on belongs to its response.
+    /// Records that hyper has passed a request to the service. Everything written after that belongs to the response.
     pub(super) fn begin(&self) {
         self.open.fetch_add(1, Ordering::Relaxed);
         self.is_unflushed.store(true, Ordering::Relaxed);
     }
 
-    /// hyper has dropped the response's body, so the whole response is in its write buffer or sent.
+    /// Records that hyper has dropped the response's body, so the whole response is in hyper's write buffer or sent.
     fn end(&self) {
         self.open.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// hyper's write buffer is empty.
+    /// Records that hyper's write buffer is empty.
     fn flushed(&self) {
         if self.open.load(Ordering::Relaxed) == 0 {
             self.is_unflushed.store(false, Ordering::Relaxed);
         }
     }
 
-    /// Whether no response of the service is due or being sent.
+    /// Returns whether no response of the service is due or being sent.
     fn is_idle(&self) -> bool {
         !self.is_unflushed.load(Ordering::Relaxed)
     }
@@ -109,7 +109,7 @@ pub(super) struct HttpSocket {
 struct Replacement {
     text: Vec<u8>,
     sent: usize,
-    /// The length of hyper's own response. The socket reports this many bytes as written once `text` is sent.
+    /// The length of hyper's own response. The socket reports this many bytes as written when `text` has been sent.
     replaced_bytes: usize,
 }
 
@@ -133,7 +133,7 @@ impl HttpSocket {
     }
 }
 
-/// The refusal that replaces hyper's own response head; `None` if the head is not a refusal.
+/// Returns the refusal that replaces hyper's own response head, or `None` if the head is not a refusal.
 fn refusal(head: &[u8]) -> Option<Refusal> {
     let status = head.strip_prefix(b"HTTP/1.1 ").or_else(|| head.strip_prefix(b"HTTP/1.0 "))?;
     Some(match status.first_chunk::<3>().filter(|status| status[0] == b'4')? {
@@ -143,15 +143,15 @@ fn refusal(head: &[u8]) -> Option<Refusal> {
     })
 }
 
-/// The response to a connection that is refused before anything is read from it.
+/// Returns the response to a connection that is refused before anything is read from it.
 pub(super) fn refuse(ctx: &Ctx, error: Error) -> Vec<u8> {
     let (mut response, body) = gate::refuse_unread(ctx, error);
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    text(&response, &body, b"")
+    serialize(&response, &body, b"")
 }
 
 /// Serializes a complete response. The `Connection` (close) and `Date` fields come from hyper's head.
-fn text(response: &Response<()>, body: &[u8], head: &[u8]) -> Vec<u8> {
+fn serialize(response: &Response<()>, body: &[u8], head: &[u8]) -> Vec<u8> {
     let mut text = format!("HTTP/1.1 {}\r\ncontent-length: {}\r\n", response.status(), body.len()).into_bytes();
     for (name, value) in response.headers() {
         text.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
@@ -192,7 +192,7 @@ impl Write for HttpSocket {
             let head: Vec<u8> = slices.iter().flat_map(|slice| slice.iter().copied()).collect();
             let (response, body) = gate::refuse_unread(&self.ctx, refusal.into());
             self.replacement = Some(Box::new(Replacement {
-                text: text(&response, &body, &head),
+                text: serialize(&response, &body, &head),
                 sent: 0,
                 replaced_bytes: head.len(),
             }));

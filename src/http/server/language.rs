@@ -1,4 +1,5 @@
-//! The languages of pages and their cached responses, and the choice of a request's language. The pages own the texts.
+//! The languages of pages and their cached responses, and the choice of a request's language. The translated texts are
+//! in the modules of the pages.
 
 use std::borrow::Cow;
 
@@ -14,7 +15,7 @@ pub(in crate::http) const TAGS: &[&str] = &["en", "de", "fr", "es"];
 pub(in crate::http) struct Language(usize);
 
 impl Language {
-    /// Chooses the named language, or else the best match of `Accept-Language`, or else the default.
+    /// Chooses the named language, or else the best match for `Accept-Language`, or else the default.
     pub(super) fn negotiate(named: Option<&str>, fields: &HeaderMap) -> Self {
         let mut values = fields.get_all(ACCEPT_LANGUAGE).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
         let accepted =
@@ -22,12 +23,12 @@ impl Language {
         Self(language::choose_language(TAGS, named, accepted.as_deref()))
     }
 
-    /// The language of a tag, or the default.
+    /// Returns the language of a tag, or the default.
     pub(in crate::http) fn of_tag(tag: &str) -> Self {
         Self(language::choose_language(TAGS, Some(tag), None))
     }
 
-    /// The position in [`TAGS`].
+    /// Returns the position in [`TAGS`].
     pub(in crate::http) fn index(self) -> usize {
         self.0
     }

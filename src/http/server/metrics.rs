@@ -40,7 +40,7 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
     if let Some(disk) = ctx.store.reserve().disk() {
         gauges.push((
             "appliance_disk_free_bytes",
-            "Free space of the disk that the file is on.",
+            "Free space on the disk that holds the file.",
             disk.free_bytes as f64,
         ));
     }
@@ -48,7 +48,7 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
         gauges.push(("appliance_attachment_bytes", "Size of all attachments, including staged ones.", bytes as f64));
     }
     let mut text = ctx.telemetry.prometheus(&gauges);
-    // If the file cannot be read, only this figure is missing.
+    // If the file cannot be read, only this gauge is missing.
     if let Ok(head) = ctx.store.chain_head() {
         text.push_str(&chain_head(&head));
     }
@@ -56,7 +56,7 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
     text
 }
 
-/// A gauge for each background job.
+/// Returns a gauge for each background job.
 fn job_metrics(ctx: &Ctx) -> String {
     let failing = ctx.store.health().failing();
     let name = "appliance_job_failing";
@@ -69,7 +69,7 @@ fn job_metrics(ctx: &Ctx) -> String {
     text
 }
 
-/// The chain head as Prometheus text. The hash is a label, because a sample is a number.
+/// Returns the chain head as Prometheus text. The hash is a label, because a sample must be a number.
 fn chain_head(head: &ChainHead) -> String {
     let (name, number, hash) = ("appliance_activity_chain_head", head.number, head.hash_text());
     format!(

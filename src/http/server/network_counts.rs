@@ -14,7 +14,7 @@ impl NetworkCounts {
         self.0.get(network).copied().unwrap_or_default()
     }
 
-    /// Counts one more for each network that contains the address.
+    /// Adds one to the count of each network that contains the address.
     pub(super) fn add(&mut self, address: IpAddr) {
         for (network, _) in network::containing(address) {
             *self.0.entry(network).or_default() += 1;

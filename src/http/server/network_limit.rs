@@ -16,7 +16,7 @@ pub(in crate::http) struct NetworkLimit {
 }
 
 impl NetworkLimit {
-    /// `per_hour` applies to one address or one IPv6 /64; wider networks have a higher limit.
+    /// Creates a limit. `per_hour` applies to one address or one IPv6 /64; wider networks have a higher limit.
     pub(in crate::http) fn new(per_hour: Option<u32>) -> Self {
         Self { per_hour, hours: Mutex::default() }
     }
@@ -24,7 +24,7 @@ impl NetworkLimit {
     /// Counts a request from this address.
     ///
     /// # Errors
-    /// The whole seconds to wait before the next request; nothing is counted.
+    /// The whole seconds to wait before the next request. A refused request is not counted.
     pub(in crate::http) fn take(&self, address: IpAddr, now: Duration) -> Result<(), u64> {
         let Some(per_hour) = self.per_hour else { return Ok(()) };
         let mut hours = self.hours.lock().unwrap_or_else(PoisonError::into_inner);

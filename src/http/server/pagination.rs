@@ -1,4 +1,4 @@
-//! Paged lists: the number of rows of a page, and the cursor of the next one.
+//! Paged lists: the number of rows in a page, and the cursor of the next page.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,35 +9,35 @@ use super::request::Request;
 use crate::domain::refusal::Refusal;
 use crate::domain::usage;
 
-/// The number of rows that the query's `limit` asks for.
+/// Returns the number of rows that the query's `limit` requests.
 ///
 /// # Errors
 /// `validation_error` if `limit` is not an integer, or is repeated.
 pub(in crate::http) fn requested_rows(request: &Request) -> Result<usize, Refusal> {
     let Some(text) = request.query("limit")? else { return Ok(usage::PAGE_ROWS_DEFAULT) };
     usage::page_rows(&text).ok_or_else(|| {
-        Refusal::invalid("limit", format!("must be an integer; 1 to {} rows make a page", usage::PAGE_ROWS_MAX))
+        Refusal::invalid("limit", format!("must be an integer; a page has 1 to {} rows", usage::PAGE_ROWS_MAX))
     })
 }
 
-/// The default rows of a page.
+/// The default number of rows in a page.
 pub(super) const ROWS_DEFAULT: usize = 50;
 
-/// The maximum number of rows of a page: a row may be a candidate with all their applications.
+/// The maximum number of rows in a page. It is low because a row may be a candidate with all their applications.
 pub(super) const ROWS_MAX: usize = 200;
 
 /// A request for a page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::http) struct PageRequest {
-    /// The maximum number of rows of the page.
+    /// The maximum number of rows in the page.
     pub(in crate::http) rows: usize,
     /// The cursor: the parts that identify the last row of the previous page; `None` for the first page.
     pub(in crate::http) after: Option<Vec<String>>,
 }
 
 impl PageRequest {
-    /// Parses the query's `limit` and `cursor`. `parts` is the number of parts in a cursor of this list. A limit out of
-    /// bounds counts as the nearest bound.
+    /// Parses the query's `limit` and `cursor`. `parts` is the number of parts in a cursor of this list. A limit that
+    /// is out of bounds is replaced with the nearest bound.
     ///
     /// # Errors
     /// `validation_error` if `limit` is not an integer, if `cursor` is not a cursor of this list, or if either is
@@ -49,19 +49,19 @@ impl PageRequest {
         Ok(Self { rows: rows.unwrap_or(ROWS_DEFAULT), after })
     }
 
-    /// The number of rows to load: one more than the page has, to see whether there is a next page.
+    /// Returns the number of rows to load: one more than the page has, to find out whether there is a next page.
     pub(in crate::http) fn rows_to_fetch(&self) -> usize {
         self.rows + 1
     }
 
-    /// The reply with these rows, and with the cursor of the next page if there is one.
+    /// Returns the reply with these rows, and with the cursor of the next page if there is one.
     pub(in crate::http) fn reply_with_cursor<W: Serialize>(&self, data: Vec<W>, next: Option<&[String]>) -> Reply {
         let next_cursor = next.map(encode_cursor);
         let pagination = WirePagination { limit: self.rows, has_more: next_cursor.is_some(), next_cursor };
         Reply::json(&WirePage { success: true, data, pagination })
     }
 
-    /// The reply with the first loaded rows. `key` makes the cursor of a row, and `wire` its JSON.
+    /// Returns the reply with the rows of the page. `key` returns the cursor of a row, and `wire` its JSON.
     pub(in crate::http) fn reply<T, W: Serialize>(
         &self,
         loaded: Vec<T>,
@@ -72,7 +72,7 @@ impl PageRequest {
         Reply::json(&WirePage { success: true, data: rows.into_iter().map(wire).collect(), pagination })
     }
 
-    /// The rows of the page and their pagination.
+    /// Returns the rows of the page and their pagination.
     pub(in crate::http) fn take_page<T>(
         &self,
         mut loaded: Vec<T>,
@@ -85,14 +85,14 @@ impl PageRequest {
     }
 }
 
-/// The refusal of a cursor that no page returned.
+/// Returns the refusal of an invalid cursor.
 pub(in crate::http) fn invalid_cursor() -> Refusal {
     Refusal::invalid("cursor", "must be pagination.nextCursor of the previous page")
 }
 
 fn page_limit(text: &str) -> Result<usize, Refusal> {
     let rows = usage::page_rows(text).map(|rows| rows.min(ROWS_MAX));
-    rows.ok_or_else(|| Refusal::invalid("limit", format!("must be an integer; 1 to {ROWS_MAX} rows make a page")))
+    rows.ok_or_else(|| Refusal::invalid("limit", format!("must be an integer; a page has 1 to {ROWS_MAX} rows")))
 }
 
 /// The separator of a cursor's parts; no part contains it.

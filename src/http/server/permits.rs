@@ -1,4 +1,4 @@
-//! Permits that limit concurrent work, such as uploads, and that client networks share.
+//! Permits that limit concurrent work, such as uploads. All client networks share them.
 
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ struct Taken {
     by_network: NetworkCounts,
 }
 
-/// A permit. Dropping it frees it.
+/// A permit, which is free again when this value is dropped.
 pub(super) struct Permit<'a> {
     permits: &'a Permits,
     address: IpAddr,
@@ -34,7 +34,7 @@ pub(super) enum NoPermit {
 }
 
 impl Permits {
-    /// `client_max` applies to one address or one IPv6 /64; wider networks have a higher limit.
+    /// Creates the permits. `client_max` applies to one address or one IPv6 /64; wider networks have a higher limit.
     pub(super) fn new(all_max: usize, client_max: usize) -> Self {
         Self { all_max, client_max, taken: Mutex::default() }
     }

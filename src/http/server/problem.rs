@@ -1,4 +1,4 @@
-//! The content of problem documents (RFC 9457). Statuses are decided in `reply`.
+//! The content of problem documents (RFC 9457). The `reply` module decides their statuses.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::domain::refusal::FieldError;
 use crate::store::Error;
 
-/// The message for the caller and the fields at fault. The message names the error and, if there is one, the next step.
+/// Returns the message for the caller and the fields at fault. The message names the error and, if there is one, the
+/// next step.
 pub(super) fn detail_and_fields(error: &Error) -> (String, &[FieldError]) {
     match error {
         Error::Full(_) => {
@@ -17,7 +18,7 @@ pub(super) fn detail_and_fields(error: &Error) -> (String, &[FieldError]) {
             ("the service cannot do this right now and nothing was changed; try again later".to_owned(), &[])
         }
         Error::OutcomeUnknown(_) => (
-            "the disk failed while this was being saved, so it may or may not have taken effect; check before you send it again"
+            "the disk failed during this request, so the change may or may not have been saved; check before you send it again"
                 .to_owned(),
             &[],
         ),

@@ -17,7 +17,7 @@ pub(super) enum BucketOwner {
     User(UserId),
 }
 
-/// The buckets. Each key and each session user that has called since the start has one, so there are few.
+/// The buckets. There are few: one for each API key and each session user that has sent a request since the start.
 pub(super) struct RateLimiter {
     policy: Option<RatePolicy>,
     buckets: Mutex<HashMap<BucketOwner, TokenBucket>>,
@@ -32,8 +32,8 @@ impl RateLimiter {
         self.policy
     }
 
-    /// Takes a token. Returns the remaining tokens, and the seconds to wait if the bucket was empty; `None` if there is
-    /// no limit.
+    /// Takes a token. Returns the remaining tokens, and the seconds to wait if the bucket was empty. Returns `None` if
+    /// there is no limit.
     pub(super) fn take(&self, owner: BucketOwner, now: Duration) -> Option<(RemainingTokens, Result<(), u64>)> {
         let policy = self.policy?;
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);

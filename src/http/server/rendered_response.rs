@@ -1,4 +1,4 @@
-//! Responses that are rendered once and sent for several requests.
+//! Responses that are rendered once and answer several requests.
 
 use http_body_util::Full;
 use hyper::Response;
@@ -8,7 +8,7 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use super::gzip;
 use super::reply::{self, Reply, X_REQUEST_ID};
 
-/// A 200 that is sent for several requests, in hyper's form.
+/// A 200 response that answers several requests, in hyper's types.
 pub(super) struct RenderedResponse {
     fields: HeaderMap,
     body: Bytes,
@@ -53,12 +53,12 @@ impl RenderedResponse {
         }
     }
 
-    /// The compressed response with its own tag (RFC 9110 §8.8.3.3), if it is smaller.
+    /// Returns the compressed response with its own tag (RFC 9110 §8.8.3.3), if it is smaller.
     pub(super) fn compressed(&self) -> Option<Self> {
         Some(self.with_compressed_body(gzip::compress(&self.body)?.into()))
     }
 
-    /// The compressed response with this compressed body.
+    /// Returns the response with this compressed body.
     pub(super) fn with_compressed_body(&self, body: Bytes) -> Self {
         let mut fields = self.fields.clone();
         let tag = self.field(&header::ETAG).and_then(|tag| tag.strip_suffix('"'));
@@ -74,17 +74,17 @@ impl RenderedResponse {
         Self { body: Bytes::new(), ..self }
     }
 
-    /// Whether the client already has the response.
+    /// Returns whether the client already has the response.
     pub(super) fn is_not_modified(&self, request: &HeaderMap) -> bool {
         reply::is_matching(&self.fields, request)
     }
 
-    /// The response to one request, without the request's id.
+    /// Returns the response to one request, without the request's id.
     pub(super) fn response(&self) -> Response<Full<Bytes>> {
         self.response_with(self.body.clone())
     }
 
-    /// The response to one request with another body, without the request's id.
+    /// Returns the response to one request with another body, without the request's id.
     pub(super) fn response_with(&self, body: Bytes) -> Response<Full<Bytes>> {
         let mut response = Response::new(Full::new(body));
         response.headers_mut().clone_from(&self.fields);

@@ -21,16 +21,16 @@ use crate::domain::text;
 use crate::domain::usage::USER_AGENT_CHARACTERS_MAX;
 use crate::interchange::json;
 
-/// The longest request target.
+/// The maximum size of a request target, in bytes.
 pub(super) const URI_BYTES_MAX: usize = 8 * 1_024;
 
-/// The maximum total size of the header fields, in bytes. Each field counts with its `: ` and line end.
+/// The maximum total size of the header fields, in bytes, including the `: ` and the line end of each field.
 pub(super) const HEADER_BYTES_MAX: usize = 16 * 1_024;
 
-/// The largest body, unless a route has its own limit.
+/// The maximum size of a body, in bytes, unless a route has its own limit.
 pub(super) const BODY_BYTES_MAX: usize = 128 * 1_024;
 
-/// A request whose head has been read. The body is added once it has been read, too.
+/// A request whose head has been read. The body is added after it has been read.
 pub(crate) struct Request {
     method: Method,
     path: String,
@@ -93,22 +93,22 @@ impl Request {
         &self.query
     }
 
-    /// The raw body; empty if there is none, or it was not read.
+    /// Returns the raw body, which is empty if there is none or if it was not read.
     pub(in crate::http) fn body(&self) -> &[u8] {
         self.body.as_deref().unwrap_or_default()
     }
 
-    /// The form; `None` if the body is not a form. Only a route that also accepts another type can get `None`.
+    /// Returns the form, or `None` if the body is not a form. Only routes that also accept another type can get `None`.
     pub(in crate::http) fn form(&self) -> Option<&Form> {
         self.form.as_ref()
     }
 
-    /// The client's address: the peer, or the address that a trusted proxy names.
+    /// Returns the client's address: the peer, or the address that a trusted proxy names.
     pub(in crate::http) fn client(&self) -> IpAddr {
         self.client
     }
 
-    /// A decoded path parameter. The route's template has this parameter, so it exists.
+    /// Returns a decoded path parameter. The route's template has this parameter, so it exists.
     pub(in crate::http) fn param(&self, name: &str) -> &str {
         self.params.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
     }
@@ -116,7 +116,7 @@ impl Request {
     /// Parses a path parameter that is an id. A value that cannot be an id identifies nothing.
     ///
     /// # Errors
-    /// `absent`, for such a value.
+    /// `absent` if the value cannot be an id.
     pub(in crate::http) fn id_param<I: Id>(&self, name: &str, absent: Refusal) -> Result<I, Refusal> {
         I::parse(self.param(name)).ok_or(absent)
     }
@@ -125,33 +125,33 @@ impl Request {
         &self.headers
     }
 
-    /// Every value of a header field. Bytes that are not UTF-8 are replaced and the value stays, so that a credential
-    /// with such bytes is invalid rather than missing.
+    /// Returns every value of a header field. Bytes that are not UTF-8 are replaced, so that a credential that contains
+    /// them is invalid rather than missing.
     pub(super) fn header_values(&self, name: &HeaderName) -> Vec<String> {
         let values = self.headers.get_all(name).iter();
         values.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect()
     }
 
-    /// Every cookie with its name. Cookies are split only at `;` (RFC 6265 §5.4): a comma belongs to a value. If a
-    /// comma separated cookies, another host could hide a second cookie in the value of one.
+    /// Returns every cookie with its name. Cookies are split only at `;` (RFC 6265 §5.4): a comma belongs to a value.
+    /// If a comma separated cookies, another host could hide a second cookie in the value of the first.
     pub(in crate::http) fn cookies(&self) -> Vec<(String, String)> {
         let fields = self.header_values(&header::COOKIE);
         let pairs = fields.iter().flat_map(|field| field.split(';')).filter_map(|pair| pair.trim().split_once('='));
         pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
-    /// The values of a list field, joined as in RFC 9110 §5.3.
+    /// Returns the values of a list field, joined as in RFC 9110 §5.3.
     pub(super) fn header_list(&self, name: &HeaderName) -> Option<String> {
         let values = self.header_values(name);
         (!values.is_empty()).then(|| values.join(", "))
     }
 
-    /// The user agent, cut to the length that the usage log stores.
+    /// Returns the user agent, truncated to the length that the usage log stores.
     pub(in crate::http) fn user_agent(&self) -> String {
         user_agent(&self.headers)
     }
 
-    /// The origin that the browser declares.
+    /// Returns the origin that the browser declares.
     pub(in crate::http) fn origin(&self) -> RequestOrigin<'_> {
         let site = HeaderName::from_static("sec-fetch-site");
         // A field that is repeated or unreadable still counts as present, and matches no origin.
@@ -163,7 +163,7 @@ impl Request {
         RequestOrigin { sec_fetch_site: only_value(site), origin: only_value(header::ORIGIN) }
     }
 
-    /// A decoded query parameter, with `+` as a space (WHATWG URL, form-urlencoded).
+    /// Returns a decoded query parameter, with `+` as a space (WHATWG URL, form-urlencoded).
     ///
     /// # Errors
     /// `validation_error` if the parameter is repeated.
@@ -176,8 +176,8 @@ impl Request {
         Ok(value)
     }
 
-    /// The language of the response: the one that the query names (`lang`, or `locale` of a signup link), otherwise the
-    /// best match for the browser.
+    /// Returns the language of the response: the language that the query names (`lang`, or `locale` of a signup link),
+    /// otherwise the best match for `Accept-Language`.
     ///
     /// # Errors
     /// `validation_error` if a parameter is repeated.
@@ -186,7 +186,7 @@ impl Request {
         Ok(Language::negotiate(lang.or(locale).as_deref(), &self.headers))
     }
 
-    /// Whether the query asks for a dry run.
+    /// Returns whether the query asks for a dry run.
     ///
     /// # Errors
     /// `validation_error` if `dryRun` is neither `true` nor `false`, or is repeated.
@@ -198,7 +198,7 @@ impl Request {
         }
     }
 
-    /// The unknown members of the body. They are complete once the handler's `decode` has read the body.
+    /// Returns the unknown members of the body. The list is complete after the handler's `decode` has read the body.
     pub(super) fn unknown_members(&self) -> &UnknownMembers {
         &self.unknown_members
     }
@@ -258,8 +258,8 @@ pub(super) fn check_head(uri: &Uri, headers: &HeaderMap, version: Version) -> Re
     Ok(())
 }
 
-/// Checks that the end of the body is unambiguous. hyper reads any list that ends in `chunked` as `chunked` alone. A
-/// proxy may read it differently, and then the two disagree on where the next request begins.
+/// Checks that the end of the body is unambiguous. hyper reads any list that ends in `chunked` as `chunked` alone. If a
+/// proxy reads the list differently, the proxy and hyper disagree on where the next request begins.
 ///
 /// # Errors
 /// `bad_request` for a `Transfer-Encoding` other than one final `chunked` (RFC 9112 §6.1).
@@ -267,12 +267,12 @@ pub(super) fn check_framing(headers: &HeaderMap) -> Result<(), Refusal> {
     let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
     let Some(coding) = codings.next() else { return Ok(()) };
     if codings.next().is_some() || !coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked") {
-        return Err(Refusal::bad_request("Transfer-Encoding must be chunked, once, and nothing else"));
+        return Err(Refusal::bad_request("Transfer-Encoding must be chunked and nothing else"));
     }
     Ok(())
 }
 
-/// The truncated user agent; empty if there is none. Bytes that are not UTF-8 are replaced.
+/// Returns the truncated user agent, which is empty if there is none. Bytes that are not UTF-8 are replaced.
 pub(in crate::http) fn user_agent(headers: &HeaderMap) -> String {
     let agent = headers.get(header::USER_AGENT).map(|value| String::from_utf8_lossy(value.as_bytes()));
     text::cut(&agent.unwrap_or_default(), USER_AGENT_CHARACTERS_MAX).to_owned()
@@ -287,13 +287,13 @@ pub(super) fn decode_param(raw: &str) -> Result<String, Refusal> {
     decoded.map(std::borrow::Cow::into_owned).map_err(|_| Refusal::NotFound("there is nothing at this path"))
 }
 
-/// The client's address: the peer's, or, if the peer is a trusted proxy, the rightmost address of `X-Forwarded-For`
-/// that is not a trusted proxy. An entry that is not an address ends the search, because no entry to its left can be
-/// trusted.
+/// Returns the client's address: the peer's, or, if the peer is a trusted proxy, the rightmost address of
+/// `X-Forwarded-For` that is not a trusted proxy. An entry that is not an address ends the search, because no entry to
+/// its left can be trusted.
 pub(in crate::http) fn client(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut client = peer.ip().to_canonical();
-    // Keep values that are not UTF-8: skipping one would trust the entries left of it.
+    // Keep values that are not UTF-8: skipping one would trust the entries to its left.
     let values = headers.get_all("x-forwarded-for").iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
     let values: Vec<_> = values.collect();
     let entries = values.iter().flat_map(|value| value.split(',')).map(str::trim);
@@ -310,7 +310,7 @@ pub(in crate::http) fn client(peer: SocketAddr, headers: &HeaderMap, trusted: &[
     client
 }
 
-/// Whether an untrusted peer claims to forward requests for somebody else.
+/// Returns whether an untrusted peer claims to forward requests for somebody else.
 pub(super) fn is_forwarded_by_untrusted_peer(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> bool {
     const FORWARDING: [&str; 3] = ["x-forwarded-for", "forwarded", "x-real-ip"];
     let peer = peer.ip().to_canonical();
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn only_trusted_proxies_name_the_client_and_the_rightmost_entry_counts() {
+    fn only_trusted_proxies_name_the_client_in_the_rightmost_entry() {
         assert_eq!(client_address("192.0.2.1", &["198.51.100.7"]), "192.0.2.1");
         assert_eq!(client_address("10.0.0.1", &[]), "10.0.0.1");
         assert_eq!(client_address("10.0.0.1", &["198.51.100.7"]), "198.51.100.7");

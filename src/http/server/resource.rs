@@ -14,14 +14,15 @@ pub enum Audience {
     Page,
 }
 
-/// Loads the caller's roles for the resource with this id; `None` if the caller may not see it.
+/// A function that loads the caller's roles for the resource with this id. It returns `None` if the caller may not see
+/// the resource.
 pub(in crate::http) type LoadCallerRoles = fn(&Tx<'_>, &Principal, &str) -> Result<Option<CallerRoles>, Error>;
 
 /// The resource of a route: the thing that the path parameter `id` names.
 #[derive(Debug, Clone, Copy)]
 pub struct Resource {
-    /// Loads the roles that decide whether a caller may get a stored response. `None` for routes of platform admins,
-    /// who see everything.
+    /// The function that loads the roles that decide whether a caller may get a stored response. `None` for routes of
+    /// platform admins, who see everything.
     pub(in crate::http) caller_roles: Option<LoadCallerRoles>,
     /// Whether responses name a candidate. If so, stored responses are erased with the candidate, and a repeat gets a
     /// 410.

@@ -1,15 +1,15 @@
 //! The response cache: public responses, rendered once for each change. Rendering a page costs twenty times as much as
 //! sending it.
 //!
-//! A cached response names the organization that it shows, and the newest portal change when it was read. The store
-//! reports whether that organization has changed since. The next response shows a change by this service; a change by
-//! another process is visible within 100 ms. A response that shows nothing of the file stays current for as long as the
-//! service runs.
+//! A cached response records the organization that it shows, and the number of the newest portal change when its data
+//! was read. The store reports whether that organization has changed since. The next response shows a change by this
+//! service; a change by another process is visible within 100 ms. A response without data from the file stays current
+//! for as long as the service runs.
 //!
-//! A path has one response, or, if its route says so, one for each language and each choice of query parameters
-//! (`cache_variant`). Each route names the pool that holds its responses, and each pool bounds the bytes of one
-//! organization. Therefore page views evict no responses for programs, and feeds evict no pages. A full pool evicts the
-//! organization that uses the most bytes, so no organization crowds out smaller ones.
+//! A path has one response, or, if its route requires it, one for each language and each combination of query
+//! parameters (`cache_variant`). Each route names the pool that holds its responses, and each pool limits the bytes of
+//! one organization. Therefore page views evict no responses for programs, and feeds evict no pages. A full pool evicts
+//! the responses of the organization that uses the most bytes, so no organization crowds out smaller ones.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -22,8 +22,8 @@ use super::cached_response::CachedResponse;
 use crate::domain::id::OrganizationId;
 use crate::store::change_number::PortalChanges;
 
-/// The maximum number of cached responses of one path to queries with parameters. At the limit, a new query is rendered
-/// each time until the next change.
+/// The maximum number of cached responses of one path to requests with query parameters. At the limit, the response to
+/// a new query is rendered for each request until the next change.
 const QUERY_VARIANTS_MAX: usize = 64;
 
 /// A pool that bounds the bytes of cached responses.
@@ -39,13 +39,14 @@ pub enum CachePool {
 /// How the responses of a route are cached.
 #[derive(Debug, Clone, Copy)]
 pub struct CachePolicy {
-    /// The pool that holds them.
+    /// The pool that holds the responses.
     pub pool: CachePool,
-    /// The query parameters that they depend on, besides the language. `None` if they depend on neither.
+    /// The query parameters that the responses depend on, in addition to the language. `None` if the responses depend
+    /// on neither.
     pub(in crate::http) parameters: Option<&'static [CacheParameter]>,
 }
 
-/// The responses by raw path, behind one lock.
+/// The cached responses by raw path, behind one lock.
 pub(super) struct ResponseCache(RwLock<CacheState>);
 
 struct CacheState {
@@ -56,9 +57,10 @@ struct CacheState {
 /// The bytes that are used in a pool.
 struct PoolUse {
     bytes: usize,
-    of_organization: HashMap<Option<OrganizationId>, usize>,
-    /// The size of the pool. If it is full, the organization with the most bytes is evicted. One path can be spelled in
-    /// many ways. A client that requests all spellings evicts only the responses of that organization.
+    bytes_by_organization: HashMap<Option<OrganizationId>, usize>,
+    /// The maximum size of the pool. A full pool evicts the responses of the organization with the most bytes. One path
+    /// can be spelled in many ways. A client that requests all spellings evicts only the responses of that
+    /// organization.
     bytes_max: usize,
     /// The maximum number of bytes of one organization.
     organization_bytes_max: usize,
@@ -71,14 +73,14 @@ struct CachedPath {
     queried: HashMap<String, Arc<CachedResponse>>,
 }
 
-/// The parts of a request that select its cached response. They outlive the request itself.
+/// Copies of the parts of a request that select its cached response. They outlive the request.
 pub(super) struct CacheLookup {
     query: String,
     fields: HeaderMap,
 }
 
 impl Default for ResponseCache {
-    /// Pools of at most 112 MiB together.
+    /// Creates pools with a total size of at most 112 MiB.
     fn default() -> Self {
         const MIB: usize = 1_024 * 1_024;
         let pools =
@@ -88,7 +90,7 @@ impl Default for ResponseCache {
 }
 
 impl ResponseCache {
-    /// The cached response to a request, if it is current.
+    /// Returns the cached response to a request, if it is current.
     pub(in crate::http) fn get(
         &self,
         uri: &Uri,
@@ -103,7 +105,7 @@ impl ResponseCache {
         cached.is_current(portals).then_some(cached)
     }
 
-    /// Caches a response if there is room, and returns whether it did.
+    /// Caches a response if there is room. Returns whether the response was cached.
     pub(in crate::http) fn put(
         &self,
         path: &str,
@@ -130,12 +132,12 @@ impl CachePool {
 
 impl PoolUse {
     fn new(bytes_max: usize, organization_bytes_max: usize) -> Self {
-        Self { bytes: 0, of_organization: HashMap::new(), bytes_max, organization_bytes_max }
+        Self { bytes: 0, bytes_by_organization: HashMap::new(), bytes_max, organization_bytes_max }
     }
 
-    /// The organization that uses the most bytes.
+    /// Returns the organization that uses the most bytes.
     fn largest(&self) -> Option<Option<OrganizationId>> {
-        let largest = self.of_organization.iter().max_by_key(|(_, bytes)| **bytes);
+        let largest = self.bytes_by_organization.iter().max_by_key(|(_, bytes)| **bytes);
         largest.filter(|(_, bytes)| **bytes > 0).map(|(organization, _)| organization.clone())
     }
 }
@@ -149,8 +151,8 @@ impl CacheState {
         response: &Arc<CachedResponse>,
         portals: &PortalChanges,
     ) -> bool {
-        let (pool, more, organization) = (caching.pool, response.bytes(path), response.organization());
-        if more > self.of_pool(pool).organization_bytes_max {
+        let (pool, added, organization) = (caching.pool, response.bytes(path), response.organization());
+        if added > self.of_pool(pool).organization_bytes_max {
             return false;
         }
         // Evict the responses of a slug that now belongs to another organization, and the outdated responses of a full
@@ -162,21 +164,22 @@ impl CacheState {
         if outdated.is_some() {
             self.remove(pool, |known, _| known == path);
         }
-        let of_organization = self.of_pool(pool).of_organization.get(organization).copied().unwrap_or_default();
-        if of_organization + more > self.of_pool(pool).organization_bytes_max {
+        let organization_bytes =
+            self.of_pool(pool).bytes_by_organization.get(organization).copied().unwrap_or_default();
+        if organization_bytes + added > self.of_pool(pool).organization_bytes_max {
             self.remove(pool, |_, entry| entry.organization == *organization);
         }
-        while self.of_pool(pool).bytes + more > self.of_pool(pool).bytes_max {
+        while self.of_pool(pool).bytes + added > self.of_pool(pool).bytes_max {
             let Some(largest) = self.of_pool(pool).largest() else { return false };
             self.remove(pool, |_, entry| entry.organization == largest);
         }
         let entry = self.paths.entry(path.to_owned()).or_insert_with(|| CachedPath::new(response, caching));
         let Some(before) = entry.put(variant, response) else { return false };
-        let less = before.map_or(0, |before| before.bytes(path));
+        let removed = before.map_or(0, |before| before.bytes(path));
         let used = &mut self.pools[pool.index()];
-        let of_organization = used.of_organization.entry(organization.clone()).or_default();
-        *of_organization = *of_organization + more - less;
-        used.bytes = used.bytes + more - less;
+        let organization_bytes = used.bytes_by_organization.entry(organization.clone()).or_default();
+        *organization_bytes = *organization_bytes + added - removed;
+        used.bytes = used.bytes + added - removed;
         true
     }
 
@@ -191,10 +194,10 @@ impl CacheState {
         paths.retain(|path, entry| {
             let is_selected = entry.caching.pool == pool && is_selected(path, entry);
             if is_selected {
-                let less: usize = entry.all().map(|response| response.bytes(path)).sum();
-                used.bytes -= less;
-                if let Some(of_organization) = used.of_organization.get_mut(&entry.organization) {
-                    *of_organization -= less;
+                let removed: usize = entry.all().map(|response| response.bytes(path)).sum();
+                used.bytes -= removed;
+                if let Some(organization_bytes) = used.bytes_by_organization.get_mut(&entry.organization) {
+                    *organization_bytes -= removed;
                 }
             }
             !is_selected
@@ -236,7 +239,7 @@ impl CachedPath {
         self.plain.iter().flatten().chain(self.queried.values())
     }
 
-    /// Whether all responses are current.
+    /// Returns whether all responses are current.
     fn is_current(&self, portals: &PortalChanges) -> bool {
         self.all().all(|response| response.is_current(portals))
     }
@@ -254,7 +257,7 @@ impl CacheLookup {
         Self { query: uri.query().unwrap_or_default().to_owned(), fields: copied }
     }
 
-    /// The fields that select the response, and say whether the client already has it.
+    /// Returns the fields that select the response, and show whether the client already has it.
     pub(in crate::http) fn fields(&self) -> &HeaderMap {
         &self.fields
     }
@@ -306,13 +309,13 @@ mod tests {
         }
         assert!(!put(&cache, "/careers/a?page=more", &page) && !has(&cache, "/careers/a?page=more"));
         assert!(put(&cache, "/careers/a?page=0", &page), "a cached variant is replaced");
-        assert!(put(&cache, "/careers/a/roles/1?page=1", &page), "each path has its own bound");
+        assert!(put(&cache, "/careers/a/roles/1?page=1", &page), "each path has its own limit");
         assert!(has(&cache, "/careers/a") && has(&cache, "/careers/a?page=63"));
         assert!(!put(&cache, "/careers/a?q=x", &page) && !has(&cache, "/careers/a?q=x"));
     }
 
     #[test]
-    fn one_organization_evicts_no_other() {
+    fn one_organization_does_not_evict_another() {
         let (cache, page) = (ResponseCache::default(), response("org_1", 200 * 1_024));
         let other = response("org_2", 1_000);
         assert!(put(&cache, "/careers/other", &other));
@@ -320,7 +323,7 @@ mod tests {
             assert!(put(&cache, &format!("/careers/a/{nth}"), &page));
             let entries = cache.0.read().unwrap();
             let pages = entries.of_pool(CachePool::Pages);
-            assert!(pages.of_organization.values().all(|bytes| *bytes <= pages.organization_bytes_max));
+            assert!(pages.bytes_by_organization.values().all(|bytes| *bytes <= pages.organization_bytes_max));
             assert_eq!(pages.bytes, entries.paths.iter().map(|(path, entry)| sum(path, entry)).sum::<usize>());
         }
         assert!(has(&cache, "/careers/other") && has(&cache, "/careers/a/999") && !has(&cache, "/careers/a/0"));
@@ -339,7 +342,7 @@ mod tests {
         assert!(has(&cache, "/careers/small"));
         assert!(
             !put(&cache, "/careers/huge", &response("org_huge", 5 * 1_024 * 1_024)),
-            "it counts with its compressed body"
+            "the size includes the compressed body"
         );
         assert!(has(&cache, "/careers/small"));
     }

@@ -1,7 +1,7 @@
 //! A route: its access rule, its work in the store, its possible answers, and the two halves of its handler.
 //!
-//! `decode` reads the request before the transaction, and `act` runs inside it. The type of `act` says who may act: an
-//! `act` that takes an [`Admin`] cannot be called without that proof.
+//! `decode` reads the request before the transaction, and `act` runs inside it. The type of `act` shows who may act: an
+//! `act` with an [`Admin`] parameter cannot be called without that proof.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub enum Work {
     Write(Grade),
 }
 
-/// A status that a route can answer with, and the code in the body of an error; empty for a success.
+/// A status that a route can answer with, and the code in the body of an error. The code of a success is empty.
 pub type Answer = (u16, Code);
 
 /// The second half of a handler, with the decoded input. The writer may run it twice.
@@ -55,7 +55,7 @@ pub(in crate::http) enum DecodedInput<W, R> {
 /// A first half that may find that there is nothing to write.
 type DecodeActOrRead<W, R> = fn(&Ctx, &Request) -> Result<DecodedInput<W, R>, Error>;
 
-/// Makes a reply from the caller alone.
+/// A function that creates a reply from the caller alone.
 pub(super) type ReplyFromCaller = fn(&Principal) -> Reply;
 
 type Decode = Arc<dyn Fn(&Ctx, &Request) -> Result<NextStep, Error> + Send + Sync>;
@@ -74,7 +74,7 @@ pub struct Route {
     pub(super) body_bytes_max: usize,
     /// Whether the response time is padded to a constant, against timing attacks.
     pub(super) is_constant_time: bool,
-    /// Whether `dryRun=true` turns it into a read.
+    /// Whether `dryRun=true` turns a request into a read.
     pub takes_dry_run: bool,
     pub audience: Audience,
     pub idempotency: Idempotency,
@@ -87,12 +87,12 @@ pub struct Route {
     /// All possible answers, except those that any route can give ([`ANYWHERE`](super::table::ANYWHERE)).
     pub answers: Vec<Answer>,
     pub(super) decode: Decode,
-    /// Makes the reply for an API key, if it needs nothing but the caller.
+    /// The function that creates the reply to a request with an API key, if the reply needs nothing but the caller.
     pub(super) reply_from_caller: Option<ReplyFromCaller>,
 }
 
 impl Route {
-    /// An endpoint for strangers.
+    /// Creates an endpoint for strangers.
     pub(in crate::http) fn open<W: Send + 'static>(
         audience: Audience,
         method: Method,
@@ -104,7 +104,8 @@ impl Route {
         Self { audience, ..route }
     }
 
-    /// A page for strangers whose first half may find that there is nothing to write: an invalid form queues no job.
+    /// Creates a page for strangers. Its first half may find that there is nothing to write: an invalid form queues no
+    /// job.
     pub(in crate::http) fn page_act_or_read<W: Send + 'static, R: Send + 'static>(
         method: Method,
         path: &'static str,
@@ -121,7 +122,7 @@ impl Route {
         Self { audience: Audience::Page, ..Self::with_decode(method, path, AccessRule::Open, decode) }
     }
 
-    /// An endpoint for strangers that needs no transaction.
+    /// Creates an endpoint for strangers that needs no transaction.
     pub(in crate::http) fn plain(
         audience: Audience,
         method: Method,
@@ -132,7 +133,7 @@ impl Route {
         Self { audience, ..Self::with_decode(method, path, AccessRule::Open, decode) }
     }
 
-    /// An endpoint for any API key or session.
+    /// Creates an endpoint for any API key or session.
     pub(in crate::http) fn signed<W: Send + 'static>(
         method: Method,
         path: &'static str,
@@ -144,7 +145,7 @@ impl Route {
         })
     }
 
-    /// An endpoint for sessions.
+    /// Creates an endpoint for sessions.
     pub(in crate::http) fn session<W: Send + 'static>(
         method: Method,
         path: &'static str,
@@ -156,7 +157,7 @@ impl Route {
         })
     }
 
-    /// An endpoint for API keys with a scope, about this resource.
+    /// Creates an endpoint about this resource, for API keys with a scope.
     pub(in crate::http) fn scoped<W: Send + 'static>(
         resource: Resource,
         scope: Scope,
@@ -172,7 +173,8 @@ impl Route {
         route.idempotent_by(resource)
     }
 
-    /// An endpoint for API keys of platform admins. Safe methods need `admin:read`, the others `admin:write`.
+    /// Creates an endpoint for API keys of platform admins. Safe methods need `admin:read`; the others need
+    /// `admin:write`.
     pub(in crate::http) fn admin<W: Send + 'static>(
         method: Method,
         path: &'static str,
@@ -188,7 +190,7 @@ impl Route {
         route.idempotent_by(Resource::PLATFORM)
     }
 
-    /// Honours an `Idempotency-Key` on POST. Other methods are idempotent without it.
+    /// Honours an `Idempotency-Key` on POST. Other methods are idempotent without a key.
     fn idempotent_by(mut self, resource: Resource) -> Self {
         if self.method == Method::POST {
             self.idempotency = Idempotency::ByKey(resource);
@@ -196,7 +198,7 @@ impl Route {
         self
     }
 
-    /// Makes the route a write.
+    /// Turns the route into a write with this durability.
     pub(in crate::http) fn writes(mut self, grade: Grade) -> Self {
         self.work = Work::Write(grade);
         self
@@ -207,8 +209,8 @@ impl Route {
         self
     }
 
-    /// Reads the body as a form, `multipart/form-data` or `application/x-www-form-urlencoded`. The handler finds it in
-    /// [`Request::form`].
+    /// Reads the body as a form, `multipart/form-data` or `application/x-www-form-urlencoded`. The handler finds the
+    /// form in [`Request::form`].
     pub(super) fn with_form(mut self) -> Self {
         self.takes_body = true;
         self.form = Some(FormRules { takes_json: false, file_field: None, precheck: None, fallback: None });
@@ -224,7 +226,7 @@ impl Route {
         route
     }
 
-    /// Shows the form again if the service cannot act on it now, so that the user's text is not lost.
+    /// Shows the form again if the service cannot process it now, so that the person's input is not lost.
     pub(in crate::http) fn with_fallback(mut self, fallback: FormFallback) -> Self {
         self.form = self.form.map(|form| FormRules { fallback: Some(fallback), ..form });
         self
@@ -235,25 +237,25 @@ impl Route {
         self
     }
 
-    /// Also accepts JSON where the route reads a form. For JSON, the handler reads [`Request::object`], and
-    /// [`Request::form`] is `None`.
+    /// Accepts JSON in addition to forms. For JSON, the handler reads [`Request::object`], and [`Request::form`] is
+    /// `None`.
     pub(in crate::http) fn or_json(mut self) -> Self {
         self.form = self.form.map(|form| FormRules { takes_json: true, ..form });
         self
     }
 
-    /// Reads a body of at most this many bytes that is not JSON.
+    /// Reads a body that is not JSON and has at most this many bytes.
     pub(in crate::http) fn with_body_of(self, bytes_max: usize) -> Self {
         Self { body_bytes_max: bytes_max, ..self.with_body() }
     }
 
-    /// Accepts `dryRun=true`. The handler must then save nothing.
+    /// Accepts `dryRun=true`. In a dry run, the handler must save nothing.
     pub(in crate::http) fn with_dry_run(mut self) -> Self {
         self.takes_dry_run = true;
         self
     }
 
-    /// Whether pages of other origins may call the route.
+    /// Returns whether pages of other origins may call the route.
     pub fn cors(&self) -> bool {
         self.audience == Audience::Public
     }
@@ -290,7 +292,7 @@ impl Route {
         self
     }
 
-    /// The transaction for a request. A dry run only reads.
+    /// Returns the transaction for a request. A dry run only reads.
     pub(super) fn work_of(&self, request: &Request) -> Work {
         let is_dry_run = self.takes_dry_run && request.is_dry_run() == Ok(true);
         if is_dry_run { Work::Read } else { self.work }
@@ -303,7 +305,7 @@ impl Route {
     }
 
     /// Caches responses of a page in each language. They depend on the language, which the query or the browser
-    /// chooses, and on these query parameters. A response that depends on another parameter, such as a free search, is
+    /// chooses, and on these query parameters. A response that depends on another parameter, such as a search term, is
     /// not cached.
     pub(in crate::http) fn cached_by_language(mut self, parameters: &'static [CacheParameter]) -> Self {
         self.caching = Some(CachePolicy { pool: CachePool::Pages, parameters: Some(parameters) });
@@ -322,8 +324,8 @@ impl Route {
         self
     }
 
-    /// Answers a request with an API key from the caller alone, without reading the file. The transaction of the usage
-    /// row checks that the caller in memory is still current.
+    /// Creates replies to requests with an API key from the caller alone, without reading the file. The transaction of
+    /// the usage row checks that the caller in memory is still current.
     pub(in crate::http) fn replying_from_caller(mut self, reply: ReplyFromCaller) -> Self {
         self.reply_from_caller = Some(reply);
         self
@@ -349,7 +351,7 @@ impl Route {
         Self::with_decode(method, path, access, decode)
     }
 
-    /// A route for programs that only reads. The constructors change the other fields.
+    /// Creates a route for programs that only reads. The other constructors change its fields.
     fn with_decode(method: Method, path: &'static str, access: AccessRule, decode: Decode) -> Self {
         let audience = Audience::Api;
         Self {

@@ -1,4 +1,4 @@
-//! Failed sign-ins by account and by client network. They live in memory; a restart clears them.
+//! Counts of failed sign-ins by account and by client network. The counts live in memory; a restart clears them.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -15,14 +15,14 @@ use crate::domain::throttle::{
     ACCOUNT_FAILURES_FREE, FAMILIAR_FOR, Failures, NETWORK_FAILURES_FREE, UNFAMILIAR_FAILURES_PER_HOUR,
 };
 
-/// The SHA-256 of an account's address, because strangers choose the length of an address.
+/// The SHA-256 of an account's address. The address itself can be of any length, because strangers choose it.
 type Account = [u8; 32];
 
 /// The source of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Source {
     Network(Network),
-    /// A browser, identified by the digest of the session cookie that it got at an earlier sign-in.
+    /// A browser, identified by the digest of the session cookie that it received at an earlier sign-in.
     Device([u8; 32]),
 }
 
@@ -34,14 +34,14 @@ pub(in crate::http) struct SignInAttempt {
     familiarity: Familiarity,
 }
 
-/// Whether the account has signed in from the source of an attempt before.
+/// Whether the account has recently signed in from the source of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Familiarity {
-    /// The account has not: every failure counts.
+    /// The account has not recently signed in from the source. Every failure counts.
     Stranger,
-    /// The account has, from this network: failures from wider networks and elsewhere do not count.
+    /// The account has signed in from this network. Only failures from this network count.
     FamiliarNetwork,
-    /// The account has, in this browser: only failures of this browser count.
+    /// The account has signed in with this browser. Only failures of this browser count.
     FamiliarDevice([u8; 32]),
 }
 
@@ -56,7 +56,7 @@ struct FailureCounts {
     networks: HashMap<Network, Failures>,
     /// The failures of each account from unfamiliar sources.
     unfamiliar: HashMap<Account, HourlyAllowance>,
-    /// When an account last signed in from a source.
+    /// The time at which an account last signed in from a source.
     familiar: HashMap<(Account, Source), Duration>,
 }
 
@@ -65,7 +65,7 @@ impl SignInThrottle {
     /// `device` is the digest of the request's session cookie.
     ///
     /// # Errors
-    /// The whole seconds to wait before the next attempt; nothing is counted.
+    /// The whole seconds to wait before the next attempt. A refused attempt is not counted.
     pub(in crate::http) fn begin(
         &self,
         account: &str,
@@ -91,9 +91,9 @@ impl SignInThrottle {
         self.counts().remove(attempt);
     }
 
-    /// Ends an attempt with success. It clears the account's failures from this source and removes the attempt from all
-    /// other counts. Earlier failures of the network stay. Otherwise, an attacker with one valid account could clear
-    /// them. `device` is the digest of the session cookie that the browser gets.
+    /// Ends a successful attempt. Clears the account's failures from this source, and removes the attempt from all
+    /// other counts. Earlier failures of the network remain, because otherwise an attacker with one valid account could
+    /// clear them. `device` is the digest of the session cookie that the browser receives.
     pub(in crate::http) fn succeed(&self, attempt: &SignInAttempt, device: [u8; 32], now: Duration) {
         let mut counts = self.counts();
         counts.remove(attempt);
@@ -129,14 +129,14 @@ impl FailureCounts {
     }
 
     fn wait(&self, attempt: &SignInAttempt, now: Duration) -> Option<u64> {
-        let of_account = attempt.sources().filter_map(|(source, factor)| {
+        let account_waits = attempt.sources().filter_map(|(source, factor)| {
             let failures = self.accounts.get(&(attempt.account, source))?;
             failures.wait(ACCOUNT_FAILURES_FREE * factor, now)
         });
-        let of_networks = attempt
+        let network_waits = attempt
             .networks()
             .filter_map(|(network, factor)| self.networks.get(&network)?.wait(NETWORK_FAILURES_FREE * factor, now));
-        let wait = of_account.chain(of_networks).max();
+        let wait = account_waits.chain(network_waits).max();
         let wait_s = wait.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
         let unfamiliar = self.unfamiliar.get(&attempt.account).filter(|_| attempt.familiarity == Familiarity::Stranger);
         wait_s.max(unfamiliar.and_then(|hour| hour.wait(UNFAMILIAR_FAILURES_PER_HOUR, now)))
@@ -152,7 +152,7 @@ impl FailureCounts {
         if attempt.familiarity == Familiarity::Stranger {
             make_room(&mut self.unfamiliar, &attempt.account, |hour| hour.is_over(now), |hour| hour.began_at);
             let hour = self.unfamiliar.entry(attempt.account).or_insert_with(|| HourlyAllowance::beginning(now));
-            // `wait` returned no wait, so the allowance is not used up.
+            // `wait` returned `None`, so the allowance is not used up.
             let _ = hour.take(UNFAMILIAR_FAILURES_PER_HOUR, now);
         }
     }
@@ -173,7 +173,7 @@ impl FailureCounts {
 }
 
 impl SignInAttempt {
-    /// The sources for which a failure counts against the account.
+    /// Returns the sources for which a failure counts against the account.
     fn sources(&self) -> impl Iterator<Item = (Source, u32)> {
         let device = match self.familiarity {
             Familiarity::FamiliarDevice(device) => Some((Source::Device(device), 1)),
@@ -182,7 +182,7 @@ impl SignInAttempt {
         self.networks().map(|(network, factor)| (Source::Network(network), factor)).chain(device)
     }
 
-    /// The networks against which a failure counts.
+    /// Returns the networks against which a failure counts.
     fn networks(&self) -> impl Iterator<Item = (Network, u32)> {
         let levels = match self.familiarity {
             Familiarity::Stranger => usize::MAX,
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn unfamiliar_sources_share_a_hundred_failures_an_hour_and_familiar_ones_are_let_in() {
+    fn unfamiliar_sources_share_a_hundred_failures_an_hour_and_familiar_sources_are_exempt() {
         let throttle = SignInThrottle::default();
         let home = "192.0.2.1".parse().unwrap();
         let attempt = throttle.begin("ada", home, None, NOW).unwrap();

@@ -1,5 +1,5 @@
-//! The route table: every endpoint as data. Routing, 404 and 405 come from it. The tests take their inventory of
-//! endpoints from it.
+//! The route table: every endpoint as data. The server uses the table to find routes, and to answer 404 and 405. The
+//! tests use it as their list of endpoints.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,8 @@ use super::resource::Audience;
 use super::route::{Answer, Route};
 use crate::domain::refusal::Refusal;
 
-/// The refusals and failures that any route can answer with. They arise before a route is found, or can arise anywhere.
+/// The refusals and failures that any route can answer with. They occur before a route is found, or can occur in any
+/// handler.
 pub const ANYWHERE: &[Answer] = &[
     (400, "bad_request"),
     (414, "uri_too_long"),
@@ -37,15 +38,15 @@ pub struct Table {
 
 /// The result of looking up a method and a path.
 pub(super) enum RouteMatch<'a> {
-    /// A route with its parameters. The parameters are a `not_found` if one is not UTF-8: the route decides whether
-    /// that refusal is a page.
+    /// A route, and its parameters or a `not_found` if one of them is not UTF-8. The route decides whether that refusal
+    /// is a page.
     Route(&'a Route, Result<Vec<(String, String)>, Refusal>),
     /// A CORS preflight: the path of the route, and its methods.
     Preflight(&'static str, String),
 }
 
 impl Table {
-    /// A table of these routes. `problem_page` renders failures for people.
+    /// Creates a table of these routes. `problem_page` renders failures for people.
     pub(in crate::http) fn new(routes: Vec<Route>, areas: &'static [Area], problem_page: ProblemPage) -> Self {
         let routes: Vec<Route> = routes.into_iter().map(Route::completed).collect();
         let mut by_path = BTreeMap::<&str, Vec<usize>>::new();
@@ -54,7 +55,7 @@ impl Table {
         }
         let mut paths = matchit::Router::new();
         for (path, indexes) in by_path {
-            paths.insert(path, indexes).expect("no two templates of the table clash");
+            paths.insert(path, indexes).expect("no two path templates in the table conflict");
         }
         Self { routes, paths, areas, problem_page }
     }
@@ -63,7 +64,7 @@ impl Table {
         &self.routes
     }
 
-    /// The audience of a raw path, regardless of the method.
+    /// Returns the audience of a raw path, regardless of the method.
     pub(super) fn audience_at(&self, path: &str) -> Audience {
         match self.paths.at(path) {
             Ok(matched) if matched.value.iter().any(|index| self.routes[*index].is_page()) => Audience::Page,
@@ -72,7 +73,7 @@ impl Table {
         }
     }
 
-    /// The audience of the area that a raw path lies in.
+    /// Returns the audience of the area that a raw path lies in.
     pub(in crate::http) fn area(&self, path: &str) -> Audience {
         let is_within = |below: &str| {
             path.strip_prefix(below)
@@ -82,7 +83,7 @@ impl Table {
         area.map_or(Audience::Api, |(_, audience)| *audience)
     }
 
-    /// The renderer of failures for this audience, if its errors are pages.
+    /// Returns the renderer of failures for this audience, if its errors are pages.
     pub(super) fn problem_page_of(&self, audience: Audience) -> Option<ProblemPage> {
         (audience == Audience::Page).then_some(self.problem_page)
     }
@@ -110,7 +111,7 @@ impl Table {
     }
 }
 
-/// The methods of a path in the form of an `Allow` field.
+/// Returns the methods of a path in the form of an `Allow` field.
 fn allowed<'a>(routes: impl Iterator<Item = &'a Route>) -> String {
     let mut methods = Vec::new();
     let mut cors = false;

@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 
 use crate::domain::text;
 
-/// The maximum number of names that a response lists; it counts the others. A body can hold some ten thousand.
+/// The maximum number of names that a response lists. The response shows only the number of the others. A body can
+/// contain about ten thousand names.
 const NAMES_MAX: usize = 20;
 
 /// The maximum number of characters of a name that a response shows.
 const NAME_CHARACTERS_MAX: usize = 64;
 
-/// The unknown members of one request. Clones share the names, because one module decodes the body and another makes
+/// The unknown members of one request. Clones share the names, because one module decodes the body and another creates
 /// the response.
 #[derive(Debug, Clone, Default)]
 pub(super) struct UnknownMembers(Arc<Mutex<Names>>);
@@ -21,7 +22,7 @@ pub(super) struct UnknownMembers(Arc<Mutex<Names>>);
 #[derive(Debug, Default)]
 struct Names {
     listed: Vec<String>,
-    more: usize,
+    unlisted: usize,
 }
 
 impl UnknownMembers {
@@ -34,7 +35,7 @@ impl UnknownMembers {
     pub(super) fn add(&self, path: &str) {
         let mut names = self.lock();
         if names.listed.len() >= NAMES_MAX {
-            names.more += 1;
+            names.unlisted += 1;
             return;
         }
         let cut = text::cut(path, NAME_CHARACTERS_MAX);
@@ -42,17 +43,17 @@ impl UnknownMembers {
         names.listed.push(listed);
     }
 
-    /// The entries of the response's `warnings`.
+    /// Returns the entries of the response's `warnings`.
     pub(super) fn warnings(&self) -> Vec<Value> {
         let names = self.lock();
         let entry = |name: &String| {
             let detail = format!("there is no member {name} here, so it was ignored");
             json!({ "code": "unknown_member", "detail": detail, "field": name })
         };
-        let more = (names.more > 0).then(
-            || json!({ "code": "unknown_member", "detail": format!("{} more members were ignored", names.more) }),
+        let others = (names.unlisted > 0).then(
+            || json!({ "code": "unknown_member", "detail": format!("{} more members were ignored", names.unlisted) }),
         );
-        names.listed.iter().map(entry).chain(more).collect()
+        names.listed.iter().map(entry).chain(others).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Names> {
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_names_are_cut_and_excess_names_are_counted() {
+    fn long_names_are_truncated_and_excess_names_are_counted() {
         let unknown = UnknownMembers::default();
         assert!(unknown.warnings().is_empty());
         unknown.add(&"ä".repeat(NAME_CHARACTERS_MAX));

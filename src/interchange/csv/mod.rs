@@ -1,6 +1,6 @@
 //! Imports a table of candidates as CSV (RFC 4180) into an existing organization.
 //!
-//! `text` splits the text into records and cells, `row` parses cells as values, `table` puts the rows together, `plan`
+//! `text` splits the text into records and cells, `row` parses cells as values, `table` collects the rows, and `plan`
 //! compares them with the file.
 
 mod plan;

@@ -67,7 +67,7 @@ struct Planner<'t> {
 /// A role of the organization, with the rows accepted for it.
 struct RoleRows {
     record: store::role::RoleRecord,
-    /// Present once a row has named the role.
+    /// The applications to add to the role; `None` until a row names the role.
     added: Option<AddedRole>,
 }
 
@@ -102,7 +102,7 @@ impl<'t> Planner<'t> {
     /// Accepts a row, or returns all reasons against it.
     fn add_row(&mut self, mut row: Row) -> Result<Result<(), Vec<String>>, Error> {
         let mut faults = std::mem::take(&mut row.faults);
-        // Without cells there is no role to look up.
+        // A row without readable cells names no role.
         let role = if row.is_readable { self.role(row.role.as_deref(), &mut faults)? } else { None };
         let fitting = role.and_then(|role| self.fit_row(role, &row, &mut faults));
         if let (Some(role), Some(email)) = (role, &row.email)
@@ -168,7 +168,7 @@ impl<'t> Planner<'t> {
             }
             (_, _, Some(only)) => {
                 let id = &self.roles[only].record.id;
-                Err(format!("role is {:?}, but --role says that all rows are for {id}", excerpt(named)))
+                Err(format!("role is {:?}, but --role assigns all rows to {id}", excerpt(named)))
             }
             (Some(index), ..) => Ok(index),
             (None, [index], None) => Ok(*index),
@@ -215,7 +215,7 @@ impl<'t> Planner<'t> {
     }
 }
 
-/// The index of the role's step at which a row's application is, or ended.
+/// Returns the index of the role's step at which a row's application is or ended.
 fn step(row: &Row, outcome: &RowOutcome, steps: &[store::role_step::PipelineStep]) -> Result<usize, String> {
     let Some(last) = steps.len().checked_sub(1) else {
         return Err("the role has no steps; it needs at least one".to_owned());
@@ -224,7 +224,7 @@ fn step(row: &Row, outcome: &RowOutcome, steps: &[store::role_step::PipelineStep
         return match outcome {
             RowOutcome::InProgress => Ok(0),
             RowOutcome::Hired(_) => Ok(last),
-            // With a single step there is no choice.
+            // The role has only one step, so the row need not name it.
             RowOutcome::Withdrawn | RowOutcome::NotSelected { .. } if last == 0 => Ok(0),
             RowOutcome::Withdrawn | RowOutcome::NotSelected { .. } => {
                 Err("step is missing; an application that has ended needs the step at which it ended".to_owned())
@@ -249,7 +249,7 @@ fn step(row: &Row, outcome: &RowOutcome, steps: &[store::role_step::PipelineStep
     }
 }
 
-/// A name for comparison, without case and surrounding white space.
+/// Normalizes a name for comparison: ignores case and surrounding white space.
 fn folded(name: &str) -> String {
     name.trim().to_lowercase()
 }

@@ -1,6 +1,6 @@
 //! Parses the headings of a table, and the cells of a row as typed values.
 //!
-//! Knows the values of a row, not whether the organization has the role or step that they name.
+//! This module does not know whether the organization has the role or step that a row names.
 
 use super::text::Record;
 use crate::domain::candidate_step::{ApplicationStatus, HireRecord, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX};
@@ -9,13 +9,13 @@ use crate::domain::text::{self, EMAIL_MUST_BE, Email, NAME_CHARACTERS_MAX};
 use crate::domain::timestamp::{Rounding, Timestamp};
 use crate::interchange::findings::escaped;
 
-/// The longest excerpt of a cell in a report, so that a long cell does not bury the fault.
+/// The maximum length of an excerpt of a cell in a report. A longer excerpt would hide the fault.
 const EXCERPT_CHARACTERS_MAX: usize = 60;
 
 /// The maximum number of unknown columns that are listed by name.
 const UNKNOWN_LISTED_MAX: usize = 20;
 
-/// The parsed heading line: which cell belongs to which column.
+/// The parsed heading line, which assigns cells to columns.
 pub(super) struct Heading {
     /// The cell index of each of [`Heading::COLUMNS`].
     indexes: [Option<usize>; Self::COLUMNS.len()],
@@ -39,12 +39,12 @@ impl Heading {
         "externalPositionId",
     ];
 
-    /// The column that a heading names, as an index into [`Heading::COLUMNS`].
+    /// Returns the column that a heading names, as an index into [`Heading::COLUMNS`].
     fn column(name: &str) -> Option<usize> {
         Self::COLUMNS.iter().position(|column| column.eq_ignore_ascii_case(name.trim()))
     }
 
-    /// The number of cells that name a column.
+    /// Returns the number of cells that name a known column.
     pub(super) fn known(record: &Record) -> usize {
         record.cells.iter().filter(|cell| Self::column(cell).is_some()).count()
     }
@@ -92,7 +92,7 @@ impl Heading {
         self.index("role").is_some()
     }
 
-    /// One sentence about all ignored columns.
+    /// Returns a sentence about the ignored columns, if there are any.
     pub(super) fn unknown(&self) -> Option<String> {
         let count = self.unknown.len();
         let listed = self.unknown.iter().take(UNKNOWN_LISTED_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -151,7 +151,7 @@ impl Row {
         Self { line, faults: cells.faults, is_readable: true, name, email, role, applied_at, step, outcome }
     }
 
-    /// A row that could not be split into cells.
+    /// Creates a row that could not be split into cells.
     fn unreadable(line: usize, faults: Vec<String>, applied_at: Timestamp) -> Self {
         let (name, email, role, step, outcome) = (None, None, None, None, None);
         Self { line, faults, is_readable: false, name, email, role, applied_at, step, outcome }
@@ -166,13 +166,13 @@ struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    /// The trimmed text of a cell; `None` if it is blank.
+    /// Returns the trimmed text of a cell, or `None` if the cell is blank.
     fn cell(&self, column: &str) -> Option<&'a str> {
         let cell = self.cells.get(self.heading.index(column)?)?.trim();
         (!cell.is_empty()).then_some(cell)
     }
 
-    /// An optional cell. Adds a fault and returns `None` if it is wrong.
+    /// Reads an optional cell. Adds a fault and returns `None` if the cell is wrong.
     fn optional<T>(
         &mut self,
         column: &str,
@@ -219,7 +219,7 @@ impl<'a> Cells<'a> {
         self.optional(column, must_be, |text| Timestamp::parse(text, Rounding::Down))
     }
 
-    /// The result of the application. Cells that do not fit the status are faults.
+    /// Reads the result of the application. Adds a fault for cells that do not fit the status.
     fn outcome(&mut self, now: Timestamp) -> Option<RowOutcome> {
         let status = self.optional("status", &format!("one of {}", ApplicationStatus::WORDS.join(", ")), status);
         let rejected_at = self.time("rejectedAt");
@@ -230,7 +230,7 @@ impl<'a> Cells<'a> {
         let external_position_id = self.text("externalPositionId", OUTCOME_CHARACTERS_MAX, plain::flaw_of_line);
         let status = status?.unwrap_or(ApplicationStatus::InProgress);
         self.refuse_cells_of_other_statuses(status);
-        // Wrong cells are among the faults already. The other values still allow checking the role's steps.
+        // Wrong cells have been added to the faults. The other values are still used to check the role's steps.
         let notes = notes.flatten();
         Some(match status {
             ApplicationStatus::InProgress => RowOutcome::InProgress,
@@ -268,13 +268,13 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Parses a status in any case.
+/// Parses a status, regardless of case.
 fn status(text: &str) -> Option<ApplicationStatus> {
     let word = ApplicationStatus::WORDS.iter().find(|word| word.eq_ignore_ascii_case(text))?;
     ApplicationStatus::parse(word)
 }
 
-/// The beginning of a cell, for a report.
+/// Returns the beginning of a cell, for a report.
 pub(super) fn excerpt(text: &str) -> String {
     let cut = text::cut(text, EXCERPT_CHARACTERS_MAX);
     if cut.len() < text.len() { format!("{cut}…") } else { cut.to_owned() }

@@ -1,13 +1,13 @@
-//! Splits a text into records and cells (RFC 4180). Written by hand, because an unclosed quote must be reported with its
-//! line; the usual libraries silently read on to the end of the file.
+//! Splits CSV text into records and cells (RFC 4180). The parser is written by hand, because an unclosed quote must be
+//! reported with its line; the usual libraries silently read on to the end of the file.
 //!
-//! Does not know what the cells mean. It accepts more than the RFC: a lone line feed or carriage return ends a line, and a
-//! quote inside an unquoted cell is an ordinary character.
+//! The parser does not interpret the cells. It accepts more than the RFC: a lone line feed or carriage return ends a
+//! line, and a quote inside an unquoted cell is an ordinary character.
 
 /// A row of the table. It spans several lines of the file if a quoted cell contains line breaks.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Record {
-    /// The line of the file in which the record begins, from 1.
+    /// The line of the file in which the record begins, counted from 1.
     pub(super) line: usize,
     /// The cells, without quotes.
     pub(super) cells: Vec<String>,
@@ -15,7 +15,7 @@ pub(super) struct Record {
     pub(super) faults: Vec<String>,
 }
 
-/// Iterator over the records of a text. It skips blank records.
+/// An iterator over the records of a table. It skips blank records.
 pub(super) struct Records<'a> {
     rest: &'a [u8],
     separator: u8,
@@ -51,13 +51,13 @@ impl<'a> Records<'a> {
         record
     }
 
-    /// An unquoted cell: everything up to the next separator or the end of the line.
+    /// Reads an unquoted cell: everything up to the next separator or the end of the line.
     fn plain(&mut self) -> Vec<u8> {
         let separator = self.separator;
         self.take_until(|byte| byte == separator || byte == b'\n' || byte == b'\r').to_vec()
     }
 
-    /// A quoted cell, in which two quotes mean one.
+    /// Reads a quoted cell, in which two quotes stand for one.
     fn quoted(&mut self, faults: &mut Vec<String>) -> Vec<u8> {
         let begins_in = self.line;
         let mut cell = Vec::new();
@@ -117,7 +117,7 @@ impl Iterator for Records<'_> {
     }
 }
 
-/// The number of line breaks in a text.
+/// Returns the number of line breaks in `text`.
 fn breaks(text: &[u8]) -> usize {
     let ends = |(index, byte): (usize, &u8)| match byte {
         b'\n' => true,
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn line_numbers_count_blank_lines_and_breaks_in_cells() {
+    fn line_numbers_include_blank_lines_and_breaks_in_cells() {
         let text = "a\n\n , ,\r\n\"x\n\ny\",\"\r\n\"\nb\rc\r\n";
         assert_eq!(
             records(text),

@@ -13,7 +13,7 @@ use crate::domain::timestamp::Timestamp;
 pub(super) struct HarvestApplication {
     pub(super) id: u64,
     pub(super) location: String,
-    /// A prospect has not applied, so it may lack a job.
+    /// Whether the person is a prospect, who has not applied and may have no job.
     pub(super) is_prospect: bool,
     pub(super) person: u64,
     pub(super) job: Option<u64>,
@@ -22,7 +22,7 @@ pub(super) struct HarvestApplication {
     pub(super) rejected_at: Option<Timestamp>,
     pub(super) last_activity_at: Option<Timestamp>,
     pub(super) stage: Option<AtStage>,
-    /// The id of the reason, and the copy of the reason inside the application.
+    /// The id of the rejection reason, and the copy of the reason inside the application.
     pub(super) reason: (Option<u64>, HarvestReason),
 }
 
@@ -36,7 +36,7 @@ pub(super) enum HarvestStatus {
     Converted,
 }
 
-/// The stage of a job at which an application is, or ended.
+/// The stage of a job at which an application is or ended.
 #[derive(Debug, Clone)]
 pub(super) struct AtStage {
     pub(super) id: u64,
@@ -120,7 +120,7 @@ pub(super) fn reason(item: &mut Item) -> Option<(u64, HarvestReason)> {
     item.is_valid().then_some((item.own_id()?, reason))
 }
 
-/// Parses an offer, with the id of its application. `None` unless it was accepted.
+/// Parses an offer, with the id of its application. Returns `None` if the offer was not accepted.
 pub(super) fn offer(item: &mut Item) -> Option<(u64, HarvestOffer)> {
     let application = item.id("application_id", "is missing; every offer belongs to an application");
     let version = item.optional("version", "a whole number", Value::as_u64).unwrap_or(0);
@@ -131,8 +131,8 @@ pub(super) fn offer(item: &mut Item) -> Option<(u64, HarvestOffer)> {
     Some((application?, HarvestOffer { version, resolved_at, opening_id }))
 }
 
-/// The outcome type, from the name of the reason's type. The documentation lists "We rejected them", "They rejected us"
-/// and "None specified", and says that the ids of types differ between organizations.
+/// Derives the outcome type from the name of the reason's type. Greenhouse's documentation lists "We rejected them",
+/// "They rejected us" and "None specified", and says that the ids of types differ between organizations.
 pub(super) fn outcome_type(type_name: Option<&str>) -> &'static str {
     match type_name.map(str::to_lowercase).as_deref() {
         Some("we rejected them") => "rejected_by_organization",
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn outcome_types_follow_from_reason_types() {
+    fn outcome_types_are_derived_from_reason_types() {
         assert_eq!(outcome_type(Some("We rejected them")), "rejected_by_organization");
         assert_eq!(outcome_type(Some("They Rejected Us")), "rejected_by_candidate");
         for other in [Some("None specified"), Some("None Specified"), Some(""), None] {

@@ -1,4 +1,4 @@
-//! An export: the items of all its files, parsed and not yet compared with the file.
+//! A Greenhouse export: the parsed items of all its files, not yet compared with the database file.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,7 @@ use super::resource::HarvestResource;
 use crate::interchange::addition::RefusedItem;
 use crate::interchange::findings::escaped;
 
-/// A parsed export, not yet compared with the file.
+/// A parsed export, not yet compared with the database file.
 #[derive(Debug, Default)]
 pub struct HarvestExport {
     found: HashSet<HarvestResource>,
@@ -29,7 +29,7 @@ impl HarvestExport {
     /// Checks that all required resources were read.
     ///
     /// # Errors
-    /// A sentence that names the missing ones.
+    /// A sentence that names the missing resources.
     pub fn require_complete(&self) -> Result<(), String> {
         let missing = HarvestResource::REQUIRED.into_iter().filter(|resource| !self.found.contains(resource));
         let missing: Vec<&str> = missing.map(HarvestResource::as_str).collect();
@@ -40,12 +40,12 @@ impl HarvestExport {
         Err(format!("the export lacks {missing}; its files are {all}.json, or one object with these members"))
     }
 
-    /// The number of applications, without prospects.
+    /// Returns the number of applications, without prospects.
     pub fn applications(&self) -> usize {
         self.applications.iter().filter(|application| !application.is_prospect).count()
     }
 
-    /// Adds a sentence for the person who imports, about input that is ignored.
+    /// Adds a sentence about ignored input, for the person who imports.
     pub fn notice(&mut self, sentence: &str) {
         self.notices.push(escaped(sentence));
     }
@@ -54,7 +54,7 @@ impl HarvestExport {
         self.found.insert(resource);
     }
 
-    /// Parses an item into its resource, or records its faults.
+    /// Parses an item and adds it to the export, or records its faults.
     pub(super) fn add_item(&mut self, mut item: Item) {
         let resource = item.resource();
         if let Some(id) = item.id("id", "is missing; every item needs one")
@@ -70,7 +70,7 @@ impl HarvestExport {
             HarvestResource::RejectionReasons => self.reasons.extend(application::reason(&mut item)),
             HarvestResource::Offers => {
                 if let Some((application, offer)) = application::offer(&mut item) {
-                    // The export contains every version of a changed offer; the newest counts.
+                    // The export contains every version of a changed offer. Use the newest version.
                     let newest = self.offers.entry(application).or_insert_with(|| offer.clone());
                     if offer.version > newest.version {
                         *newest = offer;

@@ -1,6 +1,6 @@
 //! Converts Greenhouse's HTML to Markdown: paragraphs, lists and emphasis, and the plain text of everything else.
 //!
-//! Does not sanitize: the code that renders the Markdown does.
+//! This module does not sanitize the text. The code that renders the Markdown does.
 
 /// Elements whose tags end a paragraph.
 const BLOCKS: &[&str] = &[
@@ -26,13 +26,13 @@ const BLOCKS: &[&str] = &[
 /// Elements whose content is not text.
 const HIDDEN: &[&str] = &["script", "style"];
 
-/// The longest recognized tag. Bounds the search for `>` after each `<`.
+/// The maximum length of a recognized tag. It limits the search for `>` after each `<`.
 const TAG_BYTES_MAX: usize = 4_096;
 
-/// The longest recognized name of an entity.
+/// The maximum length of a recognized entity name.
 const ENTITY_BYTES_MAX: usize = 8;
 
-/// Converts to Markdown. Returns a text without tags unchanged, except for white space at its ends.
+/// Converts HTML to Markdown. Text without tags does not change, except that white space at both ends is removed.
 pub(super) fn to_markdown(html: &str) -> String {
     if !html.match_indices('<').any(|(at, _)| tag(&html[at..]).is_some()) {
         return html.trim().to_owned();
@@ -57,7 +57,8 @@ pub(super) fn to_markdown(html: &str) -> String {
     out.trim().to_owned()
 }
 
-/// The tag at the beginning of a text: the element's name, whether it is an end tag, and its length in bytes.
+/// Parses the tag at the beginning of `text`. Returns the element's name, whether the tag is an end tag, and its length
+/// in bytes.
 fn tag(text: &str) -> Option<(String, bool, usize)> {
     let inner = text.strip_prefix('<')?;
     let (is_end, named) = inner.strip_prefix('/').map_or((false, inner), |named| (true, named));
@@ -69,7 +70,7 @@ fn tag(text: &str) -> Option<(String, bool, usize)> {
     Some((name.to_ascii_lowercase(), is_end, end + 2))
 }
 
-/// Skips the content of a hidden element: the text from its end tag on.
+/// Skips the content of a hidden element. Returns the text from the element's end tag.
 fn skip_hidden<'a>(text: &'a str, name: &str) -> &'a str {
     let end = format!("</{name}");
     let is_end =
@@ -110,14 +111,14 @@ fn push_character(out: &mut String, character: char) {
         }
         return;
     }
-    // Unescaped, it would begin a tag.
+    // An unescaped `<` could begin a tag.
     if character == '<' {
         out.push('\\');
     }
     out.push(character);
 }
 
-/// The entity at the beginning of a text: its character, and its length in bytes.
+/// Parses the entity at the beginning of `text`. Returns its character and its length in bytes.
 fn entity(text: &str) -> Option<(char, usize)> {
     let inner = text.strip_prefix('&')?;
     let end = inner.bytes().take(ENTITY_BYTES_MAX + 1).position(|byte| byte == b';')?;

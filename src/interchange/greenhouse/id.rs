@@ -10,7 +10,7 @@ pub(super) fn step_id(stage: u64) -> RoleStepId {
     derived(&format!("gh_stage_{stage}"))
 }
 
-/// The id of the only step of a role without stages.
+/// Returns the id of the only step of a role without stages.
 pub(super) fn only_step_id(job: u64) -> RoleStepId {
     derived(&format!("gh_job_{job}_application"))
 }
@@ -23,7 +23,7 @@ pub(super) fn application_id(application: u64) -> ApplicationId {
     derived(&format!("gh_application_{application}"))
 }
 
-/// The id of an application's candidate step with this order.
+/// Returns the id of an application's candidate step with this order.
 pub(super) fn step_of_application(application: u64, order: i64) -> CandidateStepId {
     derived(&format!("gh_application_{application}_{order}"))
 }

@@ -8,10 +8,10 @@ use crate::domain::text;
 use crate::domain::timestamp::{Rounding, Timestamp};
 use crate::interchange::addition::RefusedItem;
 
-/// The longest excerpt of an invalid id in a report.
+/// The maximum length of an excerpt of an invalid id in a report.
 const ID_EXCERPT_CHARACTERS: usize = 40;
 
-/// One item of an export, or an object within one.
+/// One item of an export, or an object within an item.
 pub(super) struct Item {
     resource: HarvestResource,
     members: Map<String, Value>,
@@ -20,7 +20,7 @@ pub(super) struct Item {
 }
 
 impl Item {
-    /// An item at location `at` of the export.
+    /// Creates an item at location `at` of the export.
     pub(super) fn new(resource: HarvestResource, at: &str, members: Map<String, Value>) -> Self {
         let id = members.get("id").map_or_else(|| "without an id".to_owned(), Value::to_string);
         let location = format!("{} {} ({at})", resource.as_str(), text::cut(&id, ID_EXCERPT_CHARACTERS));
@@ -31,7 +31,7 @@ impl Item {
         self.resource
     }
 
-    /// The resource, id and location of the item, for reports.
+    /// Returns the resource, id and location of the item, for reports.
     pub(super) fn location(&self) -> &str {
         &self.location
     }
@@ -44,24 +44,24 @@ impl Item {
         self.faults.is_empty()
     }
 
-    /// The report about the item, if it has faults.
+    /// Returns the report about the item, if it has faults.
     pub(super) fn into_refused(self) -> Option<RefusedItem> {
         (!self.faults.is_empty()).then_some(RefusedItem { location: self.location, reasons: self.faults })
     }
 
-    /// A member by its path, such as `current_stage.id`; `None` if it is missing or null.
+    /// Returns a member by its path, such as `current_stage.id`, or `None` if the member is missing or null.
     pub(super) fn get(&self, path: &str) -> Option<&Value> {
         let mut names = path.split('.');
         let first = self.members.get(names.next()?)?;
         names.try_fold(first, |value, name| value.get(name)).filter(|value| !value.is_null())
     }
 
-    /// The item's own id. [`HarvestExport`](super::HarvestExport) has reported a missing one before.
+    /// Returns the item's own id. [`HarvestExport`](super::HarvestExport) has already reported a missing id.
     pub(super) fn own_id(&self) -> Option<u64> {
         self.get("id").and_then(Value::as_u64)
     }
 
-    /// An optional member. Adds a fault and returns `None` if it is wrong.
+    /// Reads an optional member. Adds a fault and returns `None` if the member is wrong.
     pub(super) fn optional<T>(
         &mut self,
         path: &str,
@@ -75,7 +75,7 @@ impl Item {
         value
     }
 
-    /// A required member. `missing` completes the fault if there is none.
+    /// Reads a required member. `missing` completes the fault that is added if the member is missing.
     pub(super) fn required<T>(
         &mut self,
         path: &str,
@@ -89,17 +89,17 @@ impl Item {
         self.optional(path, must_be, read)
     }
 
-    /// A required id.
+    /// Reads a required id.
     pub(super) fn id(&mut self, path: &str, missing: &str) -> Option<u64> {
         self.required(path, "a whole number", missing, Value::as_u64)
     }
 
-    /// An optional id of another item.
+    /// Reads an optional id of another item.
     pub(super) fn optional_id(&mut self, path: &str) -> Option<u64> {
         self.optional(path, "a whole number", Value::as_u64)
     }
 
-    /// A required text that is not blank, trimmed.
+    /// Reads and trims a required string, which must not be blank.
     pub(super) fn name(&mut self, path: &str, characters_max: usize) -> Option<String> {
         let must_be = format!("a string of 1 to {characters_max} characters that is not blank");
         let name = self.required(path, &must_be, &format!("is missing; it must be {must_be}"), |value| {
@@ -118,7 +118,7 @@ impl Item {
         text
     }
 
-    /// An optional text, trimmed; `None` if it is blank.
+    /// Reads and trims an optional string. Returns `None` if the string is blank.
     pub(super) fn text(&mut self, path: &str, characters_max: usize) -> Option<String> {
         let text = self.optional(path, &format!("a string of at most {characters_max} characters"), |value| {
             let text = value.as_str()?.trim();
@@ -127,7 +127,7 @@ impl Item {
         self.plain(path, text.filter(|text| !text.is_empty()))
     }
 
-    /// An optional time.
+    /// Reads an optional time.
     pub(super) fn time(&mut self, path: &str) -> Option<Timestamp> {
         self.optional(path, "a time such as 2016-03-26T20:11:39.000Z", |value| {
             Timestamp::parse(value.as_str()?, Rounding::Down)

@@ -1,4 +1,4 @@
-//! Jobs and their stages ("The job object", "The job stage object" of the Harvest API's documentation).
+//! Jobs and their stages ("The job object" and "The job stage object" of the Harvest API's documentation).
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::domain::text::{self, NAME_CHARACTERS_MAX};
 use crate::domain::timestamp::Timestamp;
 use crate::store::description::Description;
 
-/// The longest department or location, as in a document. Several names together count as one.
+/// The maximum length of a department or location, as in an interchange document. Several names share the limit.
 const TEXT_CHARACTERS_MAX: usize = 255;
 
 /// A job, which becomes a role.
@@ -32,9 +32,9 @@ pub(super) struct HarvestJob {
 #[derive(Debug)]
 pub(super) struct HarvestOpening {
     pub(super) is_open: bool,
-    /// The application that filled it.
+    /// The application that filled the opening.
     pub(super) application: Option<u64>,
-    /// The organization's own name of the opening.
+    /// The organization's own name for the opening.
     pub(super) opening_id: Option<String>,
     pub(super) closed_at: Option<Timestamp>,
 }
@@ -47,7 +47,7 @@ pub(super) struct HarvestStage {
     pub(super) name: String,
     /// Stages with lower numbers come first.
     pub(super) priority: i64,
-    /// False for a deleted stage.
+    /// Whether the stage is in use. False for a deleted stage.
     pub(super) is_active: bool,
 }
 
@@ -80,12 +80,12 @@ pub(super) fn job(item: &mut Item) -> Option<HarvestJob> {
     })
 }
 
-/// Joins the names of the objects of an array. The name is the first of the given members that exists.
+/// Joins the names of the objects in an array. The name of an object is the first of the given members that exists.
 fn joined_names(item: &mut Item, path: &str, names: &[&str]) -> String {
     let found = item.array_of(path, |inner| names.iter().find_map(|name| inner.text(name, TEXT_CHARACTERS_MAX)));
     let joined = found.join(", ");
     if text::characters(&joined) > TEXT_CHARACTERS_MAX {
-        item.fault(format!("the names of {path} must be at most {TEXT_CHARACTERS_MAX} characters together"));
+        item.fault(format!("the names of {path} must have at most {TEXT_CHARACTERS_MAX} characters together"));
     }
     joined
 }
@@ -114,7 +114,7 @@ pub(super) fn stage(item: &mut Item) -> Option<HarvestStage> {
     Some(HarvestStage { id: item.own_id()?, job: job?, name: name?, priority, is_active })
 }
 
-/// Guesses the type of a stage from the words of its name: Greenhouse has no types of stages.
+/// Guesses the type of a stage from the words of its name, because Greenhouse has no stage types.
 pub(super) fn step_type(name: &str) -> StepType {
     // The order matters: an "Offer Call" is an offer, and a "Reference Interview" is a reference check.
     const KNOWN: [(StepType, &[&str]); 6] = [
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn step_types_follow_from_stage_names() {
+    fn step_types_are_derived_from_stage_names() {
         for (name, expected) in [
             ("Application Review", StepType::Application),
             ("Resume review", StepType::Application),

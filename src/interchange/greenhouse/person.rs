@@ -19,9 +19,9 @@ pub(super) fn person(item: &mut Item) -> Option<HarvestPerson> {
     let names = ["first_name", "last_name"].map(|name| item.text(name, NAME_CHARACTERS_MAX));
     let name = names.into_iter().flatten().collect::<Vec<_>>().join(" ");
     if name.is_empty() || text::characters(&name) > NAME_CHARACTERS_MAX {
-        item.fault(format!("first_name and last_name must be 1 to {NAME_CHARACTERS_MAX} characters together"));
+        item.fault(format!("first_name and last_name must have 1 to {NAME_CHARACTERS_MAX} characters together"));
     }
-    // An invalid address counts as missing: the person may have another.
+    // An invalid address is treated as missing, because the person may have another address.
     let emails = item.array_of("email_addresses", |inner| {
         let email = Email::parse(inner.get("value")?.as_str()?)?;
         Some((email, inner.get("type").and_then(Value::as_str) == Some("personal")))

@@ -1,4 +1,5 @@
-//! The steps of a role that was a job. They come from the job's stages in the export, or from its applications' stages.
+//! The steps of a role that is created from a job. They come from the job's stages in the export, or from the stages of
+//! its applications.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,11 +13,12 @@ use crate::store::role_step;
 /// The steps of a role, with their stages.
 pub(super) struct Pipeline {
     pub(super) steps: Vec<role_step::PipelineStep>,
-    /// The index of the step of each stage.
+    /// The step index of each stage, by the id of the stage.
     pub(super) step_indexes: HashMap<u64, usize>,
 }
 
-/// The steps of a job that becomes a new role. `used` are the stages of its applications; `None` if it has none.
+/// Returns the steps of a job that becomes a new role. `used` contains the stages of the job's applications; `None` if
+/// the job has no applications.
 pub(super) fn of_new_role(
     job: &HarvestJob,
     mut stages: Vec<HarvestStage>,
@@ -27,7 +29,7 @@ pub(super) fn of_new_role(
     stages.sort_by_key(|stage| (stage.priority, stage.id));
     let mut named: Vec<(u64, &str)> = stages.iter().map(|stage| (stage.id, stage.name.as_str())).collect();
     if named.is_empty() {
-        // Without job_stages.json the order is unknown. The type of a stage is the best hint.
+        // Without job_stages.json, the order is unknown. The type of a stage is the best hint.
         named = used.into_iter().flatten().map(|(id, stage)| (*id, stage.name.as_str())).collect();
         named.sort_by_key(|(id, name)| (rank(step_type(name)), *id));
     }
@@ -46,8 +48,8 @@ pub(super) fn of_new_role(
     Pipeline { steps, step_indexes: named.iter().zip(0..).map(|((id, _), index)| (*id, index)).collect() }
 }
 
-/// The steps of a role from an earlier import. The step of a stage is the one that was made from it, or else one of the
-/// same name that staff have added since.
+/// Returns the steps of a role from an earlier import. The step of a stage is the step that was created from the stage,
+/// or else a step of the same name that staff have added.
 pub(super) fn of_existing_role(
     steps: Vec<role_step::PipelineStep>,
     stages: &[HarvestStage],
@@ -55,8 +57,8 @@ pub(super) fn of_existing_role(
 ) -> Pipeline {
     let step_index = |id: u64, name: &str| {
         let is_same = |step: &role_step::PipelineStep| step.name.trim().to_lowercase() == name.trim().to_lowercase();
-        let made = steps.iter().position(|step| step.id == step_id(id));
-        made.or_else(|| steps.iter().position(is_same)).map(|index| (id, index))
+        let created = steps.iter().position(|step| step.id == step_id(id));
+        created.or_else(|| steps.iter().position(is_same)).map(|index| (id, index))
     };
     let listed = stages.iter().filter_map(|stage| step_index(stage.id, &stage.name));
     let at = used.into_iter().flatten().filter_map(|(id, stage)| step_index(*id, &stage.name));
@@ -64,7 +66,7 @@ pub(super) fn of_existing_role(
     Pipeline { steps, step_indexes }
 }
 
-/// The usual position of a step of this type in a pipeline.
+/// Returns the usual position of a step of this type in a pipeline.
 fn rank(step_type: StepType) -> u8 {
     match step_type {
         StepType::Application => 0,

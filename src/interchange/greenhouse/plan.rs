@@ -1,7 +1,7 @@
-//! Compares the items of an export with the file: jobs become roles, stages become steps, applications become applications.
+//! Compares the items of an export with the file, and plans the import. Jobs become roles, and stages become steps.
 //!
-//! Ids are derived from Greenhouse's ids, so that a later import recognizes, skips and counts items of an earlier one. Items
-//! that an import refused can be corrected and imported later.
+//! Ids are derived from Greenhouse's ids, so that a later import can recognize, skip and count the items of an earlier
+//! import. Items that an import refused can be corrected and imported later.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -34,8 +34,8 @@ pub fn plan(tx: &Tx<'_>, export: HarvestExport, organization: OrganizationId) ->
     let (prospects, applications): (Vec<_>, Vec<_>) = applications.into_iter().partition(|one| one.is_prospect);
     let applicants: HashSet<u64> = applications.iter().map(|one| one.person).collect();
     let others = people.iter().filter(|person| !applicants.contains(&person.id)).count();
-    notices.extend(skipped(prospects.len(), "prospects", "they have not applied"));
-    notices.extend(skipped(others, "candidates", "they have no application"));
+    notices.extend(skip_notice(prospects.len(), "prospects", "they have not applied"));
+    notices.extend(skip_notice(others, "candidates", "they have no application"));
     let mut planner = Planner {
         tx,
         ids: &ids,
@@ -62,16 +62,16 @@ pub fn plan(tx: &Tx<'_>, export: HarvestExport, organization: OrganizationId) ->
     let roles: Vec<AddedRole> = planner.roles.into_iter().filter_map(PlannedRole::into_added).collect();
     if let (Some(first), true) = (first, roles.is_empty() && planner.refused.is_empty() && planner.skipped.jobs > 0) {
         let sentence =
-            format!("this export was imported before: the file has all its jobs, the first as the role {first}");
+            format!("an earlier import already added all jobs of this export; the first job is the role {first}");
         return Err(Refusal::bad_request(sentence).into());
     }
-    notices.extend(skipped(planner.skipped.jobs, "jobs", "the file has them already"));
-    notices.extend(skipped(planner.skipped.applications, "applications", "the file has them already"));
+    notices.extend(skip_notice(planner.skipped.jobs, "jobs", "the file has them already"));
+    notices.extend(skip_notice(planner.skipped.applications, "applications", "the file has them already"));
     let addition = Addition { organization, candidates: planner.applicants.into_all(), roles };
     Ok(ImportPlan { addition, refused: planner.refused, notices })
 }
 
-/// The organization's existing roles, by id.
+/// Returns the organization's existing roles, by id.
 fn existing_roles(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -80,16 +80,16 @@ fn existing_roles(
     Ok(roles.into_iter().map(|role| (role.id.clone(), role)).collect())
 }
 
-fn skipped(count: usize, what: &str, why: &str) -> Option<String> {
+fn skip_notice(count: usize, what: &str, why: &str) -> Option<String> {
     (count > 0).then(|| format!("{what} skipped: {count}, because {why}"))
 }
 
 /// The items accepted and refused so far.
 struct Planner<'t> {
     tx: &'t Tx<'t>,
-    /// The location of every item, including refused ones.
+    /// The location of every item, including refused items.
     ids: &'t HashMap<(HarvestResource, u64), String>,
-    /// The people; `None` for a refused one.
+    /// The people, by id; `None` for a refused person.
     people: HashMap<u64, Option<HarvestPerson>>,
     /// The index of each job in `roles`; `None` for a refused job.
     jobs: HashMap<u64, Option<usize>>,
@@ -106,22 +106,22 @@ struct Planner<'t> {
     refused: Vec<RefusedItem>,
 }
 
-/// The numbers of items that are skipped, because an earlier import imported them.
+/// The numbers of items that are skipped because an earlier import added them.
 #[derive(Default)]
 struct Skipped {
     jobs: usize,
     applications: usize,
 }
 
-/// A job that becomes a role, or that belongs to an existing one.
+/// A job that becomes a role, or that belongs to an existing role.
 struct PlannedRole {
     job: HarvestJob,
     role: Role,
-    /// The seats of the existing role, if an earlier import made it.
+    /// The seats of the existing role, if an earlier import created it.
     before: Option<Seats>,
     /// The number of hires among the accepted applications.
     hired: i64,
-    /// The index of the step of each stage.
+    /// The step index of each stage, by the id of the stage.
     step_indexes: HashMap<u64, usize>,
 }
 
@@ -134,7 +134,7 @@ struct AcceptedApplication {
 }
 
 impl Planner<'_> {
-    /// Makes roles from the jobs. Their seats follow from their applications, in [`PlannedRole::into_added`].
+    /// Creates roles from the jobs. Later, [`PlannedRole::into_added`] derives their seats from the applications.
     fn add_jobs(
         &mut self,
         jobs: Vec<HarvestJob>,
@@ -183,7 +183,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// True if an earlier import added this application to the role of its job.
+    /// Returns true if an earlier import added this application to the role of its job.
     fn is_imported(&self, application: &HarvestApplication) -> Result<bool, Error> {
         let role = application.job.and_then(|job| self.jobs.get(&job).copied().flatten());
         let Some(role) = role.map(|role| &self.roles[role]).filter(|role| role.before.is_some()) else {
@@ -193,7 +193,7 @@ impl Planner<'_> {
         Ok(known.is_some_and(|known| known.role_id == role.role.record.id))
     }
 
-    /// True if a person has applied to a role, in the file or in this export.
+    /// Returns true if a person has applied to a role, in the file or in this export.
     fn has_applied(&self, person: usize, role: usize) -> Result<bool, Error> {
         if self.applied.contains(&(person, role)) {
             return Ok(true);
@@ -219,7 +219,7 @@ impl Planner<'_> {
             && self.has_applied(number, role)?
         {
             let (email, job) = (email.as_str(), self.roles[role].job.id);
-            faults.push(format!("{email} applied twice to the job {job}; a candidate applies to a role once"));
+            faults.push(format!("{email} applied twice to the job {job}; a candidate can apply to a role only once"));
         }
         let step = role.and_then(|role| self.step(role, application, &mut faults));
         let (Some(role), Some((name, email)), Some(step), true) = (role, person, step, faults.is_empty()) else {
@@ -244,12 +244,12 @@ impl Planner<'_> {
         let applied_at = application.applied_at.unwrap_or(self.tx.now);
         let step_id = |order| step_of_application(application.id, order);
         let steps = &roles.role.steps;
-        let made = addition::new_application(id, candidate, applied_at, progress, steps, |step| step_id(step.order));
-        roles.role.applications.push(made);
+        let created = addition::new_application(id, candidate, applied_at, progress, steps, |step| step_id(step.order));
+        roles.role.applications.push(created);
         Ok(())
     }
 
-    /// The role of an application's job.
+    /// Returns the index of the role of an application's job.
     fn role(&self, application: &HarvestApplication, faults: &mut Vec<String>) -> Option<usize> {
         let job = application.job?;
         let found = self.jobs.get(&job).copied().flatten();
@@ -259,7 +259,7 @@ impl Planner<'_> {
         found
     }
 
-    /// The reason why an item that another one refers to is not imported.
+    /// Returns the reason why an item to which another item refers is not imported.
     fn missing_reference(&self, resource: HarvestResource, noun: &str, id: u64) -> String {
         if self.ids.contains_key(&(resource, id)) {
             format!("{noun} {id} was refused")
@@ -268,7 +268,8 @@ impl Planner<'_> {
         }
     }
 
-    /// The name and address of a person. A person with faults is refused once, and so is each of their applications.
+    /// Returns the name and address of a person. Refuses a person with faults once, and adds a fault to each of their
+    /// applications.
     fn person(&mut self, id: u64, faults: &mut Vec<String>) -> Result<Option<(String, Email)>, Error> {
         let Some(Some(person)) = self.people.get(&id) else {
             faults.push(self.missing_reference(HarvestResource::Candidates, "its candidate", id));
@@ -286,14 +287,14 @@ impl Planner<'_> {
         Ok(None)
     }
 
-    /// The reason against a person whose id in the file belongs to another address.
+    /// Returns the reason for refusing a person, if the file has the person's id with another address.
     fn id_conflict(&mut self, id: u64, email: &Email) -> Result<Option<String>, Error> {
         let id = candidate_id(id);
         let is_other = self.applicants.find(email)?.is_none() && store::candidate::exists(self.tx, &id)?;
         Ok(is_other.then(|| format!("the candidate {id} already exists with another address")))
     }
 
-    /// The index of the role's step at which an application is, or ended.
+    /// Returns the index of the role's step at which an application is or ended.
     fn step(&self, role: usize, application: &HarvestApplication, faults: &mut Vec<String>) -> Option<usize> {
         let PlannedRole { job, step_indexes, role, .. } = &self.roles[role];
         if role.steps.is_empty() {
@@ -364,7 +365,7 @@ impl PlannedRole {
         Self { job, role, before: None, hired: 0, step_indexes }
     }
 
-    /// A job that an earlier import turned into a role.
+    /// Creates the plan for a job that an earlier import turned into a role.
     fn existing(record: store::role::RoleRecord, job: HarvestJob, pipeline: pipeline::Pipeline) -> Self {
         let pipeline::Pipeline { steps, step_indexes } = pipeline;
         let before = Some(record.seats);
@@ -372,8 +373,8 @@ impl PlannedRole {
         Self { job, role, before, hired: 0, step_indexes }
     }
 
-    /// The role with its positions: one for each hire and for each open opening, and at least one. An existing role's
-    /// positions change only if the import adds hires. `None` if an existing role gets no applications.
+    /// Returns the role with its positions: one for each hire and for each open opening, and at least one. An existing
+    /// role's positions change only if the import adds hires. Returns `None` if an existing role gets no applications.
     fn into_added(self) -> Option<AddedRole> {
         let Self { job, mut role, before, hired, .. } = self;
         let open = job.openings.iter().filter(|opening| opening.is_open).count() as i64;

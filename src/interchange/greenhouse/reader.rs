@@ -1,6 +1,6 @@
-//! A streaming parser of export files: item by item, so that a large file is never in memory as JSON.
+//! A streaming parser for export files. It parses one item at a time, so that a large file is never in memory as JSON.
 //!
-//! Knows where items are, not what they contain.
+//! The parser finds the items but does not interpret their members.
 
 use std::fmt;
 
@@ -14,18 +14,19 @@ use crate::interchange::findings::escaped;
 use crate::interchange::json::{self, Strict};
 
 impl HarvestExport {
-    /// Parses a file: an array of the resource that the file is named after, or an object whose members are such arrays.
+    /// Parses a file: an array of the resource that the file is named after, or an object whose members are such
+    /// arrays.
     ///
     /// # Errors
-    /// A sentence, with line and column, if it is neither, or not JSON. [`plan`](super::plan()) reports faults in
-    /// individual items.
+    /// A sentence, with line and column, if the file is neither of these, or if it is not JSON. [`plan`](super::plan())
+    /// reports faults in individual items.
     pub fn read(&mut self, name: &str, bytes: &[u8]) -> Result<(), String> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         json::parse_with(FileSeed { name, export: self }, bytes).map_err(|error| escaped(&format!("{name}: {error}")))
     }
 }
 
-/// Parses a file: an array of the resource in its name, or an object of arrays.
+/// A seed that parses a file: an array of the resource in its name, or an object of arrays.
 struct FileSeed<'a> {
     name: &'a str,
     export: &'a mut HarvestExport,
@@ -55,7 +56,7 @@ impl<'de> Visitor<'de> for FileSeed<'_> {
                 ItemsSeed { resource, at: format!("{}#", self.name), export: self.export }.visit_seq(items)
             }
             None => Err(de::Error::custom(
-                "an array does not say which resource it holds; name the file after the resource, for example jobs.json",
+                "the resource of the array is unknown; name the file after the resource, for example jobs.json",
             )),
         }
     }
@@ -79,10 +80,10 @@ impl<'de> Visitor<'de> for FileSeed<'_> {
     }
 }
 
-/// Parses an array of items.
+/// A seed that parses an array of items.
 struct ItemsSeed<'a> {
     resource: HarvestResource,
-    /// The location: a file name, with a JSON Pointer as fragment (RFC 6901 section 6).
+    /// The location: a file name, with a JSON Pointer as its fragment (RFC 6901 §6).
     at: String,
     export: &'a mut HarvestExport,
 }
@@ -106,7 +107,8 @@ impl<'de> Visitor<'de> for ItemsSeed<'_> {
         self.export.start_resource(self.resource);
         for index in 0.. {
             let Some(value) = items.next_element_seed(Strict)? else { break };
-            // An item that is not an object becomes one without members, and is refused for its missing id.
+            // An item that is not an object becomes an object without members, and is refused because its id is
+            // missing.
             let members = if let Value::Object(members) = value { members } else { Map::new() };
             self.export.add_item(Item::new(self.resource, &format!("{}/{index}", self.at), members));
         }

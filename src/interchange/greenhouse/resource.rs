@@ -3,19 +3,19 @@
 use crate::domain::words::words;
 
 words! {
-    /// A resource of the API. Files and members have its name.
+    /// A resource of the API. Files and members are named after it.
     HarvestResource {
         /// Jobs, which become roles.
         Jobs = "jobs",
         /// The stages of jobs, which become steps.
         JobStages = "job_stages",
-        /// People.
+        /// Candidates, including prospects.
         Candidates = "candidates",
         /// Applications of candidates to jobs.
         Applications = "applications",
         /// The reasons that rejected applications refer to.
         RejectionReasons = "rejection_reasons",
-        /// Offers, for the dates of hires.
+        /// Offers, which contain the dates of hires.
         Offers = "offers",
     }
 }
@@ -24,7 +24,7 @@ impl HarvestResource {
     /// The resources that every import needs.
     pub(super) const REQUIRED: [Self; 3] = [Self::Jobs, Self::Candidates, Self::Applications];
 
-    /// The resource of a file, from its name: `jobs.json`, or `jobs-2.json` for a second page.
+    /// Returns the resource of a file, from its name: `jobs.json`, or `jobs-2.json` for a second page.
     pub fn of_file(name: &str) -> Option<Self> {
         let stem = name.strip_suffix(".json")?;
         let page = stem.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_names_consist_of_resource_and_page() {
+    fn file_names_consist_of_a_resource_and_a_page() {
         for (name, resource) in [
             ("jobs.json", HarvestResource::Jobs),
             ("job_stages.json", HarvestResource::JobStages),

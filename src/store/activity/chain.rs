@@ -8,7 +8,7 @@ use crate::domain::id::{
 };
 use crate::domain::timestamp::Timestamp;
 
-/// The head of the chain.
+/// Returns the head of the chain.
 pub fn head(tx: &Tx<'_>) -> Result<ChainHead, Error> {
     let sql = "SELECT number, hash
                FROM activities
@@ -21,8 +21,8 @@ pub fn head(tx: &Tx<'_>) -> Result<ChainHead, Error> {
     Ok(head.unwrap_or(ChainHead { number: 0, hash: CHAIN_START }))
 }
 
-/// Returns a finding if the chain does not contain this head, which was noted outside the file. A recomputed chain is
-/// consistent in itself, so only a head noted elsewhere reveals it.
+/// Returns a finding if the chain does not contain this head, which was noted outside the file. A chain that was
+/// recomputed after a manipulation is consistent, so only a head that was noted elsewhere reveals the manipulation.
 pub fn head_mismatch(tx: &Tx<'_>, noted: &ChainHead) -> Result<Option<String>, Error> {
     let sql = "SELECT hash
                FROM activities
@@ -31,9 +31,7 @@ pub fn head_mismatch(tx: &Tx<'_>, noted: &ChainHead) -> Result<Option<String>, E
     Ok(match tx.value::<[u8; 32]>(sql, [number])? {
         Some(hash) if hash == noted.hash => None,
         None if number == 0 && noted.hash == CHAIN_START => None,
-        Some(_) => {
-            Some(format!("activities: row {number} has another hash than the noted one, so the chain was rewritten"))
-        }
+        Some(_) => Some(format!("activities: row {number} does not have the noted hash, so the chain was rewritten")),
         None => Some(format!("activities: the noted row {number} is missing; the file is older, or rows were removed")),
     })
 }
@@ -106,8 +104,9 @@ impl ChainedRow {
     }
 }
 
-/// Rows whose detail was removed although no erasure and no deletion of a signup accounts for it. Such a removal bypassed
-/// the trigger that guards the table, and the hashes alone do not reveal it. Returns at most `findings_max` findings.
+/// Finds rows whose detail was removed although no erasure and no deletion of a signup accounts for the removal. The
+/// removal bypassed the trigger that guards the table, and the hashes alone do not reveal it. Returns at most
+/// `findings_max` findings.
 pub(in crate::store) fn unexplained_erasures(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
     let sql = "SELECT a.id
                FROM activities a
@@ -125,8 +124,8 @@ pub(in crate::store) fn unexplained_erasures(tx: &Tx<'_>, findings_max: usize) -
     Ok(ids.iter().map(|id| format!("activity {id}: the detail was removed, but no erasure accounts for it")).collect())
 }
 
-/// Defects of the chain, in the order of the rows: a detail or a row that does not match its hash, or a missing number.
-/// Returns at most about `findings_max` findings.
+/// Finds defects of the chain, in the order of the rows: a detail or a row that does not match its hash, or a missing
+/// number. Stops after the row with which the number of findings reaches `findings_max`.
 pub(in crate::store) fn broken_links(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
     let mut findings = Vec::new();
     let (mut number, mut previous) = (0, CHAIN_START);

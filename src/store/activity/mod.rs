@@ -1,4 +1,5 @@
-//! Activity: the record of every act. The transaction of the act appends its row, and chains it to the previous row by hash.
+//! Activity: the record of every act. The transaction of an act appends a row, and chains the row to the previous row
+//! by its hash.
 
 pub(super) mod chain;
 pub(super) mod page;
@@ -15,15 +16,15 @@ use crate::world::World;
 pub use chain::{head, head_mismatch};
 pub use page::{Activity, Actor, number, page};
 
-/// The id and the salt of a new row.
+/// Generates the id and the salt of a new row.
 pub fn stamp(world: &dyn World) -> Stamp {
     let mut salt = [0; SALT_BYTES];
     world.fill(&mut salt);
     Stamp { id: world.id(), salt }
 }
 
-/// A detail with the values before and after an act, as JSON text. `null` stands for a value that did not exist before, or
-/// does not exist any more.
+/// Returns a detail with the values before and after an act, as JSON text. `null` stands for a value that did not exist
+/// before, or no longer exists.
 ///
 /// # Errors
 /// [`Error::Defect`] if a value cannot be written as JSON.
@@ -37,7 +38,7 @@ pub fn detail(before: &impl Serialize, after: &impl Serialize) -> Result<String,
         .map_err(|error| Error::Defect(format!("cannot write the detail of an activity row: {error}")))
 }
 
-/// A detail with only the members that an act changed; `None` if it changed none.
+/// Returns a detail with only the members that an act changed, or `None` if the act changed no member.
 ///
 /// # Errors
 /// [`Error::Defect`] if a value is not a JSON object.
@@ -54,11 +55,11 @@ pub fn detail_of_changes(before: &impl Serialize, after: &impl Serialize) -> Res
 fn members(value: &impl Serialize) -> Result<Map<String, Value>, Error> {
     match serde_json::to_value(value) {
         Ok(Value::Object(members)) => Ok(members),
-        _ => Err(Error::Defect("the detail of an activity row is no JSON object".to_owned())),
+        _ => Err(Error::Defect("the detail of an activity row is not a JSON object".to_owned())),
     }
 }
 
-/// Appends a row for an act of `who`; `None` stands for the service itself. `detail` is JSON text.
+/// Appends a row for an act by `who`; `None` stands for the service itself. `detail` is JSON text.
 pub fn append(
     tx: &Tx<'_>,
     stamp: &Stamp,

@@ -1,4 +1,4 @@
-//! Pages of activity: of an organization, of one of its roles, or of one of its candidates.
+//! Pages of the activity of an organization, of one of its roles, or of one of its candidates.
 
 use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
@@ -13,7 +13,7 @@ use crate::domain::timestamp::Timestamp;
 pub struct Activity {
     pub id: ActivityId,
     pub at: Timestamp,
-    /// The word of the action. The file may hold words that this version does not know.
+    /// The word for the action. The file may contain words that this version does not know.
     pub action: String,
     /// The user who acted; `None` for the service itself.
     pub actor: Option<Actor>,
@@ -30,7 +30,7 @@ pub struct Activity {
     pub previous_hash: [u8; 32],
 }
 
-/// The user who acted, with the present name and address.
+/// The user who acted, with the current name and address.
 #[derive(Debug, Clone)]
 pub struct Actor {
     pub id: String,
@@ -46,8 +46,8 @@ pub(in crate::store) const SELECT: &str =
      FROM activities a
      LEFT JOIN users u ON u.id = a.user_id";
 
-// The rows of an organization have an index by action, because most actions are rare among them. A role or a candidate has
-// few rows, so SQLite reads all of them; the `+` keeps it from using an index of the organization instead.
+// The rows of an organization have an index by action, because most actions are rare among them. A role or a candidate
+// has few rows, so SQLite reads all of them. The `+` prevents SQLite from using an index of the organization instead.
 pub(in crate::store) const OF_ORGANIZATION: &str = "WHERE a.organization_id = $1 AND a.number < $2
      ORDER BY a.number DESC
      LIMIT $3";
@@ -64,8 +64,8 @@ pub(in crate::store) const OF_CANDIDATE: &str =
      ORDER BY a.number DESC
      LIMIT $5";
 
-/// A page of the activity of the subject's role, candidate or organization, newest first, beginning before the row with
-/// this number.
+/// Returns a page of the activity of the subject's role, candidate or organization, newest first, starting before the
+/// row with this number.
 pub fn page(
     tx: &Tx<'_>,
     subject: &Subject,
@@ -95,7 +95,7 @@ pub fn page(
     }
 }
 
-/// The number of an activity row of the subject's organization.
+/// Returns the number of an activity row of the subject's organization.
 pub fn number(tx: &Tx<'_>, subject: &Subject, activity: &ActivityId) -> Result<Option<i64>, Error> {
     let sql = "SELECT number
                FROM activities

@@ -1,5 +1,6 @@
-//! Platform activity: the acts on the service itself, such as keys, users, sign-ins and commands on the file. They belong to no
-//! organization. Their rows are in the same chain as all others, and name users and keys by their ids alone.
+//! Platform activity: acts that concern the service itself, such as changes of keys and users, sign-ins, and commands
+//! on the file. They belong to no organization. Their rows are in the same chain as all others, and identify users and
+//! keys only by their ids.
 
 use std::path::Path;
 
@@ -15,7 +16,7 @@ use crate::domain::id::ActivityId;
 use crate::domain::user::Principal;
 use crate::world::World;
 
-// The indexes on the organization also find these rows: they are the rows with null in that column.
+// The indexes on the organization also find these rows, because the organization column of these rows is null.
 pub(in crate::store) const OF_PLATFORM: &str = "WHERE a.organization_id IS NULL AND a.number < $1
      ORDER BY a.number DESC
      LIMIT $2";
@@ -24,7 +25,7 @@ pub(in crate::store) const OF_PLATFORM_BY_ACTION: &str =
      ORDER BY a.number DESC
      LIMIT $3";
 
-/// Appends a row for an act of `who`; `None` stands for a command or the service itself.
+/// Appends a row for an act by `who`; `None` stands for a command or the service itself.
 pub fn record(
     tx: &Tx<'_>,
     stamp: &Stamp,
@@ -36,7 +37,7 @@ pub fn record(
     append(tx, stamp, who, action, &Subject::of_platform(), &detail(before, after)?)
 }
 
-/// Appends a row for a command, in the transaction of the command. `facts` may hold ids and counts, but no names.
+/// Appends a row for a command, in the transaction of the command. `facts` may contain ids and counts, but no names.
 pub fn record_command(tx: &Tx<'_>, world: &dyn World, command: &str, facts: &Value) -> Result<(), Error> {
     #[derive(Serialize)]
     struct CommandDetail<'a> {
@@ -47,9 +48,9 @@ pub fn record_command(tx: &Tx<'_>, world: &dyn World, command: &str, facts: &Val
     record(tx, &stamp(world), None, Action::CommandRan, &None::<()>, &CommandDetail { command, facts })
 }
 
-/// Appends a row for a command that only reads the file, before the command reads it. Returns the reason if the row cannot
-/// be written: the file is on a read-only mount, its disk is full, or another process holds it locked. A backup must still
-/// be possible then.
+/// Appends a row for a command that only reads the file, before the command reads it. Returns the reason if the row
+/// cannot be written: the file is on a read-only mount, its disk is full, or another process has locked it. A backup
+/// must be possible in these cases too.
 pub fn record_reading(path: &Path, world: &dyn World, command: &str, facts: &Value) -> Result<Option<String>, Error> {
     let connection = connection::open_to_read(path, Use::Write)?;
     if connection::is_read_only(&connection)? {
@@ -66,7 +67,8 @@ fn reason_not_written(outcome: Result<(), Error>) -> Result<Option<String>, Erro
     }
 }
 
-/// A page of platform activity, newest first, beginning before the row with this number (`GET /api/admin/activity`).
+/// Returns a page of platform activity, newest first, starting before the row with this number
+/// (`GET /api/admin/activity`).
 pub fn page(tx: &Tx<'_>, action: Option<Action>, before: i64, rows_max: usize) -> Result<Vec<Activity>, Error> {
     let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
     match action {
@@ -78,7 +80,7 @@ pub fn page(tx: &Tx<'_>, action: Option<Action>, before: i64, rows_max: usize) -
     }
 }
 
-/// The number of a row of platform activity.
+/// Returns the number of a row of platform activity.
 pub fn number(tx: &Tx<'_>, activity: &ActivityId) -> Result<Option<i64>, Error> {
     let sql = "SELECT number
                FROM activities

@@ -1,7 +1,8 @@
 //! The key cache: API keys in memory, so that a request costs no query for its key.
 //!
-//! The cache can be behind the file. Triggers move one change number whenever a key or a user changes; each cached key
-//! holds the number that it was read at. The transaction at the end of a request compares the two numbers.
+//! The cache can be behind the file. Triggers move one change number whenever a key or a user changes, and each cached
+//! key records the change number at which it was read. The transaction at the end of a request compares the two
+//! numbers.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -15,8 +16,8 @@ use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
 use crate::store::change_number;
 
-/// The maximum number of cached keys: more than a small organization has, at about 300 bytes each. A full cache is
-/// emptied.
+/// The maximum number of cached keys. A small organization has fewer keys, and each takes about 300 bytes. A full cache
+/// is emptied.
 const KEYS_MAX: usize = 16_384;
 
 /// A key that was valid when it was read from the file.
@@ -37,19 +38,19 @@ impl CachedKey {
         &self.id
     }
 
-    /// The SHA-256 of the key's text.
+    /// Returns the SHA-256 of the key's text.
     pub fn digest(&self) -> &[u8; 32] {
         &self.digest
     }
 
-    /// A value that the floor above derives from the principal alone, such as a response body. The first call creates the
-    /// value, which lives as long as the cached key. All calls must use the same type.
-    pub fn attached<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> &T {
-        let attached = self.attached.get_or_init(|| Box::new(make()));
+    /// Returns a value that the floor above derives from the principal alone, such as a response body. The first call
+    /// creates the value, which lives as long as the cached key. All calls must use the same type.
+    pub fn attached<T: Send + Sync + 'static>(&self, create: impl FnOnce() -> T) -> &T {
+        let attached = self.attached.get_or_init(|| Box::new(create()));
         attached.downcast_ref().expect("only one caller attaches a value to a key, so it has one type")
     }
 
-    /// The principal as this transaction sees it; `None` if the key is no longer valid.
+    /// Returns the principal as this transaction sees it, or `None` if the key is no longer valid.
     pub fn prove(&self, tx: &Tx<'_>) -> Result<Option<Principal>, Error> {
         if let Some(state) = self.state_at(change_number::credentials(tx)?) {
             return Ok(state.require_valid(tx.now).is_ok().then(|| self.principal.clone()));
@@ -58,7 +59,7 @@ impl CachedKey {
         Ok(stored.filter(|key| key.state.require_valid(tx.now).is_ok()).map(|key| key.principal))
     }
 
-    /// Succeeds if the key is valid now, as far as the cache knows.
+    /// Checks that the key is valid now, according to the cached facts.
     ///
     /// # Errors
     /// The reason why the key is not valid.
@@ -66,7 +67,8 @@ impl CachedKey {
         self.state.require_valid(now)
     }
 
-    /// The facts that decide whether the key is valid, if they are those of this change number; `None` if the key is stale.
+    /// Returns the facts that decide whether the key is valid, or `None` if the key was read at another change number
+    /// and is stale.
     pub(in crate::store) fn state_at(&self, changed_at: i64) -> Option<&KeyState> {
         (self.read_at == changed_at).then_some(&self.state)
     }
@@ -74,7 +76,7 @@ impl CachedKey {
 
 /// The result of a lookup in the file.
 pub(in crate::store) enum KeyLookup {
-    /// A valid key, which is cached now.
+    /// A valid key, which is now cached.
     Valid(Arc<CachedKey>),
     Refused(ApiKeyId, KeyRefusal),
     Unknown,
@@ -106,7 +108,8 @@ impl KeyCache {
         let key = Arc::new(CachedKey { principal, id, digest: *digest, state, read_at, attached: OnceLock::new() });
         self.invalidate(read_at);
         let mut keys = self.lock();
-        // If a later change was committed meanwhile, this key is stale already, and only this request uses it.
+        // If a later change has been committed since the read, this key is already stale, and only this request uses
+        // it.
         if keys.read_at == read_at {
             if keys.by_digest.len() >= KEYS_MAX {
                 keys.by_digest.clear();

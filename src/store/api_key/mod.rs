@@ -1,5 +1,5 @@
-//! API keys: creation, lookup by digest, lists with usage statistics, revocation, recorded expiry. This module must not
-//! decide whether a key is valid. It loads a [`KeyState`] for the rule that decides.
+//! API keys: creation, lookup by digest, lists with usage statistics, revocation, and recorded expiry. This module must
+//! not decide whether a key is valid. It loads a [`KeyState`] for the rule that decides.
 
 pub mod cache;
 
@@ -40,14 +40,14 @@ pub struct ApiKey {
     /// The first characters of the key's text.
     pub start: String,
     pub scopes: Vec<Scope>,
-    /// False once an admin revoked the key.
+    /// False if an admin has revoked the key.
     pub enabled: bool,
     pub created_at: Timestamp,
     /// The time of the creation or the revocation.
     pub updated_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub last_request: Option<Timestamp>,
-    /// All requests of the key, pruned usage rows included.
+    /// The number of all requests of the key, including requests whose usage rows were pruned.
     pub request_count: i64,
     pub owner: Owner,
 }
@@ -65,7 +65,8 @@ pub struct Owner {
     pub organization_id: Option<String>,
 }
 
-/// A key as the file has it: the principal of a request with this key, and the facts that decide whether it is valid.
+/// A key as stored in the file: the principal of a request with this key, and the facts that decide whether the key is
+/// valid.
 pub(super) struct StoredKey {
     pub(super) id: ApiKeyId,
     pub(super) principal: Principal,
@@ -100,7 +101,7 @@ pub(super) fn find_by_digest(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<St
     })
 }
 
-/// Whether the key with this digest has expired and the file does not record that yet.
+/// Returns whether the key with this digest has expired and its expiry is not recorded yet.
 pub fn has_unrecorded_expiry(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM api_keys
@@ -108,7 +109,7 @@ pub fn has_unrecorded_expiry(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Err
     tx.exists(sql, (digest.as_slice(), tx.now.micros()))
 }
 
-/// Whether any key has expired and the file does not record that yet.
+/// Returns whether any key has expired whose expiry is not recorded yet.
 pub(crate) fn any_has_unrecorded_expiry(tx: &Tx<'_>) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM api_keys
@@ -116,8 +117,8 @@ pub(crate) fn any_has_unrecorded_expiry(tx: &Tx<'_>) -> Result<bool, Error> {
     tx.exists(sql, [tx.now.micros()])
 }
 
-/// Records that the key with this digest has expired, or every expired key without a digest. A key whose expiry is recorded
-/// stays expired even if the clock steps back.
+/// Records the expiry of the key with this digest, if it has expired. Without a digest, records the expiry of every
+/// expired key. A key whose expiry is recorded stays expired even if the clock steps back.
 pub fn record_expiry(tx: &Tx<'_>, digest: Option<&[u8; 32]>) -> Result<(), Error> {
     let sql = "UPDATE api_keys
                SET ended_at = $1
@@ -177,7 +178,7 @@ pub fn insert(tx: &Tx<'_>, key: &NewApiKey) -> Result<(), Error> {
     Ok(())
 }
 
-/// All keys, newest first (`GET /api/admin/api-keys`).
+/// Returns all keys, newest first (`GET /api/admin/api-keys`).
 pub fn list(tx: &Tx<'_>) -> Result<Vec<ApiKey>, Error> {
     let sql = format!(
         "{SELECT}
@@ -201,8 +202,8 @@ pub fn find(tx: &Tx<'_>, id: &ApiKeyId) -> Result<Option<ApiKey>, Error> {
     Ok(Some(key))
 }
 
-/// Revokes a key for good (`DELETE /api/admin/api-keys/{id}`) and records the act. A revoked key stays as it is. Returns
-/// false if the key does not exist.
+/// Revokes a key permanently (`DELETE /api/admin/api-keys/{id}`) and records the act. Does not change a key that is
+/// already revoked. Returns false if the key does not exist.
 pub fn revoke(tx: &Tx<'_>, stamp: &Stamp, who: Option<&Principal>, id: &ApiKeyId) -> Result<bool, Error> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
@@ -230,7 +231,7 @@ pub fn revoke(tx: &Tx<'_>, stamp: &Stamp, who: Option<&Principal>, id: &ApiKeyId
 }
 
 impl ApiKey {
-    /// Takes the statistics from the key's newest usage row, if that is not in the usage index yet.
+    /// Updates the statistics from the key's newest usage row, if the usage index does not contain that row yet.
     fn update_statistics(&mut self, newest: Option<&NewestRow>) {
         if let Some(newest) = newest {
             self.last_request = Some(newest.at);
@@ -239,8 +240,8 @@ impl ApiKey {
     }
 }
 
-/// The columns of [`api_key`]. The newest indexed usage row and the owner's oldest membership may be missing; each costs one
-/// index lookup per key.
+/// The columns of [`api_key`]. The newest indexed usage row and the owner's oldest membership may be missing; each
+/// costs one index lookup per key.
 const SELECT: &str = "SELECT k.number, k.id, k.name, k.start, k.scopes, k.enabled, k.created_at, k.updated_at,
     k.expires_at, n.at, coalesce(n.number, 0), u.id, u.email, u.name, u.platform_role, m.org_role, m.organization_id
   FROM api_keys k
@@ -277,7 +278,7 @@ fn api_key(row: &Row<'_>) -> Result<ApiKey, Error> {
     })
 }
 
-/// Parses the scopes of a key, which a column holds as one text.
+/// Parses the scopes of a key, which are stored in one column, separated by spaces.
 fn scopes(text: &str) -> Result<Vec<Scope>, Error> {
     text.split_ascii_whitespace().map(|scope| tx::word(scope, Scope::parse)).collect()
 }

@@ -1,5 +1,5 @@
-//! Applications: a candidate in the pipeline of one role. Tables and paths call them `candidate_roles`. `recorded_act` adds and
-//! withdraws them with their activity rows, and `candidate_step` saves decisions on them.
+//! Applications: a candidate in the pipeline of one role. Tables and paths call them `candidate_roles`. `recorded_act`
+//! adds and withdraws applications and appends the activity rows, and `candidate_step` saves decisions on them.
 
 pub mod recorded_act;
 
@@ -21,11 +21,11 @@ pub struct ApplicationRecord {
     pub status: ApplicationStatus,
     /// The time at which the candidate applied.
     pub applied_at: Timestamp,
-    /// The record of the hire. Every hired application has one, and no other.
+    /// The record of the hire. Every hired application has one, and no other application does.
     pub hire: Option<HireRecord>,
 }
 
-/// The columns that [`read_record`] reads, of the table `candidate_roles a`.
+/// The columns of the table `candidate_roles a` that [`read_record`] reads.
 macro_rules! record_columns {
     () => {
         "a.id, a.status, a.applied_at, a.hired_date, a.offer_accepted_date, a.external_position_id, a.hire_notes"
@@ -48,7 +48,7 @@ pub(super) fn read_hire(columns: &mut Columns<'_>) -> Result<Option<HireRecord>,
     Ok(hired_date.map(|hired_date| HireRecord { hired_date, offer_accepted_date, external_position_id, notes }))
 }
 
-/// The values of the columns that [`read_hire`] reads.
+/// Returns the values of the columns that [`read_hire`] reads.
 fn hire_values(hire: Option<&HireRecord>) -> (Option<i64>, Option<i64>, Option<&str>, Option<&str>) {
     (
         hire.map(|hire| hire.hired_date.micros()),
@@ -58,8 +58,9 @@ fn hire_values(hire: Option<&HireRecord>) -> (Option<i64>, Option<i64>, Option<&
     )
 }
 
-/// Inserts an application of the organization's candidate to one of its roles. `steps` are its future steps, which
-/// determine the current step. Returns `false` if the id is taken or the candidate has applied to the role.
+/// Inserts an application of the organization's candidate to one of its roles. `steps` are the steps that the caller
+/// will insert; they determine the current step. Returns `false` if the id is taken or the candidate has applied to the
+/// role.
 pub fn insert(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -102,7 +103,7 @@ pub fn insert(
 /// # Errors
 /// [`Error::Defect`] if the application does not have the status of the facts.
 pub fn save(tx: &Tx<'_>, facts: &StepFacts, decision: &Decision) -> Result<(), Error> {
-    // The condition on the status detects a change since the facts were loaded.
+    // The condition on the status detects a change after the facts were loaded.
     let sql = "UPDATE candidate_roles
                SET status = $1, hired_date = $2, offer_accepted_date = $3, external_position_id = $4, hire_notes = $5,
                  at_role_step_id = $6, at_since = CASE WHEN at_role_step_id = $6 THEN at_since ELSE $7 END,
@@ -127,7 +128,7 @@ pub fn save(tx: &Tx<'_>, facts: &StepFacts, decision: &Decision) -> Result<(), E
     require_one(touched, &facts.application_id)
 }
 
-/// Succeeds if the statement changed exactly one row, the one that the rule decided on.
+/// Checks that the statement changed exactly one row: the row that the rule decided on.
 fn require_one(touched: usize, id: &ApplicationId) -> Result<(), Error> {
     match touched {
         1 => Ok(()),
@@ -144,7 +145,7 @@ pub struct Application {
     pub role_name: String,
     /// The time of the last change.
     pub updated_at: Timestamp,
-    /// `None` once the application has ended.
+    /// `None` if the application has ended.
     pub current: Option<CurrentStep>,
 }
 
@@ -156,14 +157,14 @@ pub struct CurrentStep {
     /// The role step that it was copied from.
     pub role_step_id: RoleStepId,
     pub name: String,
-    /// The step's position in the pipeline, from 1.
+    /// The step's position in the pipeline, counted from 1.
     pub order: i64,
     pub step_type: StepType,
     /// The time at which the candidate reached the step.
     pub since: Timestamp,
 }
 
-/// The query that [`read_application`] reads, without its condition.
+/// The query whose rows [`read_application`] reads, without its condition.
 macro_rules! select_applications {
     () => {
         concat!(
@@ -202,7 +203,7 @@ fn read_current_step(columns: &mut Columns<'_>) -> Result<Option<CurrentStep>, E
     }))
 }
 
-/// Every application of a candidate, newest first.
+/// Returns every application of a candidate, newest first.
 pub fn of_candidate(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -235,7 +236,7 @@ fn withdraw(tx: &Tx<'_>, organization: &OrganizationId, id: &ApplicationId) -> R
     require_one(tx.run(sql, (tx.now.micros(), id.as_str(), organization.as_str()))?, id)
 }
 
-/// Every application to a role with its candidate, oldest first.
+/// Returns every application to a role with its candidate, oldest first.
 pub fn of_role(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<(ApplicationRecord, CandidateRecord)>, Error> {
     const SQL: &str = concat!(
         "SELECT ",
@@ -259,7 +260,7 @@ pub fn of_role(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<(ApplicationRecord, Can
     })
 }
 
-/// Whether the file has an application with this id, of any organization.
+/// Returns whether the file has an application with this id, in any organization.
 pub fn exists(tx: &Tx<'_>, application: &ApplicationId) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM candidate_roles
@@ -267,7 +268,7 @@ pub fn exists(tx: &Tx<'_>, application: &ApplicationId) -> Result<bool, Error> {
     tx.exists(sql, [application.as_str()])
 }
 
-/// Whether the organization's candidate has applied to the role.
+/// Returns whether the organization's candidate has applied to the role.
 pub fn has_applied(
     tx: &Tx<'_>,
     organization: &OrganizationId,

@@ -1,5 +1,5 @@
-//! Adds and withdraws applications, with the status cache and their activity rows. `candidate_step` saves decisions at
-//! steps.
+//! Adds and withdraws applications, updates the organization's counts, and appends activity rows. `candidate_step`
+//! saves decisions on steps.
 
 use serde::Serialize;
 
@@ -13,7 +13,8 @@ use crate::domain::user::Principal;
 use crate::store::candidate::Candidate;
 use crate::store::{activity, candidate_step, organization};
 
-/// Adds an application in progress with its steps, for the caller or, without a caller, because the candidate signed up.
+/// Adds an application in progress with its steps, for the caller or, without a caller, because the candidate signed
+/// up.
 ///
 /// # Errors
 /// [`Error::Defect`] if the candidate has applied to the role, which the caller checks first.

@@ -31,7 +31,7 @@ const CHECKS: [(&str, &str, &str); 4] = [
          WHERE a.role_id <> s.role_id
          LIMIT $1",
         "signup",
-        "is for another role than the application",
+        "is for a different role than its application",
     ),
     (
         "SELECT s.id
@@ -54,7 +54,7 @@ fn check_total(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
                FROM attachment_totals
                WHERE id = 1";
     let stored: Option<i64> = tx.value(sql, [])?;
-    let finding = || format!("attachments have {counted} bytes, the stored total is {}", stored.unwrap_or(0));
+    let finding = || format!("attachments have {counted} bytes, but the stored total is {}", stored.unwrap_or(0));
     Ok(if stored == Some(counted) { Vec::new() } else { vec![finding()] })
 }
 

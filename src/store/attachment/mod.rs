@@ -1,7 +1,8 @@
 //! Attachments: written chunk by chunk during the upload, staged until a signup claims them, and read chunk by chunk.
 //!
-//! Each function that writes makes one short write. Deletion is sliced, too ([`delete_slice`]): the background job in
-//! `sweep` deletes attachments that no signup has claimed in time, and those whose signup was deleted.
+//! Each function that writes performs one short write. Deletion is also split into slices ([`delete_slice`]): the
+//! background job in `sweep` deletes attachments that no signup has claimed in time, and attachments whose signup was
+//! deleted.
 
 pub(super) mod check;
 pub(crate) mod digest;
@@ -26,7 +27,7 @@ pub struct StagedAttachment {
     pub id: AttachmentId,
     /// The secret by which the applicant's form refers to the upload.
     pub token: AttachmentToken,
-    /// The file name, made safe.
+    /// The sanitized file name.
     pub file_name: String,
     /// The media type, as detected from the content.
     pub media_type: MediaType,
@@ -38,7 +39,7 @@ pub struct StagedAttachment {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
     pub id: AttachmentId,
-    /// The file name, made safe.
+    /// The sanitized file name.
     pub file_name: String,
     /// The media type, as detected from the content.
     pub media_type: MediaType,
@@ -50,7 +51,7 @@ pub struct Attachment {
     pub sha256: Option<[u8; DIGEST_BYTES]>,
 }
 
-/// The columns that [`read_attachment`] reads, of the table `documents d`.
+/// The columns of the table `documents d` that [`read_attachment`] reads.
 macro_rules! attachment_columns {
     () => {
         "d.id, d.file_name, d.media_type, d.bytes, d.created_at, d.sha256"
@@ -58,7 +59,7 @@ macro_rules! attachment_columns {
 }
 pub(super) use attachment_columns;
 
-/// Reads the columns of `attachment_columns!`. `None` if they are null, as an outer join leaves them.
+/// Reads the columns of `attachment_columns!`. Returns `None` if they are null, as after an outer join without a match.
 pub(super) fn read_attachment(columns: &mut Columns<'_>) -> Result<Option<Attachment>, Error> {
     let Some(id) = columns.parse_or_none(AttachmentId::parse)? else { return Ok(None) };
     Ok(Some(Attachment {
@@ -76,7 +77,7 @@ pub(super) fn read_attachment(columns: &mut Columns<'_>) -> Result<Option<Attach
 /// # Errors
 /// [`Error::Unavailable`] if the staged attachments have reached their limit.
 pub fn begin(tx: &Tx<'_>, id: &AttachmentId, token: &AttachmentToken, file_name: &str) -> Result<(), Error> {
-    // Detached attachments, which only wait for the sweep, do not count.
+    // Detached attachments only wait for the sweep and are not counted.
     let sql = "SELECT count(*), coalesce(sum(coalesce(bytes, $1)), 0)
                FROM documents
                WHERE signup_id IS NULL AND created_at > $2";
@@ -87,7 +88,9 @@ pub fn begin(tx: &Tx<'_>, id: &AttachmentId, token: &AttachmentToken, file_name:
     })?;
     let (count, bytes) = staged.unwrap_or_default();
     if count >= STAGED_ATTACHMENTS_MAX || bytes + largest > STAGED_BYTES_MAX {
-        return Err(Error::Unavailable(format!("{count} attachments of {bytes} bytes are staged, which is the limit")));
+        return Err(Error::Unavailable(format!(
+            "{count} attachments with {bytes} bytes are staged, which is the limit"
+        )));
     }
     let sql = "INSERT INTO documents (id, digest, file_name, created_at)
                VALUES ($1, $2, $3, $4)";
@@ -95,7 +98,7 @@ pub fn begin(tx: &Tx<'_>, id: &AttachmentId, token: &AttachmentToken, file_name:
     Ok(())
 }
 
-/// The size of the content of all attachments, including staged ones.
+/// Returns the total size of all attachments, including staged attachments.
 pub fn total_bytes(tx: &Tx<'_>) -> Result<u64, Error> {
     let sql = "SELECT bytes
                FROM attachment_totals
@@ -108,7 +111,7 @@ pub fn total_bytes(tx: &Tx<'_>) -> Result<u64, Error> {
 /// Appends the next chunk. Chunks are numbered from 1.
 ///
 /// # Errors
-/// [`Error::Unavailable`] if the upload was swept meanwhile, because somebody set the clock forward.
+/// [`Error::Unavailable`] if the upload has been swept, because somebody set the clock forward.
 pub fn append_chunk(tx: &Tx<'_>, id: &AttachmentId, chunk_number: i64, content: &[u8]) -> Result<(), Error> {
     let sql = "INSERT INTO document_pieces (document_number, number, content)
                SELECT number, $1, $2
@@ -120,7 +123,7 @@ pub fn append_chunk(tx: &Tx<'_>, id: &AttachmentId, chunk_number: i64, content: 
 /// Completes an upload, so that a signup can claim it.
 ///
 /// # Errors
-/// As [`append_chunk`].
+/// The errors of [`append_chunk`].
 pub fn finish(
     tx: &Tx<'_>,
     id: &AttachmentId,
@@ -140,12 +143,14 @@ fn swept_during_upload() -> Error {
     Error::Unavailable("an attachment was swept during its upload".to_owned())
 }
 
-/// `created_at` of a detached attachment: earlier than that of any staged one, so that the sweep finds it first.
+/// The `created_at` of a detached attachment. It is earlier than that of any staged attachment, so that the sweep finds
+/// detached attachments first.
 const DETACHED_AT: i64 = 0;
 
-/// Detaches the attachments of a signup. They can no longer be read, and the sweep deletes their content in slices, so that
-/// other jobs do not wait until megabytes are overwritten. The transaction must also report to the erasures, by
-/// [`super::erasure::candidate::erase`] or [`super::erasure::progress::Erasures::record_signup`], which wakes the sweep.
+/// Detaches the attachments of a signup. They can no longer be read, and the sweep deletes their content in slices, so
+/// that other jobs do not wait until megabytes are overwritten. The transaction must also call
+/// [`super::erasure::candidate::erase`] or [`super::erasure::progress::Erasures::record_signup`], which wakes the
+/// sweep.
 pub(super) fn detach(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
     let sql = "UPDATE documents
                SET signup_id = NULL, digest = NULL, file_name = $1, media_type = NULL, bytes = NULL,
@@ -155,11 +160,11 @@ pub(super) fn detach(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
     Ok(())
 }
 
-/// The maximum number of chunks that one write deletes: half a megabyte, which `secure_delete` overwrites.
+/// The maximum number of chunks that one write deletes. `secure_delete` overwrites them, half a megabyte in total.
 const SLICE_CHUNKS: usize = 8;
 
-/// Deletes a slice of an attachment without a signup. No signup can claim the attachment any more. Returns whether nothing
-/// of it is left.
+/// Deletes a slice of an attachment without a signup. After that, no signup can claim the attachment. Returns true if
+/// nothing of the attachment is left.
 pub fn delete_slice(tx: &Tx<'_>, id: &AttachmentId) -> Result<bool, Error> {
     let sql = "UPDATE documents
                SET digest = NULL, media_type = NULL, bytes = NULL, sha256 = NULL, created_at = $1
@@ -194,12 +199,13 @@ pub fn find_staged(tx: &Tx<'_>, token: &AttachmentToken) -> Result<Option<Staged
     })
 }
 
-/// Staged attachments whose upload began at or before this time are too old.
+/// Returns the time limit for staged attachments: those whose upload began at or before it are too old.
 fn expired_until(now: Timestamp) -> Timestamp {
     now.minus(STAGED_MAX)
 }
 
-/// Makes the staged attachment of a token an attachment of the signup. Returns whether [`find_staged`] would find it.
+/// Assigns the staged attachment of a token to the signup. Returns false if [`find_staged`] would not find the
+/// attachment.
 pub fn claim(tx: &Tx<'_>, token: &AttachmentToken, signup: &SignupId) -> Result<bool, Error> {
     let sql = "UPDATE documents
                SET signup_id = $1, digest = NULL
@@ -227,7 +233,8 @@ pub fn find(
     Ok(tx.one(SQL, params, |row: &Row<'_>| read_attachment(&mut Columns::of(row)))?.flatten())
 }
 
-/// Succeeds if the chunks of an attachment add up to its size. A download calls this first. Reads none of the content.
+/// Checks that the chunks of an attachment add up to its size, without reading the content. A download calls this
+/// function first.
 ///
 /// # Errors
 /// [`Error::Defect`] if chunks are missing.
@@ -241,8 +248,9 @@ pub fn require_complete(tx: &Tx<'_>, attachment: &Attachment) -> Result<(), Erro
     if is_complete { Ok(()) } else { Err(Error::Defect(format!("{} is not complete", attachment.id))) }
 }
 
-/// Reads a chunk of a signup's attachment. Returns `None` if there is no such chunk, or the attachment was detached
-/// meanwhile. Identifies the attachment by its id, because a new attachment may reuse the number of a deleted one.
+/// Reads a chunk of a signup's attachment. Returns `None` if the chunk does not exist, or if the attachment has been
+/// detached. Identifies the attachment by its id, because a new attachment may reuse the number of a deleted
+/// attachment.
 pub fn read_chunk(tx: &Tx<'_>, id: &AttachmentId, chunk_number: i64) -> Result<Option<Vec<u8>>, Error> {
     let sql = "SELECT p.content
                FROM documents d
@@ -279,7 +287,7 @@ fn attachment_id(row: &Row<'_>) -> Result<AttachmentId, Error> {
     Columns::of(row).parse(AttachmentId::parse)
 }
 
-/// The numbers of attachments and chunks in the file, and the content of all chunks.
+/// Returns the numbers of attachments and chunks in the file, and the content of all chunks.
 #[cfg(test)]
 pub(crate) fn stored_content(tx: &Tx<'_>) -> Result<(i64, i64, Vec<u8>), Error> {
     let attachments = tx.value("SELECT count(*) FROM documents", [])?.unwrap_or(0);

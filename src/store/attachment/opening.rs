@@ -8,8 +8,8 @@ use crate::domain::id::AttachmentId;
 use crate::domain::user::Principal;
 use crate::store::activity;
 
-/// Records that staff opened an attachment of a candidate. The row has the attachment's id, because its file name may be the
-/// candidate's name.
+/// Records that staff opened an attachment of a candidate. The row contains the attachment's id instead of its file
+/// name, which may contain the candidate's name.
 pub fn record_opened(
     tx: &Tx<'_>,
     stamp: &Stamp,

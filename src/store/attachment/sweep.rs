@@ -1,6 +1,6 @@
-//! The sweep: a background job that deletes attachments without a signup. Staged ones go after an hour, detached ones at once,
-//! and uploads that a previous process left unfinished at the next start. The job deletes one slice at a time, so that neither
-//! the writer nor the shutdown waits for it.
+//! The sweep: a background job that deletes attachments without a signup. It deletes staged attachments after an hour,
+//! detached attachments at once, and unfinished uploads of a previous process at the next start. It deletes one slice
+//! at a time, so that other writes and the shutdown do not wait for it.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -18,13 +18,13 @@ use crate::domain::id::AttachmentId;
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
-/// The time between two scans, unless an erasure asks for one earlier.
+/// The time between two scans, unless an erasure requests an earlier scan.
 const SCAN_EVERY: Duration = Duration::from_secs(60);
 
-/// The time between a scan or slice that failed and the next scan.
+/// The time between a failed scan or slice and the next scan.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// The job that deletes attachments, a slice in each step. The first scan happens now.
+/// Creates the job that deletes attachments, one slice in each step. Performs the first scan.
 pub(in super::super) fn job_step(
     path: &Path,
     world: Arc<dyn World>,
@@ -35,10 +35,10 @@ pub(in super::super) fn job_step(
     Ok(Box::new(move || sweeper.step()))
 }
 
-/// Identifies the unfinished uploads of a previous process, which no client can finish. The number alone does not identify
-/// them, because a new attachment may reuse the number of a deleted one.
+/// The start of this process, which identifies the unfinished uploads of a previous process. No client can finish them.
+/// The number alone does not identify them, because a new attachment may reuse the number of a deleted attachment.
 #[derive(Debug, Clone, Copy)]
-struct StartMark {
+struct ProcessStart {
     newest_number: i64,
     time: Timestamp,
 }
@@ -49,7 +49,7 @@ pub(super) struct Sweeper {
     world: Arc<dyn World>,
     erasures: Arc<Erasures>,
     writer: Arc<Writer>,
-    start: StartMark,
+    start: ProcessStart,
     /// The attachments of the last scan that are not deleted yet.
     queue: VecDeque<AttachmentId>,
     scanned_at: Duration,
@@ -62,7 +62,7 @@ pub(super) struct Sweeper {
 }
 
 impl Sweeper {
-    /// Scans once, so that [`Erasures::are_unfinished`] is right from the start.
+    /// Scans once, so that [`Erasures::are_unfinished`] is correct from the start.
     pub(super) fn new(
         path: &Path,
         world: Arc<dyn World>,
@@ -71,7 +71,7 @@ impl Sweeper {
     ) -> Result<Self, Error> {
         let connection = connection::open(path, Use::Read)?;
         let now = world.now();
-        let start = StartMark { newest_number: tx::snapshot(&connection, now, newest_number)?, time: now };
+        let start = ProcessStart { newest_number: tx::snapshot(&connection, now, newest_number)?, time: now };
         let (queue, scanned_at) = (VecDeque::new(), Duration::ZERO);
         let (seen_erasures, has_swept, has_failed) = (0, false, false);
         let mut new = Self {
@@ -90,12 +90,12 @@ impl Sweeper {
         Ok(new)
     }
 
-    /// Deletes one slice, if there is one. Returns the outcome of the scan once all its attachments are handled.
+    /// Deletes one slice, if there is one. Returns the outcome of a scan after all its attachments have been handled.
     pub(super) fn step(&mut self) -> Option<Result<(), Error>> {
         let now = self.world.monotonic();
-        let has_news = self.erasures.committed_count() != self.seen_erasures;
+        let has_new_erasures = self.erasures.committed_count() != self.seen_erasures;
         let wait = if self.has_failed { RETRY_AFTER } else { SCAN_EVERY };
-        let is_due = has_news || now.saturating_sub(self.scanned_at) >= wait;
+        let is_due = has_new_erasures || now.saturating_sub(self.scanned_at) >= wait;
         if self.queue.is_empty() && is_due {
             let scanned = self.scan();
             self.has_failed = scanned.is_err();
@@ -116,8 +116,8 @@ impl Sweeper {
         self.has_failed |= failure.is_some();
         self.queue.pop_front();
         if self.queue.is_empty() && std::mem::take(&mut self.has_swept) {
-            // The pages of the file and the log still have the content, perhaps of an erased candidate. Another scan may
-            // find more.
+            // The pages of the file and the log still contain the deleted content, perhaps of an erased candidate.
+            // Another scan may find more.
             self.erasures.add_work();
         }
         let has_succeeded = self.queue.is_empty() && !self.has_failed;
@@ -145,7 +145,7 @@ fn newest_number(tx: &Tx<'_>) -> Result<i64, Error> {
 }
 
 /// Finds attachments without a signup that are detached, too old, or unfinished uploads of a previous process.
-fn scan(tx: &Tx<'_>, start: StartMark) -> Result<VecDeque<AttachmentId>, Error> {
+fn scan(tx: &Tx<'_>, start: ProcessStart) -> Result<VecDeque<AttachmentId>, Error> {
     let sql = "SELECT id
                FROM documents
                WHERE signup_id IS NULL

@@ -63,7 +63,7 @@ impl Fixture {
         });
     }
 
-    /// The numbers of attachments and chunks in the file.
+    /// Returns the numbers of attachments and chunks in the file.
     fn counts(&self) -> (i64, i64) {
         let (attachments, chunks, _) = self.store.read(stored_content).unwrap();
         (attachments, chunks)
@@ -90,7 +90,7 @@ fn an_upload_that_reuses_a_number_is_swept_only_when_it_is_too_old() {
         sweeper.step();
     }
     assert_eq!(fixture.counts(), (1, 1));
-    // The new upload has the number of the deleted one.
+    // The new upload has the number of the deleted attachment.
     fixture.act(|tx| {
         let sql = "SELECT 1
                    FROM documents
@@ -151,11 +151,11 @@ fn a_failed_deletion_leaves_the_erasures_unfinished_until_a_later_scan_repeats_i
     fixture.world.pass(Duration::from_secs(60));
     (0..10).for_each(|_| drop(sweeper.step()));
     assert_eq!(fixture.counts(), (1, 1));
-    // The pages of the deleted attachment are wiped once, not again and again.
-    let behind = fixture.store.erasures().committed_count();
+    // The pages of the deleted attachment are wiped only once.
+    let committed = fixture.store.erasures().committed_count();
     fixture.sql("DROP TRIGGER stuck");
     (0..10).for_each(|_| drop(sweeper.step()));
-    assert_eq!((fixture.counts(), fixture.store.erasures().committed_count()), ((1, 1), behind));
+    assert_eq!((fixture.counts(), fixture.store.erasures().committed_count()), ((1, 1), committed));
     assert!(fixture.store.erasures().are_unfinished());
     fixture.world.pass(Duration::from_secs(60));
     sweeper.step();

@@ -117,7 +117,7 @@ pub(super) fn a_page_has_1_to_500_deliveries() {
     assert_eq!(ids(&page(&app, "")).len(), 100);
     for limit in ["abc", "", "1.5", "%2B5", "1e2", "5%20", "0x5"] {
         let answer = app.admin().get(&format!("{DELIVERIES}?limit={limit}")).refused(400, "validation_error");
-        let detail = "must be an integer; 1 to 500 rows make a page";
+        let detail = "must be an integer; a page has 1 to 500 rows";
         assert_eq!(answer.json()["errors"], json!([{ "field": "limit", "detail": detail }]), "{limit}");
     }
 }
@@ -126,7 +126,7 @@ pub(super) fn all_invalid_parameters_are_reported_together() {
     let app = App::start();
     let (cursor, repeated) = ("must be pagination.nextCursor of the previous page", "must be given only once");
     let state = "must be one of pending, delivered, failed";
-    let limit = "must be an integer; 1 to 500 rows make a page";
+    let limit = "must be an integer; a page has 1 to 500 rows";
     for (query, faults) in [
         ("cursor=evt_unknown", vec![("cursor", cursor)]),
         ("cursor=no%20id", vec![("cursor", cursor)]),

@@ -1,4 +1,4 @@
-//! Shows a form again, with everything that the person typed, if the service cannot act on it now.
+//! Shows a form again, with everything that the person typed, if the service cannot process the form now.
 
 use super::request_trail::RequestTrail;
 use crate::http::server::ctx::Ctx;
@@ -8,8 +8,8 @@ use crate::http::server::request::Request;
 use crate::http::server::route::Route;
 use crate::store::Error;
 
-/// Replaces the failed outcome of a form with the form itself, if its route has a fallback. If that fails too, the
-/// outcome stays.
+/// Replaces a failed outcome with the form itself, if the route has a fallback. Returns the outcome unchanged if the
+/// fallback fails too.
 pub(super) fn show(
     ctx: &Ctx,
     route: &Route,

@@ -1,9 +1,9 @@
 //! Idempotent requests: the `Idempotency-Key` header (draft-ietf-httpapi-idempotency-key-header).
 //!
-//! Finding the stored response, the act, and storing its response are one transaction. Of concurrent requests with one
-//! key, the first acts, and the others get its response. An act that did not happen leaves no stored response. A repeat
-//! needs the same authority as any request: the credential, the scope, and the role in the resource that the path
-//! names.
+//! One transaction looks for a stored response, acts if there is none, and stores the new response. Of concurrent
+//! requests with one key, the first acts, and the others get its response. If the transaction fails, no response is
+//! stored. A repeat needs the same authority as any request: the credential, the scope, and the role in the resource
+//! that the path names.
 
 use std::fmt::Write as _;
 
@@ -27,7 +27,7 @@ const NOT_FOUND: u16 = 404;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// The outcome of an act without a failure: a reply, or a refusal that leaves no change.
+/// The outcome of an act that did not fail: a reply, or a refusal, which changes nothing.
 pub(super) type Outcome = Result<Reply, Refusal>;
 
 /// A request with an `Idempotency-Key`.
@@ -42,7 +42,7 @@ pub(super) struct IdempotentRequest {
 }
 
 impl IdempotentRequest {
-    /// Reads the request's key, if it has one and its route honours it.
+    /// Reads the key of a request. Returns `None` if the request has no key, or if its route ignores keys.
     ///
     /// # Errors
     /// `validation_error` if the key is invalid or repeated.
@@ -68,11 +68,11 @@ impl IdempotentRequest {
         Ok(Some(Self { key, fingerprint, access, resource, resource_id, request_id: id.as_str().to_owned() }))
     }
 
-    /// Acts, or returns the stored response of an earlier request with the same key. A refusal is a successful outcome
-    /// here.
+    /// Runs the act, or returns the stored response of an earlier request with the same key. A refusal is a successful
+    /// outcome here.
     ///
     /// # Errors
-    /// Those of the act, or a failure of the store.
+    /// The errors of the act, or a failure of the store.
     pub(super) fn run(
         &self,
         tx: &Tx<'_>,
@@ -98,7 +98,7 @@ impl IdempotentRequest {
     fn repeat(&self, tx: &Tx<'_>, who: &Principal, stored: &StoredResponse) -> Result<Outcome, Error> {
         const HIDDEN: Refusal = Refusal::NotFound("there is no such resource, or the caller may not see it");
         let answer = stored.answer_to(&self.fingerprint);
-        // A refusal that reveals nothing of the stored response needs no authority.
+        // A refusal that reveals nothing about the stored response needs no authority.
         if answer != Err(Refusal::IdempotencyKeyReused) {
             let permission = match self.resource.caller_roles {
                 Some(load) => load(tx, who, &self.resource_id)?.ok_or(HIDDEN).and_then(CallerRoles::require_manager),
@@ -127,7 +127,7 @@ impl IdempotentRequest {
     }
 }
 
-/// The number of the calling API key.
+/// Returns the number of the calling API key.
 fn key_number(who: &Principal) -> Option<i64> {
     match who.auth {
         Auth::ApiKey { number, .. } => Some(number),
@@ -135,7 +135,7 @@ fn key_number(who: &Principal) -> Option<i64> {
     }
 }
 
-/// The canonical form of the body: neither white space nor the order of members makes it another request.
+/// Returns the canonical form of the body, which does not depend on white space or on the order of members.
 fn canonical_body(request: &Request) -> Vec<u8> {
     let body = request.body();
     if body.is_empty() {

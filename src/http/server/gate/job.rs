@@ -9,8 +9,8 @@ use crate::http::server::ctx::Ctx;
 use crate::store::usage::LogEntry;
 use crate::store::{CachedKey, Error, Refused, RowOutcome};
 
-/// The maximum number of attempts to handle a request. A request is attempted again if keys have changed since the
-/// lookup.
+/// The maximum number of attempts to handle a request. The gate handles a request again if API keys have changed since
+/// the lookup.
 pub(super) const ATTEMPTS_MAX: usize = 8;
 
 /// The callback through which the store returns the result of a job.
@@ -22,7 +22,7 @@ pub(super) struct PendingUsageRow(oneshot::Receiver<Result<RowOutcome, Error>>);
 /// A usage row that was not written, because keys have changed since the lookup.
 pub(super) type Unwritten = Box<LogEntry>;
 
-/// Queues a usage row, which is committed with those of the other requests of this tick.
+/// Queues a usage row. It is committed together with the rows of the other requests in this tick.
 pub(super) fn queue_usage_row(ctx: &Ctx, key: Arc<CachedKey>, entry: LogEntry) -> PendingUsageRow {
     let (sender, receiver) = oneshot::channel();
     let is_first = ctx.store.record(key, entry, move |outcome| drop(sender.send(outcome)));
@@ -33,8 +33,8 @@ pub(super) fn queue_usage_row(ctx: &Ctx, key: Arc<CachedKey>, entry: LogEntry) -
 }
 
 impl PendingUsageRow {
-    /// Waits until the row is written in a transaction that checks that the key is current. Call it only once. Returns
-    /// the row if the key has to be looked up again.
+    /// Waits until a transaction has checked that the key is current and has written the row. Returns the row if the
+    /// key must be looked up again. May be called only once.
     ///
     /// # Errors
     /// `unauthorized` if the key has expired; otherwise an error if the row cannot be written.
@@ -51,7 +51,7 @@ impl PendingUsageRow {
     }
 }
 
-/// Commits at the end of this tick, after the requests that the tick has already begun.
+/// Commits the queued jobs at the end of this tick, after the other requests in the tick have queued theirs.
 pub(super) fn flush_soon(ctx: &Ctx) {
     let store = Arc::clone(&ctx.store);
     tokio::spawn(async move {
@@ -63,7 +63,7 @@ pub(super) fn flush_soon(ctx: &Ctx) {
 /// Queues a job in the store and waits for its result.
 pub(super) async fn run_job<T: Send + 'static>(queue: impl FnOnce(JobCallback<T>)) -> Result<T, Error> {
     let (sender, receiver) = oneshot::channel();
-    // If the client is gone, nobody receives the result. The job still ran.
+    // If the client has disconnected, the job still runs, but nobody receives its result.
     queue(Box::new(move |outcome| drop(sender.send(outcome))));
     receiver.await.unwrap_or_else(|_| Err(Error::Defect("a job was dropped without a result".to_owned())))
 }

@@ -1,16 +1,17 @@
-//! The gate: takes every request from its head to its response.
+//! The gate handles every request, from its head to its response.
 //!
-//! Credential and principal (401), rate limit (429), scope or admin (403), body (413), the handler's first half (415,
-//! 400), one transaction with its second half, usage row, response. The transaction proves the principal again, so the
-//! handler does nothing if the key was revoked or the user was demoted in the meantime.
+//! The steps, in order: credential and principal (401), rate limit (429), scope or admin (403), body (413), the
+//! handler's first half (415, 400), one transaction with the handler's second half, usage row, response. The
+//! transaction proves the principal again, so the handler does nothing if the key was revoked or the user was demoted
+//! after the first check.
 //!
-//! Most requests take a fast path. A cached response needs only this file ([`cached`]). A response that needs only the
-//! caller (`me`) takes the key from memory ([`fast_path`]). Its usage row is committed with those of all requests of
-//! the same tick, and that transaction checks that the key in memory is current. If it is not, the key is looked up
+//! Most requests take one of two fast paths. [`cached`] returns a cached response. [`fast_path`] answers requests that
+//! need only the caller (`me`), with the key in memory. Their usage rows are committed with the rows of all requests in
+//! the same tick, and that transaction checks that the key in memory is current. If the key is stale, it is looked up
 //! again. Neither fast path changes threads.
 //!
-//! A feed that is not cached is rendered under a permit ([`render_permit`]). Requests that waited for the permit look
-//! in the response cache again.
+//! A feed that is not cached is rendered under a permit ([`render_permit`]). Requests that waited for the permit check
+//! the response cache again.
 
 mod admission;
 mod attachment_writer;
@@ -93,7 +94,7 @@ pub(super) async fn answer(
     response
 }
 
-/// Answers a request without a cached response. The flag says whether it began to read a form.
+/// Answers a request that has no cached response. The flag shows whether the gate began to read a form.
 async fn render(
     service: &Service,
     peer: SocketAddr,
@@ -151,7 +152,7 @@ async fn respond(
     let path = parts.uri.path();
     let checked = request::check_head(&parts.uri, &parts.headers, parts.version);
     let checked = checked.and_then(|()| {
-        // The end of the body is ambiguous, so the connection cannot be reused.
+        // If the end of the body is ambiguous, the connection cannot be reused.
         request::check_framing(&parts.headers).inspect_err(|_| trail.closes_connection = true)
     });
     let (route, params) = match checked.and(found).inspect_err(|_| {
@@ -220,10 +221,10 @@ async fn handle(
     outcome
 }
 
-/// Refuses a body with a `Content-Encoding` before reading it: no route decodes one (RFC 9110 §8.4).
+/// Refuses a body with a `Content-Encoding` before reading it, because no route decodes bodies (RFC 9110 §8.4).
 ///
 /// # Errors
-/// `payload_too_large` if its announced length exceeds the limit; otherwise `unsupported_media_type`.
+/// `payload_too_large` if the declared length exceeds the limit; otherwise `unsupported_media_type`.
 fn refuse_content_encoding(route: &Route, request: &Request, body: &Incoming) -> Result<(), Refusal> {
     if body.is_end_stream() || !request.headers().contains_key(header::CONTENT_ENCODING) {
         return Ok(());
@@ -235,7 +236,7 @@ fn refuse_content_encoding(route: &Route, request: &Request, body: &Incoming) ->
     Err(Refusal::ContentEncoding)
 }
 
-/// Runs the handler's two halves on a completely read request.
+/// Runs both halves of the handler. The body of the request has been read completely.
 async fn run_handler(
     ctx: &Arc<Ctx>,
     route: &Route,
@@ -262,14 +263,14 @@ async fn run_handler(
     }
 }
 
-/// The cached response to this request, if any. It needs neither a task nor the file.
+/// Returns the cached response to this request, if there is one. Needs neither a task nor the file.
 pub(super) fn cached(ctx: &Ctx, request: &hyper::Request<Incoming>) -> Option<Response<ResponseBody>> {
     let started = Instant::now();
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD) && request.body().is_end_stream();
     is_read.then(|| cached_at(ctx, request, started)).flatten()
 }
 
-/// The cached response to a request that began at `started`, if any.
+/// Returns the cached response to a request that began at `started`, if there is one.
 fn cached_at(ctx: &Ctx, request: &hyper::Request<Incoming>, started: Instant) -> Option<Response<ResponseBody>> {
     let cached = ctx.responses.get(request.uri(), request.headers(), ctx.store.portals())?;
     request::check_head(request.uri(), request.headers(), request.version()).ok()?;

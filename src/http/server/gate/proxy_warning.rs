@@ -8,7 +8,7 @@ use hyper::header::HeaderMap;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::request;
 
-/// Logs one line, once per process, if an untrusted peer names its clients.
+/// Logs a warning if an untrusted peer sends the addresses of clients. A process logs the warning only once.
 pub(super) fn report(ctx: &Ctx, peer: SocketAddr, headers: &HeaderMap) {
     if ctx.has_reported_proxy.load(Ordering::Relaxed)
         || !request::is_forwarded_by_untrusted_peer(peer, headers, &ctx.settings.trusted_proxies)
@@ -18,8 +18,8 @@ pub(super) fn report(ctx: &Ctx, peer: SocketAddr, headers: &HeaderMap) {
     }
     let ip = peer.ip().to_canonical();
     let why = format!(
-        "{ip} sends X-Forwarded-For, Forwarded or X-Real-IP and is not trusted, so all its clients count as one address. If it \
-         is your proxy, add --trusted-proxy {ip}; otherwise a client is posing as another address"
+        "{ip} sends X-Forwarded-For, Forwarded or X-Real-IP but is not trusted, so all its clients are treated as one \
+         address. If {ip} is your proxy, add --trusted-proxy {ip}; otherwise a client is forging its address"
     );
     ctx.telemetry.note(ctx.world.now(), None, &why);
 }

@@ -1,9 +1,9 @@
-//! The permit to render a feed. The largest feed takes a second and a hundred times the memory of a page, and a change
-//! of its portal invalidates it for all clients. Therefore one request renders at a time, and the requests that waited
-//! use the cached response.
+//! The permit to render a feed. Rendering the largest feed takes a second and a hundred times the memory of a page, and
+//! every change of the portal invalidates the feed for all clients. Therefore one request renders at a time, and the
+//! requests that waited use the cached response.
 //!
-//! All feeds share one permit, so together they take no more than the largest. A slow client does not hold the permit:
-//! it is freed before anything of a body is read or sent.
+//! All feeds share one permit, so together they use no more memory than the largest one. A slow client does not hold
+//! the permit, because the gate frees the permit before it reads a request body or sends a response body.
 
 use hyper::Method;
 use tokio::sync::SemaphorePermit;
@@ -41,15 +41,15 @@ mod tests {
 
     const CLIENTS: usize = 8;
 
-    /// Large enough that concurrent renderings would overlap, and small enough that all are done before a body times
-    /// out.
+    /// The size of the feed. It is large enough that concurrent renderings would overlap, and small enough that all
+    /// renderings finish before a body times out.
     const BYTES: usize = 256 * 1_024;
 
-    /// The renderings of a feed: all, running now, and the most at once.
+    /// The number of renderings of a feed: in total, running now, and the maximum that ran at the same time.
     struct Renderings {
-        all: AtomicUsize,
-        now: AtomicUsize,
-        most: AtomicUsize,
+        total: AtomicUsize,
+        running: AtomicUsize,
+        running_max: AtomicUsize,
     }
 
     static CACHED: Renderings = Renderings::new();
@@ -57,20 +57,20 @@ mod tests {
 
     impl Renderings {
         const fn new() -> Self {
-            Self { all: AtomicUsize::new(0), now: AtomicUsize::new(0), most: AtomicUsize::new(0) }
+            Self { total: AtomicUsize::new(0), running: AtomicUsize::new(0), running_max: AtomicUsize::new(0) }
         }
 
         fn render(&self) -> Reply {
-            self.all.fetch_add(1, Ordering::SeqCst);
-            self.most.fetch_max(self.now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            self.total.fetch_add(1, Ordering::SeqCst);
+            self.running_max.fetch_max(self.running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             let reply = Reply::tagged_file("application/xml", vec![b'x'; BYTES]).compressed_if_large();
-            self.now.fetch_sub(1, Ordering::SeqCst);
+            self.running.fetch_sub(1, Ordering::SeqCst);
             reply
         }
 
-        /// The number of all renderings, and the most at once.
-        fn figures(&self) -> (usize, usize) {
-            (self.all.load(Ordering::SeqCst), self.most.load(Ordering::SeqCst))
+        /// Returns the total number of renderings, and the maximum number that ran at the same time.
+        fn counts(&self) -> (usize, usize) {
+            (self.total.load(Ordering::SeqCst), self.running_max.load(Ordering::SeqCst))
         }
     }
 
@@ -88,7 +88,7 @@ mod tests {
             .rendered_one_at_a_time()
     }
 
-    /// Whether a request announces a body, which it sends later.
+    /// Returns whether the `nth` request announces a body and sends it later.
     fn has_body(nth: usize) -> bool {
         nth % 3 == 1
     }
@@ -99,14 +99,14 @@ mod tests {
     }
 
     /// Sends requests while the test holds the permit. The first client hangs up while its request waits for the
-    /// permit. No request waits for the body of another request.
+    /// permit. Checks that no request waits for the body of another request.
     fn read_at_once(path: &'static str, renderings: &Renderings) {
         let service = TestService::with_routes(vec![feed("/cached.xml", cached), feed("/uncached.xml", uncached)]);
         let permit = service.ctx.render_permit.try_acquire().unwrap();
         drop(service.send(&request(0, path)));
         let mut clients: Vec<TcpStream> = (0..CLIENTS).map(|nth| service.send(&request(nth, path))).collect();
         assert_eq!(read_response(&mut service.send(b"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n")).0, 200);
-        assert_eq!(renderings.figures(), (0, 0));
+        assert_eq!(renderings.counts(), (0, 0));
         drop(permit);
         for waits_for_body in [false, true] {
             for (_, client) in clients.iter_mut().enumerate().filter(|(nth, _)| has_body(*nth) == waits_for_body) {
@@ -120,13 +120,13 @@ mod tests {
     #[test]
     fn requests_that_waited_get_the_cached_response() {
         read_at_once("/cached.xml", &CACHED);
-        assert_eq!(CACHED.figures(), (1, 1));
+        assert_eq!(CACHED.counts(), (1, 1));
     }
 
     #[test]
     fn uncached_responses_are_rendered_one_after_another() {
         read_at_once("/uncached.xml", &UNCACHED);
-        let (all, most) = UNCACHED.figures();
-        assert!((CLIENTS..=CLIENTS + 1).contains(&all) && most == 1, "{all} {most}");
+        let (total, running_max) = UNCACHED.counts();
+        assert!((CLIENTS..=CLIENTS + 1).contains(&total) && running_max == 1, "{total} {running_max}");
     }
 }

@@ -16,7 +16,7 @@ use crate::store::CachedKey;
 use crate::store::usage::LogEntry;
 use crate::telemetry::RequestLine;
 
-/// The name for methods that the log and the counters do not list, and for unreadable ones.
+/// The name for methods that the log and the counters do not list, and for unreadable methods.
 pub(super) const OTHER: &str = "OTHER";
 
 /// Facts about a request, collected on its way through the gate.
@@ -35,7 +35,7 @@ pub(super) struct RequestTrail {
     pub(super) has_begun_form: bool,
     /// Whether the response closes the connection.
     pub(super) closes_connection: bool,
-    /// The usage row that is not written yet. It is set once the key is known.
+    /// The usage row that is not written yet. It is set when the key is known.
     pub(super) usage_row: Option<LogEntry>,
 }
 
@@ -72,7 +72,7 @@ pub(super) fn log(ctx: &Ctx, trail: &RequestTrail, started: Instant, response: &
     });
 }
 
-/// The method's name in the log and the counters, from a closed set.
+/// Returns the method's name in the log and the counters, from a closed set.
 fn method_name(method: &Method) -> &'static str {
     const NAMES: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
     NAMES.into_iter().find(|name| *name == method.as_str()).unwrap_or(OTHER)

@@ -39,23 +39,11 @@ fn decode(_: &Ctx, request: &Request) -> Result<Value, Error> {
     Ok(json!({ "name": form.text("name")?, "file": file }))
 }
 
-/// `/healthz`, which needs no transaction, and `/readyz`, which reads and writes the file.
+/// Returns the routes `/healthz`, which needs no transaction, and `/readyz`, which reads and writes the file.
 fn health_routes() -> Vec<Route> {
-    let ready = |_: &Ctx, tx: &Tx<'_>, (): &()| {
-        store::health::touch(tx).map(|()| {
-            Reply::text(
-                "ready\
-",
-            )
-        })
-    };
+    let ready = |_: &Ctx, tx: &Tx<'_>, (): &()| store::health::touch(tx).map(|()| Reply::text("ready"));
     vec![
-        Route::plain(Audience::Api, Method::GET, "/healthz", |_| {
-            Reply::text(
-                "ok\
-",
-            )
-        }),
+        Route::plain(Audience::Api, Method::GET, "/healthz", |_| Reply::text("ok")),
         Route::open(Audience::Api, Method::GET, "/readyz", |_, _| Ok(()), ready).writes(Grade::Logged),
     ]
 }
@@ -145,7 +133,7 @@ fn head(fields: &str) -> Vec<u8> {
     format!("POST /form HTTP/1.1\r\nHost: a\r\n{fields}\r\n\r\n").into_bytes()
 }
 
-/// The beginning of a form with a file of these bytes.
+/// Returns the beginning of a form, up to the end of a file with this content.
 fn form_start(content: &[u8]) -> Vec<u8> {
     let name = "--b\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nAda\r\n";
     let file = "--b\r\nContent-Disposition: form-data; name=\"cv\"; filename=\"cv.txt\"\r\n\r\n";
@@ -154,7 +142,7 @@ fn form_start(content: &[u8]) -> Vec<u8> {
 
 const END: &[u8] = b"\r\n--b--\r\n";
 
-/// Reads the next response: its status and body.
+/// Reads the next response. Returns its status and body.
 pub(super) fn read_response(stream: &mut TcpStream) -> (u16, String) {
     let mut bytes = Vec::new();
     while !bytes.ends_with(b"\r\n\r\n") {
@@ -170,7 +158,8 @@ pub(super) fn read_response(stream: &mut TcpStream) -> (u16, String) {
     (status, String::from_utf8(body).unwrap())
 }
 
-/// Sends a gigabyte after `head`, or as much of it as the service reads. Returns the number of bytes and the status.
+/// Sends a gigabyte after `head`, or as much of it as the service reads. Returns the number of bytes sent and the
+/// status.
 fn send_a_gigabyte(service: &TestService, head: &[u8], is_chunked: bool) -> (usize, Option<u16>) {
     let mut stream = service.send(head);
     let mut reading = stream.try_clone().unwrap();
@@ -211,7 +200,7 @@ fn an_endless_upload_is_refused_while_it_arrives() {
     let announced = head(&format!("{MULTIPART}\r\nContent-Length: {}", (1 << 30) + begin.len()));
     for (head, is_chunked) in [(chunked.concat(), true), ([announced, begin].concat(), false)] {
         let (sent, status) = send_a_gigabyte(&service, &head, is_chunked);
-        // The largest file, the drained bytes, and the system's buffers on both sides.
+        // The bound covers the largest file, the drained bytes, and the system's buffers on both sides.
         assert!(sent < 64 * 1_024 * 1_024, "{sent}");
         assert!(status.is_none_or(|status| status == 413), "{status:?}");
         service.wait_until_empty();
@@ -267,7 +256,7 @@ fn forms_of_unknown_types_are_refused() {
 }
 
 #[test]
-fn slow_uploads_block_no_other_request_and_complete() {
+fn slow_uploads_complete_and_do_not_block_other_requests() {
     let service = TestService::new();
     let content = vec![b'x'; 1_000_000];
     let form = [form_start(&content), END.to_vec()].concat();
@@ -280,7 +269,8 @@ fn slow_uploads_block_no_other_request_and_complete() {
         assert!(began.elapsed() < Duration::from_secs(20));
         std::thread::yield_now();
     }
-    // A request that reads and writes the file, one that does neither, and another upload.
+    // While the uploads wait, the service answers a request that reads and writes the file, one that does neither, and
+    // another upload.
     for path in ["/readyz", "/healthz"] {
         let mut stream = service.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes());
         assert_eq!(read_response(&mut stream).0, 200);
@@ -292,7 +282,8 @@ fn slow_uploads_block_no_other_request_and_complete() {
     }
 }
 
-/// Begins a form from an address. Returns the status, which is 100 if the client may continue, and the connection.
+/// Begins to send a form from an address. Returns the status, which is 100 if the client may continue, and the
+/// connection.
 fn begin_form(service: &TestService, address: &str) -> (u16, TcpStream) {
     let client = format!("X-Forwarded-For: {address}");
     let fields = format!("{MULTIPART}\r\n{client}\r\nExpect: 100-continue\r\nContent-Length: 1000");
@@ -301,7 +292,7 @@ fn begin_form(service: &TestService, address: &str) -> (u16, TcpStream) {
 }
 
 #[test]
-fn concurrent_forms_are_limited_in_all_and_for_each_address() {
+fn concurrent_forms_are_limited_in_total_and_per_address() {
     let service = TestService::new();
     let mut waiting = Vec::new();
     for nth in 0..UPLOADS_MAX {
@@ -331,7 +322,7 @@ fn one_subscriber_with_many_64s_leaves_permits_for_others() {
     assert_eq!(subscriber.iter().filter(|(status, _)| *status == 100).count(), 2 * CLIENT_UPLOADS_MAX);
     let others: Vec<_> = (0..13).map(|nth| begin_form(&service, &format!("192.0.2.{nth}"))).collect();
     assert!(others.iter().all(|(status, _)| *status == 100));
-    // Eight addresses that take as much as they can.
+    // Eight more addresses take as many permits as they can.
     let more: Vec<_> = (0..80).map(|nth| begin_form(&service, &format!("198.51.100.{}", nth / 10))).collect();
     assert!(more.iter().any(|(status, _)| *status == 503));
     assert_eq!(begin_form(&service, "203.0.113.1").0, 100, "a newcomer among addresses at their limits");
@@ -340,7 +331,7 @@ fn one_subscriber_with_many_64s_leaves_permits_for_others() {
 }
 
 #[test]
-fn many_sign_ins_of_one_address_leave_permits_for_others() {
+fn many_sign_ins_from_one_address_leave_permits_for_others() {
     static ENTERED: AtomicUsize = AtomicUsize::new(0);
     static IS_RELEASED: AtomicBool = AtomicBool::new(false);
     let decode = |_: &Ctx, _: &Request| {
@@ -379,7 +370,7 @@ fn many_sign_ins_of_one_address_leave_permits_for_others() {
 }
 
 #[test]
-fn a_client_that_hangs_up_mid_upload_leaves_nothing() {
+fn a_client_that_hangs_up_during_an_upload_leaves_nothing() {
     let service = TestService::new();
     for bytes in [10, 70_000, 2_000_000] {
         let fields = format!("{MULTIPART}\r\nContent-Length: 5000000");

@@ -16,14 +16,15 @@ use crate::http::server::route::{Act, NextStep, Route, Work};
 use crate::store::usage::LogEntry;
 use crate::store::{self, Error, Grade, Tx};
 
-/// `Retry-After` of a network with too many waiting sign-ins: those take about a second.
+/// `Retry-After` for a network with too many waiting sign-ins, which take about a second.
 const HASHING_RETRY_AFTER_S: u64 = 1;
 
-/// Runs the handler's first half. If it hashes a password, it runs on a blocking thread, and at most two such halves
-/// run at a time.
+/// Runs the handler's first half. A half that hashes a password runs on a blocking thread, and at most two of these run
+/// at a time.
 ///
 /// # Errors
-/// `rate_limited` if too many sign-ins of the client's network wait; [`Error::Unavailable`] if all permits are taken.
+/// `rate_limited` if too many sign-ins from the client's network are waiting; [`Error::Unavailable`] if all permits are
+/// taken.
 pub(super) async fn decode(ctx: &Arc<Ctx>, route: &Route, request: &Arc<Request>) -> Result<NextStep, Error> {
     if !route.hashes_password {
         let decoded = catch_unwind(AssertUnwindSafe(|| (route.decode)(ctx, request)));
@@ -53,7 +54,7 @@ pub(super) async fn transact(
         Work::Read => read(ctx, credential, act).await,
         Work::Write(grade) => {
             let reply = write(ctx, grade, credential, idempotent, act, trail.usage_row.clone()).await?;
-            // The transaction wrote the row, too.
+            // The transaction has already written the row.
             trail.usage_row = None;
             Ok(reply?)
         }
@@ -85,8 +86,8 @@ async fn read(ctx: &Arc<Ctx>, credential: Option<Credential>, mut act: Act) -> R
     Ok(reply)
 }
 
-/// Runs the act in the writer's transaction. A refusal rolls back only what the act wrote: the usage row is still
-/// written, and the transaction commits.
+/// Runs the act in the writer's transaction. A refusal rolls back only the changes of the act: the usage row is still
+/// written, and the transaction is committed.
 async fn write(
     ctx: &Arc<Ctx>,
     grade: Grade,
@@ -124,9 +125,9 @@ async fn write(
     .await
 }
 
-/// The outcome of a request after its usage row.
+/// The outcome of a request, after the attempt to write its usage row.
 pub(super) enum LoggedOutcome {
-    /// The row is written, or the request needs none. The outcome stands.
+    /// The outcome is final: the row is written, or cannot be written, or the request needs none.
     Final(Result<Reply, Error>),
     /// The row is not written, because keys have changed since the lookup. The outcome may be outdated.
     Retry,
@@ -142,15 +143,15 @@ pub(super) async fn log_usage(ctx: &Ctx, trail: &mut RequestTrail, outcome: Resu
         Ok(Some(_)) => return LoggedOutcome::Retry,
         Err(error) => error,
     };
-    // Without its row, a response would break the promise of a complete usage log. Only a defect and an unknown outcome
-    // keep their own error.
+    // Without its row, a response would break the promise of a complete usage log. Therefore this error replaces the
+    // outcome, unless the outcome is a defect or unknown.
     LoggedOutcome::Final(match outcome {
         Err(error @ (Error::Defect(_) | Error::OutcomeUnknown(_))) => Err(error),
         _ => Err(error),
     })
 }
 
-/// Whether a request with this error needs no usage row: it gets a 429 or a 503.
+/// Returns whether a request with this error gets a 429 or a 503. These responses need no usage row.
 fn is_unlogged(error: &Error) -> bool {
     let is_temporary = |refusal: &Refusal| matches!(refusal, Refusal::RateLimited { .. } | Refusal::Unavailable { .. });
     match error {

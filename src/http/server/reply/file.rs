@@ -1,4 +1,4 @@
-//! Replies that are files: how they are cached, and downloads that browsers save instead of displaying.
+//! Replies that are files: their caching, and downloads that browsers save instead of displaying.
 
 use hyper::body::Bytes;
 use hyper::header;
@@ -8,24 +8,24 @@ use super::{Reply, StoredFile};
 use crate::http::server::gzip;
 use crate::store::attachment::{Attachment, StagedAttachment};
 
-/// The response cache holds larger files only compressed, at about a sixth of their size.
+/// The response cache holds larger files only in compressed form, at about a sixth of their size.
 const UNCOMPRESSED_BYTES_MAX: usize = 1_024 * 1_024;
 
 impl Reply {
-    /// 200 with a body of this type and a strong `ETag`.
+    /// Creates a 200 with a body of this type and a strong `ETag`.
     pub(in crate::http) fn tagged_file(content_type: &'static str, body: impl Into<Bytes>) -> Self {
         Self::ok(content_type, body.into()).with_tag()
     }
 
-    /// 200 with an asset that never changes at its URL.
+    /// Creates a 200 with an asset that never changes at its URL.
     pub(in crate::http) fn asset(content_type: &'static str, body: &'static str) -> Self {
         let mut reply = Self::tagged_file(content_type, body);
         reply.headers.retain(|(name, _)| name != header::CACHE_CONTROL);
         reply.with(header::CACHE_CONTROL, "public, max-age=31536000, immutable")
     }
 
-    /// Compresses a large body, so that the response cache holds only the compressed one. Compression can take as long
-    /// as rendering a hundred pages, so it happens once, when the reply is made.
+    /// Compresses a large body, so that the response cache holds only the compressed body. Compression can take as long
+    /// as rendering a hundred pages, so it happens once, when the reply is created.
     pub(in crate::http) fn compressed_if_large(mut self) -> Self {
         if self.body.len() > UNCOMPRESSED_BYTES_MAX {
             self.compressed_body = gzip::compress(&self.body).map(Bytes::from);
@@ -33,14 +33,14 @@ impl Reply {
         self
     }
 
-    /// Lets browsers cache the reply for some seconds without revalidation.
+    /// Allows browsers to cache the reply for this many seconds without revalidation.
     pub(in crate::http) fn with_max_age(mut self, seconds: u32) -> Self {
         self.headers.retain(|(name, _)| name != header::CACHE_CONTROL);
         self.with(header::CACHE_CONTROL, &format!("public, max-age={seconds}"))
     }
 
-    /// 200 with an attachment, to be saved under its file name. No cache stores it, and no browser displays it (RFC
-    /// 6266, RFC 8187).
+    /// Creates a 200 with an attachment, which browsers save under its file name. No cache stores it, and no browser
+    /// displays it (RFC 6266, RFC 8187).
     pub(in crate::http) fn download(attachment: &Attachment) -> Self {
         // The characters that an extended value may contain unescaped (RFC 8187 §3.2.1).
         const NAME: &AsciiSet = &NON_ALPHANUMERIC
@@ -69,13 +69,13 @@ impl Reply {
         self.file.as_deref().cloned()
     }
 
-    /// Retains the file of the request: a signup claimed it, or the page shows it for the next try. A file that no
-    /// reply retains is removed.
+    /// Retains the file of the request, because a signup claimed it or the page shows it for the next try. The gate
+    /// removes a file that the reply does not retain.
     pub(in crate::http) fn retaining_upload(self, staged: Option<&StagedAttachment>) -> Self {
         Self { retained_upload: staged.map(|staged| Box::new(staged.id.clone())), ..self }
     }
 
-    /// Whether the reply retains this file of the request.
+    /// Returns whether the reply retains this file of the request.
     pub(in crate::http::server) fn retains_upload(&self, staged: &StagedAttachment) -> bool {
         self.retained_upload.as_deref() == Some(&staged.id)
     }

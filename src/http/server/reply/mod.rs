@@ -23,10 +23,10 @@ use crate::store::Error;
 /// `Retry-After` of an unavailable service.
 const UNAVAILABLE_RETRY_S: u64 = 1;
 
-/// `Retry-After` if the disk is full: an operator has to free space first.
+/// `Retry-After` if the disk is full: an operator must free space first.
 const FULL_RETRY_S: u64 = 60;
 
-/// Marks a reply that repeats the stored response of an earlier request with the same `Idempotency-Key`.
+/// The header field that marks the stored response of an earlier request with the same `Idempotency-Key`.
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 pub(super) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -61,7 +61,7 @@ pub(super) struct StoredFile {
     pub(in crate::http) sha256: Option<[u8; DIGEST_BYTES]>,
 }
 
-/// How long a reply stays current, and so how long the response cache may serve it.
+/// The time for which a reply stays current. The response cache may serve the reply for that time.
 #[derive(Debug, Clone)]
 pub(super) enum Validity {
     /// For this request only.
@@ -88,13 +88,13 @@ enum StoredPart {
 pub(in crate::http) type Code = &'static str;
 
 impl Reply {
-    /// 200 with a JSON body that no cache may store.
+    /// Creates a 200 with a JSON body that no cache may store.
     pub(in crate::http) fn json(value: &impl Serialize) -> Self {
         let body = encode(value);
         Self::ok("application/json", body).with(header::CACHE_CONTROL, "no-store")
     }
 
-    /// 202 with a JSON body: the work is queued, and its result is reported elsewhere.
+    /// Creates a 202 with a JSON body: the work is queued, and its result is reported elsewhere.
     pub(in crate::http) fn accepted(value: &impl Serialize) -> Self {
         Self { status: StatusCode::ACCEPTED, ..Self::json(value) }
     }
@@ -103,25 +103,25 @@ impl Reply {
         Self::ok("application/json", encode(value)).with_tag()
     }
 
-    /// 200 with a page that is the same for everybody, a strong `ETag`, and the digest of its only style.
+    /// Creates a 200 with a page that is the same for everybody, a strong `ETag`, and the digest of its only style.
     pub(in crate::http) fn reference(page: String, style_digest: &str) -> Self {
         let reply = Self::ok("text/html; charset=utf-8", page.into()).with_tag();
         reply.with(header::CONTENT_SECURITY_POLICY, &policy(&format!("sha256-{style_digest}")))
     }
 
-    /// Lets the response cache serve the reply until this organization's portal changes, and tags it. `read_at` is the
-    /// newest portal change of any organization when the reply's data was read.
+    /// Allows the response cache to serve the reply until this organization's portal changes, and adds an `ETag`.
+    /// `read_at` is the newest portal change of any organization when the reply's data was read.
     pub(in crate::http) fn valid_until_change(self, organization: OrganizationId, read_at: i64) -> Self {
         Self { validity: Validity::UntilChange(organization, read_at), ..self.ensure_tag() }
     }
 
-    /// Lets the response cache serve the reply for as long as the service runs, because the reply contains no data from the
-    /// file.
+    /// Allows the response cache to serve the reply for as long as the service runs, because the reply contains no data
+    /// from the file.
     pub(in crate::http) fn valid_forever(self) -> Self {
         Self { validity: Validity::Forever, ..self.ensure_tag() }
     }
 
-    /// Names a candidate. The stored response is erased with them.
+    /// Records that the reply names this candidate. The stored response is erased with the candidate.
     pub(in crate::http) fn about(self, candidate: CandidateId) -> Self {
         let stored_part = match self.stored_part {
             StoredPart::Secret(created_id, _) => StoredPart::Secret(created_id, Some(candidate)),
@@ -135,7 +135,7 @@ impl Reply {
         Self { stored_part: StoredPart::Secret(created_id.to_owned(), None), ..self }
     }
 
-    /// The response to store for an idempotency key.
+    /// Returns the response to store for an idempotency key.
     pub(super) fn to_stored_response(&self, fingerprint: [u8; 32]) -> StoredResponse {
         let whole = || StoredBody::Whole(String::from_utf8_lossy(&self.body).into_owned());
         let (answer, candidate_id) = match &self.stored_part {
@@ -146,7 +146,7 @@ impl Reply {
         StoredResponse { fingerprint, status: self.status.as_u16(), answer, candidate_id }
     }
 
-    /// The reply to a repeat, from a stored response.
+    /// Creates the reply to a repeated request from a stored response.
     ///
     /// # Errors
     /// [`Error::Defect`] if the stored response is unreadable.
@@ -168,7 +168,7 @@ impl Reply {
         Self::empty(StatusCode::NO_CONTENT)
     }
 
-    /// 204 for a CORS preflight (WHATWG Fetch §3.3), with the methods of the path.
+    /// Creates a 204 for a CORS preflight (WHATWG Fetch §3.3), with the methods of the path.
     pub(super) fn preflight(methods: &str) -> Self {
         Self::no_content()
             .with(header::ALLOW, methods)
@@ -177,12 +177,12 @@ impl Reply {
             .with(header::ACCESS_CONTROL_MAX_AGE, "86400")
     }
 
-    /// 200 with plain text.
+    /// Creates a 200 with plain text.
     pub(in crate::http) fn text(body: impl Into<Bytes>) -> Self {
         Self::ok("text/plain; charset=utf-8", body.into()).with(header::CACHE_CONTROL, "no-store")
     }
 
-    /// 200 with counters as Prometheus text, or 404 if there are none.
+    /// Creates a 200 with counters as Prometheus text, or a 404 if there are none.
     pub(in crate::http) fn metrics(text: String) -> Self {
         if text.is_empty() {
             return Self::empty(StatusCode::NOT_FOUND);
@@ -190,7 +190,7 @@ impl Reply {
         Self::ok("text/plain; version=0.0.4; charset=utf-8", text.into())
     }
 
-    /// 303: the request is done, and this page of the service shows the result.
+    /// Creates a 303: the request is done, and this page of the service shows the result.
     pub(in crate::http) fn see_other(path: &str) -> Self {
         Self::empty(StatusCode::SEE_OTHER).with(header::LOCATION, path).with(header::CACHE_CONTROL, "no-store")
     }
@@ -203,7 +203,7 @@ impl Reply {
         self
     }
 
-    /// The problem document of a failed or refused request (RFC 9457).
+    /// Returns the problem document of a failed or refused request (RFC 9457).
     pub(in crate::http) fn problem(error: &Error, realm: &str, request_id: &str) -> Self {
         let (status, code, headers) = status_code_and_fields(error, realm);
         let (detail, errors) = detail_and_fields(error);
@@ -228,7 +228,7 @@ impl Reply {
         reply.with(header::CONTENT_TYPE, "application/problem+json").with(header::CACHE_CONTROL, "no-store")
     }
 
-    /// The response for hyper, without the request's id, and without the file that replaces the body.
+    /// Returns the response for hyper, without the request's id, and without the file that replaces the body.
     pub(super) fn into_response_without_id(self) -> Response<Full<Bytes>> {
         let mut response = Response::new(Full::new(self.body));
         *response.status_mut() = self.status;
@@ -251,7 +251,7 @@ impl Reply {
         &self.validity
     }
 
-    /// The compressed body, if the response cache is to hold only the compressed form.
+    /// Returns the compressed body, if the response cache is to hold only the compressed form.
     pub(super) fn compressed_body(&self) -> Option<Bytes> {
         self.compressed_body.clone()
     }
@@ -307,7 +307,7 @@ pub(super) fn not_modified_if_matching(
     response
 }
 
-/// Whether the client already has the response with these fields.
+/// Returns whether the client already has the response with these fields.
 pub(super) fn is_matching(response: &HeaderMap, request: &HeaderMap) -> bool {
     if !request.contains_key(header::IF_NONE_MATCH) {
         return false;
@@ -317,12 +317,12 @@ pub(super) fn is_matching(response: &HeaderMap, request: &HeaderMap) -> bool {
     lists.any(|list| entity_tag::lists_tag(list, tag))
 }
 
-/// The content security policy of a page that applies this style and loads nothing else.
+/// Returns the content security policy of a page that applies this style and loads nothing else.
 fn policy(style: &str) -> String {
     format!("default-src 'none'; style-src '{style}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 }
 
-/// Maps an error to its status, code and header fields. This is the only such match.
+/// Maps an error to its status, code and header fields. No other match decides a status.
 fn status_code_and_fields(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, HeaderValue)>) {
     let field = |name, value: &str| HeaderValue::from_str(value).map(|value| vec![(name, value)]).unwrap_or_default();
     let refusal = match error {
@@ -384,7 +384,7 @@ fn status_code_and_fields(error: &Error, realm: &str) -> (StatusCode, Code, Vec<
 }
 
 fn encode(value: &impl Serialize) -> Bytes {
-    serde_json::to_vec(value).expect("wire structs have string keys and no number that JSON lacks").into()
+    serde_json::to_vec(value).expect("wire structs have string keys and no number that JSON cannot express").into()
 }
 
 fn title(status: StatusCode) -> String {

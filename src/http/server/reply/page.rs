@@ -17,7 +17,8 @@ const PAGE_PROTECTIVE_FIELDS: [(HeaderName, &str); 3] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-/// The content security policy of pages: they show styles and pictures of this service, and send forms to it.
+/// The content security policy of pages, which load styles and pictures only from this service, and send forms only to
+/// it.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
                            frame-ancestors 'none'";
 
@@ -29,11 +30,11 @@ pub(in crate::http) struct FailedRequest<'a> {
     pub(in crate::http) request_id: &'a str,
 }
 
-/// Renders the page for a failed request. The server has no page of its own.
+/// A function that renders the page for a failed request. The server has no page of its own.
 pub(in crate::http::server) type ProblemPage = fn(&FailedRequest<'_>, Language) -> Result<Reply, Error>;
 
 impl Reply {
-    /// 200 with a page from a template. The caller adds `Cache-Control`.
+    /// Creates a 200 with a page from a template. The caller adds `Cache-Control`.
     pub(in crate::http) fn rendered(page: &impl askama::Template) -> Result<Self, Error> {
         let body = page.render().map_err(|error| Error::Defect(format!("a page cannot be rendered: {error}")))?;
         let mut reply = Self::ok("text/html; charset=utf-8", body.into());
@@ -41,7 +42,7 @@ impl Reply {
         Ok(reply)
     }
 
-    /// A page with the status of a refusal, which the page explains.
+    /// Creates a page with the status of a refusal. The page explains the refusal.
     pub(in crate::http) fn rendered_refusal(refusal: &Refusal, page: &impl askama::Template) -> Result<Self, Error> {
         let (status, _, headers) = status_code_and_fields(&Error::Refused(refusal.clone()), "");
         let mut reply = Self { status, ..Self::rendered(page)? }.with(header::CACHE_CONTROL, "no-store");
@@ -55,7 +56,7 @@ impl Reply {
         self.with(header::CONTENT_LANGUAGE, tag).with(header::VARY, "Accept-Language")
     }
 
-    /// The reply to a person's failed request: the page that `render` makes, or a problem document if that fails.
+    /// Creates the reply to a person's failed request: the page from `render`, or a problem document if `render` fails.
     pub(in crate::http::server) fn problem_page(
         error: &Error,
         realm: &str,

@@ -1,5 +1,5 @@
-//! Tests of forms in bodies with frames of any size, complete or cut off. They check the form that the handler gets,
-//! and that nothing else stays in the store.
+//! Tests of the form reader with bodies in frames of any size, complete or cut off. They check the form that the
+//! handler receives, and that a refused form leaves nothing in the store.
 
 mod slow;
 
@@ -36,7 +36,7 @@ impl Fixture {
         Self { ctx: Ctx::for_tests(directory.path(), Settings::for_tests()), _directory: directory }
     }
 
-    /// The numbers of attachments and chunks in the store.
+    /// Returns the numbers of attachments and chunks in the store.
     fn counts(&self) -> (i64, i64) {
         let (attachments, chunks, _) = self.ctx.store.read(stored_content).unwrap();
         (attachments, chunks)
@@ -54,7 +54,7 @@ impl Fixture {
         runtime().block_on(FormReader::new(&self.ctx, &RULES, timeouts, FileUse::Stage).read(body, BOUNDARY))
     }
 
-    /// The message of the refusal. Checks that nothing is stored.
+    /// Reads a body that must be refused, and checks that nothing is stored. Returns the message of the refusal.
     #[track_caller]
     fn refusal(&self, body: FramedBody) -> String {
         let Err(Error::Refused(refusal)) = self.read(body) else { panic!("the form was accepted") };
@@ -62,7 +62,7 @@ impl Fixture {
         refusal.sentence()
     }
 
-    /// The fault of the file. Checks that nothing is stored.
+    /// Reads a form with a faulty file, and checks that nothing is stored. Returns the fault.
     #[track_caller]
     fn fault(&self, parts: &[Vec<u8>]) -> AttachmentFault {
         let form = self.read(form(parts)).unwrap();
@@ -78,13 +78,13 @@ impl Fixture {
         staged.clone()
     }
 
-    /// The content of all chunks in the store.
+    /// Returns the content of all chunks in the store.
     fn content(&self) -> Vec<u8> {
         self.ctx.store.read(stored_content).unwrap().2
     }
 }
 
-/// A body in frames of one size, and with one of three ends.
+/// A body that arrives in frames of one size and ends in one of three ways.
 struct FramedBody {
     bytes: Bytes,
     frame_bytes: usize,
@@ -135,7 +135,7 @@ fn framed(bytes: impl Into<Bytes>) -> FramedBody {
     FramedBody { bytes: bytes.into(), frame_bytes: 16_384, end: End::Complete }
 }
 
-/// A part with this head, after its boundary.
+/// Returns a part of a form: its boundary, this head and this content.
 fn part(head: &str, content: &[u8]) -> Vec<u8> {
     [format!("--{BOUNDARY}\r\n{head}\r\n\r\n").as_bytes(), content, b"\r\n"].concat()
 }
@@ -165,7 +165,7 @@ fn pdf(bytes: usize) -> Vec<u8> {
 }
 
 #[test]
-fn frames_of_any_size_make_the_same_form() {
+fn frames_of_any_size_yield_the_same_form() {
     let content = pdf(200_000);
     let parts = [text("name", "Zoë"), text("links", "a"), file("cv.pdf", &content), text("links", "b")];
     for frame_bytes in [1_000, 4_096, 65_536, usize::MAX] {
@@ -180,14 +180,14 @@ fn frames_of_any_size_make_the_same_form() {
         let again = fixture.ctx.store.read(|tx| crate::store::attachment::find_staged(tx, &staged.token)).unwrap();
         assert_eq!(again.as_ref(), Some(staged));
     }
-    // Frames of one byte work, too.
+    // Frames of one byte work too.
     let fixture = Fixture::new();
     let small = FramedBody { frame_bytes: 1, ..form(&[text("name", "Ada"), file("cv.txt", b"engines")]) };
     assert!(matches!(fixture.read(small).unwrap().upload(), Some(Upload::Staged(_))));
 }
 
 #[test]
-fn files_up_to_the_largest_size_are_staged() {
+fn files_up_to_the_maximum_size_are_staged() {
     let fixture = Fixture::new();
     let staged = fixture.staged(&[file("cv.pdf", &pdf(attachment::ATTACHMENT_BYTES_MAX))]);
     assert_eq!(staged.bytes as usize, attachment::ATTACHMENT_BYTES_MAX);
@@ -197,7 +197,7 @@ fn files_up_to_the_largest_size_are_staged() {
 }
 
 #[test]
-fn reading_stops_after_the_largest_size() {
+fn reading_stops_after_the_maximum_size() {
     let fixture = Fixture::new();
     let frames = Arc::default();
     let begin = [text("name", "Ada"), file("cv.txt", b"a")].concat();
@@ -227,7 +227,7 @@ fn an_incomplete_form_leaves_nothing() {
 }
 
 #[test]
-fn an_empty_file_is_a_fault_and_an_empty_field_is_no_file() {
+fn an_empty_file_is_a_fault_and_an_empty_field_is_not_a_file() {
     let fixture = Fixture::new();
     assert_eq!(fixture.fault(&[file("cv.pdf", b"")]), AttachmentFault::Empty);
     for parts in [vec![], vec![file("", b"")], vec![part("Content-Disposition: form-data; name=\"cv\"", b"")]] {
@@ -242,12 +242,12 @@ fn a_second_file_is_a_fault() {
     let large = pdf(200_000);
     assert_eq!(fixture.fault(&[file("a.pdf", &large), file("b.pdf", &large)]), AttachmentFault::MoreThanOne);
     assert_eq!(fixture.fault(&[file("a.pdf", &large), file("b.pdf", b"")]), AttachmentFault::MoreThanOne);
-    // File fields without a chosen file do not count.
+    // File fields without a chosen file are ignored.
     assert_eq!(fixture.staged(&[file("", b""), file("a.pdf", &large), file("", b"")]).file_name, "a.pdf");
 }
 
 #[test]
-fn a_file_of_another_type_is_refused_whatever_its_name() {
+fn a_file_of_another_type_is_refused_regardless_of_its_name() {
     let fixture = Fixture::new();
     let late = [b"text ".repeat(50_000), vec![0]].concat();
     let png = [b"\x89PNG\r\n\x1a\n".to_vec(), vec![0; 300_000]].concat();
@@ -265,7 +265,7 @@ fn a_file_of_another_type_is_refused_whatever_its_name() {
 fn an_archive_is_stored_unchanged() {
     let fixture = Fixture::new();
     let entry = |name: &str, content: &[u8]| {
-        // Deflated, with a declared size of four gigabytes.
+        // The entry is deflated and declares a size of four gigabytes.
         let mut head = b"PK\x03\x04\x14\0\0\0\x08\0\0\0\0\0\0\0\0\0".to_vec();
         head.extend_from_slice(&u32::try_from(content.len()).unwrap().to_le_bytes());
         head.extend_from_slice(&u32::MAX.to_le_bytes());
@@ -320,8 +320,8 @@ fn a_malformed_form_is_refused_and_leaves_nothing() {
         let message = fixture.refusal(framed(body.clone()));
         assert!(message.contains(expected), "{message}: {}", String::from_utf8_lossy(&body[..body.len().min(200)]));
     }
-    let elsewhere = part("Content-Disposition: form-data; name=\"photo\"; filename=\"a.pdf\"", b"%PDF-1.7");
-    assert!(fixture.refusal(form(&[elsewhere])).contains("does not accept a file"));
+    let other_field = part("Content-Disposition: form-data; name=\"photo\"; filename=\"a.pdf\"", b"%PDF-1.7");
+    assert!(fixture.refusal(form(&[other_field])).contains("does not accept a file"));
     let latin = part("Content-Disposition: form-data; name=\"name\"", b"M\xfcller");
     assert!(fixture.refusal(form(&[file("cv.pdf", &pdf(200_000)), latin])).contains("not UTF-8"));
 }
@@ -349,8 +349,8 @@ fn parts_and_texts_are_limited() {
     let texts = |bytes: usize| form(&[text("a", &"x".repeat(100_000)), text("b", &"y".repeat(bytes - 100_002))]);
     assert!(fixture.read(texts(BODY_BYTES_MAX)).is_ok());
     assert_eq!(fixture.refusal(texts(BODY_BYTES_MAX + 1)), "the body must be at most 131072 bytes");
-    let behind = [file("cv.pdf", &pdf(200_000)), text("note", &"z".repeat(BODY_BYTES_MAX + 1))];
-    assert_eq!(fixture.refusal(form(&behind)), "the body must be at most 131072 bytes");
+    let text_after_file = [file("cv.pdf", &pdf(200_000)), text("note", &"z".repeat(BODY_BYTES_MAX + 1))];
+    assert_eq!(fixture.refusal(form(&text_after_file)), "the body must be at most 131072 bytes");
 }
 
 #[test]
@@ -363,7 +363,7 @@ fn urlencoded_forms_are_decoded_as_browsers_encode_them() {
 }
 
 #[test]
-fn too_many_staged_attachments_refuse_the_next_file() {
+fn a_file_is_refused_if_too_many_attachments_are_staged() {
     let fixture = Fixture::new();
     let (world, (done, ended)) = (Arc::clone(&fixture.ctx.world), std::sync::mpsc::channel());
     let begin = move |tx: &crate::store::Tx<'_>| {

@@ -1,8 +1,8 @@
-//! Tests of slow forms: a trickle is cut off, and a dial-up line is not.
+//! Tests of slow forms: a form below the minimum pace is refused, and a form above it is accepted.
 
 use super::*;
 
-/// A body in frames of one size, one every two milliseconds.
+/// A body that arrives in frames of one size, with a pause before each frame.
 struct SlowBody {
     rest: Bytes,
     frame_bytes: usize,
@@ -27,7 +27,7 @@ impl Body for SlowBody {
     }
 }
 
-/// Reads a form of these parts with this idle timeout.
+/// Reads a slow form with these parts and this idle timeout.
 fn read_slowly(fixture: &Fixture, parts: &[Vec<u8>], frame_bytes: usize, idle: Duration) -> Result<Form, Error> {
     let timeouts = FormTimeouts { idle, whole: Duration::from_secs(60) };
     let rest = Bytes::from(whole(parts));
