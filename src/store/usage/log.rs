@@ -1,4 +1,4 @@
-//! Appending to the usage log.
+//! Appends rows to the usage log.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -27,8 +27,8 @@ pub struct LogEntry {
     pub auth_endpoint: &'static str,
 }
 
-/// The end of the usage log, as the writing connection knows it, so that an append needs no query. It is valid inside the
-/// transactions of that connection, and is dropped when one of them is rolled back.
+/// The cached end of the usage log, so that an append needs no query. The cache is valid inside the transactions of the
+/// writing connection, and is dropped when one of them is rolled back.
 #[derive(Default)]
 pub(crate) struct LogTail(RefCell<Option<KnownTail>>);
 
@@ -87,7 +87,7 @@ pub fn append(tx: &Tx<'_>, entry: &LogEntry) -> Result<(), Error> {
     append_all(tx, std::iter::once(entry))
 }
 
-/// Appends rows in this order.
+/// Appends rows in the given order.
 pub(super) fn append_all<'a>(tx: &Tx<'_>, entries: impl Iterator<Item = &'a LogEntry>) -> Result<(), Error> {
     let tail =
         tx.state::<LogTail>().ok_or_else(|| Error::Defect("only the service appends to the usage log".to_owned()))?;
