@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::domain::timestamp::Timestamp;
 
-/// Upper bounds of the duration histogram, in seconds.
+/// The upper bounds of the duration histogram, in seconds.
 const BUCKETS_S: [f64; 9] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
 
 /// The maximum number of unwritten bytes of the log: about ten thousand lines.

@@ -1,10 +1,10 @@
-//! The table of background jobs, and the health reports in their order.
+//! The table of background jobs, and the list of jobs and states that health reports.
 //!
-//! Jobs share two threads: one for jobs that never wait for the writer, one for jobs that do. A step of a job is one
-//! slice of its work, so other jobs do not wait long. Checkpoints have their own thread, because they wait for the disk
-//! and the other jobs must not wait with them. Two more threads are not in the table. The writer (`db::writer_thread`)
-//! runs jobs as they arrive, not on a schedule. HR delivery (`hr::worker`) runs an async runtime for its network
-//! connections.
+//! Jobs share two threads: one for jobs that never wait for the writer, and one for jobs that wait for it. A step of a
+//! job is one slice of its work, so other jobs do not wait long. Checkpoints have their own thread, because they wait
+//! for the disk and the other jobs must not wait with them. Two more threads are not in the table. The writer
+//! (`db::writer_thread`) runs jobs as they arrive, not on a schedule. HR delivery (`hr::worker`) runs an async runtime
+//! for its network connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,7 +75,7 @@ type Row = (BackgroundJob, u64, Thread, fn(&Parts) -> Result<Step, Error>);
 const TABLE: [Row; 13] = [
     // Job          Rest ms  Thread                Prepared by        What it does
     (CACHED_STATE,     100,  Thread::Reads,        cached_state),     // Invalidates cached state that other processes changed. Portals must show changes within 200 ms.
-    (REFUSALS,         500,  Thread::Reads,        refusals),         // Queues the counts of refused keys and sign-ins that are due.
+    (REFUSALS,         500,  Thread::Reads,        refusals),         // Queues the due counts of refused keys and sign-ins.
     (IDLE_CACHE,    30_000,  Thread::Reads,        idle_cache),       // Frees the page caches of connections if nothing was read since the last step.
     (USAGE_INDEX,      100,  Thread::Writes,       usage_index),      // Indexes new usage rows, and redates rows from a clock that was ahead.
     (USAGE_PRUNING,    100,  Thread::Writes,       usage_pruning),    // Deletes usage rows that are too old: every 10 minutes, one slice in each step.

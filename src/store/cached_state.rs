@@ -1,5 +1,5 @@
-//! Cached state: the API keys of recent requests, and the change numbers of portals. The service invalidates it at once
-//! after its own commits. A job detects changes by other processes, such as commands.
+//! Cached state: the API keys of recent requests, and the change numbers of portals. The service invalidates this state
+//! at once after its own commits. A job detects changes by other processes, such as commands.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -56,7 +56,8 @@ pub fn portals(tx: &Tx<'_>) -> Result<i64, Error> {
 #[derive(Default)]
 pub struct PortalChanges {
     newest: AtomicI64,
-    /// The last change of each portal that has changed since the start: at most one entry per organization.
+    /// The number of the last change to each portal that has changed since the start: at most one entry per
+    /// organization.
     last: Mutex<HashMap<OrganizationId, i64>>,
 }
 

@@ -17,7 +17,7 @@ use crate::domain::timestamp::Timestamp;
 /// the findings, one sentence each. A sound file has no findings.
 ///
 /// # Errors
-/// If the file cannot be read far enough to check it.
+/// An error of SQLite if the file cannot be read far enough to check it.
 pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>, Error> {
     let connection = connection::open_to_read(path, Use::Read)?;
     tx::snapshot(&connection, Timestamp::from_micros(0), |tx| {
@@ -119,7 +119,8 @@ fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     })
 }
 
-/// Compares two columns of applications, by which lists and boards find them, with the candidates and the steps.
+/// Compares the candidate number and the current step of each application with its candidate and its steps. Lists and
+/// boards find applications by these two columns.
 fn applications(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let numbers = format!(
         "SELECT a.id

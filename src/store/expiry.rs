@@ -54,7 +54,7 @@ fn describe_agreement(reading: &ClockReading) -> String {
     }
     let hours = reading.wait().as_secs().div_ceil(3_600);
     format!(
-        "the clock shows {wall}, but {believed} was expected; retention waits for {hours} hours of uptime, or until an admin \
-         confirms the time (POST /api/admin/organizations/{{id}}/retention/confirm)"
+        "the clock shows {wall}, but {believed} was expected; retention waits for {hours} hours of uptime, or \
+         until an admin confirms the time (POST /api/admin/organizations/{{id}}/retention/confirm)"
     )
 }

@@ -1,4 +1,5 @@
-//! Parts of the subject-access export that no other endpoint shows: signups, and stored responses about the candidate.
+//! The parts of the subject-access export that no other endpoint shows: signups, and stored responses about the
+//! candidate.
 
 use super::activity;
 use super::signup::{self, Signup};

@@ -24,8 +24,8 @@ pub struct HrDelivery {
     pub attempts: i64,
     /// The time at which the delivery was queued.
     pub created_at: Timestamp,
-    /// The time of the next attempt, unless the integration holds the delivery. `None` if the delivery is not pending,
-    /// or an earlier delivery holds it.
+    /// The time of the next attempt, unless the integration holds the delivery. `None` if the delivery is not pending
+    /// or if an earlier delivery holds it.
     pub next_attempt_at: Option<Timestamp>,
     pub last_attempt: Option<HrAttempt>,
 }
@@ -99,8 +99,9 @@ fn attempt(columns: &mut Columns<'_>) -> Result<Option<HrAttempt>, Error> {
 
 /// Returns a page of deliveries with numbers below `before`, newest first.
 pub fn page(tx: &Tx<'_>, filter: &DeliveryFilter, before: i64, rows_max: usize) -> Result<Vec<HrDelivery>, Error> {
-    // The subquery selects and sorts numbers without their rows. Literal states let SQLite use their partial indexes. A
-    // `+` before a column prevents SQLite from using an index on this column where another index is better.
+    // The subquery selects and sorts numbers without their rows. SQLite can use the partial index of a state because
+    // the state is a literal. A `+` before a column prevents SQLite from using an index on this column where another
+    // index is better.
     let (state, number, plus) = match filter.state {
         None => ("", "number", ""),
         Some(DeliveryState::Pending) => ("AND state = 'pending'", "+number", ""),

@@ -15,7 +15,7 @@ use crate::domain::user::Principal;
 /// The HR integration of an organization in an interchange document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HrIntegrationRecord {
-    /// The target of deliveries.
+    /// The URL to which deliveries are sent.
     pub url: TargetUrl,
     /// The secret that signs deliveries. Without a secret, the service sends nothing.
     pub secret: Option<SigningSecret>,

@@ -17,7 +17,7 @@ pub struct OrgMember {
     pub org_role: OrgRole,
 }
 
-/// Inserts a membership without an activity row. Returns false if the user is a member already.
+/// Inserts a membership without an activity row. Returns false if the user is already a member.
 ///
 /// # Errors
 /// [`Error::Defect`] if the user does not exist. The caller checks this first.
@@ -49,7 +49,7 @@ pub struct Membership {
 }
 
 /// Makes a user a member, or changes the role of a member (`PUT /api/admin/organizations/{id}/memberships/{userId}`),
-/// and records the act. Does nothing if the member has this role already.
+/// and records the act. Does nothing if the member already has this role.
 ///
 /// # Errors
 /// [`Error::Defect`] if the organization or the user does not exist. The caller checks this first.

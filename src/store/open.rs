@@ -18,7 +18,7 @@ use crate::db::{OpenError, Reserve, connection, full_disk};
 use crate::world::World;
 
 /// The maximum number of reading connections: one for each thread of the service that reads. A read takes microseconds,
-/// so a few serve many requests.
+/// so a few connections serve many requests.
 pub const READERS_MAX: u32 = 17;
 
 impl Store {

@@ -1,6 +1,6 @@
-//! Refused keys and failed sign-ins. For each key and user, the service records them as platform activity at most once
-//! an hour, with a count. The counts are in memory, so that a refusal costs no write. When the service stops, it writes
-//! the remaining counts.
+//! Refused keys and failed sign-ins. The service counts the refusals of each key, by reason, and of each user. It
+//! records each count as platform activity at most once an hour. The counts are in memory, so that a refusal costs no
+//! write. When the service stops, it writes the remaining counts.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -90,8 +90,7 @@ impl Store {
         self.parts.cached.keys.get(digest)
     }
 
-    /// Counts a refused key or sign-in. The counts are recorded as platform activity, at most once an hour for each key
-    /// or user.
+    /// Counts a refused key or sign-in. Each count is recorded as platform activity at most once an hour.
     pub fn note_refused(&self, refused: Refused) {
         self.parts.refusals.note(refused);
     }

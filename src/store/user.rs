@@ -27,7 +27,7 @@ pub struct User {
     pub updated_at: Timestamp,
 }
 
-/// Finds the account with this address. Returns `None` for a disabled user.
+/// Finds the account of the enabled user with this address.
 pub fn sign_in_account(tx: &Tx<'_>, email: &Email) -> Result<Option<SignInAccount>, Error> {
     let sql = "SELECT id, password_hash
                FROM users
@@ -165,8 +165,8 @@ pub fn find_by_email(tx: &Tx<'_>, email: &Email) -> Result<Option<User>, Error> 
 /// equal.
 ///
 /// # Errors
-/// `conflict` for a change of the last enabled admin. An error of SQLite if another user has the address. The caller
-/// checks the address first.
+/// `conflict` if the change would disable or demote the last enabled admin. An error of SQLite if another user has the
+/// address. The caller checks the address first.
 pub fn change(
     tx: &Tx<'_>,
     stamp: &Stamp,

@@ -1,7 +1,7 @@
 //! The outside world: time, time zones, random bytes, disk space, and the cost of password hashing. The world is real,
 //! or scripted by tests.
 //!
-//! Only this module reads a clock, the system's time zones or its random source, and only it uses argon2.
+//! Only this module reads the wall clock, the system's time zones and its random source. Only this module uses argon2.
 
 mod hashing;
 
@@ -329,7 +329,7 @@ mod tests {
             ("UTC", "2026-11-21T00:00:00Z", 0, "2026-11-21T00:00:00Z"),
             ("UTC", "2026-11-21T23:59:59Z", 21, "2026-10-31T00:00:00Z"),
             ("Europe/Berlin", "2026-11-20T23:30:00Z", 0, "2026-11-20T23:00:00Z"),
-            // Across the end of daylight saving time, and across its beginning.
+            // These intervals include the end and the beginning of daylight saving time.
             ("Europe/Berlin", "2026-11-21T12:00:00Z", 30, "2026-10-21T22:00:00Z"),
             ("Europe/Berlin", "2026-04-01T12:00:00Z", 7, "2026-03-24T23:00:00Z"),
             ("America/New_York", "2026-11-21T04:59:59Z", 1, "2026-11-19T05:00:00Z"),

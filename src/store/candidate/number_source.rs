@@ -233,7 +233,7 @@ impl BlockSource {
             if let Some(number) = self.numbers.newest(at_most) {
                 return Ok(Some(number));
             }
-            // In a file of many organizations, many blocks have no candidate of this organization.
+            // In a file with many organizations, many blocks have no candidate of this organization.
             let is_empty = self.numbers.numbers.is_empty();
             let next = if is_empty { self.next_block(tx, organization, wanted - 1)? } else { wanted - 1 };
             if next < last {
@@ -310,7 +310,7 @@ impl RangeSource {
     fn newest(&mut self, tx: &Tx<'_>, organization: &OrganizationId, at_most: i64) -> Result<Option<i64>, Error> {
         self.next += self.rows[self.next..].partition_point(|number| *number > at_most);
         if self.next == self.rows.len() && self.rows.len() == self.rows_asked {
-            // A search that continues near the end of the last read will need the next rows, too.
+            // A search that continues near the end of the last read will also need the next rows.
             let ends = self.rows.first().zip(self.rows.last());
             let is_near = ends.is_some_and(|(first, last)| last - at_most <= ((first - last) / 2).max(1));
             self.rows_asked = if is_near { (self.rows_asked * 4).min(ROWS_MAX) } else { ROWS_MIN };

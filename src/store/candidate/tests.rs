@@ -1,4 +1,4 @@
-//! The query plans of lists, and the completeness and order of searches.
+//! Tests of the query plans of lists, and of the completeness and order of searches.
 
 use crate::db::row::Connection;
 
@@ -46,13 +46,13 @@ fn every_list_query_reads_a_range_of_an_index_in_order() {
         let full_reads = ["SCAN candidate", "TEMP B-TREE"];
         assert!(!plan.iter().any(|step| full_reads.iter().any(|word| step.contains(word))), "{sql}: {plan:?}");
     }
-    // This query sorts the applications of one candidate.
+    // This query may sort, because it reads only the applications of one candidate.
     let plan = plan(&connection, OF_CANDIDATE);
     assert!(plan[1].contains("SEARCH a USING INDEX sqlite_autoindex_candidate_roles_2 (candidate_id=?)"), "{plan:?}");
     assert!(!plan.iter().any(|step| step.contains("SCAN")), "{plan:?}");
 }
 
-/// A candidate of [`crowd`] with the properties that searches use.
+/// A candidate of [`insert_people`] with the properties that searches use.
 struct Person {
     id: String,
     name: String,
@@ -62,9 +62,9 @@ struct Person {
     status: ApplicationStatus,
 }
 
-/// Inserts candidates alternately into two organizations, with gaps between some blocks. The candidates are more than a
-/// search sorts for a page. Returns the candidates of the first organization.
-fn crowd(connection: &Connection) -> Vec<Person> {
+/// Inserts more candidates than a search sorts for a page, alternately into two organizations, with gaps between some
+/// blocks. Returns the candidates of the first organization.
+fn insert_people(connection: &Connection) -> Vec<Person> {
     connection.execute_batch(include_str!("../../../schema.sql")).unwrap();
     connection.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
     connection.set_prepared_statement_cache_capacity(128);
@@ -123,7 +123,7 @@ fn person(nth: usize, number: usize) -> Person {
 #[test]
 fn a_search_finds_all_matches_newest_first_page_by_page() {
     let connection = Connection::open_in_memory().unwrap();
-    let people = crowd(&connection);
+    let people = insert_people(&connection);
     // Pairs of words that many candidates in the newest blocks have, that only older candidates have, or that no
     // candidate has.
     let many = ["s1 annab", "s1 new", "s1 old", "new old"];

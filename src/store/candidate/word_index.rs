@@ -98,7 +98,7 @@ fn read_checked_candidate(row: &Row<'_>) -> Result<CheckedCandidate, Error> {
     })
 }
 
-/// Visits every candidate of the file in the order of their numbers, in chunks that limit the memory.
+/// Visits all candidates of the file in the order of their numbers, in chunks that limit the memory.
 fn visit_candidates(tx: &Tx<'_>, mut visit: impl FnMut(&CheckedCandidate) -> Result<(), Error>) -> Result<(), Error> {
     let sql = "SELECT number, id, organization_id, name, email, erased_at IS NOT NULL
                FROM candidates

@@ -1,5 +1,5 @@
-//! The JSON details of decisions in activity rows. They are written with each decision. Reopening a step and building a
-//! history read them again.
+//! The JSON details of decisions in activity rows. The service writes a detail with each decision, and reads details to
+//! reopen steps and to build histories.
 
 use serde::{Deserialize, Serialize};
 
@@ -94,7 +94,7 @@ struct WrittenStep<'a> {
     validated_at: Option<String>,
 }
 
-/// The part of a detail that reopening and histories need.
+/// The part of a detail that is needed to reopen steps and to build histories.
 #[derive(Deserialize)]
 pub(super) struct RecordedDecision {
     pub(super) before: RecordedSide,
@@ -104,7 +104,7 @@ pub(super) struct RecordedDecision {
 #[derive(Deserialize)]
 pub(super) struct RecordedSide {
     pub(super) application: String,
-    /// Missing in the detail of a withdrawal, which changes no step.
+    /// The changed steps. The detail of a withdrawal lacks this member, because a withdrawal changes no step.
     #[serde(default)]
     pub(super) steps: Vec<RecordedStep>,
 }

@@ -9,8 +9,8 @@ use crate::domain::id::{ApplicationId, CandidateId, Id, OrganizationId};
 use crate::domain::progress::ApplicationHistory;
 use crate::store::{application, candidate_step};
 
-/// The maximum number of deferred erasures that one scan reads. A later scan reads more, after these candidates were
-/// erased.
+/// The maximum number of deferred erasures that one scan reads. Later scans read the next erasures when the first ones
+/// are complete.
 const ROWS_MAX: i64 = 1_000;
 
 /// A candidate whose own erasure is deferred.

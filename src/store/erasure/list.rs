@@ -127,7 +127,7 @@ pub(crate) fn path(file: &Path) -> PathBuf {
 /// there is no list.
 ///
 /// # Errors
-/// If the list cannot be read.
+/// The error of the operating system if the list cannot be read.
 pub(crate) fn whole_lines(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
     match std::fs::read(path(file)) {
         Ok(mut lines) => {
@@ -181,7 +181,7 @@ impl ErasureList {
         }
     }
 
-    /// Writes lines after `end` and syncs them to the disk. An erasure may be on the list more than once.
+    /// Writes lines after `end` and syncs them to the disk. An erasure may be in the list more than once.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the list cannot be written. The list may then contain any part of the lines.
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_for_a_damaged_line_has_its_number() {
+    fn the_error_for_a_damaged_line_contains_the_line_number() {
         let dir = tempfile::tempdir().unwrap();
         let list = ErasureList::beside(&dir.path().join("a.db"));
         for line in [

@@ -31,7 +31,7 @@ const SLICE_ERASURES: usize = 256;
 pub struct RepeatedErasures {
     /// Number of candidates.
     pub candidates: usize,
-    /// Number of signups of the list that were deleted again.
+    /// Number of signups that were deleted again.
     pub signups: usize,
     /// Candidates in the list who were changed or held after their line was written. They are not erased.
     pub changed: Vec<CandidateId>,

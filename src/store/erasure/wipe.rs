@@ -12,7 +12,7 @@ use crate::db::tx::Error;
 use crate::db::writer::Writer;
 
 /// Prepares the job that wipes pages, one slice in each step. A slice takes about 10 ms, followed by a rest of 50 ms.
-/// Wiping a large file therefore takes a few seconds per gigabyte and at most a fifth of a core.
+/// Wiping a large file therefore takes a few seconds per gigabyte and uses at most a fifth of a core.
 pub(in super::super) fn job_step(path: &Path, erasures: Arc<Erasures>, writer: Arc<Writer>) -> Result<Step, Error> {
     let wiper = PageWiper::open(path, writer)?;
     // The first page of the next slice, and the number of commits whose erased data this pass wipes.

@@ -1,4 +1,4 @@
-//! The creation and changes of organizations by admins.
+//! Creates and changes organizations on behalf of admins.
 
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -21,9 +21,9 @@ pub struct OrganizationRecord {
     pub portal_theme: Theme,
     /// Whether each hire must name the position's code in the HR system.
     pub require_external_position_id: bool,
-    /// A disabled organization has no portal, and only admins see it.
+    /// Whether the organization is enabled. A disabled organization has no portal, and only admins see it.
     pub enabled: bool,
-    /// The IANA time zone in which its days begin.
+    /// The IANA time zone in which the organization's days begin.
     pub time_zone: String,
     /// Whether the service warns about roles that are published without a salary.
     pub pay_transparency: bool,

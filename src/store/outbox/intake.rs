@@ -112,7 +112,7 @@ fn enqueue(tx: &Tx<'_>, activity: i64, application: &str, is_integrated: bool) -
                  failed_attempts, created_at, next_attempt_at)
                VALUES ($1, $2, $3, $4, $5, 'pending', 0, 0, $6, $7)";
     let (at, event) = (facts.at.micros(), facts.event.as_str());
-    // The clock may have been ahead at the decision.
+    // The clock may have been ahead at the time of the decision.
     let next_attempt_at = (waiting == 0).then_some(at.min(tx.now.micros()));
     tx.run(sql, (id.as_str(), &facts.organization.id, application, event, payload, at, next_attempt_at))?;
     Ok(())

@@ -26,7 +26,7 @@ pub struct RoleRecord {
     pub seats: Seats,
     /// Whether the portal shows the role while it is open.
     pub public: bool,
-    /// The reason for closing the role; `None` if it is not closed, or an interchange document gave none.
+    /// The reason for closing the role; `None` if the role is not closed or an interchange document gave no reason.
     pub close_reason: Option<String>,
     pub created_at: Timestamp,
 }
@@ -169,7 +169,7 @@ pub(super) fn members(role: &RoleRecord) -> Result<Map<String, Json>, Error> {
     Ok(members.collect())
 }
 
-/// Adds a role. Returns false if a role has this id already.
+/// Adds a role. Returns false if a role already has this id.
 pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleRecord) -> Result<bool, Error> {
     const OTHER: usize = 6;
     let parameters = parameters::<{ OTHER + CHANGEABLE_COUNT }>(0).join(", ");

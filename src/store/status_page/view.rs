@@ -1,4 +1,4 @@
-//! The view of a status page for the holder of its link, with the facts that the page's acts need.
+//! The view of a status page for the holder of its link, with the facts that acts on the page need.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};

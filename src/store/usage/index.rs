@@ -7,7 +7,7 @@ use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::timestamp::Timestamp;
 
-/// One of this many rows of a key has an index entry, so a page skips fewer than this many rows before its first row.
+/// One in this many rows of a key has an index entry, so a page skips fewer than this many rows before its first row.
 /// An index of every row would add a tenth to the cost of a request, and more as the log grows.
 const INDEX_EVERY: i64 = 64;
 

@@ -27,7 +27,8 @@ const WAIT_MAX: Duration = Duration::from_secs(10);
 /// The wait after a failed run.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The maximum time for which one step redates rows. It is short, because other jobs of its thread wait for it.
+/// The maximum time for which one step redates rows. The time is short, because other jobs of the same thread wait for
+/// the step.
 const REDATE_MAX: Duration = Duration::from_millis(50);
 
 /// The maximum number of index entries that one transaction adds (a slice). A slice occupies the writer for half a
@@ -84,8 +85,8 @@ pub(in crate::store) fn job_step(
             && let Ok(rows @ 1..) = redate_some(&connection, &writer, &clock, &mut redated)
         {
             log.write(format!(
-                "the clock was ahead and had dated {rows} usage rows in the future; they are now dated just before {}, in \
-                 their order",
+                "the clock was ahead and had dated {rows} usage rows in the future; they are now dated just before {}, \
+                 in the same order",
                 reading.wall
             ));
         }

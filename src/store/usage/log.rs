@@ -11,17 +11,17 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::usage;
 
-/// A request to be logged.
+/// A request to log.
 #[derive(Debug, Clone)]
 pub struct LogEntry {
     /// The number of the key that authenticated the request.
     pub key_number: i64,
     pub method: Cow<'static, str>,
-    /// The raw path without the query, cut to the stored length.
+    /// The raw path without the query, truncated to the stored length.
     pub path: Cow<'static, str>,
     /// The client's address.
     pub ip: IpAddr,
-    /// The user agent, cut to the stored length.
+    /// The user agent, truncated to the stored length.
     pub user_agent: String,
     /// The path template of the route.
     pub auth_endpoint: &'static str,
@@ -71,7 +71,7 @@ impl LogTail {
 }
 
 impl KnownTail {
-    /// Reads the rows that are not indexed yet, which are few. New times must also be later than the newest pruned row.
+    /// Reads the few rows that are not indexed yet. New times must also be later than the newest pruned row.
     fn read(tx: &Tx<'_>) -> Result<Self, Error> {
         let sql = "SELECT max(coalesce((SELECT max(at) FROM api_key_usage), pruned_to), pruned_to)
                    FROM api_key_usage_marking

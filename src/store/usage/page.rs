@@ -12,7 +12,7 @@ pub struct UsageRow {
     /// The time of the request. It is unique, and increases from row to row.
     pub at: Timestamp,
     pub method: String,
-    /// The raw path without the query, cut to the stored length.
+    /// The raw path without the query, truncated to the stored length.
     pub path: String,
     /// The client's address.
     pub ip: String,

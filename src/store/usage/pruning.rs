@@ -1,4 +1,5 @@
-//! Pruning the usage log: a background job deletes rows that are older than a number of days, in small slices.
+//! Prunes the usage log: a background job deletes rows that are older than a configured number of days, in small
+//! slices.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};

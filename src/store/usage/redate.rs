@@ -104,7 +104,7 @@ fn move_index(tx: &Tx<'_>, rows: &[AheadRow], moved: &HashMap<i64, i64>) -> Resu
     tx.run_each(sql, rows.iter(), params)
 }
 
-/// Corrects the predecessor of the first row of each key after the moved rows.
+/// Corrects the time of the predecessor in each key's first row after the moved rows.
 fn move_followers(tx: &Tx<'_>, rows: &[AheadRow], moved: &HashMap<i64, i64>) -> Result<(), Error> {
     let newest: HashMap<i64, i64> = rows.iter().map(|row| (row.key_number, row.at)).collect();
     let end = rows.last().map_or(0, |row| row.at);

@@ -22,7 +22,7 @@ pub struct RetentionState {
     pub days: Option<i64>,
     /// Number of due candidates.
     pub due: i64,
-    /// The time at which the first of them was found due.
+    /// The time at which the first due candidate was found.
     pub due_since: Option<Timestamp>,
     /// Number of candidates whose erasure waits for confirmation by an admin.
     pub waiting: i64,

@@ -30,8 +30,8 @@ pub(super) fn organizations(tx: &Tx<'_>) -> Result<Vec<OrganizationId>, Error> {
     tx.all(sql, [], |row| Columns::of(row).parse(OrganizationId::parse))
 }
 
-/// Reads the organization's next candidates after the number `after`. Returns none if the organization has no retention
-/// time.
+/// Reads the organization's next candidates after the number `after`. Returns an empty list if the organization has no
+/// retention time.
 pub(super) fn scan(
     tx: &Tx<'_>,
     world: &dyn World,
@@ -122,8 +122,8 @@ fn application_facts(columns: &mut Columns<'_>) -> Result<Option<ApplicationFact
     }))
 }
 
-/// Returns the beginning of the retention time that ends today, or `None` if the organization retains candidates
-/// forever.
+/// Returns the beginning of the earliest day within the organization's retention time, or `None` if the organization
+/// retains candidates forever.
 fn retained_since(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId) -> Result<Option<Timestamp>, Error> {
     let Some((Some(days), zone)) = settings(tx, organization)? else { return Ok(None) };
     let in_zone = world.days_before(&zone, tx.now, days);

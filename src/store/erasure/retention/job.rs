@@ -3,7 +3,7 @@
 //! same reason. If many candidates are due at once, they wait for confirmation by an admin. While the clock is in
 //! doubt, a run does nothing.
 //!
-//! A run works in small steps, so that neither the writer nor the shutdown waits for it.
+//! A run works in small steps, so that neither the writer nor the shutdown waits long for it.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -56,7 +56,7 @@ pub struct Runs {
 pub struct Run {
     /// The time at which the run ended.
     pub at: Timestamp,
-    /// The reason why the run did nothing; `None` for a complete run.
+    /// The doubt about the clock that prevented the run, if any.
     pub doubt: Option<ClockDoubt>,
     /// Number of due candidates in all organizations.
     pub due: i64,
@@ -98,7 +98,7 @@ struct Worker {
     parts: Parts,
     begun_at: Option<Duration>,
     under_way: Option<RunUnderWay>,
-    /// Whether a part of the run failed. The next run then begins soon.
+    /// Whether a part of the run failed. If so, the next run begins soon.
     has_failed: bool,
 }
 
@@ -303,8 +303,8 @@ fn describe_wait(doubt: ClockDoubt, reading: &ClockReading) -> String {
             format!("retention waits: the service has just started; retention begins in {minutes} minutes")
         }
         ClockDoubt::Clock => format!(
-            "retention waits: the clock shows {}, but {} was expected; retention continues in {minutes} minutes of uptime, or when an \
-             admin confirms the time",
+            "retention waits: the clock shows {}, but {} was expected; retention continues in {minutes} \
+             minutes of uptime, or when an admin confirms the time",
             reading.wall, reading.believed
         ),
     }
