@@ -99,7 +99,7 @@ fn attempt(columns: &mut Columns<'_>) -> Result<Option<HrAttempt>, Error> {
 
 /// Returns a page of deliveries with numbers below `before`, newest first.
 pub fn page(tx: &Tx<'_>, filter: &DeliveryFilter, before: i64, rows_max: usize) -> Result<Vec<HrDelivery>, Error> {
-    // The subquery selects and sorts numbers without their rows. SQLite can use the partial index of a state because
+    // The subquery selects and sorts numbers without their rows. SQLite can use the partial index of a state only if
     // the state is a literal. A `+` before a column prevents SQLite from using an index on this column where another
     // index is better.
     let (state, number, plus) = match filter.state {

@@ -8,7 +8,7 @@ use crate::db::tx::Error;
 /// A stored JSON object. It is parsed once, when it is read from a request, an import or a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct JsonObject {
-    /// The text of the column. It also distinguishes objects whose members are in different orders.
+    /// The text of the column. The text also distinguishes objects whose members are in different orders.
     text: String,
     /// `None` if the column is damaged or is nested too deeply for the parser. The service then shows the row without
     /// the object.

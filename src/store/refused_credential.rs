@@ -68,7 +68,7 @@ impl RefusalLog {
         Arc::new(Self { tallies: Mutex::default(), writer, world })
     }
 
-    /// Prepares the job that queues the counts that are due. The job does not wait for the commit.
+    /// Prepares the job that queues the due counts. The job does not wait for the commit.
     pub(super) fn job_step(self: &Arc<Self>) -> Step {
         let log = Arc::clone(self);
         Box::new(move || {

@@ -112,7 +112,7 @@ impl Store {
         self.parts.writer_thread.flush();
     }
 
-    /// Passes all answers of a batch to `hand` at once, instead of giving them on the writer's thread.
+    /// Calls `hand` with a function that gives all answers of a batch, instead of giving them on the writer's thread.
     pub fn answer_by(&self, hand: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
         self.parts.writer_thread.answer_by(hand);
     }

@@ -71,7 +71,7 @@ pub fn insert(tx: &Tx<'_>, digest: &[u8; 32], user: &UserId) -> Result<(), Error
     Ok(())
 }
 
-/// Records that the session was used now. Returns false if the session was deleted. Does not check whether the session
+/// Records that the session is being used. Returns false if the session was deleted. Does not check whether the session
 /// has ended, because the caller loads its [`principal`] first.
 pub fn touch(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
     let sql = "UPDATE sessions

@@ -1,4 +1,4 @@
-//! A file that records erasures but has no erasure list beside it: a backup that was restored without its list.
+//! A file that records erasures but has no erasure list next to it: a backup that was restored without its list.
 
 use std::path::Path;
 

@@ -77,7 +77,7 @@ pub fn add(
     activity::append(tx, stamp, Some(who), Action::RoleCreated, &subject, &detail)
 }
 
-/// Saves a change of a role from `before` to `after`. If the role stops being open, its signup links end. Does nothing
+/// Saves a change to a role from `before` to `after`. If the role is no longer open, its signup links end. Does nothing
 /// if `before` and `after` are equal.
 ///
 /// # Errors

@@ -18,7 +18,7 @@ pub fn seats(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Resul
     })
 }
 
-/// Saves the seats of a role after a decision. If the role stops being open, its signup links end.
+/// Saves the seats of a role after a decision. If the role is no longer open, its signup links end.
 ///
 /// # Errors
 /// [`Error::Defect`] if the role does not exist, or if its seats differ from `before`.

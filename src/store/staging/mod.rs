@@ -147,7 +147,7 @@ impl<'w> Staging<'w> {
         Ok(self.connection.execute_batch(&format!("PRAGMA synchronous = {level}"))?)
     }
 
-    /// Runs `f` in its own transaction. `f` must end soon once its second argument returns true.
+    /// Runs `f` in its own transaction. `f` must end soon after its second argument returns true.
     fn act<T>(&mut self, f: impl FnOnce(&Tx<'_>, &dyn Fn() -> bool) -> Result<T, Error>) -> Result<T, Error> {
         let world = self.world;
         let mut begun = None;

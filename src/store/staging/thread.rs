@@ -58,7 +58,7 @@ impl Worker {
             return None;
         }
         // After a failure, such as a full disk or a lock of another process, the next scan tries again. The other kinds
-        // of work continue meanwhile.
+        // of work continue.
         let published = self.publish_due();
         self.idle_steps = if matches!(published, Ok(true)) { 0 } else { SCAN_EVERY_STEPS - 1 };
         Some(dropped.and(self.wipe_dropped()).and(published.map(drop)))

@@ -93,7 +93,7 @@ pub(super) struct MissingIndex {
     pub(super) entries: Vec<(i64, i64)>,
     /// The key number, time and running number of the newest row of each key.
     pub(super) newest: Vec<(i64, i64, i64)>,
-    /// The time of the newest of all rows.
+    /// The time of the newest row of any key.
     pub(super) to: i64,
 }
 

@@ -1,6 +1,6 @@
 //! Redates usage rows that have times in the future, because the clock was ahead. When the clock is right again, these
-//! rows are dated just before the present, in the same order. Otherwise new rows would get wrong times until the clock
-//! caught up.
+//! rows are dated just before the present, in the same order. Otherwise new rows would receive wrong times until the
+//! clock caught up.
 //!
 //! The true times are lost. Each row keeps its position among all rows. A client may have a cursor with the old time of
 //! a row. The client's next page continues from the row's new time.
