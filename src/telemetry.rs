@@ -22,7 +22,7 @@ const WAITING_BYTES_MAX: usize = 1_024 * 1_024;
 /// The time for which the log thread gathers lines before it writes them.
 const GATHER: Duration = Duration::from_millis(5);
 
-/// The maximum time for which the service waits at its end until the last lines are written.
+/// The maximum time for which a stopping service waits until the last lines are written.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The format of log lines.
@@ -41,13 +41,11 @@ pub enum LogFormat {
 pub struct RequestLine<'a> {
     /// The time at which the request was answered.
     pub at: Timestamp,
-    /// The request's id.
     pub request_id: &'a str,
     /// The method, from a closed set.
     pub method: &'static str,
     /// The route's template, or `-` for an unknown route.
     pub route: &'static str,
-    /// The answer's status.
     pub status: u16,
     /// The time from the request's head to the answer.
     pub duration: Duration,
@@ -234,7 +232,7 @@ impl Log {
     }
 }
 
-/// Waits until the queued lines are written, unless standard error is not read.
+/// Waits until the queued lines are written. The wait is limited, because standard error may not be read.
 impl Drop for Log {
     fn drop(&mut self) {
         self.waiting.lock().ending = true;

@@ -68,7 +68,7 @@ enum Thread {
     Checkpoints,
 }
 
-/// A job, the rest between two of its steps in milliseconds, its thread, and the function that prepares it.
+/// A job, the rest between two of its steps (in milliseconds), its thread, and the function that prepares it.
 type Row = (BackgroundJob, u64, Thread, fn(&Parts) -> Result<Step, Error>);
 
 #[rustfmt::skip]

@@ -29,13 +29,13 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
         }
         progress("checking every foreign key");
         findings.extend(foreign_keys(tx)?);
-        progress("counting every organization's roles and applications again");
+        progress("recounting every organization's roles and applications");
         findings.extend(statuses(tx)?);
         findings.extend(seats(tx)?);
-        progress("looking up candidates by their words");
+        progress("checking the word index of candidates");
         findings.extend(candidate::word_index::inconsistencies(tx, FINDINGS_OF_A_KIND_MAX)?);
         findings.extend(applications(tx)?);
-        progress("adding up attachments and checking their signups");
+        progress("checking attachments and their signups");
         findings.extend(attachment::check::inconsistencies(tx, FINDINGS_OF_A_KIND_MAX)?);
         progress("checking the usage log of every key");
         findings.extend(usage(tx)?);

@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 use super::json_object::JsonObject;
 use crate::db::tx::Error;
 
-/// The description of a role.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Description(JsonObject);
 

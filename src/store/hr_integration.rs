@@ -106,9 +106,10 @@ pub fn append_activity(
     (before, after): (Option<&Integration>, Option<&Integration>),
 ) -> Result<(), Error> {
     let action = if after.is_some() { Action::HrIntegrationPut } else { Action::HrIntegrationRemoved };
-    let url = |of: Option<&Integration>| of.map(|one| one.url.as_str().to_owned());
-    let secret =
-        |of: Option<&Integration>| of.and_then(|one| one.secret.as_ref()).map(|secret| secret.reveal().to_owned());
+    let url = |side: Option<&Integration>| side.map(|integration| integration.url.as_str().to_owned());
+    let secret = |side: Option<&Integration>| {
+        side.and_then(|integration| integration.secret.as_ref()).map(|secret| secret.reveal().to_owned())
+    };
     let after_detail = after.map(|integration| IntegrationDetail {
         is_new_url: url(before) != url(after),
         is_new_secret: secret(before) != secret(after),

@@ -20,7 +20,7 @@ pub struct Invitation {
     pub target: LinkTarget,
 }
 
-/// Returns the token of a link to the role that is valid long enough to be given out again
+/// Returns the token of a link to the role, if the link remains valid long enough to be given out again
 /// (`POST /api/public/portal/{orgSlug}/apply`).
 pub fn reusable(tx: &Tx<'_>, role: &RoleId) -> Result<Option<String>, Error> {
     let sql = "SELECT token

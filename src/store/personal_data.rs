@@ -242,7 +242,7 @@ mod tests {
         let schema = columns_of_schema();
         let unlisted: Vec<_> = schema.difference(&listed).collect();
         assert!(unlisted.is_empty(), "these columns are in neither list: {unlisted:?}");
-        let gone: Vec<_> = listed.difference(&schema).collect();
-        assert!(gone.is_empty(), "the schema does not have these columns: {gone:?}");
+        let missing: Vec<_> = listed.difference(&schema).collect();
+        assert!(missing.is_empty(), "the schema does not have these columns: {missing:?}");
     }
 }

@@ -7,7 +7,6 @@ use super::json_object::JsonObject;
 use crate::db::tx::Error;
 use crate::domain::colour::Colour;
 
-/// The theme of a portal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Theme(JsonObject);
 

@@ -171,7 +171,7 @@ impl World for Real {
     }
 
     /// Uses the system's database (`/usr/share/zoneinfo` or `TZDIR`), which system updates maintain. The binary embeds
-    /// no time zone database. UTC works without one.
+    /// no time zone database. UTC works without a database.
     fn time_zone(&self, name: &str) -> Option<String> {
         let zone = TimeZone::get(name).ok()?;
         // `localtime` and other files that are not zones have lower-case names.
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn utc_is_always_known_and_invalid_zones_never_are() {
+    fn utc_is_always_known_and_invalid_zones_are_never_known() {
         let world = Real::new();
         assert_eq!(world.time_zone("UTC").as_deref(), Some("UTC"));
         assert_eq!(world.time_zone("utc").as_deref(), Some("UTC"));

@@ -33,7 +33,6 @@ pub struct Candidate {
     /// The candidate's number in the file. Newer candidates have higher numbers.
     pub number: i64,
     pub id: CandidateId,
-    /// The organization that the candidate applies to.
     pub organization_id: OrganizationId,
     /// The candidate's name, or the name of a tombstone.
     pub name: String,
@@ -41,11 +40,8 @@ pub struct Candidate {
     pub email: String,
     /// Whether a legal hold prevents the candidate's erasure.
     pub is_held: bool,
-    /// Whether the candidate was erased.
     pub is_erased: bool,
-    /// The time at which the candidate was added.
     pub created_at: Timestamp,
-    /// The time of the last change.
     pub updated_at: Timestamp,
 }
 

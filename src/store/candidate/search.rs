@@ -29,7 +29,8 @@ pub struct Filter {
     pub status: Option<ApplicationStatus>,
 }
 
-/// If a filter has one condition with at most this many rows, all of these rows are read and sorted for every page.
+/// If a filter has only one condition, and at most this many rows meet it, all of these rows are read and sorted for
+/// every page.
 const FEW_ROWS: i64 = 1_000;
 
 /// The maximum number of rows to read and sort for one of several conditions. The other conditions are checked for each

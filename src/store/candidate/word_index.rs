@@ -16,9 +16,7 @@ pub(super) fn block(number: i64) -> i64 {
 
 /// A candidate and the strings whose words are in the index.
 pub struct IndexedText<'a> {
-    /// The candidate's organization.
     pub organization_id: &'a str,
-    /// The candidate's number.
     pub number: i64,
     pub name: &'a str,
     pub email: &'a str,

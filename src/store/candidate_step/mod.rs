@@ -15,8 +15,8 @@ use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{OrgRole, Principal};
 pub use history::{history, rejections};
 
-/// Loads the facts about a step. Returns `None` if the step does not exist, or if the caller may not see it. Admins and
-/// members of the step's enabled organization may see it.
+/// Loads the facts about a step. Returns `None` if the step does not exist, or if the caller may not see it. Admins may
+/// see every step. Members may see the steps of their organization while it is enabled.
 pub fn load(tx: &Tx<'_>, who: &Principal, step: &CandidateStepId) -> Result<Option<StepFacts>, Error> {
     let sql = "SELECT a.id, a.organization_id, a.candidate_id, a.role_id, a.status, a.hired_date,
                  a.offer_accepted_date, a.external_position_id, a.hire_notes,

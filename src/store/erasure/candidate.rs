@@ -135,7 +135,7 @@ struct ErasureDetail {
     erased_at: String,
 }
 
-/// Deletes the index entries of the candidate's name and address.
+/// Deletes the words of the candidate's name and address from the word index.
 fn delete_words(tx: &Tx<'_>, candidate: &CandidateRef) -> Result<(), Error> {
     let sql = "SELECT name, email
                FROM candidates

@@ -157,9 +157,9 @@ impl ErasureList {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(ListedErasures::new()),
             Err(error) => return Err(ListError::Unreadable { path: self.0.clone(), why: error.to_string() }),
         };
-        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let complete = text.rfind('\n').map_or("", |end| &text[..end]);
         let mut listed = ListedErasures::new();
-        for (text, number) in whole.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty()) {
+        for (text, number) in complete.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty()) {
             let line = ListLine::parse(text);
             let ListLine { erasure, changed } =
                 line.ok_or_else(|| ListError::Damaged { path: self.0.clone(), line: number })?;

@@ -82,7 +82,7 @@ pub struct Delivery {
 }
 
 /// Returns the next due delivery of an organization, if any. A ping comes first, because an admin waits for it. If
-/// there is no ping and the integration is enabled, the delivery that has been due longest comes next.
+/// there is no ping and the integration is enabled, returns the delivery that has been due longest.
 pub fn first_due(tx: &Tx<'_>, organization: &OrganizationId, enabled: bool) -> Result<Option<Delivery>, Error> {
     let sql = "SELECT number, id, type, payload
                FROM hr_deliveries

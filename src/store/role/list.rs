@@ -1,7 +1,7 @@
 //! Lists of an organization's roles (`GET /api/v1/organizations/{id}/roles`).
 //!
-//! The cost of a page is bounded in files of any size: a page finds the roles with an index on the column of one
-//! filter, and scans at most [`SCANNED_MAX`] of them. A page that reaches this limit may be short, and the next page
+//! The cost of a page is bounded in files of any size. An index finds the roles, by one of the filters if possible, and
+//! a page scans at most [`SCANNED_MAX`] of them. A page that reaches this limit may be short, and the next page
 //! continues.
 
 use std::ops::ControlFlow;

@@ -37,11 +37,9 @@ pub struct Signup {
     pub locale: String,
     /// The time of the consent to the organization's privacy notice.
     pub consented_at: Timestamp,
-    /// The time of the submission.
     pub submitted_at: Timestamp,
     /// The time at which the applicant withdrew on the status page.
     pub withdrawn_at: Option<Timestamp>,
-    /// The uploaded files.
     pub attachments: Vec<Attachment>,
 }
 

@@ -14,7 +14,6 @@ use crate::store::candidate::CandidateRecord;
 /// An application with its candidate and steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StagedApplication {
-    /// The role's organization.
     pub organization: OrganizationId,
     pub role: RoleId,
     /// The candidate, who may already be in the file.

@@ -18,7 +18,6 @@ use crate::domain::timestamp::Timestamp;
 /// The subject of a status page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PageSubject {
-    /// An application.
     Application(ApplicationId),
     /// A later signup, which did not create an application.
     LaterSignup(SignupId),
@@ -39,7 +38,6 @@ impl PageSubject {
 pub struct StatusPage {
     /// The page's number in the file.
     pub number: i64,
-    /// The application or signup.
     pub subject: PageSubject,
     /// Whether the service treats the holder of the link as the candidate, because the holder's signup created the
     /// candidate or staff gave the holder the link. About any other holder, the service knows only that they entered

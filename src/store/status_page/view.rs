@@ -15,7 +15,6 @@ use crate::store::status_page::{PageSubject, StatusPage};
 /// The content of a status page.
 #[derive(Debug, Clone)]
 pub struct StatusPageView {
-    /// The organization of the role.
     pub organization: PageOrganization,
     pub role_name: String,
     /// The time at which the holder applied.
@@ -39,7 +38,6 @@ pub struct PageOrganization {
     pub slug: String,
     /// Whether the organization has a portal that the page can link to.
     pub has_portal: bool,
-    /// Whether the organization has a logo.
     pub has_logo: bool,
     /// The IANA time zone of the dates on the page.
     pub time_zone: String,

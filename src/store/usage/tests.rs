@@ -159,13 +159,13 @@ fn pruning_deletes_old_rows_and_keeps_statistics_and_row_numbers() {
     store.close();
     drop(store);
     // Although the clock is behind and all rows are deleted, the next row is later than every deleted row.
-    let again = Store::open(&path, Arc::new(Scripted::at(Timestamp::from_micros(7)))).unwrap();
-    add_missing(&reader, &again.parts.writer).unwrap();
+    let reopened = Store::open(&path, Arc::new(Scripted::at(Timestamp::from_micros(7)))).unwrap();
+    add_missing(&reader, &reopened.parts.writer).unwrap();
     let rows = outdated(end, 64);
-    again.parts.writer.run(move |tx| pruning::delete(tx, &rows)).unwrap();
-    append(&again, 1);
-    let numbers: Vec<i64> = statistics(&again).into_iter().map(|(_, count)| count).collect();
-    assert_eq!((numbers, pages(&again, 1).len()), (vec![ROWS_OF_KEY as i64 + 2; 2], 1));
+    reopened.parts.writer.run(move |tx| pruning::delete(tx, &rows)).unwrap();
+    append(&reopened, 1);
+    let numbers: Vec<i64> = statistics(&reopened).into_iter().map(|(_, count)| count).collect();
+    assert_eq!((numbers, pages(&reopened, 1).len()), (vec![ROWS_OF_KEY as i64 + 2; 2], 1));
     assert_eq!(check::check(&path, |_| {}).unwrap(), Vec::<String>::new());
 }
 
@@ -213,10 +213,10 @@ fn row_numbers_continue_after_a_restart_with_and_without_an_index() {
         }
         first.close();
         drop(first);
-        let again = Store::open(&path, Arc::new(Scripted::at(Timestamp::from_micros(7)))).unwrap();
-        append(&again, 1);
-        let counts: Vec<i64> = statistics(&again).into_iter().map(|(_, count)| count).collect();
+        let reopened = Store::open(&path, Arc::new(Scripted::at(Timestamp::from_micros(7)))).unwrap();
+        append(&reopened, 1);
+        let counts: Vec<i64> = statistics(&reopened).into_iter().map(|(_, count)| count).collect();
         assert_eq!(counts, [6, 6], "indexed: {is_indexed}");
-        assert_eq!(pages(&again, 1).len(), 6);
+        assert_eq!(pages(&reopened, 1).len(), 6);
     }
 }
