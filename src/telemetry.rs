@@ -1,5 +1,5 @@
 //! Telemetry for the operator: counters as Prometheus text, and a log on standard error with one line for each request,
-//! each defect and each delivery attempt.
+//! defect, delivery attempt and event of the service.
 //!
 //! The line of a request never contains a path, query, address or user agent, because these contain tokens and personal
 //! data.

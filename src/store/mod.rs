@@ -1,7 +1,7 @@
-//! The SQL for each kind of record, each in its own file or folder, and the store of a running service (`service.rs`).
+//! The SQL, with a file or folder for each kind of record, and the store of a running service (`service.rs`).
 //!
 //! The file of a record uses the record's tables and the transaction that its caller passes in. It must not use
-//! `service.rs`, HTTP, or SQLite, which only `db` uses. JSON from clients is opaque text in this folder. Only activity
+//! `service.rs`, HTTP or SQLite. Only `db` uses SQLite. JSON from clients is opaque text in this folder. Only activity
 //! details embed it. The rules are in `domain`. This file only declares modules, and re-exports names for the floors
 //! above.
 

@@ -1,4 +1,4 @@
-//! Opens the store: the steps from the path of a file to a running service. The order of the steps matters.
+//! The steps that open the store, from the path of a file to a running service. The order of the steps matters.
 
 use std::path::Path;
 use std::sync::Arc;

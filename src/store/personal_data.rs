@@ -12,7 +12,7 @@ pub struct PersonalData {
     pub table: &'static str,
     /// The columns with personal data. All other columns contain ids, counts, times and states.
     pub columns: &'static [&'static str],
-    /// The location in the subject-access export, or the reason why the export leaves the columns out.
+    /// The location in the subject-access export, or the reason why the export leaves out the columns.
     pub exported: Exported,
     pub erased: Erased,
 }
@@ -22,7 +22,7 @@ pub struct PersonalData {
 pub enum Exported {
     /// A JSON pointer into `data` of the export; `*` is any index.
     At(&'static str),
-    /// The export leaves the columns out, for this reason.
+    /// The export leaves out the columns for this reason.
     Never(&'static str),
 }
 

@@ -95,7 +95,7 @@ impl PrefixRange {
         Ok(NumberSource::Sorted(SortedNumbers::of(numbers)))
     }
 
-    /// Reads the candidates of the range block by block.
+    /// Returns a source that reads the candidates of the range block by block.
     pub(super) fn in_blocks(self) -> NumberSource {
         NumberSource::Blocks(BlockSource { range: self, block: None, numbers: SortedNumbers::default() })
     }

@@ -17,13 +17,13 @@ pub struct Erasures {
     end_before: Mutex<Option<u64>>,
     /// Whether the current transaction erases a candidate or deletes a signup.
     is_under_way: AtomicBool,
-    /// Number of commits that left something to clean up.
+    /// The number of commits that left something to clean up.
     committed: AtomicU64,
-    /// Number of those commits whose attachment sweep is complete.
+    /// The number of those commits whose attachment sweep is complete.
     swept: AtomicU64,
-    /// Number of those commits after which every page was wiped.
+    /// The number of those commits after which every page was wiped.
     wiped: AtomicU64,
-    /// Number of those commits after which the log was truncated. The file and its log no longer contain their erased
+    /// The number of those commits after which the log was truncated. The file and its log no longer contain their erased
     /// data.
     truncated: AtomicU64,
 }

@@ -29,9 +29,9 @@ const SLICE_ERASURES: usize = 256;
 /// The erasures that a start repeated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RepeatedErasures {
-    /// Number of candidates.
+    /// The number of candidates.
     pub candidates: usize,
-    /// Number of signups that were deleted again.
+    /// The number of signups that were deleted again.
     pub signups: usize,
     /// Candidates in the list who were changed or held after their line was written. They are not erased.
     pub changed: Vec<CandidateId>,

@@ -13,7 +13,7 @@ use crate::domain::timestamp::Timestamp;
 /// The version of the payload format.
 const PAYLOAD_VERSION: u32 = 1;
 
-/// The maximum number of characters of a note in a payload. It keeps every payload under 20 kB.
+/// The maximum number of characters in a note of a payload. The limit keeps every payload under 20 kB.
 const NOTE_CHARACTERS_MAX: usize = 1_000;
 
 /// The facts for a decision's message: its activity, and the names of the records that the activity refers to.

@@ -1,5 +1,5 @@
 //! Changes to roles by staff (`/api/v1/roles/{id}`). Each change updates the role and its organization's figures, and
-//! records an activity.
+//! appends an activity row.
 
 use serde_json::{Map, Value};
 

@@ -67,7 +67,7 @@ macro_rules! changeable {
     };
 }
 
-/// The number of [`values`].
+/// The number of columns that a change can set.
 const CHANGEABLE_COUNT: usize = 14;
 
 /// The columns that [`record`] reads.

@@ -21,7 +21,7 @@ use crate::domain::timestamp::Timestamp;
 /// runs would write the same rows again.
 const ROWS_MIN: u64 = 20_000;
 
-/// The maximum time for which fewer rows wait for a run.
+/// The maximum time for which fewer than [`ROWS_MIN`] rows wait for a run.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// The wait after a failed run.

@@ -24,7 +24,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// The maximum number of rows that one transaction deletes (a slice). A slice occupies the writer for one or two
 /// milliseconds, and its commit needs no fsync. At ten slices a second, the job deletes at most 5,000 rows a second.
-/// That is more than a busy service logs, and uses a hundredth of the writer's time.
+/// That is more than a busy service logs, and uses one or two hundredths of the writer's time.
 const SLICE_ROWS: usize = 512;
 
 /// Prepares the job that deletes old rows, one slice in each step. The job does nothing until `days` is set.

@@ -102,7 +102,7 @@ fn pages_and_statistics_are_equal_before_during_and_after_indexing() {
     let unindexed = all(&store);
     assert_eq!((unindexed.0.len(), unindexed.2[0].1), (ROWS_OF_KEY, ROWS_OF_KEY as i64));
     assert_pages_begin_anywhere(&store, &unindexed.0);
-    // Creates the state of a file whose process was killed between two slices.
+    // The next statements create the state of a file whose process was killed between two slices.
     let missing = tx::snapshot(&reader, Timestamp::from_micros(0), index::missing_index).unwrap();
     assert_eq!((missing.entries.len(), missing.newest.len(), missing.to), (2 * ENTRIES_OF_KEY, 2, unindexed.1[0].0));
     store.parts.writer.run(move |tx| index::add_entries(tx, &missing.entries[..ENTRIES_OF_KEY + 1])).unwrap();

@@ -20,11 +20,11 @@ use crate::world::World;
 pub struct RetentionState {
     /// The retention time in days; `None` if the organization retains its candidates forever.
     pub days: Option<i64>,
-    /// Number of due candidates.
+    /// The number of due candidates.
     pub due: i64,
     /// The time at which the first due candidate was found.
     pub due_since: Option<Timestamp>,
-    /// Number of candidates whose erasure waits for confirmation by an admin.
+    /// The number of candidates whose erasure waits for confirmation by an admin.
     pub waiting: i64,
 }
 

@@ -1,7 +1,7 @@
 //! The background job for retention. Every ten minutes, a run scans the candidates of every organization with a
-//! retention time. It records due candidates on one day and erases them on a later day, if they are still due for the
-//! same reason. If many candidates are due at once, they wait for confirmation by an admin. While the clock is in
-//! doubt, a run does nothing.
+//! retention time. The run records due candidates on one day, and a later run erases them on a later day, if they are
+//! still due for the same reason. If many candidates are due at once, they wait for confirmation by an admin. While the
+//! clock is in doubt, a run does nothing.
 //!
 //! A run works in small steps, so that neither the writer nor the shutdown waits long for it.
 
@@ -58,9 +58,9 @@ pub struct Run {
     pub at: Timestamp,
     /// The doubt about the clock that prevented the run, if any.
     pub doubt: Option<ClockDoubt>,
-    /// Number of due candidates in all organizations.
+    /// The number of due candidates in all organizations.
     pub due: i64,
-    /// Number of due candidates who wait for confirmation by an admin.
+    /// The number of due candidates who wait for confirmation by an admin.
     pub waiting: i64,
 }
 
