@@ -155,7 +155,7 @@ fn decision_facts(tx: &Tx<'_>, activity: i64) -> Result<(DeliveryId, DecisionFac
         };
         Ok((DeliveryId::about(&id), facts))
     })?;
-    facts.ok_or_else(|| Error::Defect("a decision names something that is not in the file".to_owned()))
+    facts.ok_or_else(|| Error::Defect("a decision refers to a record that is not in the file".to_owned()))
 }
 
 fn named_id(columns: &mut Columns<'_>) -> Result<NamedId, Error> {
