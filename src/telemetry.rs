@@ -1,7 +1,8 @@
 //! Telemetry for the operator: counters as Prometheus text, and a log on standard error with one line for each request,
-//! each defect and each delivery attempt.
+//! defect, delivery attempt and event of the service.
 //!
-//! The line of a request never has a path, query, address or user agent, because these contain tokens and personal data.
+//! The line of a request never contains a path, query, address or user agent, because these contain tokens and personal
+//! data.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,16 +13,16 @@ use std::time::Duration;
 
 use crate::domain::timestamp::Timestamp;
 
-/// Upper bounds of the duration histogram, in seconds.
+/// The upper bounds of the duration histogram, in seconds.
 const BUCKETS_S: [f64; 9] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
 
-/// The maximum number of unwritten bytes of the log: some ten thousand lines.
+/// The maximum number of unwritten bytes of the log: about ten thousand lines.
 const WAITING_BYTES_MAX: usize = 1_024 * 1_024;
 
-/// How long the log thread gathers lines before it writes them.
+/// The time for which the log thread gathers lines before it writes them.
 const GATHER: Duration = Duration::from_millis(5);
 
-/// How long the service waits at its end until the last lines are written.
+/// The maximum time for which a stopping service waits until the last lines are written.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The format of log lines.
@@ -38,15 +39,13 @@ pub enum LogFormat {
 /// The log line of a request.
 #[derive(Debug, Clone)]
 pub struct RequestLine<'a> {
-    /// When the request was answered.
+    /// The time at which the request was answered.
     pub at: Timestamp,
-    /// The request's id.
     pub request_id: &'a str,
     /// The method, from a closed set.
     pub method: &'static str,
     /// The route's template, or `-` for an unknown route.
     pub route: &'static str,
-    /// The answer's status.
     pub status: u16,
     /// The time from the request's head to the answer.
     pub duration: Duration,
@@ -68,9 +67,9 @@ pub struct Telemetry {
 /// Method, route and status.
 type RouteStatus = (&'static str, &'static str, u16);
 
-/// The log. Its thread gathers lines for a moment and writes them together, because waking the thread for each line would
-/// cost more than the rest of a request. If the reader of standard error is slow or stuck, lines are dropped and counted,
-/// and no request waits.
+/// The log. Its thread gathers lines for a moment and writes them together, because waking the thread for each line
+/// would cost more than the rest of a request. If the reader of standard error is slow or stuck, lines are dropped and
+/// counted, and no request waits.
 #[derive(Debug)]
 struct Log {
     waiting: Arc<Waiting>,
@@ -98,7 +97,7 @@ struct Figures {
 }
 
 impl Telemetry {
-    /// Makes empty counters and starts the log thread.
+    /// Creates empty counters and starts the log thread.
     pub fn new(format: LogFormat) -> Self {
         let log = (format != LogFormat::Off).then(|| Log::start(format));
         Self { format, routes: Mutex::default(), hr_attempts: Mutex::default(), log }
@@ -129,7 +128,7 @@ impl Telemetry {
         *self.hr_attempts.lock().unwrap_or_else(PoisonError::into_inner).entry(outcome).or_default() += 1;
     }
 
-    /// Logs a sentence about the service or a defect. `request_id` links it to the answer of a request.
+    /// Logs a sentence about the service or a defect. `request_id` links the sentence to the answer of a request.
     pub fn note(&self, at: Timestamp, request_id: Option<&str>, message: &str) {
         let line = match self.format {
             LogFormat::Off => return,
@@ -142,7 +141,7 @@ impl Telemetry {
         self.write(|text| text.write_str(&line));
     }
 
-    /// The counters as Prometheus text (exposition format 0.0.4).
+    /// Returns the counters as Prometheus text (exposition format 0.0.4).
     pub fn prometheus(&self, gauges: &[(&str, &str, f64)]) -> String {
         let mut text = String::from(
             "# HELP appliance_request_duration_seconds Time from a request's head to its answer.\n\
@@ -160,7 +159,7 @@ impl Telemetry {
             let _ = writeln!(text, "{name}_count{{{labels}}} {}", figures.count);
         }
         let name = "appliance_hr_attempts_total";
-        let _ = writeln!(text, "# HELP {name} Attempts to deliver to HR systems.\n# TYPE {name} counter");
+        let _ = writeln!(text, "# HELP {name} Delivery attempts to HR systems.\n# TYPE {name} counter");
         for (outcome, count) in self.hr_attempts.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let _ = writeln!(text, "{name}{{outcome=\"{outcome}\"}} {count}");
         }
@@ -191,7 +190,7 @@ impl Waiting {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for lines and returns them with the number of dropped lines; `None` at the end of the service.
+    /// Waits for lines and returns them with the number of dropped lines. Returns `None` at the end of the service.
     fn take(&self, spare: String) -> Option<(String, u64)> {
         let mut lines = self.lock();
         while lines.text.is_empty() && !lines.ending {
@@ -210,11 +209,11 @@ impl Log {
     fn start(format: LogFormat) -> Self {
         let (end, ended) = mpsc::channel();
         let waiting = Arc::new(Waiting::default());
-        let ours = Arc::clone(&waiting);
+        let shared = Arc::clone(&waiting);
         std::thread::spawn(move || {
             let mut spare = String::new();
-            while let Some((mut text, dropped)) = ours.take(std::mem::take(&mut spare)) {
-                // The service must go on if standard error is closed.
+            while let Some((mut text, dropped)) = shared.take(std::mem::take(&mut spare)) {
+                // The service must continue if standard error is closed.
                 let mut out = std::io::stderr().lock();
                 let _ = out.write_all(text.as_bytes());
                 if dropped > 0 {
@@ -233,7 +232,7 @@ impl Log {
     }
 }
 
-/// Waits until the queued lines are written, unless nobody reads them.
+/// Waits until the queued lines are written. The wait is limited, because standard error may not be read.
 impl Drop for Log {
     fn drop(&mut self) {
         self.waiting.lock().ending = true;
@@ -242,7 +241,7 @@ impl Drop for Log {
     }
 }
 
-/// Appends the parts one by one: a single format string costs twice as much, and every request has a line.
+/// Appends the parts one by one, because a single format string costs twice as much and every request has a line.
 fn text_line(text: &mut String, line: &RequestLine<'_>) -> std::fmt::Result {
     // Tenths of a millisecond, rounded.
     let tenths = (line.duration.as_micros() + 50) / 100;
@@ -276,7 +275,7 @@ fn one_line(message: &str) -> String {
     message.replace(['\n', '\r'], " ")
 }
 
-/// Encodes a JSON string (RFC 8259 §7). This floor has no serializer.
+/// Encodes a JSON string (RFC 8259 §7). This floor does not use a serializer.
 fn json_string(text: &str) -> String {
     let mut quoted = String::from('"');
     for c in text.chars() {

@@ -1,9 +1,10 @@
-//! The table of background jobs, and the health reports in their order.
+//! The table of background jobs, and the list of jobs and states that health reports.
 //!
-//! Jobs share two threads: one for jobs that never wait for the writer, one for jobs that do. A step of a job is one slice
-//! of its work, so no other job waits long. Checkpoints have a thread of their own: they wait for the disk, and the jobs of
-//! the other two must keep running meanwhile. Two more threads are not in the table. The writer (`db::writer_thread`) runs
-//! jobs as they arrive, not on a schedule. HR delivery (`hr::worker`) runs an async runtime for its network connections.
+//! Jobs share two threads: one for jobs that never wait for the writer, and one for jobs that wait for it. A step of a
+//! job is one slice of its work, so other jobs do not wait long. Checkpoints have their own thread, because they wait
+//! for the disk and the other jobs must not wait with them. Two more threads are not in the table. The writer
+//! (`db::writer_thread`) runs jobs as they arrive, not on a schedule. HR delivery (`hr::worker`) runs an async runtime
+//! for its network connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,11 +19,11 @@ use crate::db::health::{BackgroundJob, CHECKPOINT, LOG_CUT, LOG_SIZE, READER};
 use crate::db::scheduler::{ScheduledJob, Scheduler, Step};
 use crate::db::{Error, checkpoint, full_disk};
 
-/// Makes deliveries to HR systems from decisions. `hr::worker` runs this job and the next two.
+/// The job that creates deliveries to HR systems from decisions. `hr::worker` runs this job and the next two.
 pub const HR_INTAKE: BackgroundJob = BackgroundJob::new("hr_intake");
-/// Reads the deliveries to HR systems that are due.
+/// The job that reads due deliveries to HR systems.
 pub const HR_DELIVERY: BackgroundJob = BackgroundJob::new("hr_delivery");
-/// Records attempts to deliver.
+/// The job that records delivery attempts.
 pub const HR_RECORD: BackgroundJob = BackgroundJob::new("hr_record");
 
 const WIPING: BackgroundJob = BackgroundJob::new("wiping");
@@ -33,7 +34,7 @@ const USAGE_PRUNING: BackgroundJob = BackgroundJob::new("usage_pruning");
 const IMPORTS: BackgroundJob = BackgroundJob::new("imports");
 const CLOCK: BackgroundJob = BackgroundJob::new("clock");
 const ASKED_ERASURES: BackgroundJob = BackgroundJob::new("asked_erasures");
-// Health does not report these four: a failure shows in the requests that need their work.
+// Health does not report these four jobs: their failures show in the requests that need their work.
 const CACHED_STATE: BackgroundJob = BackgroundJob::new("cached_state");
 const REFUSALS: BackgroundJob = BackgroundJob::new("refusals");
 const IDLE_CACHE: BackgroundJob = BackgroundJob::new("idle_cache");
@@ -60,32 +61,32 @@ pub(super) const REPORTED: &[BackgroundJob] = &[
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Thread {
-    /// For jobs that wait for the writer.
+    /// The thread for jobs that wait for the writer.
     Writes,
-    /// For jobs that never wait for the writer.
+    /// The thread for jobs that never wait for the writer.
     Reads,
     Checkpoints,
 }
 
-/// A job, the rest in milliseconds between two of its steps, its thread, and the function that prepares it.
+/// A job, the rest between two of its steps (in milliseconds), its thread, and the function that prepares it.
 type Row = (BackgroundJob, u64, Thread, fn(&Parts) -> Result<Step, Error>);
 
 #[rustfmt::skip]
 const TABLE: [Row; 13] = [
     // Job          Rest ms  Thread                Prepared by        What it does
-    (CACHED_STATE,     100,  Thread::Reads,        cached_state),     // Invalidates cached state that other processes changed: half of the 200 ms that is promised for portals.
-    (REFUSALS,         500,  Thread::Reads,        refusals),         // Queues the counts of refused keys and sign-ins that are due.
+    (CACHED_STATE,     100,  Thread::Reads,        cached_state),     // Invalidates cached state that other processes changed. Portals must show changes within 200 ms.
+    (REFUSALS,         500,  Thread::Reads,        refusals),         // Queues the due counts of refused keys and sign-ins.
     (IDLE_CACHE,    30_000,  Thread::Reads,        idle_cache),       // Frees the page caches of connections if nothing was read since the last step.
     (USAGE_INDEX,      100,  Thread::Writes,       usage_index),      // Indexes new usage rows, and redates rows from a clock that was ahead.
-    (USAGE_PRUNING,    100,  Thread::Writes,       usage_pruning),    // Deletes usage rows that are too old: every 10 minutes, a slice in each step.
+    (USAGE_PRUNING,    100,  Thread::Writes,       usage_pruning),    // Deletes usage rows that are too old: every 10 minutes, one slice in each step.
     (CLOCK,          1_000,  Thread::Writes,       clock),            // Compares the clocks, writes the heartbeat, records expired keys and deletes ended sessions.
-    (RESERVE,        1_000,  Thread::Writes,       reserve),          // After a full disk: makes the reserve again and writes owed rows.
-    (IMPORTS,           50,  Thread::Writes,       imports),          // Drops undecided imports and finishes decided ones, a transaction in each step.
-    (SWEEPING,          50,  Thread::Writes,       sweeping),         // Deletes attachments without a signup: every minute, a slice in each step.
-    (RETENTION,         50,  Thread::Writes,       retention_step),   // Erases candidates whose retention time has passed: every 10 minutes, a slice in each step.
-    (ASKED_ERASURES,    50,  Thread::Writes,       deferred_erasures), // Erases candidates who asked while a hire was hidden: every minute, one in each step.
-    (WIPING,            50,  Thread::Writes,       wiping),           // Wipes pages after an erasure, a slice in each step.
-    (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Moves the log into the file. Own thread: it waits for the disk for seconds.
+    (RESERVE,        1_000,  Thread::Writes,       reserve),          // After a full disk: creates the reserve again and writes owed rows.
+    (IMPORTS,           50,  Thread::Writes,       imports),          // Drops undecided imports and finishes decided ones: one transaction in each step.
+    (SWEEPING,          50,  Thread::Writes,       sweeping),         // Deletes attachments without a signup: every minute, one slice in each step.
+    (RETENTION,         50,  Thread::Writes,       retention_step),   // Erases candidates whose retention time has passed: every 10 minutes, one slice in each step.
+    (ASKED_ERASURES,    50,  Thread::Writes,       deferred_erasures), // Erases candidates who asked for deletion while their hire was hidden: every minute, one in each step.
+    (WIPING,            50,  Thread::Writes,       wiping),           // Wipes pages after an erasure: one slice in each step.
+    (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Moves the log into the file. Has its own thread, because it can wait seconds for the disk.
 ];
 
 /// Starts the jobs of the table.
@@ -93,7 +94,7 @@ pub(super) fn start(parts: &Parts) -> Result<Scheduler, Error> {
     start_jobs(parts, &TABLE)
 }
 
-/// Starts all jobs but one, whose steps a test runs itself.
+/// Starts all jobs except one, whose steps the test runs.
 #[cfg(test)]
 pub(super) fn start_without(parts: &Parts, name: &str) -> Result<Scheduler, Error> {
     let rows: Vec<Row> = TABLE.into_iter().filter(|(job, ..)| job.name() != name).collect();

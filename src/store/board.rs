@@ -7,7 +7,7 @@ use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, Organiz
 use crate::domain::report::ApplicationCounts;
 use crate::domain::timestamp::Timestamp;
 
-/// A step that a role has or had.
+/// A current or removed step of a role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoardStep {
     pub id: RoleStepId,
@@ -21,7 +21,7 @@ pub struct BoardStep {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoardEntry {
     pub candidate_role_id: ApplicationId,
-    /// The application's own step.
+    /// The application's copy of the step.
     pub candidate_step_id: CandidateStepId,
     pub candidate_id: CandidateId,
     pub candidate_name: String,
@@ -31,10 +31,10 @@ pub struct BoardEntry {
     pub since: Timestamp,
 }
 
-/// The cursor of the first page: before every entry.
+/// The cursor of the first page, which is before every entry.
 pub const FIRST_PAGE: (i64, &str) = (i64::MIN, "");
 
-/// Every step of a role, first to last, then the removed ones.
+/// Returns the steps of a role in pipeline order, followed by the removed steps.
 pub fn steps(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Vec<BoardStep>, Error> {
     let mut steps = tx.all(STEPS, (organization.as_str(), role.as_str()), |row| {
         let mut columns = Columns::of(row);
@@ -92,8 +92,8 @@ pub(super) const BY_STEP: &str = "SELECT a.at_role_step_id, count(*)
      WHERE r.organization_id = $1 AND r.id = $2 AND a.status = 'In Progress' AND a.at_role_step_id IS NOT NULL
      GROUP BY a.at_role_step_id";
 
-/// A page of the candidates at a step, those who have been there longest first. The cursor is the `since`, in microseconds,
-/// and the application of the last entry before the page.
+/// Returns a page of the candidates at a step. Candidates who have been at the step longest come first. The cursor is
+/// the `since`, in microseconds, and the application id of the last entry before the page.
 pub fn page(
     tx: &Tx<'_>,
     organization: &OrganizationId,

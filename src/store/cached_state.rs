@@ -1,5 +1,5 @@
-//! Cached state: the API keys of recent requests, and the change numbers of portals. The service invalidates it at once
-//! after its own commits. A job finds out what other processes, such as commands, have changed.
+//! Cached state: the API keys of recent requests, and the change numbers of portals. The service invalidates this state
+//! at once after its own commits. A job detects changes by other processes, such as commands.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,14 +28,14 @@ impl CachedState {
     }
 }
 
-/// The job that invalidates cached state after changes of other processes. It skips the changes before its start, when the
-/// cache was empty.
+/// Prepares the job that invalidates cached state after changes by other processes. The job skips changes before its
+/// start, because the cache is empty at the start.
 pub(super) fn job_step(path: &Path, cached: Arc<CachedState>) -> Result<Step, Error> {
     let connection = connection::open(path, Use::Read)?;
     cached.portals.begin(tx::snapshot(&connection, Timestamp::from_micros(0), change_number::portals)?);
     Ok(Box::new(move || {
         let after = cached.portals.newest();
-        // A read that fails is tried again in the next step. Requests that need the file report the failure.
+        // The next step repeats a failed read. Requests that need the file report the failure.
         let read = |tx: &Tx<'_>| change_number::changes_after(tx, after);
         if let Ok(changes) = tx::snapshot(&connection, Timestamp::from_micros(0), read) {
             cached.invalidate(changes);

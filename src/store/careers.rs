@@ -1,4 +1,4 @@
-//! Queries for the roles on career pages, which need other columns than the portal API.
+//! Queries for the roles on career pages. Career pages need different columns from the portal API.
 
 use super::role::record;
 use crate::db::row::Columns;
@@ -7,7 +7,7 @@ use crate::domain::careers::Listing;
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::role::WorkType;
 
-/// The public, open roles of an organization, newest first, without their descriptions.
+/// Returns the public, open roles of an organization, newest first, without their descriptions.
 pub fn listings(tx: &Tx<'_>, organization: &OrganizationId, rows_max: usize) -> Result<Vec<Listing>, Error> {
     let sql =
         "SELECT id, name, department, location, work_type, salary_min, salary_max, salary_currency, salary_period,
@@ -31,7 +31,7 @@ pub fn listings(tx: &Tx<'_>, organization: &OrganizationId, rows_max: usize) -> 
     })
 }
 
-/// The name of a public role that was open and is now filled or closed.
+/// Returns the name of a public role that was open and is now filled or closed.
 pub fn former(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Option<String>, Error> {
     let sql = "SELECT name
                FROM roles

@@ -1,5 +1,5 @@
-//! Change numbers: triggers count the changes of portals, and of keys and users, in any process. Cached state records the
-//! number up to which it is valid.
+//! Change numbers. Triggers count the changes to portals, and the changes to keys and users, by any process. Cached
+//! state records the number up to which it is valid.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -11,20 +11,20 @@ use crate::domain::id::{Id, OrganizationId};
 
 /// Changes that invalidate cached state.
 pub(crate) struct Changes {
-    /// The number of the last change of keys or users.
+    /// The number of the last change to keys or users.
     pub(crate) credentials: i64,
     /// The portals that changed, each with the number of its last change.
     pub(crate) portals: Vec<(OrganizationId, i64)>,
 }
 
 impl Changes {
-    /// Changes of no portal. Allocates nothing.
+    /// Creates changes to credentials only. Allocates nothing.
     pub(crate) fn of_credentials(credentials: i64) -> Self {
         Self { credentials, portals: Vec::new() }
     }
 }
 
-/// Reads the number of the last change of credentials, and the changes of portals after a number.
+/// Reads the number of the last change to credentials, and the changes to portals after a number.
 pub(crate) fn changes_after(tx: &Tx<'_>, portals_after: i64) -> Result<Changes, Error> {
     let sql = "SELECT organization_id, number
                FROM portal_changes
@@ -36,7 +36,7 @@ pub(crate) fn changes_after(tx: &Tx<'_>, portals_after: i64) -> Result<Changes, 
     Ok(Changes { credentials: credentials(tx)?, portals })
 }
 
-/// The number of the last change of keys or users.
+/// Returns the number of the last change to keys or users.
 pub(crate) fn credentials(tx: &Tx<'_>) -> Result<i64, Error> {
     let sql = "SELECT number
                FROM credential_changes
@@ -45,33 +45,34 @@ pub(crate) fn credentials(tx: &Tx<'_>) -> Result<i64, Error> {
     number.ok_or_else(|| Error::Defect("the file has no change number of keys and users".to_owned()))
 }
 
-/// The number of the last change of any portal.
+/// Returns the number of the last change to any portal.
 pub fn portals(tx: &Tx<'_>) -> Result<i64, Error> {
     let sql = "SELECT coalesce(max(number), 0)
                FROM portal_changes";
     Ok(tx.value(sql, [])?.unwrap_or(0))
 }
 
-/// The changes of portals that this process has seen.
+/// The changes to portals that this process has seen.
 #[derive(Default)]
 pub struct PortalChanges {
     newest: AtomicI64,
-    /// The last change of each portal that has changed since the start: at most one entry per organization.
+    /// The number of the last change to each portal that has changed since the start: at most one entry per
+    /// organization.
     last: Mutex<HashMap<OrganizationId, i64>>,
 }
 
 impl PortalChanges {
-    /// The number of the last change that this process has seen.
+    /// Returns the number of the last change that this process has seen.
     pub fn newest(&self) -> i64 {
         self.newest.load(Ordering::Acquire)
     }
 
-    /// Whether a response for this portal that was read at this number is still valid.
+    /// Returns whether a response for this portal, read at this change number, is still valid.
     pub fn is_current(&self, organization: &OrganizationId, read_at: i64) -> bool {
         self.lock().get(organization).is_none_or(|last| *last <= read_at)
     }
 
-    /// Notes that changes up to this number happened before the start.
+    /// Records that changes up to this number happened before the start.
     pub(crate) fn begin(&self, newest: i64) {
         self.newest.store(newest, Ordering::Release);
     }

@@ -1,5 +1,5 @@
-//! The check of a file: SQLite's own integrity and foreign keys, recounts of status caches and hires, the word index,
-//! attachments, the usage log, the chain of activity, and deliveries.
+//! The check of a file. It covers SQLite's integrity and foreign keys, recounts of status caches and hires, the word
+//! index, attachments, the usage log, the activity chain, and deliveries.
 
 use std::path::Path;
 
@@ -13,11 +13,11 @@ use crate::domain::id::{CandidateId, Id, OrganizationId};
 use crate::domain::organization::StatusCounts;
 use crate::domain::timestamp::Timestamp;
 
-/// Checks one snapshot of the file, and calls `progress` with each part before it is checked. Each finding is a sentence; a
-/// sound file has none.
+/// Checks one snapshot of the file. Calls `progress` with a description of each part before checking the part. Returns
+/// the findings, one sentence each. A sound file has no findings.
 ///
 /// # Errors
-/// If the file cannot be read far enough to check it.
+/// An error of SQLite if the file cannot be read far enough to check it.
 pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>, Error> {
     let connection = connection::open_to_read(path, Use::Read)?;
     tx::snapshot(&connection, Timestamp::from_micros(0), |tx| {
@@ -27,19 +27,19 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
             // The tables of a damaged file are unreliable, and reading them may fail.
             return Ok(findings);
         }
-        progress("following every foreign key");
+        progress("checking every foreign key");
         findings.extend(foreign_keys(tx)?);
-        progress("counting every organization's roles and applications again");
+        progress("recounting every organization's roles and applications");
         findings.extend(statuses(tx)?);
         findings.extend(seats(tx)?);
-        progress("looking up candidates by their words");
+        progress("checking the word index of candidates");
         findings.extend(candidate::word_index::inconsistencies(tx, FINDINGS_OF_A_KIND_MAX)?);
         findings.extend(applications(tx)?);
-        progress("adding up attachments and checking their signups");
+        progress("checking attachments and their signups");
         findings.extend(attachment::check::inconsistencies(tx, FINDINGS_OF_A_KIND_MAX)?);
-        progress("following the usage log of every key");
+        progress("checking the usage log of every key");
         findings.extend(usage(tx)?);
-        progress("following the chain of activity");
+        progress("checking the activity chain");
         findings.extend(activity::chain::broken_links(tx, FINDINGS_OF_A_KIND_MAX)?);
         findings.extend(activity::chain::unexplained_erasures(tx, FINDINGS_OF_A_KIND_MAX)?);
         progress("checking deliveries to HR systems");
@@ -49,8 +49,9 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
     })
 }
 
-/// Reports about a sound file: a sentence for each candidate who is in the erasure list, but was changed or held
-/// afterwards; or one sentence if the list cannot be read, because the next start would then fail.
+/// Returns the reports about a sound file: one sentence for each candidate who is in the erasure list but was changed
+/// or held afterwards. If the list cannot be read, returns one sentence about the list, because the next start would
+/// fail.
 pub fn reports(path: &Path) -> Result<Vec<String>, Error> {
     let path = &path::resolve(path);
     let connection = connection::open_to_read(path, Use::Read)?;
@@ -62,11 +63,11 @@ pub fn reports(path: &Path) -> Result<Vec<String>, Error> {
     })
 }
 
-/// The report about a candidate in the erasure list who was changed or held afterwards.
+/// Returns the report about a candidate who is in the erasure list but was changed or held afterwards.
 pub fn changed_since_erased(candidate: &CandidateId, list: &impl std::fmt::Display) -> String {
     format!(
-        "candidate {candidate} is in {list}, but was changed or held after that line was written, and is not erased; \
-         erase the candidate again, or take the line out of the list"
+        "candidate {candidate} is in {list}, but was changed or held after its line was written, and is not erased; \
+         erase the candidate again, or remove the line from the list"
     )
 }
 
@@ -118,7 +119,8 @@ fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     })
 }
 
-/// Compares the columns by which lists and boards find applications with the candidate and the steps.
+/// Compares the candidate number and the current step of each application with its candidate and its steps. Lists and
+/// boards find applications by these two columns.
 fn applications(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let numbers = format!(
         "SELECT a.id
@@ -128,7 +130,7 @@ fn applications(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
          LIMIT {FINDINGS_OF_A_KIND_MAX}"
     );
     let mut findings = tx.all(&numbers, [], |row| {
-        Ok(format!("application {} has another number than its candidate", Columns::of(row).text()?))
+        Ok(format!("application {} does not have the number of its candidate", Columns::of(row).text()?))
     })?;
     let steps = format!(
         "SELECT a.id
@@ -143,13 +145,13 @@ fn applications(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
          LIMIT {FINDINGS_OF_A_KIND_MAX}"
     );
     findings.extend(tx.all(&steps, [], |row| {
-        Ok(format!("application {} is at another step than its steps show", Columns::of(row).text()?))
+        Ok(format!("application {} is not at the step that its steps show", Columns::of(row).text()?))
     })?);
     Ok(findings)
 }
 
-/// Checks the usage log of each key: the newest row is indexed or newer than the index, each row leads to the previous one,
-/// and all rows can be reached this way.
+/// Checks the usage log of each key: the newest row is indexed or newer than the index, each row refers to the previous
+/// row of the key, and all rows can be reached this way.
 fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let mut findings = Vec::new();
     let mut count = |sql: &str, sentence: fn(i64) -> String| -> Result<(), Error> {
@@ -208,7 +210,7 @@ fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     Ok(findings)
 }
 
-/// Checks that the intake is not ahead of the activity, because it would then skip the next hire.
+/// Checks that the intake is not ahead of the activity, because the intake would then skip the next hire.
 fn intake(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let sql = "SELECT (SELECT count(*) FROM hr_intake)
                  - (SELECT count(*) FROM hr_intake
@@ -238,9 +240,9 @@ fn deliveries(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
         let mut columns = Columns::of(row);
         let (id, is_unscheduled): (&str, bool) = (columns.text()?, columns.read()?);
         let why = if is_unscheduled {
-            "it is not held, but has no next attempt time"
+            "no earlier delivery holds it, but it has no time for its next attempt"
         } else {
-            "it would overtake an earlier one"
+            "it would overtake an earlier delivery"
         };
         Ok(format!("delivery {id}: {why}"))
     })

@@ -1,12 +1,11 @@
-//! The description of a role: a JSON object of the organization's own. The service reads Markdown from it:
-//! `{ "format": "markdown", "body": "…" }`. Other shapes are for other readers of the API.
+//! The description of a role: a JSON object that the organization defines. The service reads Markdown from the object:
+//! `{ "format": "markdown", "body": "…" }`. Other shapes are for clients of the API.
 
 use serde_json::{Map, Value};
 
 use super::json_object::JsonObject;
 use crate::db::tx::Error;
 
-/// The description of a role.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Description(JsonObject);
 
@@ -15,7 +14,7 @@ impl Description {
         Self(JsonObject::new(members))
     }
 
-    /// A description in Markdown.
+    /// Creates a description in Markdown.
     pub fn of_markdown(body: String) -> Self {
         let members = [("format".to_owned(), Value::from("markdown")), ("body".to_owned(), Value::from(body))];
         Self::new(members.into_iter().collect())
@@ -25,12 +24,12 @@ impl Description {
         Self(JsonObject::from_row(text))
     }
 
-    /// The description as JSON text.
+    /// Returns the description as JSON.
     pub(super) fn text(&self) -> &str {
         self.0.text()
     }
 
-    /// All members, as the organization entered them.
+    /// Returns all members as the organization entered them.
     ///
     /// # Errors
     /// [`Error::Defect`] if the column of the description cannot be parsed.
@@ -38,7 +37,7 @@ impl Description {
         self.0.members()
     }
 
-    /// The Markdown of the description; empty for any other shape.
+    /// Returns the Markdown of the description, or an empty string for any other shape.
     pub fn markdown(&self) -> &str {
         if self.0.get("format").is_some_and(|format| format == "markdown") {
             self.0.get("body").and_then(Value::as_str).unwrap_or_default()
@@ -53,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_descriptions_in_markdown_have_markdown() {
+    fn only_descriptions_in_markdown_return_markdown() {
         for (text, expected) in [
             (r##"{"format":"markdown","body":"# a"}"##, "# a"),
             (r#"{"format":"html","body":"a"}"#, ""),

@@ -1,5 +1,5 @@
-//! The clock job of the store. It records expired keys and deletes ended sessions, so that none becomes valid again if the
-//! clock goes back. It also logs changes of the clock.
+//! The clock job of the store. It records expired keys and deletes ended sessions, so that no key or session becomes
+//! valid again if the clock goes back. The job also logs changes of the clock.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::db::writer::Writer;
 use crate::domain::clock::ClockReading;
 use crate::domain::timestamp::Timestamp;
 
-/// The job that reads the clocks.
+/// Prepares the job that compares the clocks.
 pub(super) fn job_step(
     path: &Path,
     clock: Arc<Clock>,
@@ -24,8 +24,8 @@ pub(super) fn job_step(
     log: Arc<ServiceLog>,
 ) -> Result<Step, Error> {
     let connection = connection::open(path, Use::Read)?;
-    let writer_of_sweep = Arc::clone(&writer);
-    let sweep = move |now| record_ends(&connection, &writer_of_sweep, now);
+    let sweep_writer = Arc::clone(&writer);
+    let sweep = move |now| record_ends(&connection, &sweep_writer, now);
     clock::job_step(path, clock, writer, move |event| log.write(describe(&event)), sweep)
 }
 
@@ -42,7 +42,7 @@ fn record_ends(connection: &Connection, writer: &Writer, now: Timestamp) -> Resu
 
 fn describe(event: &ClockEvent) -> String {
     match event {
-        ClockEvent::Confirmed(wall) => format!("an admin has confirmed the clock: it is {wall}"),
+        ClockEvent::Confirmed(wall) => format!("an admin has confirmed the clock, which shows {wall}"),
         ClockEvent::Agreement(reading) => describe_agreement(reading),
     }
 }
@@ -50,11 +50,11 @@ fn describe(event: &ClockEvent) -> String {
 fn describe_agreement(reading: &ClockReading) -> String {
     let ClockReading { wall, believed, .. } = reading;
     if reading.agrees() {
-        return format!("the clock is believed again: it is {wall}");
+        return format!("the clock is believed again: it shows {wall}");
     }
     let hours = reading.wait().as_secs().div_ceil(3_600);
     format!(
-        "the clock says {wall} where {believed} was expected; retention waits for {hours} hours of uptime, or until an admin \
-         confirms the time (POST /api/admin/organizations/{{id}}/retention/confirm)"
+        "the clock shows {wall}, but {believed} was expected; retention waits for {hours} hours of uptime, or \
+         until an admin confirms the time (POST /api/admin/organizations/{{id}}/retention/confirm)"
     )
 }

@@ -1,4 +1,5 @@
-//! Parts of the subject-access export that no other endpoint shows: signups, and stored responses about the candidate.
+//! The parts of the subject-access export that no other endpoint shows: signups, and stored responses about the
+//! candidate.
 
 use super::activity;
 use super::signup::{self, Signup};
@@ -9,16 +10,16 @@ use crate::domain::id::CandidateId;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
 
-/// A response that is stored for a repeat of its request.
+/// A response that is stored for repeats of its request.
 #[derive(Debug, Clone)]
 pub struct ExportedResponse {
     pub at: Timestamp,
     pub status: u16,
-    /// The body; `None` if it held a secret, or was erased.
+    /// The body; `None` if it contained a secret or was erased.
     pub body: Option<String>,
 }
 
-/// The stored responses about a candidate, oldest first.
+/// Reads the stored responses about a candidate, oldest first.
 pub fn stored_responses(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<ExportedResponse>, Error> {
     let sql = "SELECT created_at, status, answer
                FROM idempotency_keys
@@ -30,7 +31,7 @@ pub fn stored_responses(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<Expo
     })
 }
 
-/// The signups of a candidate, in the order in which an erasure deletes them: those of applications first.
+/// Reads the signups of a candidate in the order in which an erasure deletes them: signups of applications come first.
 pub fn signups(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<Signup>, Error> {
     let mut signups = Vec::new();
     for id in signup::ids_of_candidate(tx, candidate)? {
@@ -39,7 +40,7 @@ pub fn signups(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<Signup>, Erro
     Ok(signups)
 }
 
-/// The number of signups in the file.
+/// Counts the signups in the file.
 pub fn signups_count(tx: &Tx<'_>) -> Result<i64, Error> {
     let sql = "SELECT count(*)
                FROM signups";

@@ -1,4 +1,5 @@
-//! The roles in feeds and sitemaps: the same as in the portal, each with the time of the last change of its public content.
+//! The roles in feeds and sitemaps. They are the same roles as in the portal, each with the time of the last change to
+//! its public content.
 
 use super::role::RoleRecord;
 use super::role::record::{COLUMNS, record};
@@ -11,11 +12,11 @@ use crate::domain::timestamp::Timestamp;
 #[derive(Debug, Clone)]
 pub struct FeedEntry {
     pub role: RoleRecord,
-    /// When staff last changed the public content of the role.
+    /// The time at which staff last changed the public content of the role.
     pub shown_since: Timestamp,
 }
 
-/// The public, open roles of an organization, newest first.
+/// Returns the public, open roles of an organization, newest first.
 pub fn entries(tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Result<Vec<FeedEntry>, Error> {
     let sql = format!(
         "SELECT {COLUMNS}, shown_since
@@ -30,8 +31,8 @@ pub fn entries(tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Res
     })
 }
 
-/// The ids of the public, open roles of an organization, each with the time of the last change of its public content,
-/// newest role first.
+/// Returns the ids of the public, open roles of an organization, each with the time of the last change to its public
+/// content. The newest role is first.
 pub fn times(tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Result<Vec<(RoleId, Timestamp)>, Error> {
     let sql = "SELECT id, shown_since
                FROM roles
@@ -44,8 +45,8 @@ pub fn times(tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Resul
     })
 }
 
-/// The slug, as it was entered, of the only organization with an enabled portal; `None` if there is no such organization, or
-/// more than one.
+/// Returns the slug, as it was entered, of the only organization with an enabled portal. Returns `None` if no
+/// organization, or more than one, has an enabled portal.
 pub fn only_slug(tx: &Tx<'_>) -> Result<Option<String>, Error> {
     let sql = "SELECT slug
                FROM organizations

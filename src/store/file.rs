@@ -1,4 +1,4 @@
-//! The database file with the schema of this program. `db::file` does the work.
+//! Operations on the database file with the schema of this program. `db::file` implements them.
 
 use std::path::Path;
 
@@ -6,15 +6,15 @@ use super::schema::CURRENT;
 use crate::db::file;
 pub use crate::db::file::{Lock, Missing, Older, OpenError, beside, require_absent, resolve, write_manifest};
 
-/// Makes sure that the file exists and has this program's version. Does not touch a foreign or newer file.
+/// Makes sure that the file exists and has this program's version. Does not change a foreign or newer file.
 pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenError> {
     file::prepare(path, &CURRENT, missing, older)
 }
 
-/// Succeeds if the file is missing, or is one that a service may open.
+/// Succeeds if the file is missing or a service may open it.
 ///
 /// # Errors
-/// [`OpenError::Empty`] for an empty file. Otherwise as [`prepare`].
+/// [`OpenError::Empty`] for an empty file, and the errors of [`prepare`].
 pub(super) fn require_servable(path: &Path) -> Result<(), OpenError> {
     file::require_servable(path, &CURRENT)
 }
@@ -25,11 +25,11 @@ pub fn prepare_to_read(path: &Path) -> Result<(), OpenError> {
     file::prepare_to_read(path, &CURRENT)
 }
 
-/// Copies the file with all commits into a new file of mode 0600, and `FILE.erased` to `TARGET.erased`.
+/// Copies the file with all commits into a new file with mode 0600, and `FILE.erased` to `TARGET.erased`.
 ///
 /// # Errors
-/// [`OpenError::NotWritable`] if the target cannot be created or exists, [`OpenError::Failed`] if the copy fails. No target is
-/// left then.
+/// [`OpenError::NotWritable`] if the target cannot be created or exists, [`OpenError::Failed`] if the copy fails. A
+/// failed copy leaves no target.
 pub fn backup(path: &Path, target: &Path) -> Result<(), OpenError> {
     file::backup(path, target, CURRENT.companions)
 }

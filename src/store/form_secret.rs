@@ -1,4 +1,4 @@
-//! The secret that signs forms. The first start creates it; restarts and backups do not change it.
+//! The secret that signs forms. The first start creates the secret. Restarts and backups do not change it.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! The work of the store in and around the transactions of the engine: the usage log, the cached state of keys and portals, and
-//! the list of erased candidates.
+//! The hooks of the store in and around the transactions of the engine. They serve the usage log, the cached state of
+//! keys and portals, and the erasure list.
 
 use std::any::Any;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Deliveries to HR systems as admins see them: the state of each, the reason why it is held, and its attempts.
+//! Deliveries to HR systems as admins see them: the state of each delivery, the reason why it is held, and its
+//! attempts.
 
 use std::time::Duration;
 
@@ -11,20 +12,20 @@ use crate::domain::timestamp::Timestamp;
 
 #[derive(Debug, Clone)]
 pub struct HrDelivery {
-    /// The number in the file. Newer deliveries have larger numbers.
+    /// The number of the delivery in the file. Newer deliveries have larger numbers.
     pub number: i64,
     pub id: DeliveryId,
     pub organization_id: OrganizationId,
     pub organization_slug: String,
     /// The application that the delivery is about; `None` for a ping.
     pub application_id: Option<ApplicationId>,
-    /// The event and state of the delivery, and the facts that could hold it.
+    /// The event and state of the delivery, and the facts that decide whether it is held.
     pub facts: DeliveryFacts,
     pub attempts: i64,
-    /// When the delivery was queued.
+    /// The time at which the delivery was queued.
     pub created_at: Timestamp,
-    /// The time of the next attempt, unless the integration holds the delivery. `None` if the delivery is not pending, or an
-    /// earlier delivery holds it.
+    /// The time of the next attempt, unless the integration holds the delivery. `None` if the delivery is not pending
+    /// or if an earlier delivery holds it.
     pub next_attempt_at: Option<Timestamp>,
     pub last_attempt: Option<HrAttempt>,
 }
@@ -32,24 +33,24 @@ pub struct HrDelivery {
 /// A finished attempt.
 #[derive(Debug, Clone)]
 pub struct HrAttempt {
-    /// When the attempt began.
+    /// The time at which the attempt began.
     pub at: Timestamp,
     pub duration: Duration,
-    /// The status of the answer, if one came.
+    /// The HTTP status of the answer, if the HR system answered.
     pub status: Option<u16>,
     pub error: Option<String>,
     /// The beginning of the answer's body.
     pub answer: Option<String>,
 }
 
-/// Filters deliveries.
+/// A filter for deliveries. A delivery must meet every condition that is set.
 #[derive(Debug, Clone, Default)]
 pub struct DeliveryFilter {
     pub organization_id: Option<OrganizationId>,
     pub state: Option<DeliveryState>,
 }
 
-/// Selects the columns of [`HrDelivery`], as [`delivery`] reads them.
+/// Selects the columns of [`HrDelivery`] in the order in which [`delivery`] reads them.
 const SELECT: &str = "SELECT d.number, d.id, d.organization_id, o.slug, d.candidate_role_id, d.type, d.state,
        h.enabled, (
          SELECT e.id FROM hr_deliveries e
@@ -84,7 +85,7 @@ fn delivery(row: &Row<'_>) -> Result<HrDelivery, Error> {
     })
 }
 
-/// Reads the columns from `at` to `answer`; `None` if no attempt is joined.
+/// Reads the columns from `at` to `answer`. Returns `None` if the row has no attempt.
 fn attempt(columns: &mut Columns<'_>) -> Result<Option<HrAttempt>, Error> {
     let Some(at) = columns.time_or_none()? else { return Ok(None) };
     Ok(Some(HrAttempt {
@@ -96,10 +97,11 @@ fn attempt(columns: &mut Columns<'_>) -> Result<Option<HrAttempt>, Error> {
     }))
 }
 
-/// A page of deliveries with numbers below `before`, newest first.
+/// Returns a page of deliveries with numbers below `before`, newest first.
 pub fn page(tx: &Tx<'_>, filter: &DeliveryFilter, before: i64, rows_max: usize) -> Result<Vec<HrDelivery>, Error> {
-    // The subquery selects and sorts numbers without their rows. Literal states let SQLite use their partial indexes. A `+`
-    // excludes a column from the choice of an index, where another index is better.
+    // The subquery selects and sorts numbers without their rows. SQLite can use the partial index of a state only if
+    // the state is a literal. A `+` before a column prevents SQLite from using an index on this column where another
+    // index is better.
     let (state, number, plus) = match filter.state {
         None => ("", "number", ""),
         Some(DeliveryState::Pending) => ("AND state = 'pending'", "+number", ""),
@@ -145,7 +147,8 @@ pub fn page(tx: &Tx<'_>, filter: &DeliveryFilter, before: i64, rows_max: usize) 
     tx.all(&sql, (before, organization.as_str(), rows_max), delivery)
 }
 
-/// Deliveries that may need an admin: failed, held, or attempted without success; oldest first, without pings.
+/// Returns the deliveries that may need an admin, oldest first: failed, held, or attempted without success. Leaves out
+/// pings.
 pub fn stuck(tx: &Tx<'_>) -> Result<Vec<HrDelivery>, Error> {
     let sql = format!(
         "{SELECT}
@@ -159,7 +162,7 @@ pub fn stuck(tx: &Tx<'_>) -> Result<Vec<HrDelivery>, Error> {
     tx.all(&sql, [], delivery)
 }
 
-/// Every delivery about a candidate of an organization, oldest first.
+/// Returns every delivery about a candidate of an organization, oldest first.
 pub fn of_candidate(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -177,7 +180,7 @@ pub fn of_candidate(
     tx.all(&sql, (organization.as_str(), candidate.as_str()), delivery)
 }
 
-/// The number of deliveries that have not arrived, without pings, and of decisions that have no message yet.
+/// Counts the deliveries that have not arrived, without pings, and the decisions that have no message yet.
 pub fn owed(tx: &Tx<'_>) -> Result<i64, Error> {
     let sql = "SELECT (SELECT count(*) FROM hr_deliveries WHERE state = 'pending' AND type <> 'ping')
                  + (SELECT count(*) FROM hr_deliveries WHERE state = 'failed' AND type <> 'ping')";
@@ -197,7 +200,7 @@ pub fn find(tx: &Tx<'_>, id: &DeliveryId) -> Result<Option<HrDelivery>, Error> {
     tx.one(&sql, [id.as_str()], delivery)
 }
 
-/// The message of a delivery: JSON text.
+/// Returns the message of a delivery as JSON.
 pub fn payload(tx: &Tx<'_>, number: i64) -> Result<Option<String>, Error> {
     let sql = "SELECT payload
                FROM hr_deliveries
@@ -205,7 +208,7 @@ pub fn payload(tx: &Tx<'_>, number: i64) -> Result<Option<String>, Error> {
     tx.value(sql, [number])
 }
 
-/// The stored attempts of a delivery, oldest first.
+/// Returns the stored attempts of a delivery, oldest first.
 pub fn attempts(tx: &Tx<'_>, number: i64) -> Result<Vec<HrAttempt>, Error> {
     let sql = "SELECT at, duration, status, error, answer
                FROM hr_attempts
@@ -215,7 +218,7 @@ pub fn attempts(tx: &Tx<'_>, number: i64) -> Result<Vec<HrAttempt>, Error> {
     Ok(attempts.into_iter().flatten().collect())
 }
 
-/// Makes a delivery due now, and starts its retry schedule again.
+/// Makes a delivery due now, and restarts its retry schedule.
 pub fn send_again(tx: &Tx<'_>, number: i64) -> Result<(), Error> {
     let sql = "UPDATE hr_deliveries
                SET state = 'pending', failed_attempts = 0, next_attempt_at = $1

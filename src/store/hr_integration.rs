@@ -15,18 +15,18 @@ use crate::domain::user::Principal;
 /// The HR integration of an organization in an interchange document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HrIntegrationRecord {
-    /// The target of deliveries.
+    /// The URL to which deliveries are sent.
     pub url: TargetUrl,
-    /// Signs deliveries; without a secret nothing is sent.
+    /// The secret that signs deliveries. Without a secret, the service sends nothing.
     pub secret: Option<SigningSecret>,
-    /// Whether deliveries are sent; never without a secret.
+    /// Whether deliveries are sent; always false without a secret.
     pub enabled: bool,
 }
 
 /// Adds the HR integration of an organization. Returns `false` if the organization already has one.
 ///
 /// # Errors
-/// [`Error::Defect`] for an enabled integration without a secret. The caller checks that first.
+/// [`Error::Defect`] if the integration is enabled but has no secret. The caller checks this first.
 pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, integration: &HrIntegrationRecord) -> Result<bool, Error> {
     let sql = "INSERT INTO hr_integrations (organization_id, url, secret, enabled, timed_out, updated_at)
                VALUES ($1, $2, $3, $4, 0, $5)
@@ -36,7 +36,7 @@ pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, integration: &HrIntegr
     Ok(tx.run(sql, (organization.as_str(), url.as_str(), secret, enabled, tx.now.micros()))? == 1)
 }
 
-/// The HR integration of an organization, and the time of its last change.
+/// Finds the HR integration of an organization, and the time of its last change.
 pub fn find(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<(Integration, Timestamp)>, Error> {
     let sql = "SELECT url, secret, previous_secret, previous_secret_until, enabled, disabled_reason, updated_at
                FROM hr_integrations
@@ -54,14 +54,14 @@ pub fn find(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<(Integr
     })
 }
 
-/// Reads a secret. Does not use [`Columns::parse`], which would put the text of the secret into the error.
+/// Reads a secret. Does not use [`Columns::parse`], which would include the secret in the error.
 fn secret(columns: &mut Columns<'_>) -> Result<Option<SigningSecret>, Error> {
     let unreadable = || Error::Defect("an HR integration's secret cannot be read".to_owned());
     columns.text_or_none()?.map(|text| SigningSecret::parse(text).ok_or_else(unreadable)).transpose()
 }
 
-/// Saves the HR integration of an organization; it applies to decisions made from now on. If it is enabled, pending
-/// deliveries are due now; if it is disabled, they are held.
+/// Saves the HR integration of an organization, which applies to decisions from now on. If the integration is enabled,
+/// pending deliveries become due now. If it is disabled, they are held.
 pub fn save(tx: &Tx<'_>, organization: &OrganizationId, integration: &Integration) -> Result<(), Error> {
     outbox::take_up_all(tx)?;
     let sql = "INSERT INTO hr_integrations (organization_id, url, secret, previous_secret, previous_secret_until,
@@ -88,8 +88,8 @@ pub fn save(tx: &Tx<'_>, organization: &OrganizationId, integration: &Integratio
     if integration.enabled { outbox::release_all(tx, organization) } else { Ok(()) }
 }
 
-/// Deletes the HR integration of an organization. Pending deliveries are then held. Returns `false` if there is no
-/// integration.
+/// Deletes the HR integration of an organization. Pending deliveries are then held. Returns `false` if the organization
+/// has no integration.
 pub fn delete(tx: &Tx<'_>, organization: &OrganizationId) -> Result<bool, Error> {
     outbox::take_up_all(tx)?;
     let sql = "DELETE FROM hr_integrations
@@ -97,7 +97,7 @@ pub fn delete(tx: &Tx<'_>, organization: &OrganizationId) -> Result<bool, Error>
     Ok(tx.run(sql, [organization.as_str()])? == 1)
 }
 
-/// Records the activity of a change from `before` to `after`. Either of them may be absent.
+/// Records a change from `before` to `after` as activity. Either integration may be absent.
 pub fn append_activity(
     tx: &Tx<'_>,
     stamp: &Stamp,
@@ -106,9 +106,10 @@ pub fn append_activity(
     (before, after): (Option<&Integration>, Option<&Integration>),
 ) -> Result<(), Error> {
     let action = if after.is_some() { Action::HrIntegrationPut } else { Action::HrIntegrationRemoved };
-    let url = |of: Option<&Integration>| of.map(|one| one.url.as_str().to_owned());
-    let secret =
-        |of: Option<&Integration>| of.and_then(|one| one.secret.as_ref()).map(|secret| secret.reveal().to_owned());
+    let url = |side: Option<&Integration>| side.map(|integration| integration.url.as_str().to_owned());
+    let secret = |side: Option<&Integration>| {
+        side.and_then(|integration| integration.secret.as_ref()).map(|secret| secret.reveal().to_owned())
+    };
     let after_detail = after.map(|integration| IntegrationDetail {
         is_new_url: url(before) != url(after),
         is_new_secret: secret(before) != secret(after),
@@ -118,8 +119,9 @@ pub fn append_activity(
     activity::append(tx, stamp, Some(who), action, &Subject::of_organization(organization.clone()), &detail)
 }
 
-/// The detail of an integration in an activity row. Members of the organization read these rows, and the URL may hold a
-/// token. The detail therefore has only the origin of the URL, and whether the URL or the secret changed.
+/// The detail of an integration in an activity row. Members of the organization can read these rows, and the URL may
+/// contain a token. The detail therefore contains only the origin of the URL, and whether the URL or the secret
+/// changed.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct IntegrationDetail {

@@ -1,16 +1,16 @@
-//! Stored responses for requests with an `Idempotency-Key`, per API key. The transaction of the act stores the response; a
-//! response is valid for a day.
+//! Stored responses for requests with an `Idempotency-Key`, per API key. The transaction that acts on a request also
+//! stores its response. A response is valid for a day.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::id::{CandidateId, Id};
 use crate::domain::idempotency_key::{self, IdempotencyKey, StoredBody, StoredResponse};
 
-/// The maximum number of expired responses that are deleted with each new one: more than one, so that their number
-/// falls, and few, so that the deletion delays no request.
+/// The maximum number of expired responses that are deleted when a response is stored. The number is above one, so that
+/// expired responses become fewer, and small, so that the deletion does not delay requests.
 const DELETED_MAX: i64 = 16;
 
-/// The valid response that is stored for this key.
+/// Finds the valid response that is stored for this key.
 pub fn find(tx: &Tx<'_>, api_key_number: i64, key: &IdempotencyKey) -> Result<Option<StoredResponse>, Error> {
     match find_as(tx, api_key_number, key.as_str())? {
         Some(response) => Ok(Some(response)),
@@ -22,7 +22,8 @@ fn find_as(tx: &Tx<'_>, api_key_number: i64, key: &str) -> Result<Option<StoredR
     let sql = "SELECT fingerprint, status, answer, made_id, candidate_id
                FROM idempotency_keys
                WHERE key_number = $1 AND idempotency_key = $2 AND created_at > $3";
-    // `earliest`, because a clock that is ahead must not end a response early. A repeat would then act twice.
+    // The bound is computed from `earliest`, because a clock that is ahead must not end a response early. A repeat
+    // would then act twice.
     let after = idempotency_key::valid_since(tx.earliest).micros();
     tx.one(sql, (api_key_number, key, after), |row| {
         let mut columns = Columns::of(row);
@@ -39,7 +40,7 @@ fn find_as(tx: &Tx<'_>, api_key_number: i64, key: &str) -> Result<Option<StoredR
     })
 }
 
-/// Stores a response, and deletes some expired ones.
+/// Stores a response, and deletes some expired responses.
 pub fn insert(tx: &Tx<'_>, api_key_number: i64, key: &IdempotencyKey, response: &StoredResponse) -> Result<(), Error> {
     let sql = "DELETE FROM idempotency_keys
                WHERE (key_number, idempotency_key) IN (
@@ -50,7 +51,7 @@ pub fn insert(tx: &Tx<'_>, api_key_number: i64, key: &IdempotencyKey, response: 
                  LIMIT $2
                )";
     tx.run(sql, (idempotency_key::valid_since(tx.earliest).micros(), DELETED_MAX))?;
-    // An expired response may still have the same key.
+    // The row of an expired response may still have the same key.
     let sql =
         "INSERT INTO idempotency_keys (key_number, idempotency_key, fingerprint, created_at, status, answer, made_id,
                  candidate_id)
@@ -69,8 +70,9 @@ pub fn insert(tx: &Tx<'_>, api_key_number: i64, key: &IdempotencyKey, response: 
     Ok(())
 }
 
-/// Erases the stored responses about a candidate and the fingerprints of their requests. The service then refuses a repeat,
-/// because the response is gone. The keys are replaced too, because a client may have built them from the candidate's name.
+/// Erases the stored responses about a candidate and the fingerprints of their requests. The service then refuses
+/// repeats of these requests, because their responses are gone. The keys are replaced too, because a client may have
+/// built them from the candidate's name.
 pub fn erase_candidate(tx: &Tx<'_>, candidate: &CandidateId) -> Result<(), Error> {
     let sql = "SELECT key_number, idempotency_key
                FROM idempotency_keys

@@ -11,7 +11,7 @@ use crate::domain::role::RoleStatus;
 pub struct Invitation {
     pub organization_id: OrganizationId,
     pub organization_name: String,
-    /// The slug as given.
+    /// The slug as it was entered.
     pub slug: String,
     /// Whether the service stores a logo of the organization.
     pub has_logo: bool,
@@ -20,7 +20,7 @@ pub struct Invitation {
     pub target: LinkTarget,
 }
 
-/// The token of a link of the role that is valid for long enough to be given out again
+/// Returns the token of a link to the role, if the link remains valid long enough to be given out again
 /// (`POST /api/public/portal/{orgSlug}/apply`).
 pub fn reusable(tx: &Tx<'_>, role: &RoleId) -> Result<Option<String>, Error> {
     let sql = "SELECT token
@@ -31,7 +31,7 @@ pub fn reusable(tx: &Tx<'_>, role: &RoleId) -> Result<Option<String>, Error> {
     tx.value(sql, (role.as_str(), invitation::reused_from(tx.now).micros()))
 }
 
-/// Inserts a new link of a role.
+/// Inserts a new link to a role.
 pub fn insert(tx: &Tx<'_>, token: &str, role: &RoleId) -> Result<(), Error> {
     let sql = "INSERT INTO invitations (token, role_id, created_at, expires_at)
                VALUES ($1, $2, $3, $4)";
@@ -40,8 +40,8 @@ pub fn insert(tx: &Tx<'_>, token: &str, role: &RoleId) -> Result<(), Error> {
     Ok(())
 }
 
-/// Looks up a link. Returns `None` for an unknown link, and if the role is not public, the portal is off, or the organization
-/// is disabled.
+/// Looks up a link. Returns `None` if the link is unknown or has no target, the role is not public, the portal is
+/// disabled, or the organization is disabled.
 pub fn follow(tx: &Tx<'_>, token: &str) -> Result<Option<Invitation>, Error> {
     let sql = "SELECT r.status,
                  EXISTS (SELECT 1 FROM role_steps s WHERE s.role_id = r.id AND s.step_order IS NOT NULL),
@@ -70,7 +70,7 @@ pub fn follow(tx: &Tx<'_>, token: &str) -> Result<Option<Invitation>, Error> {
     Ok(found.flatten())
 }
 
-/// Ends all links of a role that is no longer open. A role that is opened again gets a new link.
+/// Ends all links of a role that is no longer open. A role that is opened again receives a new link.
 pub fn end_all(tx: &Tx<'_>, role: &RoleId) -> Result<(), Error> {
     let sql = "UPDATE invitations
                SET ended_at = $1

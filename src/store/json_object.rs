@@ -1,16 +1,17 @@
-//! JSON objects of an organization's own, which a column stores as text. `theme` and `description` say what the service reads
-//! of them.
+//! JSON objects that an organization defines. A column stores each object as text. `theme` and `description` define
+//! which members the service reads.
 
 use serde_json::{Map, Value};
 
 use crate::db::tx::Error;
 
-/// A stored JSON object, parsed once where it enters: in a request, an import or a row.
+/// A stored JSON object. It is parsed once, when it is read from a request, an import or a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct JsonObject {
-    /// The text of the column. It also tells objects with different orders of members apart.
+    /// The text of the column. The text also distinguishes objects whose members are in different orders.
     text: String,
-    /// `None` for a damaged column, or one that is nested deeper than the parser goes. Its row is shown without the object.
+    /// `None` if the column is damaged or is nested too deeply for the parser. The service then shows the row without
+    /// the object.
     members: Option<Map<String, Value>>,
 }
 
@@ -30,17 +31,17 @@ impl JsonObject {
         &self.text
     }
 
-    /// A member, if the object has it.
+    /// Returns the member with this name, if the object has it.
     pub(super) fn get(&self, name: &str) -> Option<&Value> {
         self.members.as_ref()?.get(name)
     }
 
-    /// All members, for answers and documents.
+    /// Returns all members, for responses and interchange documents.
     ///
     /// # Errors
-    /// [`Error::Defect`] for a column that cannot be parsed.
+    /// [`Error::Defect`] if the column cannot be parsed.
     pub(super) fn members(&self) -> Result<&Map<String, Value>, Error> {
-        self.members.as_ref().ok_or_else(|| Error::Defect("a column of JSON cannot be read".to_owned()))
+        self.members.as_ref().ok_or_else(|| Error::Defect("a JSON column cannot be read".to_owned()))
     }
 }
 

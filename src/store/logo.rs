@@ -1,4 +1,4 @@
-//! Uploaded logos of organizations, at most one each. A trigger invalidates the cached portal.
+//! Uploaded logos of organizations, at most one for each organization. A trigger invalidates the cached portal.
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -47,7 +47,7 @@ pub fn put(
     activity::append(tx, stamp, who, Action::LogoPut, &Subject::of_organization(organization.clone()), &detail)
 }
 
-/// Removes an organization's logo. Returns `false` without one.
+/// Removes an organization's logo. Returns `false` if the organization has no logo.
 pub fn remove(
     tx: &Tx<'_>,
     stamp: &Stamp,
@@ -78,7 +78,7 @@ pub fn find(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<Logo>, 
     })
 }
 
-/// The type and content of a logo (`GET /careers/{orgSlug}/logo`).
+/// Returns the type and content of a logo (`GET /careers/{orgSlug}/logo`).
 pub fn content(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<(LogoType, Vec<u8>)>, Error> {
     let sql = "SELECT media_type, content
                FROM organization_logos

@@ -17,10 +17,10 @@ pub struct OrgMember {
     pub org_role: OrgRole,
 }
 
-/// Inserts a membership without an activity row. Returns false if the user is a member already.
+/// Inserts a membership without an activity row. Returns false if the user is already a member.
 ///
 /// # Errors
-/// [`Error::Defect`] if the user does not exist, which the caller checks first.
+/// [`Error::Defect`] if the user does not exist. The caller checks this first.
 pub fn insert(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -42,17 +42,17 @@ pub struct Membership {
     pub user_id: UserId,
     pub user_email: String,
     pub user_name: String,
-    /// False for a disabled user.
+    /// Whether the user is enabled.
     pub user_enabled: bool,
     pub org_role: OrgRole,
     pub created_at: Timestamp,
 }
 
-/// Makes a user a member, or changes the role of a member (`PUT /api/admin/organizations/{id}/memberships/{userId}`), and
-/// records the act. Does nothing if the member has this role already.
+/// Makes a user a member, or changes the role of a member (`PUT /api/admin/organizations/{id}/memberships/{userId}`),
+/// and records the act. Does nothing if the member already has this role.
 ///
 /// # Errors
-/// [`Error::Defect`] if the organization or the user does not exist, which the caller checks first.
+/// [`Error::Defect`] if the organization or the user does not exist. The caller checks this first.
 pub fn put(
     tx: &Tx<'_>,
     stamp: &Stamp,
@@ -114,7 +114,7 @@ fn newest_of_user(tx: &Tx<'_>, user: &UserId) -> Result<Option<Timestamp>, Error
     Ok(newest.map(Timestamp::from_micros))
 }
 
-/// The columns of [`membership`].
+/// Selects the columns that [`membership`] reads.
 const SELECT: &str = "SELECT m.organization_id, o.slug, m.user_id, u.email, u.name, u.enabled, m.org_role, m.created_at
   FROM memberships m
   JOIN organizations o ON o.id = m.organization_id
@@ -134,7 +134,7 @@ fn membership(row: &Row<'_>) -> Result<Membership, Error> {
     })
 }
 
-/// The membership of a user in an organization; `None` for a user who is not a member.
+/// Finds the membership of a user in an organization. Returns `None` if the user is not a member.
 pub fn find(tx: &Tx<'_>, organization: &OrganizationId, user: &UserId) -> Result<Option<Membership>, Error> {
     let sql = format!(
         "{SELECT}
@@ -143,8 +143,8 @@ pub fn find(tx: &Tx<'_>, organization: &OrganizationId, user: &UserId) -> Result
     tx.one(&sql, (organization.as_str(), user.as_str()), membership)
 }
 
-/// A page of an organization's members, newest first, beginning after the member with this time and user id
-/// (`GET /api/admin/organizations/{id}/memberships`).
+/// Returns a page of an organization's members, newest first. The page begins after the member with this time and user
+/// id (`GET /api/admin/organizations/{id}/memberships`).
 pub fn page(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -157,12 +157,12 @@ pub fn page(
     tx.all(&sql, (organization.as_str(), at, id, rows_max), membership)
 }
 
-/// Reads one range of an index in its order, so the cost does not grow with the number of members.
+/// Selects one range of an index in its order, so the cost does not grow with the number of members.
 const PAGE: &str = "WHERE m.organization_id = $1 AND (m.created_at, m.user_id) < ($2, $3)
   ORDER BY m.created_at DESC, m.user_id DESC
   LIMIT $4";
 
-/// All memberships of a user, oldest first.
+/// Returns all memberships of a user, oldest first.
 pub fn of_user(tx: &Tx<'_>, user: &UserId) -> Result<Vec<Membership>, Error> {
     let sql = format!(
         "{SELECT}
@@ -172,7 +172,7 @@ pub fn of_user(tx: &Tx<'_>, user: &UserId) -> Result<Vec<Membership>, Error> {
     tx.all(&sql, [user.as_str()], membership)
 }
 
-/// The time of the newest membership in the file.
+/// Returns the time of the newest membership in the file.
 pub fn newest(tx: &Tx<'_>) -> Result<Option<Timestamp>, Error> {
     let sql = "SELECT max(created_at)
                FROM memberships";
@@ -180,7 +180,7 @@ pub fn newest(tx: &Tx<'_>) -> Result<Option<Timestamp>, Error> {
     Ok(newest.map(Timestamp::from_micros))
 }
 
-/// All members of an organization, oldest first.
+/// Returns all members of an organization, oldest first.
 pub fn of_organization(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec<OrgMember>, Error> {
     let sql = "SELECT user_id, org_role
                FROM memberships

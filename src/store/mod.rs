@@ -1,8 +1,9 @@
-//! The SQL of each kind of record, in a file or folder of its own, and the store of a running service (`service.rs`).
+//! The SQL, with a file or folder for each kind of record, and the store of a running service (`service.rs`).
 //!
-//! The file of a record knows the record's tables and the transaction that it is handed. It must not know `service.rs`,
-//! HTTP, or SQLite itself, which is in `db`. JSON of clients is opaque text here; only activity details embed it. The rules
-//! are in `domain`. This file only declares modules, and no file of the folder imports it.
+//! The file of a record uses the record's tables and the transaction that its caller passes in. It must not use
+//! `service.rs`, HTTP or SQLite. Only `db` uses SQLite. JSON from clients is opaque text in this folder. Only activity
+//! details embed it. The rules are in `domain`. This file only declares modules, and re-exports names for the floors
+//! above.
 
 pub mod access;
 pub mod activity;

@@ -1,4 +1,4 @@
-//! Opening the store: the steps from the path of a file to a running service. Their order matters.
+//! The steps that open the store, from the path of a file to a running service. The order of the steps matters.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use crate::db::writer_thread::WriterThread;
 use crate::db::{OpenError, Reserve, connection, full_disk};
 use crate::world::World;
 
-/// The maximum number of reading connections: one for each thread of the service that reads. A read takes microseconds, so
-/// a few serve many requests.
+/// The maximum number of reading connections: one for each thread of the service that reads. A read takes microseconds,
+/// so a few connections serve many requests.
 pub const READERS_MAX: u32 = 17;
 
 impl Store {
-    /// Opens the file for a service. Creates a missing file, upgrades an older one, and holds it so that no second service can
-    /// open it.
+    /// Opens the file for a service. Creates a missing file, upgrades an older file, and locks the file so that no
+    /// second service can open it.
     #[expect(clippy::needless_pass_by_value, reason = "the store holds the world for as long as it is open")]
     pub fn open(path: &Path, world: Arc<dyn World>) -> Result<Self, OpenError> {
         let path = &file::resolve(path);

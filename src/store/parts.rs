@@ -31,8 +31,8 @@ pub(super) struct Parts {
     pub(super) refusals: Arc<RefusalLog>,
     pub(super) erasures: Arc<Erasures>,
     pub(super) retention_runs: Arc<retention::Runs>,
-    /// The number of days for which usage rows stay; not set without such a limit.
+    /// The number of days for which usage rows are retained; unset if there is no limit.
     pub(super) usage_days: Arc<OnceLock<u32>>,
-    // Dropped after every connection: it has the file open, and closing the file drops SQLite's locks.
+    // Must be dropped after every connection. `Identity` has the file open, and closing the file drops SQLite's locks.
     pub(super) identity: Arc<Identity>,
 }

@@ -1,18 +1,18 @@
-//! The columns that hold personal data of candidates: one list for erasure, the subject-access export and the tests.
+//! The columns that contain personal data of candidates: one list for erasure, the subject-access export and the tests.
 //!
-//! A test fails if a column of the schema is in neither list of this file. The list holds no rules: `domain::erasure`
-//! decides who may be erased, and `store::erasure` carries erasures out.
+//! A test fails if a column of the schema is in neither list of this file. The list contains no rules:
+//! `domain::erasure` decides who may be erased, and `store::erasure` carries out erasures.
 
 use crate::db::tx::{Error, Tx};
 use crate::domain::id::CandidateId;
 
-/// Columns of one table with personal data of candidates.
+/// The columns of one table that contain personal data of candidates.
 #[derive(Debug)]
 pub struct PersonalData {
     pub table: &'static str,
-    /// The columns with personal data. All others hold ids, counts, times and states.
+    /// The columns with personal data. All other columns contain ids, counts, times and states.
     pub columns: &'static [&'static str],
-    /// The location in the subject-access export, or the reason why the export leaves the columns out.
+    /// The location in the subject-access export, or the reason why the export leaves out the columns.
     pub exported: Exported,
     pub erased: Erased,
 }
@@ -22,20 +22,20 @@ pub struct PersonalData {
 pub enum Exported {
     /// A JSON pointer into `data` of the export; `*` is any index.
     At(&'static str),
-    /// The export leaves the columns out, for this reason.
+    /// The export leaves out the columns for this reason.
     Never(&'static str),
 }
 
 /// The effect of an erasure on the columns.
 #[derive(Debug)]
 pub enum Erased {
-    /// Assigns constants in the candidate's rows. Both are SQL; `$1` is the candidate's id.
+    /// The erasure assigns constants in the candidate's rows. Both fields are SQL, and `$1` is the candidate's id.
     Cleared {
         set: &'static str,
         /// The condition for rows that still have data.
         rows: &'static str,
     },
-    /// The named function deletes the rows, or overwrites them.
+    /// The named function deletes or overwrites the rows.
     By(&'static str),
 }
 
@@ -50,7 +50,7 @@ pub const PERSONAL_DATA: &[PersonalData] = &[
     PersonalData {
         table: "candidate_words",
         columns: &["word"],
-        exported: Exported::Never("the words of name and address, which the export shows"),
+        exported: Exported::Never("the words of the name and the address, which the export shows"),
         erased: Erased::By("erasure::candidate::delete_words"),
     },
     PersonalData {
@@ -62,7 +62,7 @@ pub const PERSONAL_DATA: &[PersonalData] = &[
             rows: "candidate_id = $1 AND (external_position_id IS NOT NULL OR hire_notes IS NOT NULL)",
         },
     },
-    // Reports count `outcome_type`, so it stays.
+    // Erasures keep `outcome_type`, because reports count it.
     PersonalData {
         table: "candidate_role_steps",
         columns: &["rejection_reason", "outcome_reason"],
@@ -90,7 +90,7 @@ pub const PERSONAL_DATA: &[PersonalData] = &[
         exported: Exported::Never("staff download each file by the id that the export shows"),
         erased: Erased::By("signup::deletion::delete, then the sweep"),
     },
-    // The hash stays in the chain. Without the salt, nobody can guess the detail behind it.
+    // The hash of the detail stays in the chain. Without the salt, nobody can guess the detail from its hash.
     PersonalData {
         table: "activities",
         columns: &["detail", "salt"],
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     /// The columns without personal data of candidates. Users and organizations are not candidates: an admin changes or
-    /// disables them, and no erasure touches them.
+    /// disables them, and erasures do not change them.
     const OTHER: &[(&str, &str)] = &[
         (
             "activities",
@@ -241,8 +241,8 @@ mod tests {
         }
         let schema = columns_of_schema();
         let unlisted: Vec<_> = schema.difference(&listed).collect();
-        assert!(unlisted.is_empty(), "list these as personal data or not: {unlisted:?}");
-        let gone: Vec<_> = listed.difference(&schema).collect();
-        assert!(gone.is_empty(), "the schema does not have these: {gone:?}");
+        assert!(unlisted.is_empty(), "these columns are in neither list: {unlisted:?}");
+        let missing: Vec<_> = listed.difference(&schema).collect();
+        assert!(missing.is_empty(), "the schema does not have these columns: {missing:?}");
     }
 }

@@ -18,7 +18,7 @@ pub struct PortalOrganization {
     /// The slug as it was entered.
     pub slug: String,
     pub domain: String,
-    /// The URL of a logo on another host; empty without one.
+    /// The URL of a logo on another host; empty if there is none.
     pub logo: String,
     pub theme: Theme,
     /// The IANA time zone in which the organization's days begin.
@@ -30,7 +30,7 @@ pub struct PortalOrganization {
     pub has_logo: bool,
 }
 
-/// The organization with this slug, if its portal is enabled.
+/// Returns the organization with this slug, if its portal is enabled.
 pub fn organization(tx: &Tx<'_>, slug: &Slug) -> Result<Option<PortalOrganization>, Error> {
     let sql =
         "SELECT o.id, o.name, o.slug, o.domain, o.logo, o.portal_theme, o.time_zone, o.privacy_notice, o.updated_at,
@@ -54,7 +54,7 @@ pub fn organization(tx: &Tx<'_>, slug: &Slug) -> Result<Option<PortalOrganizatio
     })
 }
 
-/// The public, open roles of an organization, newest first (`GET /api/public/portal/{orgSlug}`).
+/// Returns the public, open roles of an organization, newest first (`GET /api/public/portal/{orgSlug}`).
 pub fn roles(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec<RoleRecord>, Error> {
     let sql = format!(
         "SELECT {COLUMNS}
@@ -65,7 +65,7 @@ pub fn roles(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec<RoleRecor
     tx.all(&sql, [organization.as_str()], |row| record(&mut Columns::of(row)))
 }
 
-/// A public, open role of an organization (`GET /api/public/portal/{orgSlug}/roles/{roleId}`).
+/// Returns a public, open role of an organization (`GET /api/public/portal/{orgSlug}/roles/{roleId}`).
 pub fn role(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Option<RoleRecord>, Error> {
     let sql = format!(
         "SELECT {COLUMNS}

@@ -1,5 +1,6 @@
-//! Refused keys and failed sign-ins. Each is recorded as platform activity at most once an hour, with a count. The counts
-//! are in memory, so that a refusal costs no write; the service writes the rest when it stops.
+//! Refused keys and failed sign-ins. The service counts the refusals of each key, by reason, and of each user. It
+//! records each count as platform activity at most once an hour. The counts are in memory, so that a refusal costs no
+//! write. When the service stops, it writes the remaining counts.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +18,8 @@ use crate::domain::id::{ApiKeyId, UserId};
 use crate::domain::tally::Tally;
 use crate::world::World;
 
-/// A credential that was refused. Only keys and users that exist are counted, so their number bounds the memory.
+/// A refused credential. Only refusals of existing keys and users are counted, so the number of keys and users bounds
+/// the memory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Refused {
     /// A key that exists but is not valid.
@@ -66,7 +68,7 @@ impl RefusalLog {
         Arc::new(Self { tallies: Mutex::default(), writer, world })
     }
 
-    /// The job that queues the counts that are due. It does not wait for the commit.
+    /// Prepares the job that queues the due counts. The job does not wait for the commit.
     pub(super) fn job_step(self: &Arc<Self>) -> Step {
         let log = Arc::clone(self);
         Box::new(move || {
@@ -94,7 +96,7 @@ impl RefusalLog {
         due.into_iter().for_each(|(refused, count)| self.write(refused, count));
     }
 
-    /// Writes all counts that are not written yet, because the service stops.
+    /// Writes all remaining counts when the service stops.
     pub(super) fn write_rest(self: &Arc<Self>) {
         let mut tallies = self.lock();
         let rest: Vec<(Refused, u64)> =
@@ -103,7 +105,8 @@ impl RefusalLog {
         rest.into_iter().for_each(|(refused, count)| self.write(refused, count));
     }
 
-    /// Not fsynced: a stranger with a revoked key must not be able to keep the disk busy.
+    /// Queues the write of a count. The write is not fsynced, so that a stranger with a revoked key cannot keep the
+    /// disk busy.
     fn write(self: &Arc<Self>, refused: Refused, count: u64) {
         let (world, subject) = (Arc::clone(&self.world), refused.clone());
         let job = move |tx: &Tx<'_>| subject.record(tx, world.as_ref(), count);

@@ -1,4 +1,4 @@
-//! The figures of a role's report: counts of its applications and of their steps.
+//! The figures of a role's report: counts of its applications and their steps.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
@@ -6,7 +6,7 @@ use crate::domain::candidate_step::StepStatus;
 use crate::domain::id::{Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::timestamp::Timestamp;
 
-/// The number of a role's applications that have each of its steps in each status.
+/// Counts a role's applications for each step and each status of that step.
 pub fn steps(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -18,7 +18,8 @@ pub fn steps(
     })
 }
 
-// `IN` with a list of the role's steps makes SQLite read the rows in the order of the index, so it does not sort.
+// `IN` with a list of the role's steps makes SQLite read the rows in the order of the index, so that SQLite does not
+// sort.
 pub(super) const STEPS: &str = "SELECT s.role_step_id, s.status, count(*)
      FROM candidate_role_steps s
      WHERE s.role_step_id IN (
@@ -29,7 +30,7 @@ pub(super) const STEPS: &str = "SELECT s.role_step_id, s.status, count(*)
      )
      GROUP BY s.role_step_id, s.status";
 
-/// For each hired candidate of a role, the time of the application and the day of the hire.
+/// Returns the time of the application and the day of the hire for each hired candidate of a role.
 pub fn hires(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Vec<(Timestamp, Timestamp)>, Error> {
     tx.all(HIRES, (organization.as_str(), role.as_str()), |row| {
         let mut columns = Columns::of(row);
@@ -41,8 +42,8 @@ pub(super) const HIRES: &str = "SELECT applied_at, hired_date
      FROM candidate_roles
      WHERE +organization_id = $1 AND role_id = $2 AND status = 'Hired'";
 
-/// The number of a role's applications that were not selected, for each `outcomeType` and for none. The first rejection of
-/// an application counts, because it ended the application.
+/// Counts a role's applications that were not selected, for each `outcomeType`, including none. The `outcomeType` is
+/// from the first rejection of an application, because that rejection ended the application.
 pub fn endings(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Vec<(Option<String>, i64)>, Error> {
     tx.all(ENDINGS, (organization.as_str(), role.as_str()), |row| {
         let mut columns = Columns::of(row);

@@ -1,4 +1,4 @@
-//! The steps of roles' pipelines.
+//! The steps of the pipelines of roles.
 
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ pub struct PipelineStep {
     pub step_type: StepType,
 }
 
-/// A step of a role. It may have been removed from the pipeline.
+/// A step of a role, which may have been removed from the pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoleStep {
     pub id: RoleStepId,
@@ -40,7 +40,8 @@ pub fn insert(tx: &Tx<'_>, role: &RoleId, step: &PipelineStep) -> Result<bool, E
     Ok(tx.run(sql, (id.as_str(), role.as_str(), name, order, step_type.as_str()))? == 1)
 }
 
-/// Adds a step that was removed from the role's pipeline before the import. Returns `false` if a step with this id exists.
+/// Adds a step that was removed from the role's pipeline before the import. Returns `false` if a step with this id
+/// exists.
 pub fn insert_removed(tx: &Tx<'_>, role: &RoleId, step: &PipelineStep) -> Result<bool, Error> {
     let sql = "INSERT INTO role_steps (id, role_id, name, step_type)
                VALUES ($1, $2, $3, $4)
@@ -49,7 +50,7 @@ pub fn insert_removed(tx: &Tx<'_>, role: &RoleId, step: &PipelineStep) -> Result
     Ok(tx.run(sql, (id.as_str(), role.as_str(), name, step_type.as_str()))? == 1)
 }
 
-/// The steps of a role's pipeline, in order, without removed steps.
+/// Returns the steps of a role's pipeline, in order, without removed steps.
 pub fn of_role(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<PipelineStep>, Error> {
     let sql = "SELECT id, name, step_order, step_type
                FROM role_steps
@@ -73,7 +74,7 @@ pub fn exists(tx: &Tx<'_>, step: &RoleStepId) -> Result<bool, Error> {
     tx.exists(sql, [step.as_str()])
 }
 
-/// The steps of a role's pipeline, in order, followed by the removed steps that applications still have.
+/// Returns the steps of a role's pipeline, in order, followed by the removed steps that applications still have.
 pub fn of_role_with_removed(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<RoleStep>, Error> {
     let sql = "SELECT s.id, s.name, s.step_order, s.step_type
                FROM role_steps s
@@ -83,7 +84,7 @@ pub fn of_role_with_removed(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<RoleStep>,
     tx.all(sql, [role.as_str()], role_step)
 }
 
-/// One of a role's steps, removed or not.
+/// Finds a step of a role. The step may have been removed from the pipeline.
 pub fn find(tx: &Tx<'_>, role: &RoleId, id: &RoleStepId) -> Result<Option<RoleStep>, Error> {
     let sql = "SELECT id, name, step_order, step_type
                FROM role_steps
@@ -101,7 +102,7 @@ fn role_step(row: &Row<'_>) -> Result<RoleStep, Error> {
     })
 }
 
-/// Adds a step to a role's pipeline, which then has this order, and records the activity.
+/// Adds a step to a role's pipeline, sets the new order of the pipeline, and records the activity.
 pub fn add(
     tx: &Tx<'_>,
     who: &Principal,
@@ -157,8 +158,8 @@ pub fn reorder(
     append_activity(tx, who, Action::RoleStepsReordered, role, &activity::detail(&before, &after)?, stamp)
 }
 
-/// Removes a step from a role's pipeline, which then has this order, and records the activity. Applications keep their copies
-/// of the step.
+/// Removes a step from a role's pipeline, sets the new order of the pipeline, and records the activity. Applications
+/// keep their copies of the step.
 pub fn remove(
     tx: &Tx<'_>,
     who: &Principal,
@@ -171,9 +172,9 @@ pub fn remove(
     append_activity(tx, who, Action::RoleStepRemoved, role, &activity::detail(&detail(step), &None::<()>)?, stamp)
 }
 
-/// Makes these steps the pipeline of a role, in this order. All others are removed from it.
+/// Makes these steps the pipeline of a role, in this order. All other steps are removed from the pipeline.
 fn set_order(tx: &Tx<'_>, role: &RoleId, order: &[RoleStepId]) -> Result<(), Error> {
-    // Two steps never have the same position, so first all positions are cleared.
+    // All positions are cleared first, because no two steps can have the same position.
     let sql = "UPDATE role_steps
                SET step_order = NULL
                WHERE role_id = $1 AND step_order IS NOT NULL";
@@ -212,7 +213,7 @@ fn detail(step: &RoleStep) -> StepDetail<'_> {
     StepDetail { id: step.id.as_str(), name: &step.name, order: step.order, step_type: step.step_type.as_str() }
 }
 
-/// The details of a pipeline in an activity row of its role.
+/// Returns the details of a pipeline for an activity row of its role.
 pub(super) fn details(steps: &[PipelineStep]) -> Vec<StepDetail<'_>> {
     let detail = |step| {
         let PipelineStep { id, name, order, step_type }: &PipelineStep = step;

@@ -22,13 +22,13 @@ mod tests {
     use crate::db::schema::create;
 
     #[test]
-    fn the_current_schema_fills_a_file() {
+    fn the_current_schema_can_be_created_twice() {
         let dir = tempfile::tempdir().unwrap();
         let connection = Connection::open(dir.path().join("a.db")).unwrap();
         create(&connection, &CURRENT).unwrap();
         let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get("user_version")).unwrap();
         assert_eq!(version, CURRENT.version);
-        assert_eq!(CURRENT.upgrades.len() as i64, CURRENT.version - 1, "each version has an upgrade to it");
+        assert_eq!(CURRENT.upgrades.len() as i64, CURRENT.version - 1, "each version after the first has an upgrade");
         create(&connection, &CURRENT).unwrap();
     }
 }

@@ -16,7 +16,7 @@ use crate::db::scheduler::Scheduler;
 use crate::db::{Closed, Error, Grade, Halt, Reserve, Tx, wal};
 use crate::domain::activity::ChainHead;
 
-/// An open database file, as a service uses it.
+/// The open database file of a running service.
 pub struct Store {
     pub(super) scheduler: Scheduler,
     pub(super) readers: Readers,
@@ -24,7 +24,7 @@ pub struct Store {
     pub(super) erased_again: RepeatedErasures,
     pub(super) erased_without_list: usize,
     pub(super) form_secret: [u8; 32],
-    // Dropped last: another service may open the file only after this one is done with it.
+    // Must be dropped last. Another service may open the file only after this service has finished with it.
     pub(super) _lock: Arc<file::Lock>,
 }
 
@@ -38,9 +38,9 @@ impl Store {
         self.readers.read(self.parts.world.now(), f)
     }
 
-    /// Queues a job for the writer. The job runs inside the transaction of its batch. `done` gets the result after the commit,
-    /// and for [`Grade::Durable`] after the fsync. The job may run twice, so it must not act outside the file. If it fails, only
-    /// its own writes are undone.
+    /// Queues a job for the writer. The job runs inside the transaction of its batch. `done` receives the result after
+    /// the commit, and for [`Grade::Durable`] after the fsync. The job may run twice, so it must not act outside the
+    /// file. If it fails, only its own writes are undone.
     pub fn write<T: Send + 'static>(
         &self,
         grade: Grade,
@@ -50,8 +50,8 @@ impl Store {
         self.parts.writer.submit(grade, job, done);
     }
 
-    /// Queues a job as [`Store::write`] does, without waking the writer. Returns true for the first job that waits: the caller
-    /// must then call [`Store::flush`], once the other jobs of this tick are queued.
+    /// Queues a job as [`Store::write`] does, but does not wake the writer. Returns true for the first job in the
+    /// queue. The caller must then call [`Store::flush`] after queueing the other jobs of this tick.
     #[must_use]
     pub fn write_with_others<T: Send + 'static>(
         &self,
@@ -62,8 +62,8 @@ impl Store {
         self.parts.writer.queue(grade, job, done)
     }
 
-    /// Looks up a key by its digest; `None` if there is no such key, or it is not valid. The transaction at the end of the
-    /// request checks again that the key is valid.
+    /// Looks up a key by its digest. Returns `None` if the key does not exist or is not valid. The transaction at the
+    /// end of the request checks again that the key is valid.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if no connection is free.
@@ -85,18 +85,18 @@ impl Store {
         })
     }
 
-    /// The cached key with this digest. It may be stale.
+    /// Returns the cached key with this digest, which may be stale.
     pub fn cached_key(&self, digest: &[u8; 32]) -> Option<Arc<CachedKey>> {
         self.parts.cached.keys.get(digest)
     }
 
-    /// Counts a refused key or sign-in. The counts are recorded as platform activity, at most once an hour for each.
+    /// Counts a refused key or sign-in. Each count is recorded as platform activity at most once an hour.
     pub fn note_refused(&self, refused: Refused) {
         self.parts.refusals.note(refused);
     }
 
-    /// Queues a usage row, to be committed together with others. `done` gets its outcome. Returns true for the first row in
-    /// the queue; its caller must call [`Store::flush`] soon.
+    /// Queues a usage row, which is committed together with other rows. `done` receives its outcome. Returns true for
+    /// the first row in the queue. The caller must then call [`Store::flush`] soon.
     #[must_use]
     pub fn record(
         &self,
@@ -112,20 +112,20 @@ impl Store {
         self.parts.writer_thread.flush();
     }
 
-    /// Hands the answers of a batch to `hand`, all at once, instead of giving them on the writer's thread.
+    /// Calls `hand` with a function that gives all answers of a batch, instead of giving them on the writer's thread.
     pub fn answer_by(&self, hand: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
         self.parts.writer_thread.answer_by(hand);
     }
 
-    /// From now on deletes usage rows that are older than this many days. The first call counts.
+    /// Makes the service delete usage rows that are older than this many days. Only the first call has an effect.
     pub fn prune_usage(&self, days: u32) {
         let _ = self.parts.usage_days.set(days);
     }
 
-    /// Succeeds while the files under the service's names are the ones that it has open (`GET /readyz`).
+    /// Succeeds if the service's file names still refer to the files that it has open (`GET /readyz`).
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if they are not; from then on nothing more is written.
+    /// [`Error::Unavailable`] if a name refers to another file. The service then writes nothing more.
     pub fn require_same_files(&self) -> Result<(), Error> {
         let Some(why) = self.parts.identity.changed() else { return Ok(()) };
         let halt = Halt::Lost(why);
@@ -134,13 +134,13 @@ impl Store {
         Err(error)
     }
 
-    /// Whether each background job works.
+    /// Returns the health of the background jobs.
     pub fn health(&self) -> &Health {
         &self.parts.health
     }
 
-    /// Stops the background jobs, finishes the queue and moves the write-ahead log into the file. Later jobs get
-    /// [`Error::Unavailable`]. If the files are no longer those of the service, it moves nothing.
+    /// Stops the background jobs, finishes the queue and moves the write-ahead log into the file. Later jobs receive
+    /// [`Error::Unavailable`]. If the service's file names no longer refer to its files, the log is not moved.
     pub fn close(&self) -> Closed {
         self.scheduler.stop();
         clock::stop(&self.parts.clock, &self.parts.writer);
@@ -154,69 +154,71 @@ impl Store {
         }
     }
 
-    /// The erasures of this file, and their list.
+    /// Returns the erasures of this file, and their list.
     pub fn erasures(&self) -> &Erasures {
         &self.parts.erasures
     }
 
-    /// The secret that signs the forms of this file.
+    /// Returns the secret that signs the forms of this file.
     pub fn form_secret(&self) -> &[u8; 32] {
         &self.form_secret
     }
 
-    /// The believed clock. Work that cannot be undone uses it.
+    /// Returns the believed clock, which is for work that cannot be undone.
     pub fn clock(&self) -> &Clock {
         &self.parts.clock
     }
 
-    /// The results of the retention runs.
+    /// Returns the results of the retention runs.
     pub fn retention(&self) -> &retention::Runs {
         &self.parts.retention_runs
     }
 
-    /// Writes the log lines of background jobs with `log`.
+    /// Passes the log lines of background jobs to `log`.
     pub fn log_by(&self, log: impl Fn(&str) + Send + Sync + 'static) {
         self.parts.log.connect(log);
     }
 
-    /// The erasures that were repeated when the file was opened, because an older copy of the file had brought the data back.
+    /// Returns the erasures that were repeated when the file was opened, because an older copy of the file had brought
+    /// the data back.
     pub fn erased_again(&self) -> &RepeatedErasures {
         &self.erased_again
     }
 
-    /// The reason why this process may write nothing more, if there is one: the outcome of a commit is unknown, or the
-    /// files under the service's names are not the ones that it has open. The process must end.
+    /// Returns the reason why this process must stop writing, if there is one: the outcome of a commit is unknown, or
+    /// the service's file names no longer refer to the files that it has open. The process must then end.
     pub fn broken(&self) -> Option<Halt> {
         self.parts.writer.broken().get().cloned()
     }
 
-    /// The size of the write-ahead log, for the operator's metrics.
+    /// Returns the size of the write-ahead log, for the operator's metrics.
     pub fn wal_bytes(&self) -> u64 {
         wal::log_bytes(&self.parts.path)
     }
 
-    /// The size of all attachments, for the operator's metrics.
+    /// Returns the size of all attachments, for the operator's metrics.
     pub fn attachment_bytes(&self) -> Result<u64, Error> {
         self.read(attachment::total_bytes)
     }
 
-    /// The head of the activity chain, for the operator's metrics.
+    /// Returns the head of the activity chain, for the operator's metrics.
     pub fn chain_head(&self) -> Result<ChainHead, Error> {
         self.read(activity::head)
     }
 
-    /// The change numbers of portals. They include changes of this process at once, and those of others within 100 ms.
+    /// Returns the change numbers of portals. They include changes by this process at once, and changes by other
+    /// processes within 100 ms.
     pub fn portals(&self) -> &PortalChanges {
         &self.parts.cached.portals
     }
 
-    /// The disk space, and the reserve.
+    /// Returns the reserve of disk space.
     pub fn reserve(&self) -> &Reserve {
         &self.parts.reserve
     }
 
-    /// The number of erased candidates in the file if it was opened without its erasure list; 0 with the list. Other candidates
-    /// on the missing list may be in the file with all their data.
+    /// Returns the number of erased candidates in the file if it was opened without its erasure list, and 0 otherwise.
+    /// The data of other candidates on the missing list may still be in the file.
     pub fn erased_without_list(&self) -> usize {
         self.erased_without_list
     }

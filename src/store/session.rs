@@ -8,7 +8,7 @@ use crate::domain::id::{Id, UserId};
 use crate::domain::session::{self, EndedBounds};
 use crate::domain::user::{Auth, PlatformRole, Principal};
 
-/// The principal of the session with this digest; `None` if the session does not exist or has ended.
+/// Returns the principal of the session with this digest, or `None` if the session does not exist or has ended.
 pub fn principal(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<Principal>, Error> {
     let sql = "SELECT s.created_at, s.last_seen_at, u.id, u.email, u.platform_role
                FROM sessions s
@@ -33,7 +33,7 @@ pub fn record_sign_in(tx: &Tx<'_>, stamp: &Stamp, who: &Principal) -> Result<(),
     activity::platform::record(tx, stamp, Some(who), Action::SignedIn, &None::<()>, &None::<()>)
 }
 
-/// Whether the session with this digest has ended by the clock and is not deleted yet.
+/// Returns whether the session with this digest has ended but is not deleted yet.
 pub fn has_ended(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM sessions
@@ -42,7 +42,7 @@ pub fn has_ended(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
     tx.exists(sql, (digest.as_slice(), bounds.created_at.micros(), bounds.last_seen_at.micros()))
 }
 
-/// Whether any session has ended by the clock and is not deleted yet.
+/// Returns whether any session has ended but is not deleted yet.
 pub(crate) fn any_has_ended(tx: &Tx<'_>) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM sessions
@@ -51,8 +51,8 @@ pub(crate) fn any_has_ended(tx: &Tx<'_>) -> Result<bool, Error> {
     tx.exists(sql, (bounds.created_at.micros(), bounds.last_seen_at.micros()))
 }
 
-/// Deletes the session with this digest if it has ended, or all ended sessions without a digest. A deleted session cannot
-/// come back if the clock steps back.
+/// Deletes the session with this digest if it has ended. Without a digest, deletes all ended sessions. A deleted
+/// session cannot become valid again if the clock steps back.
 pub fn delete_ended(tx: &Tx<'_>, digest: Option<&[u8; 32]>) -> Result<(), Error> {
     let sql = "DELETE FROM sessions
                WHERE (created_at <= $1 OR last_seen_at <= $2) AND ($3 IS NULL OR digest = $3)";
@@ -71,8 +71,8 @@ pub fn insert(tx: &Tx<'_>, digest: &[u8; 32], user: &UserId) -> Result<(), Error
     Ok(())
 }
 
-/// Records that the session was used now. Returns false if it was deleted. This does not check whether the session has
-/// ended: the caller loads its [`principal`] first.
+/// Records that the session is being used. Returns false if the session was deleted. Does not check whether the session
+/// has ended, because the caller loads its [`principal`] first.
 pub fn touch(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
     let sql = "UPDATE sessions
                SET last_seen_at = CASE WHEN last_seen_at < $1 THEN $1 ELSE last_seen_at END

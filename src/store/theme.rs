@@ -1,5 +1,5 @@
-//! The theme of a portal: a JSON object of the organization's own. The service reads two members, `showSalary` and
-//! `primaryColor`.
+//! The theme of a portal: a JSON object that the organization defines. The service reads two of its members,
+//! `showSalary` and `primaryColor`.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,6 @@ use super::json_object::JsonObject;
 use crate::db::tx::Error;
 use crate::domain::colour::Colour;
 
-/// The theme of a portal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Theme(JsonObject);
 
@@ -20,12 +19,12 @@ impl Theme {
         Self(JsonObject::from_row(text))
     }
 
-    /// The theme as JSON text.
+    /// Returns the theme as JSON.
     pub fn text(&self) -> &str {
         self.0.text()
     }
 
-    /// All members, as the organization entered them.
+    /// Returns all members as the organization entered them.
     ///
     /// # Errors
     /// [`Error::Defect`] if the column of the theme cannot be parsed.
@@ -33,18 +32,18 @@ impl Theme {
         self.0.members()
     }
 
-    /// Whether the portal shows salaries.
+    /// Returns whether the portal shows salaries.
     pub fn shows_salary(&self) -> bool {
         self.0.get("showSalary") == Some(&Value::Bool(true))
     }
 
-    /// The colour of the portal's pages; `None` without a valid one.
+    /// Returns the colour of the portal's pages, or `None` if the theme has no valid colour.
     pub fn primary_color(&self) -> Option<Colour> {
         Colour::parse(self.0.get("primaryColor")?.as_str()?)
     }
 
-    /// The theme with these members in the place of its own; `null` removes one (RFC 7396, but without merging inside the
-    /// members).
+    /// Returns the theme with these changes. A member replaces the member of the same name, and `null` removes it (RFC
+    /// 7396, but without merging inside the members).
     ///
     /// # Errors
     /// As [`Theme::members`].
@@ -75,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn salaries_are_shown_only_for_the_member_true() {
+    fn salaries_are_shown_only_if_the_member_is_true() {
         for (members, expected) in [
             (json!({}), false),
             (json!({ "showSalary": true }), true),
@@ -88,13 +87,13 @@ mod tests {
 
     #[test]
     fn a_colour_that_pages_cannot_use_is_ignored() {
-        for (members, is_there) in [
+        for (members, is_valid) in [
             (json!({ "primaryColor": "#0f766e" }), true),
             (json!({ "primaryColor": "teal;" }), false),
             (json!({ "primaryColor": 5 }), false),
             (json!({}), false),
         ] {
-            assert_eq!(theme(&members).primary_color().is_some(), is_there, "{members}");
+            assert_eq!(theme(&members).primary_color().is_some(), is_valid, "{members}");
         }
     }
 

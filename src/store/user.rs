@@ -1,4 +1,4 @@
-//! Users: profiles, password hashes, sign-in accounts.
+//! Users: profiles, password hashes and sign-in accounts.
 
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ pub struct User {
     pub updated_at: Timestamp,
 }
 
-/// The account with this address; `None` for a disabled user too.
+/// Finds the account of the enabled user with this address.
 pub fn sign_in_account(tx: &Tx<'_>, email: &Email) -> Result<Option<SignInAccount>, Error> {
     let sql = "SELECT id, password_hash
                FROM users
@@ -45,7 +45,8 @@ pub fn exists(tx: &Tx<'_>, user: &UserId) -> Result<bool, Error> {
     tx.exists(sql, [user.as_str()])
 }
 
-/// Creates a user (`POST /api/admin/users`) and records the act. Returns false if a user has this id or address already.
+/// Creates a user (`POST /api/admin/users`) and records the act. Returns false if a user already has this id or
+/// address.
 pub fn create(tx: &Tx<'_>, stamp: &Stamp, who: Option<&Principal>, user: &UserProfile) -> Result<bool, Error> {
     let is_new = insert_new(tx, user, tx.now)?;
     if is_new {
@@ -59,7 +60,7 @@ pub fn record_created(tx: &Tx<'_>, stamp: &Stamp, who: Option<&Principal>, user:
     activity::platform::record(tx, stamp, who, Action::UserCreated, &None::<()>, &UserDetail::of(user))
 }
 
-/// A user in platform activity, which must not hold names and addresses.
+/// The detail of a user in platform activity, which must not contain names or addresses.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct UserDetail<'a> {
@@ -81,14 +82,14 @@ impl<'a> UserDetail<'a> {
 /// Inserts an enabled user without an activity row.
 ///
 /// # Errors
-/// [`Error::Defect`] if a user has this id or address already, which the caller checks first.
+/// [`Error::Defect`] if a user already has this id or address. The caller checks this first.
 pub fn insert(tx: &Tx<'_>, user: &UserId, email: &Email, name: &str, role: PlatformRole) -> Result<(), Error> {
     let (email, name) = (email.clone(), name.to_owned());
     let user = UserProfile { id: user.clone(), email, name, platform_role: role, enabled: true };
-    if insert_new(tx, &user, tx.now)? { Ok(()) } else { Err(Error::Defect(format!("user {} exists already", user.id))) }
+    if insert_new(tx, &user, tx.now)? { Ok(()) } else { Err(Error::Defect(format!("user {} already exists", user.id))) }
 }
 
-/// Inserts a user without an activity row. Returns false if a user has this id or address already.
+/// Inserts a user without an activity row. Returns false if a user already has this id or address.
 pub fn insert_new(tx: &Tx<'_>, user: &UserProfile, created_at: Timestamp) -> Result<bool, Error> {
     let sql = "INSERT INTO users (id, email, email_key, name, platform_role, enabled, created_at, updated_at)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
@@ -98,7 +99,7 @@ pub fn insert_new(tx: &Tx<'_>, user: &UserProfile, created_at: Timestamp) -> Res
     Ok(tx.run(sql, (id.as_str(), email.as_str(), email.key(), name, platform_role.as_str(), enabled, at))? == 1)
 }
 
-/// The columns of [`user`].
+/// The columns that [`user`] reads.
 const COLUMNS: &str = "id, email, name, platform_role, enabled, created_at, updated_at";
 
 fn user(row: &Row<'_>) -> Result<User, Error> {
@@ -116,7 +117,7 @@ fn user(row: &Row<'_>) -> Result<User, Error> {
     })
 }
 
-/// All users, oldest first.
+/// Returns all users, oldest first.
 pub fn all(tx: &Tx<'_>) -> Result<Vec<User>, Error> {
     let sql = format!(
         "SELECT {COLUMNS}
@@ -126,7 +127,8 @@ pub fn all(tx: &Tx<'_>) -> Result<Vec<User>, Error> {
     tx.all(&sql, [], user)
 }
 
-/// A page of all users, newest first, beginning after the user with this time and id (`GET /api/admin/users`).
+/// Returns a page of all users, newest first, that begins after the user with this time and id
+/// (`GET /api/admin/users`).
 pub fn page(tx: &Tx<'_>, after: Option<&(Timestamp, String)>, rows_max: usize) -> Result<Vec<User>, Error> {
     let sql = format!(
         "SELECT {COLUMNS}
@@ -149,7 +151,7 @@ pub fn find(tx: &Tx<'_>, id: &UserId) -> Result<Option<User>, Error> {
     tx.one(&sql, [id.as_str()], user)
 }
 
-/// The user with this address, disabled or not.
+/// Finds the user with this address, who may be disabled.
 pub fn find_by_email(tx: &Tx<'_>, email: &Email) -> Result<Option<User>, Error> {
     let sql = format!(
         "SELECT {COLUMNS}
@@ -159,11 +161,12 @@ pub fn find_by_email(tx: &Tx<'_>, email: &Email) -> Result<Option<User>, Error> 
     tx.one(&sql, [email.key()], user)
 }
 
-/// Saves a change of a user (`PATCH /api/admin/users/{id}`) and records the act. Does nothing if the profiles are equal.
+/// Saves a change to a user (`PATCH /api/admin/users/{id}`) and records the act. Does nothing if the profiles are
+/// equal.
 ///
 /// # Errors
-/// `conflict` for a change of the last enabled admin. An error of SQLite if another user has the address, which the caller
-/// checks first.
+/// `conflict` if the change would disable or demote the last enabled admin. An error of SQLite if another user has the
+/// address. The caller checks the address first.
 pub fn change(
     tx: &Tx<'_>,
     stamp: &Stamp,
@@ -190,7 +193,7 @@ pub fn change(
     activity::platform::record(tx, stamp, who, Action::UserChanged, &UserDetail::of(before), &detail)
 }
 
-/// Whether another user is an enabled admin.
+/// Returns whether another user is an enabled admin.
 fn has_other_admin(tx: &Tx<'_>, user: &UserId) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM users
@@ -198,8 +201,8 @@ fn has_other_admin(tx: &Tx<'_>, user: &UserId) -> Result<bool, Error> {
     tx.exists(sql, [user.as_str()])
 }
 
-/// Sets the password of the user with this address. The user's sessions end, because somebody else may have known the old
-/// password. Returns false if there is no such user.
+/// Sets the password of the user with this address. The user's sessions end, because somebody else may have known the
+/// old password. Returns false if no user has this address.
 pub fn set_password(tx: &Tx<'_>, email: &Email, hash: &str) -> Result<bool, Error> {
     let sql = "UPDATE users
                SET password_hash = $1, updated_at = $2

@@ -3,8 +3,8 @@
 use argon2::password_hash::phc::Output;
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 
-/// Reusable memory for one password hash at a time. It grows to the largest hash and is never freed in between. It is
-/// cleared after each hash, so it never holds anything of a password between two hashes.
+/// Reusable memory for one password hash at a time. The memory grows to the size of the largest hash and is not freed
+/// between hashes. It is cleared after each hash, so it contains no trace of a password between two hashes.
 #[derive(Default)]
 pub struct HashMemory {
     blocks: Vec<Block>,
@@ -20,7 +20,7 @@ impl HashMemory {
         let bytes = &mut bytes[..params.output_len().unwrap_or(Params::DEFAULT_OUTPUT_LEN)];
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params.clone());
         let hashed = argon2.hash_password_into_with_memory(password.as_bytes(), salt, bytes, &mut self.blocks);
-        // The last block reveals the hash, and any other block makes it cheaper to try passwords.
+        // The last block reveals the hash, and any other block makes it cheaper to guess passwords.
         self.blocks.fill(Block::new());
         let output = hashed.ok().and_then(|()| Output::new(bytes).ok());
         bytes.fill(0);

@@ -1,7 +1,7 @@
-//! The outside world: time, time zones, random bytes, disk space, and the cost of password hashing. The world is real, or
-//! scripted by tests.
+//! The outside world: time, time zones, random bytes, disk space, and the cost of password hashing. The world is real,
+//! or scripted by tests.
 //!
-//! Only this module reads a clock, the system's time zones or its random source, and only it uses argon2.
+//! Only this module reads the wall clock, the system's time zones and its random source. Only this module uses argon2.
 
 mod hashing;
 
@@ -26,10 +26,10 @@ const SALT_BYTES: usize = 16;
 
 /// Clocks, time zones, random bytes, disk space and the cost of password hashing.
 pub trait World: Send + Sync {
-    /// The wall clock.
+    /// Returns the time of the wall clock.
     fn now(&self) -> Timestamp;
 
-    /// The time since some fixed point. It never steps back.
+    /// Returns the time since a fixed point. This time never steps back.
     fn monotonic(&self) -> Duration;
 
     /// Fills the bytes from an unpredictable source.
@@ -40,30 +40,31 @@ pub trait World: Send + Sync {
         self.fill(bytes);
     }
 
-    /// Looks up an IANA time zone without regard to case, and returns its canonical spelling; `None` for an unknown zone.
+    /// Looks up an IANA time zone without regard to case, and returns its canonical spelling. Returns `None` for an
+    /// unknown zone.
     fn time_zone(&self, name: &str) -> Option<String>;
 
-    /// The beginning of the local day that is `days` days before the local day of `at`. `None` for an unknown zone, or a
-    /// day outside the calendar.
+    /// Returns the beginning of the local day that is `days` days before the local day of `at`. Returns `None` for an
+    /// unknown zone or a day outside the calendar.
     fn days_before(&self, zone: &str, at: Timestamp, days: i64) -> Option<Timestamp>;
 
-    /// The local day of `at` in this time zone; `None` for an unknown zone.
+    /// Returns the local day of `at` in this time zone, or `None` for an unknown zone.
     fn day(&self, zone: &str, at: Timestamp) -> Option<Date>;
 
-    /// The cost of a password hash: memory in KiB, and passes.
+    /// Returns the cost of a password hash: the memory in KiB and the number of passes.
     fn hashing_cost(&self) -> (u32, u32);
 
-    /// The space of the file system of this directory; `None` if the system does not report it.
+    /// Returns the disk space of the file system of this directory, or `None` if the system does not report it.
     fn disk(&self, directory: &Path) -> Option<DiskSpace>;
 }
 
-/// The local day of `at`.
+/// Returns the local day of `at`.
 fn day(zone: &TimeZone, at: Timestamp) -> Option<Date> {
     let at = jiff::Timestamp::from_microsecond(at.micros()).ok()?;
     Some(zone.to_datetime(at).date())
 }
 
-/// The beginning of the local day that is `days` days before the local day of `at`.
+/// Returns the beginning of the local day that is `days` days before the local day of `at`.
 fn days_before(zone: TimeZone, at: Timestamp, days: i64) -> Option<Timestamp> {
     let at = jiff::Timestamp::from_microsecond(at.micros()).ok()?;
     let date = zone.to_datetime(at).date().checked_sub(Span::new().try_days(days).ok()?).ok()?;
@@ -72,7 +73,7 @@ fn days_before(zone: TimeZone, at: Timestamp, days: i64) -> Option<Timestamp> {
 }
 
 impl dyn World + '_ {
-    /// Makes a new id.
+    /// Creates a new id.
     pub fn id<I: Id>(&self) -> I {
         let mut random = [0; ID_RANDOM_BYTES];
         self.fill_id(&mut random);
@@ -101,7 +102,7 @@ impl dyn World + '_ {
         hash.to_string()
     }
 
-    /// Whether the password matches the hash. An unreadable hash matches nothing.
+    /// Returns whether the password matches the hash. An unreadable hash matches nothing.
     pub fn password_matches(&self, password: &str, hash: &str, memory: &mut HashMemory) -> bool {
         let Ok(hash) = PasswordHash::new(hash) else { return false };
         let is_ours = hash.algorithm == Algorithm::Argon2id.ident() && hash.version == Some(Version::V0x13.into());
@@ -120,8 +121,8 @@ pub struct Real {
     for_ids: Mutex<Pool>,
 }
 
-/// A pool of random bytes for ids; each byte is used once. Asking the system for ten bytes at a time would take a tenth of
-/// the CPU time of a read request.
+/// A pool of random bytes for ids. Each byte is used once. Asking the system for ten bytes at a time would take a tenth
+/// of the CPU time of a read request.
 #[derive(Debug)]
 struct Pool {
     bytes: [u8; POOL_BYTES],
@@ -155,7 +156,7 @@ impl World for Real {
     }
 
     fn fill(&self, bytes: &mut [u8]) {
-        getrandom::fill(bytes).expect("without the system's random source no key may be made");
+        getrandom::fill(bytes).expect("no key may be generated without the system's random source");
     }
 
     fn fill_id(&self, bytes: &mut [u8; ID_RANDOM_BYTES]) {
@@ -170,10 +171,10 @@ impl World for Real {
     }
 
     /// Uses the system's database (`/usr/share/zoneinfo` or `TZDIR`), which system updates maintain. The binary embeds
-    /// no time zone database. UTC works without one.
+    /// no time zone database. UTC works without a database.
     fn time_zone(&self, name: &str) -> Option<String> {
         let zone = TimeZone::get(name).ok()?;
-        // `localtime` and files beside the zones have lower-case names.
+        // `localtime` and other files that are not zones have lower-case names.
         let name = zone.iana_name().filter(|name| name.starts_with(|first: char| first.is_ascii_uppercase()))?;
         (!zone.is_unknown()).then(|| name.to_owned())
     }
@@ -186,7 +187,7 @@ impl World for Real {
         day(&TimeZone::get(zone).ok()?, at)
     }
 
-    /// The cost that OWASP recommends for sign-ins: 19 MiB, 2 passes.
+    /// Returns the cost that OWASP recommends for sign-ins: 19 MiB and 2 passes.
     fn hashing_cost(&self) -> (u32, u32) {
         (19 * 1_024, 2)
     }
@@ -198,8 +199,8 @@ impl World for Real {
     }
 }
 
-/// A world that a test controls. Random bytes derive from a counter, so they differ within a run and are the same in each
-/// run. Hashing costs almost nothing.
+/// A world that a test controls. Random bytes derive from a counter, so they differ within a run and are the same in
+/// every run. Hashing costs almost nothing.
 #[derive(Debug)]
 pub struct Scripted {
     now: Mutex<Timestamp>,
@@ -210,7 +211,7 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// Makes a world with this wall clock.
+    /// Creates a world with this wall clock.
     pub fn at(now: Timestamp) -> Self {
         Self {
             now: Mutex::new(now),
@@ -221,26 +222,26 @@ impl Scripted {
         }
     }
 
-    /// Makes all random bytes equal to this one, except those of ids. With `None` they differ again.
+    /// Makes all random bytes equal to this byte, except the bytes of ids. With `None`, random bytes differ again.
     pub fn fix_random(&self, byte: Option<u8>) {
-        *self.fixed.lock().expect("no test holds this lock while it fails") = byte;
+        *self.fixed.lock().expect("no test panics while it holds this lock") = byte;
     }
 
-    /// Sets the disk space. `None`, the initial state, means that it is unknown.
+    /// Sets the disk space. `None`, the initial state, means that the space is unknown.
     pub fn set_disk(&self, disk: Option<DiskSpace>) {
-        *self.disk.lock().expect("no test holds this lock while it fails") = disk;
+        *self.disk.lock().expect("no test panics while it holds this lock") = disk;
     }
 
     /// Advances both clocks.
     pub fn pass(&self, duration: Duration) {
-        let mut now = self.now.lock().expect("no test holds this lock while it fails");
+        let mut now = self.now.lock().expect("no test panics while it holds this lock");
         *now = now.plus(duration);
-        *self.monotonic.lock().expect("no test holds this lock while it fails") += duration;
+        *self.monotonic.lock().expect("no test panics while it holds this lock") += duration;
     }
 
     /// Sets the wall clock, forwards or backwards. The monotonic clock does not change.
     pub fn set(&self, now: Timestamp) {
-        *self.now.lock().expect("no test holds this lock while it fails") = now;
+        *self.now.lock().expect("no test panics while it holds this lock") = now;
     }
 
     /// Fills the bytes from the counter.
@@ -263,15 +264,15 @@ const ZONES: [(&str, &str); 4] = [
 
 impl World for Scripted {
     fn now(&self) -> Timestamp {
-        *self.now.lock().expect("no test holds this lock while it fails")
+        *self.now.lock().expect("no test panics while it holds this lock")
     }
 
     fn monotonic(&self) -> Duration {
-        *self.monotonic.lock().expect("no test holds this lock while it fails")
+        *self.monotonic.lock().expect("no test panics while it holds this lock")
     }
 
     fn fill(&self, bytes: &mut [u8]) {
-        if let Some(byte) = *self.fixed.lock().expect("no test holds this lock while it fails") {
+        if let Some(byte) = *self.fixed.lock().expect("no test panics while it holds this lock") {
             return bytes.fill(byte);
         }
         self.spread(bytes);
@@ -301,7 +302,7 @@ impl World for Scripted {
     }
 
     fn disk(&self, _: &Path) -> Option<DiskSpace> {
-        *self.disk.lock().expect("no test holds this lock while it fails")
+        *self.disk.lock().expect("no test panics while it holds this lock")
     }
 }
 
@@ -310,25 +311,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn utc_is_always_known_and_invalid_zones_never_are() {
+    fn utc_is_always_known_and_invalid_zones_are_never_known() {
         let world = Real::new();
         assert_eq!(world.time_zone("UTC").as_deref(), Some("UTC"));
         assert_eq!(world.time_zone("utc").as_deref(), Some("UTC"));
-        for none in ["", " ", "Nowhere/City", "Etc/Unknown", "localtime", "../UTC", "/etc/localtime", "UTC\0", "+01:00"]
+        for name in ["", " ", "Nowhere/City", "Etc/Unknown", "localtime", "../UTC", "/etc/localtime", "UTC\0", "+01:00"]
         {
-            assert_eq!(world.time_zone(none), None, "{none:?}");
+            assert_eq!(world.time_zone(name), None, "{name:?}");
         }
     }
 
     #[test]
-    fn days_begin_by_the_rules_of_their_zone() {
+    fn local_days_follow_the_rules_of_their_zone() {
         let at = |text: &str| Timestamp::parse(text, crate::domain::timestamp::Rounding::Down).unwrap();
         let world = Scripted::at(at("2026-11-21"));
         for (zone, now, days, begin) in [
             ("UTC", "2026-11-21T00:00:00Z", 0, "2026-11-21T00:00:00Z"),
             ("UTC", "2026-11-21T23:59:59Z", 21, "2026-10-31T00:00:00Z"),
             ("Europe/Berlin", "2026-11-20T23:30:00Z", 0, "2026-11-20T23:00:00Z"),
-            // Across the end of daylight saving time, and across its beginning.
+            // These intervals include the end and the beginning of daylight saving time.
             ("Europe/Berlin", "2026-11-21T12:00:00Z", 30, "2026-10-21T22:00:00Z"),
             ("Europe/Berlin", "2026-04-01T12:00:00Z", 7, "2026-03-24T23:00:00Z"),
             ("America/New_York", "2026-11-21T04:59:59Z", 1, "2026-11-19T05:00:00Z"),

@@ -1,5 +1,6 @@
-//! Candidates: people who apply to one organization, each with a unique address there. `search` lists them, and
-//! `word_index` stores the words by which they are found. `recorded_act` changes them and records the change.
+//! Candidates: people who apply to an organization. Within an organization, each address is unique. `search` lists
+//! candidates, and `word_index` stores the words for searches. `recorded_act` changes candidates and records the
+//! changes.
 
 mod number_source;
 pub mod recorded_act;
@@ -16,7 +17,7 @@ use crate::domain::id::{CandidateId, Id, OrganizationId};
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 
-/// A candidate as in imports and exports.
+/// A candidate in the form that imports and exports use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CandidateRecord {
     pub id: CandidateId,
@@ -26,13 +27,12 @@ pub struct CandidateRecord {
     pub privacy: Privacy,
 }
 
-/// A candidate as stored.
+/// A stored candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     /// The candidate's number in the file. Newer candidates have higher numbers.
     pub number: i64,
     pub id: CandidateId,
-    /// The organization that the candidate applies to.
     pub organization_id: OrganizationId,
     /// The candidate's name, or the name of a tombstone.
     pub name: String,
@@ -40,11 +40,8 @@ pub struct Candidate {
     pub email: String,
     /// Whether a legal hold prevents the candidate's erasure.
     pub is_held: bool,
-    /// Whether the candidate was erased.
     pub is_erased: bool,
-    /// The time at which the candidate was added.
     pub created_at: Timestamp,
-    /// The time of the last change.
     pub updated_at: Timestamp,
 }
 
@@ -122,7 +119,7 @@ const BY_EMAIL: &str = concat!(
       WHERE organization_id = $1 AND email_key = $2"
 );
 
-/// The candidate of an organization with this number.
+/// Selects the candidate of an organization with this number.
 const BY_NUMBER: &str = concat!(
     "SELECT ",
     candidate_columns!(),
@@ -130,7 +127,7 @@ const BY_NUMBER: &str = concat!(
       WHERE number = $1 AND organization_id = $2"
 );
 
-/// All candidates of an organization up to this number, newest first.
+/// Selects the candidates of an organization up to this number, newest first.
 const NEWEST: &str = concat!(
     "SELECT ",
     candidate_columns!(),
@@ -140,10 +137,10 @@ const NEWEST: &str = concat!(
       LIMIT $3"
 );
 
-/// Changes the name and the address of a candidate, and the words that find them. Records no activity.
+/// Changes the name and the address of a candidate, and the candidate's words in the word index. Records no activity.
 ///
 /// # Errors
-/// [`Error::Defect`] if the candidate is gone, or the address is taken, which the caller checks first.
+/// [`Error::Defect`] if the candidate no longer exists or the address is taken. The caller checks both first.
 pub(super) fn update(tx: &Tx<'_>, before: &Candidate, name: &str, email: &Email) -> Result<(), Error> {
     let organization_id = before.organization_id.as_str();
     let sql = "UPDATE candidates
@@ -159,7 +156,7 @@ pub(super) fn update(tx: &Tx<'_>, before: &Candidate, name: &str, email: &Email)
     word_index::insert(tx, &IndexedText { organization_id, number, name, email: email.as_str() })
 }
 
-/// Whether the file has a candidate with this id, of any organization.
+/// Returns whether the file has a candidate with this id, of any organization.
 pub fn exists(tx: &Tx<'_>, candidate: &CandidateId) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM candidates

@@ -1,5 +1,5 @@
-//! The sources of a search: each condition yields the numbers of its candidates, newest first, and reads a few at a time. Each
-//! query is a range of an index.
+//! The sources of a search. A source yields the numbers of the candidates that meet one condition, newest first, and
+//! reads a few rows at a time. Each query reads a range of an index.
 
 use std::ops::RangeInclusive;
 
@@ -9,30 +9,30 @@ use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::id::{OrganizationId, RoleId};
 use crate::domain::search;
 
-/// Whether a prefix has more rows than a bound. Skipping rows costs half as much as counting them.
+/// Selects a row if a prefix has more rows than a bound. Skipping rows costs half as much as counting them.
 pub(super) const MORE_OF_PREFIX: &str = "SELECT 1
   FROM candidate_words
   WHERE organization_id = $1 AND in_name = $2 AND word >= $3 AND word < $4
   LIMIT 1 OFFSET $5";
 
-/// The candidates with a word of this prefix, in the order of the words.
+/// Selects the candidates with a word of this prefix, in the order of the words.
 pub(super) const OF_PREFIX: &str = "SELECT candidate_number
   FROM candidate_words
   WHERE organization_id = $1 AND in_name = $2 AND word >= $3 AND word < $4";
 
-/// The candidates of one block with a word of this prefix.
+/// Selects the candidates of one block with a word of this prefix.
 pub(super) const OF_PREFIX_IN_BLOCK: &str = "SELECT candidate_number
   FROM candidate_words
   WHERE organization_id = $1 AND in_name = $2 AND block = $3 AND word >= $4 AND word < $5";
 
-/// The newest block with a candidate of the organization, up to a block.
+/// Selects the newest block, up to a given block, that has a candidate of the organization.
 pub(super) const NEXT_BLOCK: &str = "SELECT block
   FROM candidate_words
   WHERE organization_id = $1 AND in_name = $2 AND block <= $3
   ORDER BY block DESC
   LIMIT 1";
 
-/// The number of applications to a role, counted up to a bound.
+/// Counts the applications to a role, up to a bound.
 pub(super) const COUNT_OF_ROLE: &str = "SELECT count(*)
   FROM (
     SELECT 1
@@ -42,7 +42,7 @@ pub(super) const COUNT_OF_ROLE: &str = "SELECT count(*)
     LIMIT $3
   ) AS counted";
 
-/// The candidates whose application to a role of the organization has this status.
+/// Selects the candidates whose application to a role of the organization has this status.
 pub(super) const OF_ROLE: &str = "SELECT a.candidate_number
   FROM roles r
   JOIN candidate_roles a ON a.role_id = r.id
@@ -50,20 +50,21 @@ pub(super) const OF_ROLE: &str = "SELECT a.candidate_number
   ORDER BY a.candidate_number DESC
   LIMIT $5";
 
-/// The candidates with an application of this status, once for each such application.
+/// Selects the candidates with an application of this status, once for each application.
 pub(super) const OF_STATUS: &str = "SELECT candidate_number
   FROM candidate_roles
   WHERE organization_id = $1 AND status = $2 AND candidate_number <= $3
   ORDER BY candidate_number DESC
   LIMIT $4";
 
-/// A word prefix that candidates must have, as a range of the index.
+/// A range of the word index: the words with a prefix that candidates must have.
 #[derive(Debug, Clone)]
 pub(super) struct PrefixRange {
     from: String,
-    /// The least text after all words of the prefix.
+    /// The smallest string that sorts after all words with the prefix.
     end: String,
-    /// The values of `in_name` to read: the words of names and, unless only names count, those of addresses.
+    /// The values of `in_name` to read: `true` for words of names, and `false` for words of addresses unless only names
+    /// are searched.
     in_name_values: &'static [bool],
 }
 
@@ -73,7 +74,7 @@ impl PrefixRange {
         Self { from: prefix.text.clone(), end: search::prefix_end(&prefix.text), in_name_values }
     }
 
-    /// Whether names alone, or addresses alone, have more than `rows_max` rows.
+    /// Returns whether the names alone or the addresses alone have more than `rows_max` rows with the prefix.
     pub(super) fn is_common(&self, tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Result<bool, Error> {
         for in_name in self.in_name_values {
             let params = (organization.as_str(), in_name, &self.from, &self.end, rows_max);
@@ -94,13 +95,13 @@ impl PrefixRange {
         Ok(NumberSource::Sorted(SortedNumbers::of(numbers)))
     }
 
-    /// Reads the candidates of the range block by block.
+    /// Returns a source that reads the candidates of the range block by block.
     pub(super) fn in_blocks(self) -> NumberSource {
         NumberSource::Blocks(BlockSource { range: self, block: None, numbers: SortedNumbers::default() })
     }
 }
 
-/// The number of applications to a role, or `rows_max + 1` if there are more than `rows_max`.
+/// Returns the number of applications to a role, or `rows_max + 1` if there are more than `rows_max`.
 pub(super) fn count_of_role(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -113,21 +114,21 @@ pub(super) fn count_of_role(
 
 /// The candidates that meet one condition, newest first.
 pub(super) enum NumberSource {
-    /// All of them, in memory.
+    /// All candidates, in memory.
     Sorted(SortedNumbers),
-    /// Several ranges, each in the order of numbers.
+    /// Several ranges, each sorted by candidate number.
     Ranges(Vec<RangeSource>),
     /// A word prefix, read block by block.
     Blocks(BlockSource),
 }
 
 impl NumberSource {
-    /// The source of one candidate.
+    /// Returns a source with one candidate.
     pub(super) fn only(number: i64) -> Self {
         Self::Sorted(SortedNumbers::of(vec![number]))
     }
 
-    /// The candidates whose application to the role has this status, or any.
+    /// Returns the candidates whose application to the role has this status, or any status if it is `None`.
     pub(super) fn of_role(role: &RoleId, status: Option<ApplicationStatus>) -> Self {
         let any = ApplicationStatus::WORDS.iter().filter_map(|word| ApplicationStatus::parse(word)).collect();
         let statuses: Vec<ApplicationStatus> = status.map_or(any, |status| vec![status]);
@@ -135,12 +136,12 @@ impl NumberSource {
         Self::Ranges(queries.map(RangeSource::new).collect())
     }
 
-    /// The candidates with an application of this status.
+    /// Returns the candidates with an application of this status.
     pub(super) fn of_status(status: ApplicationStatus) -> Self {
         Self::Ranges(vec![RangeSource::new(RangeQuery::Status(status))])
     }
 
-    /// The number of candidates if all of them were read, and otherwise `i64::MAX`.
+    /// Returns the number of candidates if all of them are in memory, and otherwise `i64::MAX`.
     pub(super) fn rows(&self) -> i64 {
         match self {
             Self::Sorted(all) => i64::try_from(all.numbers.len()).unwrap_or(i64::MAX),
@@ -148,7 +149,7 @@ impl NumberSource {
         }
     }
 
-    /// A cheap estimate of the number of candidates. A search asks sources of few candidates first.
+    /// Returns a cheap estimate of the number of candidates. A search reads sources with few candidates first.
     pub(super) fn rank(
         &mut self,
         tx: &Tx<'_>,
@@ -165,8 +166,8 @@ impl NumberSource {
         })
     }
 
-    /// The newest candidate of a range of numbers from 0 on. The end of the range never rises from call to call. If the
-    /// range has none, this may be an older candidate.
+    /// Returns the newest candidate in a range of non-negative numbers. The end of the range never rises from call to
+    /// call. If the range has no candidate, the result may be an older candidate.
     pub(super) fn newest(
         &mut self,
         tx: &Tx<'_>,
@@ -192,7 +193,7 @@ impl NumberSource {
 #[derive(Default)]
 pub(super) struct SortedNumbers {
     numbers: Vec<i64>,
-    /// The index of the newest number that the search has not passed.
+    /// The index in `numbers` of the newest number that the search has not passed.
     next: usize,
 }
 
@@ -208,7 +209,7 @@ impl SortedNumbers {
     }
 }
 
-/// A word prefix, of which one block is in memory.
+/// A word prefix with one block in memory.
 pub(super) struct BlockSource {
     range: PrefixRange,
     block: Option<i64>,
@@ -232,7 +233,7 @@ impl BlockSource {
             if let Some(number) = self.numbers.newest(at_most) {
                 return Ok(Some(number));
             }
-            // In a file of many organizations, many blocks have no candidate of this one.
+            // In a file with many organizations, many blocks have no candidate of this organization.
             let is_empty = self.numbers.numbers.is_empty();
             let next = if is_empty { self.next_block(tx, organization, wanted - 1)? } else { wanted - 1 };
             if next < last {
@@ -251,7 +252,7 @@ impl BlockSource {
         Ok(SortedNumbers::of(numbers))
     }
 
-    /// The next block with a candidate of the organization, or a negative number.
+    /// Returns the next block with a candidate of the organization, or a negative number if there is none.
     fn next_block(&self, tx: &Tx<'_>, organization: &OrganizationId, at_most: i64) -> Result<i64, Error> {
         let mut next = -1;
         for in_name in self.range.in_name_values {
@@ -284,19 +285,20 @@ impl RangeQuery {
     }
 }
 
-/// The rows of the first read, and of a read after many numbers were skipped: such a search uses only one of them.
+/// The number of rows of the first read, and of a read after many skipped numbers: these searches usually need only one
+/// row.
 const ROWS_MIN: usize = 8;
 
 /// The maximum number of rows of a read for a search that skips few numbers.
 const ROWS_MAX: usize = 256;
 
-/// A range of an index, of which some rows are in memory.
+/// A range of an index with some rows in memory.
 pub(super) struct RangeSource {
     query: RangeQuery,
     rows: Vec<i64>,
-    /// The index of the newest row that the search has not passed.
+    /// The index in `rows` of the newest number that the search has not passed.
     next: usize,
-    /// The limit of the last read.
+    /// The row limit of the last read.
     rows_asked: usize,
 }
 
@@ -308,7 +310,7 @@ impl RangeSource {
     fn newest(&mut self, tx: &Tx<'_>, organization: &OrganizationId, at_most: i64) -> Result<Option<i64>, Error> {
         self.next += self.rows[self.next..].partition_point(|number| *number > at_most);
         if self.next == self.rows.len() && self.rows.len() == self.rows_asked {
-            // A search that continues near the end of the last read will need the next rows, too.
+            // A search that continues near the end of the last read will also need the next rows.
             let ends = self.rows.first().zip(self.rows.last());
             let is_near = ends.is_some_and(|(first, last)| last - at_most <= ((first - last) / 2).max(1));
             self.rows_asked = if is_near { (self.rows_asked * 4).min(ROWS_MAX) } else { ROWS_MIN };

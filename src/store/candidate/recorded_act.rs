@@ -1,4 +1,5 @@
-//! Acts on candidates with their activity rows. The activity chain does not cover details, so they may contain names.
+//! Changes to candidates, each recorded with an activity row. The activity chain contains only a salted hash of each
+//! detail, so details may contain names, which an erasure removes.
 
 use serde::Serialize;
 
@@ -10,10 +11,10 @@ use crate::domain::text::Email;
 use crate::domain::user::Principal;
 use crate::store::activity;
 
-/// Adds a candidate, for the caller or, without a caller, because the candidate signed up.
+/// Adds a candidate for the caller. If there is no caller, the candidate has signed up.
 ///
 /// # Errors
-/// [`Error::Defect`] if the address is taken, which the caller checks first.
+/// [`Error::Defect`] if the address is taken. The caller checks the address first.
 pub fn add(
     tx: &Tx<'_>,
     who: Option<&Principal>,
@@ -30,10 +31,10 @@ pub fn add(
     Ok(added)
 }
 
-/// Changes the name, the address or both; `None` leaves one as it is. Returns the changed candidate.
+/// Changes the name, the address or both. `None` keeps the present value. Returns the changed candidate.
 ///
 /// # Errors
-/// [`Error::Defect`] if the candidate was erased or the address is taken, which the caller checks first.
+/// [`Error::Defect`] if the candidate was erased or the address is taken. The caller checks both first.
 pub fn change(
     tx: &Tx<'_>,
     who: &Principal,

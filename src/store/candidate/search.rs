@@ -1,10 +1,10 @@
 //! Lists of candidates, newest first. All filters share the order and the cursors.
 //!
 //! The cost of a page depends on its rows, not on the size of the organization. Each condition is a source of candidate
-//! numbers, newest first ([`NumberSource`]), and the sources skip to each other's next number. A source of few candidates
-//! is read and sorted whole. From a source of many candidates, the search reads only the rows that the page needs. If
-//! several conditions are common, the newest candidates are tried first, because counting each condition would cost more
-//! than a page.
+//! numbers, newest first ([`NumberSource`]), and each source skips to the next number of the other sources. A source
+//! with few candidates is read and sorted completely. From a source with many candidates, the search reads only the
+//! rows that the page needs. If several conditions match many candidates, the search starts with the newest candidates,
+//! because counting each condition would cost more than a page.
 
 use super::number_source::{self, NumberSource, PrefixRange};
 use super::{BY_NUMBER, Candidate, NEWEST, read_candidate, with_email, word_index};
@@ -14,7 +14,7 @@ use crate::domain::id::{OrganizationId, RoleId};
 use crate::domain::search::{self, WordPrefix};
 use crate::domain::text::Email;
 
-/// The conditions of a list. The default has none.
+/// The conditions of a list. The default filter has no conditions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
     /// Prefixes of words of the name or address.
@@ -29,26 +29,29 @@ pub struct Filter {
     pub status: Option<ApplicationStatus>,
 }
 
-/// If a sole condition has at most this many rows, all of them are read and sorted for every page.
+/// If a filter has only one condition, and at most this many rows meet it, all of these rows are read and sorted for
+/// every page.
 const FEW_ROWS: i64 = 1_000;
 
-/// The same for one of several conditions: the other conditions are checked for each of these candidates.
+/// The maximum number of rows to read and sort for one of several conditions. The other conditions are checked for each
+/// of these candidates.
 const FEW_ROWS_OF_SEVERAL: i64 = 512;
 
-/// If a search may read many rows for one match, reading and sorting this many rows costs less.
+/// Reading and sorting this many rows costs less than a search that reads many rows for one match.
 const SORTED_ROWS_MAX: i64 = 4_000;
 
-/// Checking a word of one candidate costs as much as reading and sorting this many rows of the word.
+/// Checking one candidate for a word costs as much as reading and sorting this many rows of the word.
 const ROWS_PER_CHECK: i64 = 64;
 
-/// If a block has this many rows of a word, one in a few candidates that meet the other conditions has the word.
+/// If a block has this many rows of a word, a large share of the candidates that meet the other conditions have the
+/// word.
 const DENSE_ROWS: usize = 256;
 
-/// The blocks of the newest candidates that are searched before the rarest condition is counted. If many candidates meet all
-/// conditions, these blocks fill the page; otherwise they cost next to nothing.
+/// The number of newest blocks that are searched before the rarest condition is counted. If many candidates meet all
+/// conditions, these blocks fill the page; otherwise, searching them costs next to nothing.
 const BLOCKS_AT_ONCE: i64 = 8;
 
-/// At most `rows` candidates of the organization with a number below `before`, newest first.
+/// Returns at most `rows` candidates of the organization with a number below `before`, newest first.
 pub fn page(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -83,7 +86,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Chooses the cheapest plan for the filter, and searches.
+    /// Chooses the cheapest plan for the filter, and runs the search.
     fn find(&mut self, filter: &Filter) -> Result<(), Error> {
         let prefixes = prefixes(filter);
         if let Some(email) = &filter.email {
@@ -158,15 +161,16 @@ impl<'a> Search<'a> {
         self.search_all()
     }
 
-    /// Whether a block of the source has so many rows that checking each candidate of another source costs less than reading
-    /// the block.
+    /// Returns whether a block of the source has so many rows that checking each candidate of another source costs less
+    /// than reading the block.
     fn is_dense(&self, source: &mut NumberSource) -> Result<bool, Error> {
         let block = word_index::block(self.at_most) * word_index::BLOCK_CANDIDATES;
         let (_, here) = source.rank(self.tx, self.organization, block..=self.at_most)?;
         Ok(here >= DENSE_ROWS)
     }
 
-    /// Searches the newest blocks, and the next ones as long as that finds candidates. Returns whether the page is complete.
+    /// Searches the newest blocks, then older blocks as long as each search finds candidates. Returns whether the page
+    /// is complete.
     fn search_newest(&mut self) -> Result<bool, Error> {
         let newest = self.tx.all(NEWEST, (self.organization.as_str(), self.at_most, 1), read_candidate)?;
         let Some(newest) = newest.first() else { return Ok(true) };
@@ -207,7 +211,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Sorts the sources, those of few candidates first.
+    /// Sorts the sources so that sources with few candidates come first.
     fn sort_sources(&mut self, at_least: i64) -> Result<(), Error> {
         if self.sources.len() < 2 {
             return Ok(());
@@ -221,17 +225,19 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The next candidate that is in every source.
+    /// Returns the next candidate that is in every source.
     fn next(&mut self, at_least: i64) -> Result<Option<Candidate>, Error> {
         let Some(number) = self.newest_common_number(at_least)? else { return Ok(None) };
         match self.tx.one(BY_NUMBER, (number, self.organization.as_str()), read_candidate)? {
-            None => Err(Error::Defect(format!("candidate {number} is not of the organization that finds them"))),
+            None => {
+                Err(Error::Defect(format!("candidate {number} does not belong to the organization that found them")))
+            }
             found => Ok(found),
         }
     }
 
-    /// The newest number that is in every source, down to this one. Sources of many candidates skip to the numbers that
-    /// sources of few candidates yield.
+    /// Returns the newest number that is in every source and is at least `at_least`. Sources with many candidates skip
+    /// to the numbers that sources with few candidates yield.
     fn newest_common_number(&mut self, at_least: i64) -> Result<Option<i64>, Error> {
         let mut number = self.at_most;
         'again: loop {
@@ -252,12 +258,12 @@ impl<'a> Search<'a> {
 
     fn meets_checks(&self, candidate: &Candidate) -> bool {
         let Candidate { name, email, is_erased, .. } = candidate;
-        // A tombstone has no words, although it has a text in place of the name.
+        // A tombstone has no words, although it has a placeholder instead of a name.
         self.checked.is_empty() || !is_erased && search::matches_all(name, email, &self.checked)
     }
 }
 
-/// The source of the conditions on applications.
+/// Returns the source of the conditions on applications.
 fn application_source(filter: &Filter) -> Option<NumberSource> {
     match (&filter.role_id, filter.status) {
         (Some(role), status) => Some(NumberSource::of_role(role, status)),

@@ -1,4 +1,4 @@
-//! The query plans of lists, and the completeness and order of searches.
+//! Tests of the query plans of lists, and of the completeness and order of searches.
 
 use crate::db::row::Connection;
 
@@ -15,16 +15,16 @@ use crate::domain::search;
 use crate::domain::text::Email;
 use crate::store::application::OF_CANDIDATE;
 
-/// The steps of a query plan.
+/// Returns the steps of a query plan.
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-    let nothing = vec![crate::db::row::Value::Null; statement.parameter_count()];
-    let steps = statement.query_map(crate::db::row::params_from_iter(nothing), |row| row.get("detail")).unwrap();
+    let nulls = vec![crate::db::row::Value::Null; statement.parameter_count()];
+    let steps = statement.query_map(crate::db::row::params_from_iter(nulls), |row| row.get("detail")).unwrap();
     steps.map(Result::unwrap).collect()
 }
 
 #[test]
-fn every_query_of_a_list_is_a_range_of_an_index_in_its_order() {
+fn every_list_query_reads_a_range_of_an_index_in_order() {
     let connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(include_str!("../../../schema.sql")).unwrap();
     let words = "SEARCH candidate_words USING PRIMARY KEY (organization_id=? AND in_name=? AND word";
@@ -43,16 +43,16 @@ fn every_query_of_a_list_is_a_range_of_an_index_in_its_order() {
     ] {
         let plan = plan(&connection, sql);
         assert!(plan.iter().any(|step| step.contains(expected)), "{sql}: {plan:?}");
-        let whole = ["SCAN candidate", "TEMP B-TREE"];
-        assert!(!plan.iter().any(|step| whole.iter().any(|word| step.contains(word))), "{sql}: {plan:?}");
+        let full_reads = ["SCAN candidate", "TEMP B-TREE"];
+        assert!(!plan.iter().any(|step| full_reads.iter().any(|word| step.contains(word))), "{sql}: {plan:?}");
     }
-    // This query sorts the applications of one candidate.
+    // This query may sort, because it reads only the applications of one candidate.
     let plan = plan(&connection, OF_CANDIDATE);
     assert!(plan[1].contains("SEARCH a USING INDEX sqlite_autoindex_candidate_roles_2 (candidate_id=?)"), "{plan:?}");
     assert!(!plan.iter().any(|step| step.contains("SCAN")), "{plan:?}");
 }
 
-/// A candidate of [`crowd`] with the properties that searches use.
+/// A candidate of [`insert_people`] with the properties that searches use.
 struct Person {
     id: String,
     name: String,
@@ -62,9 +62,9 @@ struct Person {
     status: ApplicationStatus,
 }
 
-/// Inserts alternating candidates of two organizations, more than a search sorts for a page, with gaps between some blocks.
-/// Returns the candidates of the first organization.
-fn crowd(connection: &Connection) -> Vec<Person> {
+/// Inserts more candidates than a search sorts for a page, alternately into two organizations, with gaps between some
+/// blocks. Returns the candidates of the first organization.
+fn insert_people(connection: &Connection) -> Vec<Person> {
     connection.execute_batch(include_str!("../../../schema.sql")).unwrap();
     connection.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
     connection.set_prepared_statement_cache_capacity(128);
@@ -105,7 +105,7 @@ fn crowd(connection: &Connection) -> Vec<Person> {
 }
 
 fn person(nth: usize, number: usize) -> Person {
-    // Nearly all have one of two first names. Few share a last name.
+    // Nearly all candidates have one of two first names. Few share a last name.
     let first = ["Anna", "Annabel", "Zoë"][if nth.is_multiple_of(97) { 2 } else { nth % 2 }];
     let statuses = [ApplicationStatus::InProgress, ApplicationStatus::Hired, ApplicationStatus::Withdrawn];
     let name = format!("{first} S{}", nth / 3);
@@ -123,8 +123,9 @@ fn person(nth: usize, number: usize) -> Person {
 #[test]
 fn a_search_finds_all_matches_newest_first_page_by_page() {
     let connection = Connection::open_in_memory().unwrap();
-    let people = crowd(&connection);
-    // Pairs of words that many candidates of the newest blocks have, only older ones, or none.
+    let people = insert_people(&connection);
+    // Pairs of words that many candidates in the newest blocks have, that only older candidates have, or that no
+    // candidate has.
     let many = ["s1 annab", "s1 new", "s1 old", "new old"];
     let few = ["", "anna", "zoe", "s12", "s1234", "old", "new example", "a s p", "x", "s12 zoe", "x anna"];
     let narrowed = [(None, None), (Some(0), None), (Some(2), None), (None, Some("Hired"))];
@@ -149,7 +150,7 @@ fn a_search_finds_all_matches_newest_first_page_by_page() {
                     && status.is_none_or(|status| person.status == status)
             };
             let expected: Vec<&str> = people.iter().rev().filter(matches).map(|person| person.id.as_str()).collect();
-            // Checks the first pages, and the last ones.
+            // Checks the first and the last pages.
             let far = expected.len().saturating_sub(30);
             let found = pages(&connection, &filter, i64::MAX, 2);
             assert_eq!(found, expected[..expected.len().min(found.len())], "{filter:?}");
@@ -164,7 +165,7 @@ fn number(connection: &Connection, id: &str) -> i64 {
     connection.query_row("SELECT number FROM candidates WHERE id = $1", [id], |row| row.get("number")).unwrap()
 }
 
-/// The ids of `count` pages of 40 candidates.
+/// Returns the ids on `count` pages of 40 candidates each.
 fn pages(connection: &Connection, filter: &Filter, before: i64, count: usize) -> Vec<String> {
     let organization = OrganizationId::parse("org_1").unwrap();
     let (mut found, mut before) = (Vec::new(), before);

@@ -1,23 +1,22 @@
-//! The word index: the words of names and addresses, by which searches find candidates. Erased candidates have none.
+//! The word index: the words of names and addresses, by which searches find candidates. Erased candidates have no words
+//! in the index.
 
 use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::search;
 
-/// The size of a block. Reading all of a common prefix in one block costs next to nothing, and a page of a prefix that is
-/// too common to be sorted is found within a few dozen blocks.
+/// The number of candidates in a block. Reading all of a common prefix in one block costs next to nothing, and a page
+/// of a prefix that is too common to be sorted is found within a few dozen blocks.
 pub(super) const BLOCK_CANDIDATES: i64 = 1_024;
 
-/// The block of a candidate number.
+/// Returns the block of a candidate number.
 pub(super) fn block(number: i64) -> i64 {
     number / BLOCK_CANDIDATES
 }
 
-/// The candidate and the texts whose words the index has.
+/// A candidate and the strings whose words are in the index.
 pub struct IndexedText<'a> {
-    /// The candidate's organization.
     pub organization_id: &'a str,
-    /// The candidate's number.
     pub number: i64,
     pub name: &'a str,
     pub email: &'a str,
@@ -32,7 +31,7 @@ pub(super) fn insert(tx: &Tx<'_>, text: &IndexedText<'_>) -> Result<(), Error> {
     tx.run_each(sql, words, |(word, in_name)| Ok((organization_id, in_name, word, number, block(number))))
 }
 
-/// Deletes the words of the name and address that a candidate had until now.
+/// Deletes the words of a candidate's present name and address.
 pub fn delete(tx: &Tx<'_>, text: &IndexedText<'_>) -> Result<(), Error> {
     let sql = "DELETE FROM candidate_words
                WHERE organization_id = $1 AND in_name = $2 AND word = $3 AND candidate_number = $4";
@@ -40,12 +39,13 @@ pub fn delete(tx: &Tx<'_>, text: &IndexedText<'_>) -> Result<(), Error> {
     tx.run_each(sql, words, |(word, in_name)| Ok((text.organization_id, in_name, word, text.number)))
 }
 
-/// Describes candidates with missing words, at most `findings_max`, and counts the words that belong to no name or address.
+/// Describes at most `findings_max` candidates with missing words, and counts the words that belong to no name or
+/// address.
 pub(in crate::store) fn inconsistencies(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
     let word = "SELECT 1
                 FROM candidate_words
                 WHERE organization_id = $1 AND in_name = $2 AND word = $3 AND candidate_number = $4";
-    let (mut findings, mut right) = (Vec::new(), 0);
+    let (mut findings, mut present) = (Vec::new(), 0);
     visit_candidates(tx, |candidate| {
         if candidate.is_erased {
             return Ok(());
@@ -53,7 +53,7 @@ pub(in crate::store) fn inconsistencies(tx: &Tx<'_>, findings_max: usize) -> Res
         let mut missing = 0;
         for (text, in_name) in search::candidate_words(&candidate.name, &candidate.email) {
             match tx.exists(word, (&candidate.organization_id, in_name, text, candidate.number))? {
-                true => right += 1,
+                true => present += 1,
                 false => missing += 1,
             }
         }
@@ -67,14 +67,14 @@ pub(in crate::store) fn inconsistencies(tx: &Tx<'_>, findings_max: usize) -> Res
         Ok(())
     })?;
     let all: i64 = tx.value("SELECT count(*) FROM candidate_words", [])?.unwrap_or_default();
-    if all != right {
-        let words = if all - right == 1 { "word occurs" } else { "words occur" };
-        findings.push(format!("candidates: {} indexed {words} in no name or address", all - right));
+    if all != present {
+        let words = if all - present == 1 { "word occurs" } else { "words occur" };
+        findings.push(format!("candidates: {} indexed {words} in no name or address", all - present));
     }
     Ok(findings)
 }
 
-/// A candidate with the indexed texts.
+/// A candidate with the strings whose words are in the index.
 struct CheckedCandidate {
     number: i64,
     id: String,
@@ -96,7 +96,7 @@ fn read_checked_candidate(row: &Row<'_>) -> Result<CheckedCandidate, Error> {
     })
 }
 
-/// Visits every candidate of the file in the order of their numbers, in chunks that limit the memory.
+/// Visits all candidates of the file in the order of their numbers, in chunks that limit the memory.
 fn visit_candidates(tx: &Tx<'_>, mut visit: impl FnMut(&CheckedCandidate) -> Result<(), Error>) -> Result<(), Error> {
     let sql = "SELECT number, id, organization_id, name, email, erased_at IS NOT NULL
                FROM candidates

@@ -1,4 +1,5 @@
-//! The JSON details of decisions in activity rows: written with each decision, read again to reopen steps and for histories.
+//! The JSON details of decisions in activity rows. The service writes a detail with each decision, and reads details to
+//! reopen steps and to build histories.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +12,9 @@ use crate::domain::role::Seats;
 use crate::domain::timestamp::{Rounding, Timestamp};
 use crate::store::activity;
 
-/// The detail of a decision: everything that it changes, before and after, as JSON text.
+/// Returns the detail of a decision as JSON: everything that the decision changes, before and after.
 pub(super) fn detail_of(facts: &StepFacts, decision: &Decision) -> Result<String, Error> {
-    // Of the steps before the decision, only those that it changes.
+    // The steps that the decision changes, in their state before the decision.
     let is_changed = |step: &&CandidateStep| decision.steps.iter().any(|after| after.id == step.id);
     let changed = facts.steps.iter().filter(is_changed);
     let after = side(decision.application_status, decision.seats, decision.hire.as_ref(), decision.steps.iter());
@@ -93,7 +94,7 @@ struct WrittenStep<'a> {
     validated_at: Option<String>,
 }
 
-/// The part of a detail that reopening and histories need.
+/// The part of a detail that is needed to reopen steps and to build histories.
 #[derive(Deserialize)]
 pub(super) struct RecordedDecision {
     pub(super) before: RecordedSide,
@@ -103,7 +104,7 @@ pub(super) struct RecordedDecision {
 #[derive(Deserialize)]
 pub(super) struct RecordedSide {
     pub(super) application: String,
-    /// Missing in the detail of a withdrawal, which changes no step.
+    /// The changed steps. The detail of a withdrawal lacks this member, because a withdrawal changes no step.
     #[serde(default)]
     pub(super) steps: Vec<RecordedStep>,
 }
@@ -118,12 +119,13 @@ pub(super) struct RecordedStep {
 }
 
 impl RecordedDecision {
-    /// Parses a detail. `None` if the detail was erased, or another version of the service wrote it in another form.
+    /// Parses a detail. Returns `None` if the detail was erased, or if another version of the service wrote it in
+    /// another form.
     pub(super) fn parse(detail: &str) -> Option<Self> {
         serde_json::from_str(detail).ok()
     }
 
-    /// The rejection of a step, if the detail has the step before it.
+    /// Returns the rejection of a step, if the detail has the state of the step before the rejection.
     pub(super) fn rejection(&self, step_id: CandidateStepId) -> Option<Rejection> {
         let step = self.before.steps.iter().find(|step| step.id == step_id.as_str())?;
         let at = |text: &String| Timestamp::parse(text, Rounding::Down);

@@ -10,10 +10,10 @@ use crate::domain::progress::{ActKind, ApplicationHistory, ApplicationState, Pas
 use crate::domain::timestamp::{Rounding, Timestamp};
 use crate::store::application::Application;
 
-/// The maximum number of acts of one application that a history has: far more than a person decides by hand.
+/// The maximum number of acts in the history of one application: far more than people decide by hand.
 const ACTS_MAX: i64 = 1_000;
 
-/// The maximum number of rejections of one application that are read: far more than a person undoes by hand.
+/// The maximum number of rejections read for one application: far more than people undo by hand.
 const REJECTIONS_MAX: i64 = 1_000;
 
 /// Reads the acts that led to the present state of an application. Leaves out acts whose details were erased.
@@ -32,7 +32,7 @@ pub fn history(tx: &Tx<'_>, application: &Application, steps: &[CandidateStep]) 
     Ok(ApplicationHistory { now, acts: acts.into_iter().flatten().collect() })
 }
 
-/// The rejections of an application, newest first. Leaves out rejections whose details were erased.
+/// Returns the rejections of an application, newest first. Leaves out rejections whose details were erased.
 pub fn rejections(tx: &Tx<'_>, facts: &StepFacts) -> Result<Vec<Rejection>, Error> {
     let sql = "SELECT candidate_role_step_id, detail
                FROM activities
@@ -53,7 +53,8 @@ fn step_state(step: &CandidateStep) -> StepState {
     StepState { status: step.status, at: step.rejected_at.or(step.validated_at) }
 }
 
-/// The act of a row. `None` if its detail was erased, or another version of the service wrote it in another form.
+/// Reads the act of a row. Returns `None` if its detail was erased, or if another version of the service wrote the
+/// detail in another form.
 fn past_act(row: &Row<'_>, steps: &[CandidateStep]) -> Result<Option<PastAct>, Error> {
     let mut columns = Columns::of(row);
     let act = match columns.parse(Action::parse)? {
@@ -79,7 +80,7 @@ fn past_act(row: &Row<'_>, steps: &[CandidateStep]) -> Result<Option<PastAct>, E
     }))
 }
 
-/// The states of the recorded steps that the application still has, by the steps' indexes.
+/// Returns the index and the state of each recorded step that the application still has.
 fn step_states(side: &RecordedSide, index: impl Fn(&str) -> Option<usize>) -> Vec<(usize, StepState)> {
     let step_state = |step: &RecordedStep| {
         let at = step.rejected_at.as_ref().or(step.validated_at.as_ref());

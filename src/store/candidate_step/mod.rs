@@ -1,5 +1,5 @@
-//! The steps of applications, and the decisions at them: this module loads the facts if the caller may see them, and saves
-//! the decision of the rule.
+//! The steps of applications, and the decisions on them. This module loads the facts for a rule if the caller may see
+//! them, and saves the decision of the rule.
 
 mod activity_detail;
 mod history;
@@ -15,8 +15,8 @@ use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{OrgRole, Principal};
 pub use history::{history, rejections};
 
-/// Loads the facts about a step. `None` if there is no such step, or the caller is neither an admin nor a member of its
-/// enabled organization.
+/// Loads the facts about a step. Returns `None` if the step does not exist, or if the caller may not see it. Admins may
+/// see every step. Members may see the steps of their organization while it is enabled.
 pub fn load(tx: &Tx<'_>, who: &Principal, step: &CandidateStepId) -> Result<Option<StepFacts>, Error> {
     let sql = "SELECT a.id, a.organization_id, a.candidate_id, a.role_id, a.status, a.hired_date,
                  a.offer_accepted_date, a.external_position_id, a.hire_notes,
@@ -57,8 +57,8 @@ fn read_facts(row: &Row<'_>, who: &Principal) -> Result<StepFacts, Error> {
     })
 }
 
-/// Saves a decision: steps, application, role, status cache, and the activity row. The outbox makes a delivery from that
-/// row.
+/// Saves a decision: steps, application, role, status cache, and activity row. The outbox creates a delivery from the
+/// activity row.
 ///
 /// # Errors
 /// [`Error::Defect`] if a row has changed since the facts were loaded.
@@ -87,7 +87,8 @@ pub fn save(
     activity::append(tx, stamp, Some(who), recorded_action(action, facts), &subject, &detail)
 }
 
-/// A rejection that reverses a hire has an action of its own, because HR systems receive reversals.
+/// Returns the action to record. A rejection that reverses a hire has its own action, because HR systems receive
+/// reversals.
 fn recorded_action(action: Action, facts: &StepFacts) -> Action {
     match (action, facts.application_status) {
         (Action::Rejected, ApplicationStatus::Hired) => Action::HireReversed,
@@ -95,7 +96,7 @@ fn recorded_action(action: Action, facts: &StepFacts) -> Action {
     }
 }
 
-/// Every step of an application, first to last.
+/// Returns the steps of an application in order.
 pub fn of_application(tx: &Tx<'_>, application: &ApplicationId) -> Result<Vec<CandidateStep>, Error> {
     let sql = "SELECT id, role_step_id, name, step_order, step_type, status, rejected_at, rejection_reason,
                  outcome_type, outcome_reason, validated_at
@@ -146,7 +147,7 @@ pub fn insert(tx: &Tx<'_>, application: &ApplicationId, step: &CandidateStep) ->
     Ok(touched == 1)
 }
 
-/// Whether the file has a step with this id, of any application.
+/// Returns whether the file has a step with this id, of any application.
 pub fn exists(tx: &Tx<'_>, step: &CandidateStepId) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM candidate_role_steps

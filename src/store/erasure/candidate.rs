@@ -1,4 +1,4 @@
-//! Erasing candidates inside a transaction: what it deletes, what it overwrites, and the lines of the erasure list.
+//! The transaction that erases candidates. It deletes and overwrites rows, and adds lines to the erasure list.
 
 use serde::Serialize;
 
@@ -22,8 +22,8 @@ use crate::store::signup::{self, reapplication};
 use crate::store::{activity, application, idempotency_key, outbox, personal_data, staging};
 use crate::world::World;
 
-/// Erases candidates, on behalf of the caller or, if `who` is `None`, of the service itself. Withdraws their applications
-/// in progress.
+/// Erases candidates on behalf of the caller or, if `who` is `None`, of the service. Withdraws their applications in
+/// progress.
 ///
 /// # Errors
 /// [`Error::Unavailable`] if the erasure list cannot be written.
@@ -45,8 +45,8 @@ pub fn erase(
     erase_rows(tx, world, who, candidates)
 }
 
-/// Erases candidates whose retention time has passed. Their lines on the list are only a record: if an older copy of the
-/// file brings candidates back, retention decides about them again.
+/// Erases candidates whose retention time has passed. Their lines in the erasure list are only a record: if an older
+/// copy of the file brings these candidates back, retention decides about them again.
 ///
 /// # Errors
 /// As [`erase`].
@@ -62,8 +62,8 @@ pub(super) fn erase_by_retention(
     erase_rows(tx, world, None, candidates)
 }
 
-/// Erases a candidate who asked for it on their status page. The signups of others under the same address stay, as if they
-/// had come first.
+/// Erases a candidate who asked for erasure on their status page. The signups of other people under the same address
+/// stay, as if these people had signed up first.
 ///
 /// # Errors
 /// As [`erase`].
@@ -80,20 +80,19 @@ pub(in super::super) fn erase_own(
     erase_own_rows(tx, world, candidate, &later)
 }
 
-/// The lines for a candidate's signups. The person who sent them may have become this candidate only after another
-/// candidate with the same address was erased. An older copy of the file then lists these signups under the erased
-/// candidate.
+/// Returns the lines for a candidate's signups. The sender may have become this candidate when another candidate with
+/// the same address was erased. In an older copy of the file, these signups then belong to the erased candidate.
 fn signup_lines(tx: &Tx<'_>, candidate: &CandidateRef) -> Result<impl Iterator<Item = ListLine>, Error> {
     Ok(signup::ids_of_candidate(tx, &candidate.id)?.into_iter().map(signup_line))
 }
 
-/// Repeats a candidate's own erasure, which is on the list already.
+/// Repeats a candidate's own erasure, which is already in the list.
 pub(super) fn repeat_own(tx: &Tx<'_>, world: &dyn World, candidate: &CandidateRef) -> Result<(), Error> {
     let later = reapplication::release_later_signups(tx, &candidate.id)?;
     erase_own_rows(tx, world, candidate, &later)
 }
 
-/// Repeats the erasure of candidates who are on the list already.
+/// Repeats the erasure of candidates who are already in the list.
 pub(super) fn repeat(tx: &Tx<'_>, world: &dyn World, candidates: &[CandidateRef]) -> Result<(), Error> {
     if candidates.is_empty() { Ok(()) } else { erase_rows(tx, world, None, candidates) }
 }
@@ -109,7 +108,7 @@ fn erase_rows(
     who: Option<&Principal>,
     candidates: &[CandidateRef],
 ) -> Result<(), Error> {
-    // The messages for earlier decisions are created first, because they need the data that is erased here.
+    // Deliveries for earlier decisions are created first, because they need the data that is erased below.
     outbox::take_up_all(tx)?;
     for candidate in candidates {
         deferred::remove(tx, candidate)?;
@@ -136,7 +135,7 @@ struct ErasureDetail {
     erased_at: String,
 }
 
-/// Deletes the index entries of the candidate's name and address.
+/// Deletes the words of the candidate's name and address from the word index.
 fn delete_words(tx: &Tx<'_>, candidate: &CandidateRef) -> Result<(), Error> {
     let sql = "SELECT name, email
                FROM candidates
@@ -159,11 +158,11 @@ fn overwrite_person(tx: &Tx<'_>, candidate: &CandidateRef) -> Result<(), Error> 
     if tx.run(sql, params)? == 1 {
         Ok(())
     } else {
-        Err(Error::Defect(format!("candidate {} changed since the rule saw them", candidate.id)))
+        Err(Error::Defect(format!("candidate {} changed after the facts were read", candidate.id)))
     }
 }
 
-/// The first erased address for the candidate that no other candidate has.
+/// Returns the first erased address for the candidate that no other candidate has.
 fn free_address(tx: &Tx<'_>, candidate: &CandidateRef) -> Result<Email, Error> {
     let sql = "SELECT 1
                FROM candidates
@@ -178,7 +177,7 @@ fn free_address(tx: &Tx<'_>, candidate: &CandidateRef) -> Result<Email, Error> {
     Err(Error::Defect("every erased address is taken".to_owned()))
 }
 
-/// The current address of the candidate.
+/// Returns the current address of the candidate.
 fn email(tx: &Tx<'_>, candidate: &CandidateRef) -> Result<String, Error> {
     let sql = "SELECT email
                FROM candidates
@@ -191,8 +190,8 @@ fn gone(candidate: &CandidateRef) -> Error {
 }
 
 /// Deletes the samples of column values that an operator's `ANALYZE` leaves. SQLite does not use the samples to plan
-/// statements of the service, because these pass all values as parameters (`SQLITE_DBCONFIG_ENABLE_QPSG`). The counts stay,
-/// because some plans use them.
+/// statements of the service, because these pass all values as parameters (`SQLITE_DBCONFIG_ENABLE_QPSG`). The row
+/// counts stay, because some plans use them.
 fn delete_statistics_samples(tx: &Tx<'_>) -> Result<(), Error> {
     let sql = "SELECT 1
                FROM sqlite_schema

@@ -1,4 +1,5 @@
-//! The deferred erasures of the file (table `erasures_asked`). `domain::erasure::deferred` has their rule.
+//! The deferred erasures of the file (table `erasures_asked`). `domain::erasure::deferred` contains the rule about
+//! them.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
@@ -8,7 +9,8 @@ use crate::domain::id::{ApplicationId, CandidateId, Id, OrganizationId};
 use crate::domain::progress::ApplicationHistory;
 use crate::store::{application, candidate_step};
 
-/// The maximum number of deferred erasures that one scan reads. The next scan continues after those that were erased.
+/// The maximum number of deferred erasures that one scan reads. Later scans read the next erasures when the first ones
+/// are complete.
 const ROWS_MAX: i64 = 1_000;
 
 /// A candidate whose own erasure is deferred.
@@ -20,7 +22,7 @@ pub(super) struct DeferredErasure {
     pub(super) visible_after_hours: Option<u32>,
 }
 
-/// The deferred erasures, oldest first. Held candidates are left out, so that they do not fill the scan.
+/// Reads the deferred erasures, oldest first. Leaves out held candidates, so that they do not fill the scan.
 pub(super) fn load(tx: &Tx<'_>) -> Result<Vec<DeferredErasure>, Error> {
     let sql = "SELECT c.number, c.id, c.organization_id, e.candidate_role_id, o.decision_visible_after_hours
                FROM erasures_asked e
@@ -43,7 +45,7 @@ pub(super) fn load(tx: &Tx<'_>) -> Result<Vec<DeferredErasure>, Error> {
     })
 }
 
-/// The histories of a candidate's hires, which the rule for deferred erasures needs.
+/// Reads the histories of a candidate's hires, which the rule for deferred erasures needs.
 pub(in super::super) fn hires(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -59,7 +61,7 @@ pub(in super::super) fn hires(
     Ok(hires)
 }
 
-/// Defers the erasure of a candidate. Only the first request counts.
+/// Defers the erasure of a candidate. Repeated requests change nothing.
 pub(in super::super) fn insert(
     tx: &Tx<'_>,
     candidate: &CandidateRef,

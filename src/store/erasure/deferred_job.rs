@@ -1,6 +1,6 @@
-//! The background job that carries out deferred erasures, those of candidates who asked for their erasure while a hire was
-//! hidden from them. The status page responded as for any other erasure, and staff still see the hire. Staff can erase such
-//! a candidate at any time.
+//! The background job that carries out deferred erasures. An erasure is deferred if the candidate asked for it while a
+//! hire was hidden from them. The status page responded as it does to any other erasure, and staff still see the hire.
+//! Staff can erase these candidates at any time.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,10 +24,10 @@ use crate::world::World;
 /// often enough.
 const SCAN_EVERY: Duration = Duration::from_secs(60);
 
-/// The time before the next scan after one that failed.
+/// The time before the next scan after a failure.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// The parts of the store that the job works with.
+/// The parts of the store that the job uses.
 pub(in super::super) struct Parts {
     pub(in super::super) world: Arc<dyn World>,
     pub(in super::super) clock: Arc<Clock>,
@@ -35,7 +35,7 @@ pub(in super::super) struct Parts {
     pub(in super::super) writer: Arc<Writer>,
 }
 
-/// The job that carries out deferred erasures: one step scans, and each step after it carries out one erasure.
+/// Prepares the job that carries out deferred erasures. One step scans, and each later step carries out one erasure.
 pub(in super::super) fn job_step(path: &Path, parts: Parts) -> Result<Step, Error> {
     let connection = connection::open(path, Use::Read)?;
     let mut scanned_at = None;
@@ -63,7 +63,7 @@ pub(in super::super) fn job_step(path: &Path, parts: Parts) -> Result<Step, Erro
     }))
 }
 
-/// Finds the erasures that are due. The oldest is last, because the job takes them from the end.
+/// Finds the erasures that are due. The oldest erasure is last, because the job removes erasures from the end.
 fn scan(connection: &Connection, parts: &Parts) -> Result<Vec<DeferredErasure>, Error> {
     let reading = parts.clock.read();
     tx::snapshot(connection, reading.wall, |tx| {
@@ -77,7 +77,7 @@ fn scan(connection: &Connection, parts: &Parts) -> Result<Vec<DeferredErasure>, 
     })
 }
 
-/// Carries out an erasure in a transaction of its own.
+/// Carries out an erasure in its own transaction.
 fn run_erasure(parts: &Parts, erasure: DeferredErasure) -> Result<(), Error> {
     let (world, clock, erasures) = (Arc::clone(&parts.world), Arc::clone(&parts.clock), Arc::clone(&parts.erasures));
     let job = move |tx: &Tx<'_>| carry_out(tx, world.as_ref(), &clock.read(), &erasures, &erasure);
@@ -90,7 +90,7 @@ fn is_due(tx: &Tx<'_>, erasure: &DeferredErasure, reading: &ClockReading) -> Res
     Ok(rule::is_due(&hires, erasure.visible_after_hours, reading.doubt().is_some(), tx.now))
 }
 
-/// Erases a candidate, unless staff have held or hired them since the scan.
+/// Erases a candidate, unless staff have held or hired the candidate since the scan.
 fn carry_out(
     tx: &Tx<'_>,
     world: &dyn World,

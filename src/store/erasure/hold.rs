@@ -1,4 +1,4 @@
-//! Legal holds: a held candidate is not erased.
+//! Legal holds. A held candidate cannot be erased.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use crate::domain::id::{CandidateId, OrganizationId};
 use crate::domain::user::Principal;
 use crate::store::activity;
 
-/// The facts for erasing, holding or releasing an organization's candidate.
+/// Reads the facts for erasing, holding or releasing an organization's candidate.
 pub fn facts(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -26,10 +26,10 @@ pub fn facts(
     })
 }
 
-/// Places a candidate under a legal hold for this reason; without a reason, releases the hold.
+/// Places a candidate under a legal hold for a reason. Without a reason, releases the hold.
 ///
 /// # Errors
-/// [`Error::Defect`] if the candidate was erased since the rule saw `before`.
+/// [`Error::Defect`] if the candidate was erased after `before` was read.
 pub fn set_hold(
     tx: &Tx<'_>,
     stamp: &Stamp,
@@ -42,7 +42,7 @@ pub fn set_hold(
                SET hold_reason = $1
                WHERE number = $2 AND organization_id = $3 AND erased_at IS NULL";
     if tx.run(sql, (reason, candidate.number, candidate.organization_id.as_str()))? != 1 {
-        return Err(Error::Defect(format!("candidate {} changed since the rule saw them", candidate.id)));
+        return Err(Error::Defect(format!("candidate {} changed after the facts were read", candidate.id)));
     }
     // A released candidate must become due again.
     due::remove(tx, candidate.number)?;

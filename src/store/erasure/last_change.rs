@@ -1,5 +1,5 @@
-//! The last change of a candidate, which the erasure list records. At a later start, it distinguishes an older copy of the
-//! file from a file in which staff have acted on the candidate since.
+//! The last change of a candidate, which the erasure list records. At a later start, the last change distinguishes an
+//! older copy of the file from a file in which staff have since acted on the candidate.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
@@ -8,8 +8,9 @@ use crate::domain::id::CandidateId;
 
 use super::list::ListLine;
 
-/// The line for a candidate who is erased now. Its time is not before the last change that this transaction sees, even if
-/// the clock was set back. Otherwise the candidate would seem changed in an older copy of the file.
+/// Returns the line for a candidate who is being erased. The time in the line is not before the last change that this
+/// transaction sees, even if the clock was set back. Otherwise an older copy of the file would seem to contain a later
+/// change.
 pub(super) fn line(tx: &Tx<'_>, erasure: ListedErasure, id: &CandidateId) -> Result<ListLine, Error> {
     let LastChange { at, activity } = load(tx, id)?;
     Ok(ListLine { erasure, changed: Some(LastChange { at: at.max(tx.now), activity }) })

@@ -1,15 +1,17 @@
-//! The erasure list `FILE.erased`: one line for each erasure, beside the database file. If an older copy replaces that
-//! file, it still has the data of erased candidates. The next start reads the list and erases them again.
+//! The erasure list `FILE.erased`, next to the database file, has one line for each erasure. If an older copy replaces
+//! the database file, the copy still has the data of erased candidates. The next start reads the list and erases these
+//! candidates again.
 //!
-//! A line is the id of a candidate, followed by at most one word:
-//! - no word: the candidate was erased with all signups under their address;
-//! - `own`: the candidate erased themselves on their status page, and the signups of others under the same address stay;
+//! A line starts with an id, followed by at most one word:
+//! - no word: the candidate with this id was erased with all signups under their address;
+//! - `own`: the candidate asked for the erasure on their status page, and the signups of other people under the same
+//!   address stay;
 //! - `retention`: retention erased the candidate. A start does not repeat this erasure, because retention finds the
-//!   candidate due again, by a clock that it trusts;
-//! - `signup`: the id is that of a signup whose sender deleted it alone.
+//!   candidate due again, with a clock that it trusts;
+//! - `signup`: the signup with this id was deleted.
 //!
-//! The line of a candidate ends with their last change at that time (`at=MICROS activity=NUMBER`). Lines of earlier versions
-//! lack that part.
+//! A line without a word or with `own` ends with the candidate's last change before the erasure
+//! (`at=MICROS activity=NUMBER`). Lines from earlier versions lack this part.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -23,7 +25,7 @@ use crate::domain::erasure::replay::{LastChange, ListedErasure};
 use crate::domain::id::{CandidateId, ID_CHARACTERS_MAX, Id, SignupId};
 use crate::domain::timestamp::Timestamp;
 
-/// Why the list cannot be used.
+/// The reason why the list cannot be used.
 #[derive(Debug)]
 pub enum ListError {
     Unreadable {
@@ -44,8 +46,8 @@ impl std::fmt::Display for ListError {
             Self::Unreadable { path, why } => write!(f, "{} cannot be read: {why}", path.display()),
             Self::Damaged { path, line } => write!(
                 f,
-                "line {line} of {} is not the id of a candidate. Repair the list, because without it erased candidates could \
-                 come back. Each line has one id, then nothing, own, signup or retention, then at= with activity=",
+                "line {line} of {} is damaged. Repair the list, because erased candidates could come back without it. \
+                 Each line has one id, then optionally own, signup or retention, then optionally at= with activity=",
                 path.display()
             ),
         }
@@ -59,14 +61,15 @@ const RETENTION: &str = "retention";
 const AT: &str = "at=";
 const ACTIVITY: &str = "activity=";
 
-/// The maximum number of characters of a number in a line.
+/// The maximum number of characters in a number of a line.
 const NUMBER_CHARACTERS_MAX: usize = 20;
 
 /// A line of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ListLine {
     pub(super) erasure: ListedErasure,
-    /// The last change of the candidate before the erasure; `None` for a signup and in lines of earlier versions.
+    /// The last change of the candidate before the erasure; `None` for signups, for retention, and in lines from
+    /// earlier versions.
     pub(super) changed: Option<LastChange>,
 }
 
@@ -108,22 +111,23 @@ impl ListLine {
     }
 }
 
-/// The erasures of a list, each once, with the last change of the candidate. `None` if any line of the erasure lacks it: then
-/// the candidate is erased again in any case.
+/// The erasures of a list without duplicates, each with the last change of the candidate. If any line of an erasure
+/// lacks the last change, the value is `None`, and later changes of the candidate do not prevent the erasure.
 pub(super) type ListedErasures = BTreeMap<ListedErasure, Option<LastChange>>;
 
 /// The list of one database file.
 pub(super) struct ErasureList(PathBuf);
 
-/// The path of the list of a database file.
+/// Returns the path of the list of a database file.
 pub(crate) fn path(file: &Path) -> PathBuf {
     path::beside(&path::resolve(file), ".erased")
 }
 
-/// The complete lines of the list of a file. A line that is still being written is left out. `None` if there is no list.
+/// Reads the complete lines of the list of a file. Leaves out a line that is still being written. Returns `None` if
+/// there is no list.
 ///
 /// # Errors
-/// If the list cannot be read.
+/// The error of the operating system if the list cannot be read.
 pub(crate) fn whole_lines(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
     match std::fs::read(path(file)) {
         Ok(mut lines) => {
@@ -136,7 +140,7 @@ pub(crate) fn whole_lines(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
 }
 
 impl ErasureList {
-    /// The list beside a database file.
+    /// Returns the list of a database file.
     pub(super) fn beside(file: &Path) -> Self {
         Self(path(file))
     }
@@ -145,17 +149,17 @@ impl ErasureList {
         self.0.exists()
     }
 
-    /// Reads the list. An incomplete last line is left from a crash during an erasure that was never confirmed. It is
-    /// ignored, because the beginning of an id may be the id of another candidate.
+    /// Reads the list. An incomplete last line remains from a crash during an erasure that was never confirmed. The
+    /// line is ignored, because the beginning of an id may be the id of another candidate.
     pub(super) fn read(&self) -> Result<ListedErasures, ListError> {
         let text = match std::fs::read_to_string(&self.0) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(ListedErasures::new()),
             Err(error) => return Err(ListError::Unreadable { path: self.0.clone(), why: error.to_string() }),
         };
-        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let complete = text.rfind('\n').map_or("", |end| &text[..end]);
         let mut listed = ListedErasures::new();
-        for (text, number) in whole.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty()) {
+        for (text, number) in complete.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty()) {
             let line = ListLine::parse(text);
             let ListLine { erasure, changed } =
                 line.ok_or_else(|| ListError::Damaged { path: self.0.clone(), line: number })?;
@@ -165,7 +169,7 @@ impl ErasureList {
         Ok(listed)
     }
 
-    /// The end of the last complete line, where [`ErasureList::append`] continues; 0 without a list.
+    /// Returns the end of the last complete line, where [`ErasureList::append`] continues, or 0 if there is no list.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the list cannot be read.
@@ -177,10 +181,10 @@ impl ErasureList {
         }
     }
 
-    /// Writes lines after `end` and syncs them to the disk. An erasure may be on the list more than once.
+    /// Writes lines after `end` and syncs them to the disk. An erasure may be in the list more than once.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if the list cannot be written. Any part of the lines may be in the list then.
+    /// [`Error::Unavailable`] if the list cannot be written. The list may then contain any part of the lines.
     pub(super) fn append(&self, end: u64, lines: &[ListLine]) -> Result<(), Error> {
         let lines: String = lines.iter().map(ListLine::text).collect();
         self.write(end, &lines).map_err(|error| unwritable(&error))
@@ -200,7 +204,7 @@ impl ErasureList {
     /// Removes every line after `end`, and syncs the list to the disk.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if the list cannot be written. The next start may read the lines then.
+    /// [`Error::Unavailable`] if the list cannot be written. The next start may then read the lines.
     pub(super) fn truncate(&self, end: u64) -> Result<(), Error> {
         let list = match OpenOptions::new().write(true).open(&self.0) {
             Ok(list) => list,
@@ -215,7 +219,7 @@ fn unwritable(error: &std::io::Error) -> Error {
     Error::of_io("the erasure list cannot be written", error)
 }
 
-/// The end of the last complete line, found by reading as many bytes from the end as the longest line has.
+/// Finds the end of the last complete line by reading as many bytes from the end as the longest line has.
 fn whole_lines_end(list: &mut File) -> std::io::Result<u64> {
     let length = list.metadata()?.len();
     let changed = " ".len() + AT.len() + " ".len() + ACTIVITY.len() + 2 * NUMBER_CHARACTERS_MAX;
@@ -261,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_change_of_several_lines_counts_unless_one_line_has_none() {
+    fn the_latest_change_of_several_lines_is_read_unless_a_line_has_none() {
         let dir = tempfile::tempdir().unwrap();
         let list = ErasureList::beside(&dir.path().join("a.db"));
         append(&list, &["cand_1 at=5 activity=2", "cand_1 at=7 activity=3", "cand_2 own at=-5 activity=0"]);
@@ -272,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_truncated_list_is_as_it_was_before_the_append() {
+    fn truncation_removes_exactly_the_appended_lines() {
         let dir = tempfile::tempdir().unwrap();
         let list = ErasureList::beside(&dir.path().join("a.db"));
         list.truncate(0).unwrap();
@@ -287,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn an_incomplete_line_names_nobody_and_is_overwritten() {
+    fn an_incomplete_line_is_ignored_and_overwritten() {
         let dir = tempfile::tempdir().unwrap();
         let list = ErasureList::beside(&dir.path().join("a.db"));
         for cut in ["cand_1\ncand_", "cand_1\n", "cand_1\n\n", "\ncand_1\n  \nx"] {
@@ -302,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_line_is_named_by_its_number() {
+    fn the_error_for_a_damaged_line_contains_the_line_number() {
         let dir = tempfile::tempdir().unwrap();
         let list = ErasureList::beside(&dir.path().join("a.db"));
         for line in [

@@ -1,4 +1,4 @@
-//! A file that records erasures but has no erasure list beside it: a backup that was restored without its list.
+//! A file that records erasures but has no erasure list next to it: a backup that was restored without its list.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use crate::domain::erasure::replay::ListedErasure;
 use crate::domain::id::{CandidateId, Id};
 use crate::domain::timestamp::Timestamp;
 
-/// Writes a missing list from the erasures that the file records. Returns the number of candidates on it. The missing list
-/// may have named more candidates. Those are still in the file with all their data.
+/// Writes a missing list from the erasures that the file records. Returns the number of candidates in the new list. The
+/// missing list may have named more candidates. Their data is still in the file.
 pub(in super::super) fn write_missing_list(path: &Path) -> Result<usize, OpenError> {
     let list = ErasureList::beside(path);
     if list.exists() {
@@ -27,8 +27,9 @@ pub(in super::super) fn write_missing_list(path: &Path) -> Result<usize, OpenErr
     Ok(lines.len())
 }
 
-/// The erased candidates of the file. If no user erased a candidate, the candidate or retention did. Such a line leaves
-/// the signups of others under the same address, as the candidate's own erasure does.
+/// Returns a line for each erased candidate of the file. If no user erased the candidate, the candidate or retention
+/// did. In both cases the line is written as the candidate's own erasure, which leaves the signups of other people
+/// under the same address.
 fn recorded_erasures(tx: &Tx<'_>) -> Result<Vec<ListLine>, Error> {
     let sql = "SELECT c.id, EXISTS (
                  SELECT 1 FROM activities a

@@ -1,11 +1,12 @@
-//! Erasing candidates: removes their personal data from the file, and leaves every count and the activity chain unchanged.
+//! The erasure of candidates. An erasure removes personal data from the file. All counts and the activity chain stay
+//! unchanged.
 //!
 //! The transaction of an erasure (`candidate`) deletes and overwrites rows. The cleanup follows: `wipe` overwrites the
-//! bytes that SQLite leaves in pages, and a checkpoint truncates the write-ahead log. `progress` tracks how far this
-//! cleanup is. `list` names erased candidates, so that an older copy of the file does not bring them back. `retention` and
+//! bytes that SQLite leaves in pages, and a checkpoint truncates the write-ahead log. `progress` tracks this cleanup.
+//! `list` names erased candidates, so that an older copy of the file does not bring them back. `retention` and
 //! `deferred` erase candidates on a later day.
 //!
-//! The modules of the store import these files, not the names below, which are for the floors above.
+//! Modules of the store import these submodules directly. The re-exports below are for the floors above.
 
 pub(super) mod candidate;
 pub(super) mod deferred;

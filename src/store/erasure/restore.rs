@@ -1,6 +1,6 @@
-//! The erasure list at a start of the service. If the file still has candidates or signups on it, the file is an older
-//! copy, and the start erases them again. `domain::erasure::replay` decides which erasures are repeated, and which are only
-//! reported.
+//! Repeats the erasures of the erasure list when the service starts. If the file still has candidates or signups that
+//! the list names, the file is an older copy, and the start erases them again. `domain::erasure::replay` decides which
+//! erasures are repeated and which are only reported.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,23 +23,23 @@ use crate::store::attachment;
 use crate::store::status_page::deletion;
 use crate::world::World;
 
-/// Erasures of the list that one transaction repeats.
+/// The number of erasures that one transaction repeats.
 const SLICE_ERASURES: usize = 256;
 
 /// The erasures that a start repeated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RepeatedErasures {
-    /// Number of candidates.
+    /// The number of candidates.
     pub candidates: usize,
-    /// Number of deleted signups, of these candidates or of others.
+    /// The number of signups that were deleted again.
     pub signups: usize,
-    /// Candidates on the list who were changed or held after their line was written. They are not erased.
+    /// Candidates in the list who were changed or held after their line was written. They are not erased.
     pub changed: Vec<CandidateId>,
 }
 
-/// Repeats the erasures of the list. Candidates who are held in this file are erased too, because an older copy does not
-/// know about the release of the hold. Candidates who were changed after they were put on the list stay, with all their
-/// signups. Afterwards, neither the file nor its log holds erased data.
+/// Repeats the erasures of the list. Candidates who are held in this file are erased too, because an older copy lacks
+/// the release of the hold. Candidates who were changed after their line was written stay, with all their signups.
+/// Afterwards, the file and its log contain no erased data, unless another process was reading the file.
 ///
 /// # Errors
 /// [`OpenError::Companion`] if the list cannot be read; [`OpenError::Store`] if the file cannot be written.
@@ -67,7 +67,8 @@ pub(in super::super) fn restore(path: &Path, world: &dyn World) -> Result<(Erasu
         attachment::delete_detached(&connection)?;
         page_wiping::wipe_file(&connection)?;
         if !Checkpoint::run(&connection, Mode::Truncate)?.is_complete() {
-            // Another process reads. The erasures stay unfinished until the background jobs have truncated the log.
+            // Another process is reading the file. The erasures stay unfinished until the background jobs have
+            // truncated the log.
             erasures.add_work();
         }
     }
@@ -75,7 +76,7 @@ pub(in super::super) fn restore(path: &Path, world: &dyn World) -> Result<(Erasu
     Ok((erasures, repeated))
 }
 
-/// The candidates of this file who are on the list beside it, and were changed or held after their line was written.
+/// Finds the candidates of this file who are in its erasure list but were changed or held after their line was written.
 pub(in super::super) fn reported(tx: &Tx<'_>, path: &Path) -> Result<Result<Vec<CandidateId>, ListError>, Error> {
     let listed = match Erasures::read_list(path) {
         Ok(listed) => listed,
@@ -84,7 +85,7 @@ pub(in super::super) fn reported(tx: &Tx<'_>, path: &Path) -> Result<Result<Vec<
     Ok(Ok(changed_candidates(tx, &listed)?.into_iter().collect()))
 }
 
-/// The candidates whom a start only reports.
+/// Returns the candidates whom a start only reports.
 fn changed_candidates(tx: &Tx<'_>, listed: &ListedErasures) -> Result<BTreeSet<CandidateId>, Error> {
     let mut changed = BTreeSet::new();
     for (erasure, recorded) in listed {
@@ -96,7 +97,7 @@ fn changed_candidates(tx: &Tx<'_>, listed: &ListedErasures) -> Result<BTreeSet<C
     Ok(changed)
 }
 
-/// The erasures of a slice of the list to repeat.
+/// The erasures to repeat from one slice of the list.
 #[derive(Default)]
 struct ReplayPlan {
     signups: Vec<SignupId>,
@@ -146,7 +147,7 @@ fn signup_data(tx: &Tx<'_>, id: &SignupId) -> Result<ListedData, Error> {
     Ok(candidate.map_or(ListedData::Absent, ListedData::Present))
 }
 
-/// The candidate; `None` if they are not in the file, or erased in it.
+/// Finds a candidate. Returns `None` if the candidate is not in the file or was erased in the file.
 fn find(tx: &Tx<'_>, id: &CandidateId) -> Result<Option<CandidateRef>, Error> {
     let sql = "SELECT number, organization_id
                FROM candidates

@@ -1,4 +1,4 @@
-//! Organizations as admins create and change them.
+//! Creates and changes organizations on behalf of admins.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use crate::domain::user::Principal;
 use crate::store::activity;
 use crate::store::erasure::retention::due;
 
-/// Creates an organization now, with its status cache (`POST /api/admin/organizations`).
+/// Creates an organization with its status cache (`POST /api/admin/organizations`).
 ///
 /// # Errors
 /// `conflict` if the slug is taken.

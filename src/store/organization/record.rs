@@ -8,22 +8,22 @@ use crate::domain::text::Slug;
 use crate::domain::timestamp::Timestamp;
 use crate::store::theme::Theme;
 
-/// An organization, as in interchange documents.
+/// An organization in the form that interchange documents use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrganizationRecord {
     pub id: OrganizationId,
     pub slug: Slug,
     pub name: String,
     pub domain: String,
-    /// The URL of a logo on another host; empty without one.
+    /// The URL of a logo on another host; empty if there is none.
     pub logo: String,
     pub portal_enabled: bool,
     pub portal_theme: Theme,
     /// Whether each hire must name the position's code in the HR system.
     pub require_external_position_id: bool,
-    /// A disabled organization has no portal, and only admins see it.
+    /// Whether the organization is enabled. A disabled organization has no portal, and only admins see it.
     pub enabled: bool,
-    /// The IANA time zone in which its days begin.
+    /// The IANA time zone in which the organization's days begin.
     pub time_zone: String,
     /// Whether the service warns about roles that are published without a salary.
     pub pay_transparency: bool,
@@ -36,7 +36,7 @@ pub struct OrganizationRecord {
 }
 
 impl OrganizationRecord {
-    /// An organization with default settings.
+    /// Creates an organization with default settings.
     pub fn new(id: OrganizationId, slug: Slug, name: String) -> Self {
         Self {
             id,
@@ -65,7 +65,7 @@ pub struct Organization {
     pub updated_at: Timestamp,
 }
 
-/// The columns of [`Organization`], as [`organization`] reads them.
+/// The columns of [`Organization`] in the order in which [`organization`] reads them.
 const COLUMNS: &str = "id, slug, name, domain, logo, portal_enabled, portal_theme, require_external_position_id,
   enabled, time_zone, pay_transparency, retention_days, privacy_notice, decision_visible_after_hours, created_at,
   updated_at";
@@ -94,8 +94,8 @@ fn organization(row: &Row<'_>) -> Result<Organization, Error> {
     })
 }
 
-/// Adds an organization that was created at `created_at`, without its status cache. Returns `false` if an organization with
-/// this id or slug exists.
+/// Adds an organization that was created at `created_at`, without its status cache. Returns `false` if an organization
+/// with this id or slug exists.
 pub fn insert(tx: &Tx<'_>, organization: &OrganizationRecord, created_at: Timestamp) -> Result<bool, Error> {
     let sql = "INSERT INTO organizations (id, slug, slug_key, name, domain, logo, portal_enabled, portal_theme,
                  require_external_position_id, enabled, time_zone, pay_transparency, retention_days,
@@ -156,7 +156,7 @@ pub(super) fn update(tx: &Tx<'_>, organization: &OrganizationRecord) -> Result<(
     Ok(())
 }
 
-/// Every organization, oldest first.
+/// Returns every organization, oldest first.
 pub fn all(tx: &Tx<'_>) -> Result<Vec<Organization>, Error> {
     let sql = format!(
         "SELECT {COLUMNS}
@@ -166,7 +166,8 @@ pub fn all(tx: &Tx<'_>) -> Result<Vec<Organization>, Error> {
     tx.all(&sql, [], organization)
 }
 
-/// A page of all organizations, newest first, beginning after the cursor `after` (`GET /api/admin/organizations`).
+/// Returns a page of all organizations, newest first, that begins after the cursor `after`
+/// (`GET /api/admin/organizations`).
 pub fn page(tx: &Tx<'_>, after: Option<&(Timestamp, String)>, rows_max: usize) -> Result<Vec<Organization>, Error> {
     let sql = format!(
         "SELECT {COLUMNS}
@@ -212,7 +213,7 @@ pub fn slug_exists(tx: &Tx<'_>, slug: &Slug) -> Result<bool, Error> {
     tx.exists(sql, [slug.key()])
 }
 
-/// The id of the organization with this slug.
+/// Returns the id of the organization with this slug.
 pub fn with_slug(tx: &Tx<'_>, slug: &Slug) -> Result<Option<OrganizationId>, Error> {
     let sql = "SELECT id
                FROM organizations
@@ -220,7 +221,7 @@ pub fn with_slug(tx: &Tx<'_>, slug: &Slug) -> Result<Option<OrganizationId>, Err
     tx.one(sql, [slug.key()], |row| Columns::of(row).parse(OrganizationId::parse))
 }
 
-/// Whether the file has any organization.
+/// Returns whether the file has any organization.
 pub fn any(tx: &Tx<'_>) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM organizations

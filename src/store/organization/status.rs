@@ -1,14 +1,14 @@
-//! The status cache of organizations. Each decision updates it, and checks compare it with a recount.
+//! The status cache of organizations. Each decision updates the cache, and `check` compares it with a recount.
 
 use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::id::OrganizationId;
 use crate::domain::organization::StatusCounts;
 
-/// Adds the change of a decision to the figures of the status cache.
+/// Adds the changes of a decision to the figures of the status cache.
 ///
 /// # Errors
-/// [`Error::Defect`] without a row, or if a figure would fall below zero.
+/// [`Error::Defect`] if the organization has no row, or if a figure would fall below zero.
 pub fn move_status(tx: &Tx<'_>, organization: &OrganizationId, change: StatusCounts) -> Result<(), Error> {
     let sql = "UPDATE organization_statuses
                SET open_roles = open_roles + $1,
@@ -42,7 +42,7 @@ pub fn write_status(tx: &Tx<'_>, organization: &OrganizationId) -> Result<(), Er
     Ok(())
 }
 
-/// The status cache of an organization; `None` without a row.
+/// Reads the status cache of an organization. Returns `None` if the organization has no row.
 pub fn status(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<StatusCounts>, Error> {
     let sql = "SELECT open_roles, open_positions, in_progress, hired, not_selected, withdrawn
                FROM organization_statuses

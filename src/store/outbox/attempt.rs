@@ -7,15 +7,15 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::hr_delivery::{self, AttemptOutcome, DeliveryAttempt, DeliveryEvent, DeliveryState, RetrySchedule};
 use crate::domain::timestamp::Timestamp;
 
-/// The maximum number of attempts stored for one delivery. A schedule has at most 31, and an admin may retry the
-/// delivery.
+/// The maximum number of attempts stored for one delivery. A schedule has at most 31 attempts, and an admin can restart
+/// it.
 const ATTEMPTS_STORED_MAX: i64 = 50;
 
 /// The `disabled_reason` of an integration whose receiver answered 410.
 const GONE: &str = "the HR system answered 410 Gone; save the integration again to enable it";
 
-/// Records an attempt and updates its delivery. Returns the outcome; `None` if the delivery is no longer pending. `target`
-/// is the URL of the attempt: an integration with another URL is left as it is.
+/// Records an attempt and updates its delivery. Returns the outcome, or `None` if the delivery is no longer pending.
+/// `target` is the URL of the attempt. An integration that now has another URL is not changed.
 pub fn record_attempt(
     tx: &Tx<'_>,
     delivery: &Delivery,
@@ -40,7 +40,7 @@ pub fn record_attempt(
                WHERE organization_id = $2 AND url = $3 AND timed_out <> $1";
     tx.run(sql, (attempt.timed_out, delivery.organization_id.as_str(), target))?;
     let outcome = hr_delivery::outcome_of(delivery.event, schedule, failed, attempt, tx.now, jitter);
-    move_on(tx, delivery, target, outcome).map(Some)
+    apply_outcome(tx, delivery, target, outcome).map(Some)
 }
 
 fn append(tx: &Tx<'_>, delivery: &Delivery, number: i64, attempt: &DeliveryAttempt) -> Result<(), Error> {
@@ -57,8 +57,14 @@ fn append(tx: &Tx<'_>, delivery: &Delivery, number: i64, attempt: &DeliveryAttem
     Ok(())
 }
 
-/// If the HR system is gone but the integration has another target by now, the delivery is due there at once.
-fn move_on(tx: &Tx<'_>, delivery: &Delivery, target: &str, outcome: AttemptOutcome) -> Result<AttemptOutcome, Error> {
+/// Updates the delivery after an attempt. If the HR system is gone but the integration now has another target, the
+/// delivery is due again at once.
+fn apply_outcome(
+    tx: &Tx<'_>,
+    delivery: &Delivery,
+    target: &str,
+    outcome: AttemptOutcome,
+) -> Result<AttemptOutcome, Error> {
     match outcome {
         AttemptOutcome::Delivered => {
             set_state(tx, delivery, DeliveryState::Delivered)?;

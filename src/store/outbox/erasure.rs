@@ -1,4 +1,4 @@
-//! The outbox after the erasure of a candidate: messages hold the candidate's ids, and nothing else about the candidate.
+//! Erases a candidate from the outbox. The messages keep the candidate's ids and no other data about the candidate.
 //! Pending messages are still sent.
 
 use super::payload;
@@ -7,8 +7,8 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::erasure::ERASED_NAME;
 use crate::domain::id::CandidateId;
 
-/// Overwrites the candidate's data in every message about them, sent or not, and deletes the answers of HR systems. `email`
-/// is the placeholder that replaces the candidate's address.
+/// Overwrites the candidate's data in every message about the candidate, whether sent or not, and deletes the answers
+/// of HR systems. `email` is the placeholder that replaces the candidate's address.
 pub(in super::super) fn erase_candidate(tx: &Tx<'_>, candidate: &CandidateId, email: &str) -> Result<(), Error> {
     let sql = "SELECT d.number, d.payload
                FROM candidate_roles a
@@ -31,7 +31,7 @@ pub(in super::super) fn erase_candidate(tx: &Tx<'_>, candidate: &CandidateId, em
     Ok(())
 }
 
-/// Whether a delivery is about a candidate who is erased.
+/// Returns whether a delivery is about an erased candidate.
 pub(super) fn is_about_erased(tx: &Tx<'_>, delivery_number: i64) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM hr_deliveries d

@@ -1,6 +1,6 @@
-//! The intake of the outbox: makes deliveries from decisions. From its commit on, the activity of a decision records that
-//! the service owes a delivery. A moment later, the worker takes up many such activities at once. A hire therefore needs no
-//! additional write, and staff do not wait for the HR system.
+//! The intake of the outbox creates deliveries from decisions. The committed activity of a decision records that the
+//! service owes a delivery. A moment later, the worker takes up many of these activities in one transaction. A hire
+//! therefore needs no additional write, and staff do not wait for the HR system.
 
 use super::payload::{self, DecisionFacts, NamedId, PersonFacts};
 use crate::db::row::Columns;
@@ -13,11 +13,11 @@ use crate::domain::id::{ActivityId, DeliveryId, Id};
 /// decisions wait for.
 pub const TAKEN_UP_MAX: usize = 256;
 
-/// If this many activities follow the last one that was taken up, [`has_more`] does not search them for decisions, so that
-/// the check stays cheap.
+/// If this many activities follow the last activity that was taken up, [`has_more`] does not search them for decisions,
+/// so that the check stays cheap.
 const PASSED_OVER_MAX: i64 = 1_000;
 
-/// Whether there are activities to take up.
+/// Returns whether there are activities to take up.
 pub fn has_more(tx: &Tx<'_>) -> Result<bool, Error> {
     let (taken, newest) = bounds(tx)?;
     if newest - taken >= PASSED_OVER_MAX {
@@ -29,7 +29,7 @@ pub fn has_more(tx: &Tx<'_>) -> Result<bool, Error> {
     tx.exists(sql, [taken])
 }
 
-/// Takes up the next decisions, oldest first, at most `decisions_max`. Makes the messages that their HR systems must receive.
+/// Takes up at most `decisions_max` decisions, oldest first. Creates the messages that HR systems must receive.
 ///
 /// # Errors
 /// [`Error::Defect`] if the detail of an activity cannot be read.
@@ -69,7 +69,7 @@ pub fn take_up_all(tx: &Tx<'_>) -> Result<(), Error> {
     take_up(tx, usize::MAX)
 }
 
-/// The number of decisions that have no message yet.
+/// Counts the decisions that have no message yet.
 pub(in super::super) fn not_taken_up(tx: &Tx<'_>) -> Result<i64, Error> {
     let sql = "SELECT count(*)
                FROM activities a
@@ -79,7 +79,7 @@ pub(in super::super) fn not_taken_up(tx: &Tx<'_>) -> Result<i64, Error> {
     Ok(tx.value(sql, [])?.unwrap_or(0))
 }
 
-/// The last activity that was taken up, and the newest activity.
+/// Returns the number of the last activity that was taken up, and the number of the newest activity.
 fn bounds(tx: &Tx<'_>) -> Result<(i64, i64), Error> {
     let sql = "SELECT activity_number, (SELECT coalesce(max(number), 0) FROM activities)
                FROM hr_intake
@@ -88,11 +88,12 @@ fn bounds(tx: &Tx<'_>) -> Result<(i64, i64), Error> {
         let mut columns = Columns::of(row);
         Ok((columns.read()?, columns.read()?))
     })?;
-    bounds.ok_or_else(|| Error::Defect("the file does not say how far the outbox has taken up decisions".to_owned()))
+    bounds.ok_or_else(|| Error::Defect("the file does not record which decisions the outbox has taken up".to_owned()))
 }
 
-/// Queues the message of a decision if the organization has an HR integration, enabled or not. Without one, the message is
-/// still queued if an earlier message was about the same application, so that the HR system receives a reversal later.
+/// Queues the message of a decision if the organization has an HR integration, enabled or not. Without an integration,
+/// the message is still queued if an earlier message was about the same application, so that the HR system receives a
+/// reversal later.
 fn enqueue(tx: &Tx<'_>, activity: i64, application: &str, is_integrated: bool) -> Result<(), Error> {
     let sql = "SELECT count(*), count(*) FILTER (WHERE state <> 'delivered')
                FROM hr_deliveries
@@ -111,14 +112,14 @@ fn enqueue(tx: &Tx<'_>, activity: i64, application: &str, is_integrated: bool) -
                  failed_attempts, created_at, next_attempt_at)
                VALUES ($1, $2, $3, $4, $5, 'pending', 0, 0, $6, $7)";
     let (at, event) = (facts.at.micros(), facts.event.as_str());
-    // The clock may have been ahead at the decision.
+    // The clock may have been ahead at the time of the decision.
     let next_attempt_at = (waiting == 0).then_some(at.min(tx.now.micros()));
     tx.run(sql, (id.as_str(), &facts.organization.id, application, event, payload, at, next_attempt_at))?;
     Ok(())
 }
 
-/// The facts of a decision's message, with the current names. The step of a hire is the last one, which the hire validates;
-/// the step of a reversal is the one that was rejected.
+/// Reads the facts for a decision's message, with the current names. The step of a hire is the last step, which the
+/// hire validates. The step of a reversal is the rejected step.
 fn decision_facts(tx: &Tx<'_>, activity: i64) -> Result<(DeliveryId, DecisionFacts), Error> {
     let sql = "SELECT a.id, a.action, a.at, a.detail, a.candidate_role_id, o.slug, o.id, o.name, r.id, r.name,
                  s.id, s.name, c.id, c.name, c.email, u.id, u.name, u.email
@@ -154,7 +155,7 @@ fn decision_facts(tx: &Tx<'_>, activity: i64) -> Result<(DeliveryId, DecisionFac
         };
         Ok((DeliveryId::about(&id), facts))
     })?;
-    facts.ok_or_else(|| Error::Defect("a decision names something that is not in the file".to_owned()))
+    facts.ok_or_else(|| Error::Defect("a decision refers to a record that is not in the file".to_owned()))
 }
 
 fn named_id(columns: &mut Columns<'_>) -> Result<NamedId, Error> {

@@ -1,10 +1,10 @@
-//! The outbox: the deliveries that the service owes to HR systems. The transaction of a decision records the delivery
-//! with its activity (`intake`). A moment later, the service creates the message of the delivery (`payload`). The
-//! delivery then waits in the `queue`, and each `attempt` updates it.
+//! The outbox: the deliveries that the service owes to HR systems. The activity of a decision records that a delivery
+//! is owed. A moment later, the `intake` creates the delivery with its message (`payload`). The delivery then waits in
+//! the `queue`, and each `attempt` updates it.
 //!
-//! A pending delivery has a time for its next attempt, unless an earlier delivery of its application has not arrived. The
-//! integration is looked up for each attempt. Disabling an integration, by an admin or after a receiver's 410, therefore
-//! updates no other deliveries, however many there are.
+//! A pending delivery has a time for its next attempt, unless an earlier delivery of its application has not arrived.
+//! Each attempt looks up the integration. Disabling an integration, by an admin or after an answer of 410, therefore
+//! updates no other deliveries.
 
 mod attempt;
 mod erasure;

@@ -1,4 +1,4 @@
-//! The messages to HR systems, for decisions and pings: JSON text under 20 kB.
+//! The messages to HR systems, for decisions and pings. Each message is JSON under 20 kB.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,17 +10,17 @@ use crate::domain::id::OrganizationId;
 use crate::domain::text;
 use crate::domain::timestamp::Timestamp;
 
-/// The version of the payload's shape.
+/// The version of the payload format.
 const PAYLOAD_VERSION: u32 = 1;
 
-/// The longest note in a payload, in characters, so that the whole stays under 20 kB with any note.
+/// The maximum number of characters in a note of a payload. The limit keeps every payload under 20 kB.
 const NOTE_CHARACTERS_MAX: usize = 1_000;
 
 /// The facts for a decision's message: its activity, and the names of the records that the activity refers to.
 pub(super) struct DecisionFacts {
     pub(super) event: DeliveryEvent,
     pub(super) at: Timestamp,
-    /// The detail of the activity: JSON text.
+    /// The detail of the activity as JSON.
     pub(super) detail: String,
     pub(super) application_id: String,
     /// The slug of the organization.
@@ -43,7 +43,7 @@ pub(super) struct PersonFacts {
     pub(super) email: String,
 }
 
-/// The message of a decision. A reversal carries the record of the hire that it reverses.
+/// Returns the message for a decision. The message for a reversal contains the record of the hire that it reverses.
 ///
 /// # Errors
 /// [`Error::Defect`] if the detail of the activity cannot be read.
@@ -80,7 +80,8 @@ fn wire_person(person: &PersonFacts) -> WirePerson<'_> {
     WirePerson { id: &person.id, name: &person.name, email: &person.email }
 }
 
-/// The message without any data of the candidate except ids. `name` and `email` replace the candidate's.
+/// Returns a copy of the message that contains no data of the candidate except ids. `name` and `email` replace the
+/// candidate's name and address.
 ///
 /// # Errors
 /// [`Error::Defect`] if the message cannot be read.
@@ -99,7 +100,7 @@ pub(super) fn without_candidate(payload: &str, name: &str, email: &str) -> Resul
     Ok(message.to_string())
 }
 
-/// The message of a ping; `None` without such an organization.
+/// Returns the message for a ping, or `None` if the organization does not exist.
 pub(super) fn of_ping(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<String>, Error> {
     let sql = "SELECT slug, name
                FROM organizations
@@ -118,7 +119,7 @@ fn encode(event: DeliveryEvent, timestamp: Timestamp, data: impl Serialize) -> R
     serde_json::to_string(&message).map_err(|error| Error::Defect(format!("a payload cannot be written: {error}")))
 }
 
-/// The part of an activity's detail that messages carry.
+/// The part of an activity's detail that messages contain.
 #[derive(Deserialize)]
 struct Detail {
     before: DetailSide,

@@ -13,7 +13,7 @@ pub struct PostponedDelivery {
     bounded: Timestamp,
 }
 
-/// The deliveries whose next attempt is later than the schedule allows.
+/// Returns the deliveries whose next attempt is later than the schedule allows.
 pub fn postponed(tx: &Tx<'_>, schedule: &RetrySchedule) -> Result<Vec<PostponedDelivery>, Error> {
     let sql = "SELECT d.number, d.failed_attempts, d.next_attempt_at, a.at
                FROM hr_deliveries d

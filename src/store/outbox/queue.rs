@@ -1,4 +1,4 @@
-//! The queue of the outbox: which deliveries are due.
+//! The queue of the outbox, which finds the deliveries that are due.
 
 use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
@@ -8,7 +8,7 @@ use crate::domain::id::{DeliveryId, Id, OrganizationId};
 
 use super::payload;
 
-/// Queues a ping, which is sent at once whether the integration is enabled or not. Returns whether the organization exists.
+/// Queues a ping, which is due at once, even if the integration is disabled. Returns whether the organization exists.
 pub fn enqueue_ping(tx: &Tx<'_>, id: &DeliveryId, organization: &OrganizationId) -> Result<bool, Error> {
     let Some(payload) = payload::of_ping(tx, organization)? else { return Ok(false) };
     let sql = "INSERT INTO hr_deliveries (id, organization_id, type, payload, state, attempts, failed_attempts,
@@ -19,8 +19,8 @@ pub fn enqueue_ping(tx: &Tx<'_>, id: &DeliveryId, organization: &OrganizationId)
     Ok(true)
 }
 
-/// Makes all pending deliveries of an organization due, as if none had been attempted. Each counts as due since it was
-/// queued, so that the oldest goes first.
+/// Makes all pending deliveries of an organization due, as if none had been attempted. Each delivery is due as of the
+/// time at which it was queued, so that the oldest is sent first.
 pub(in super::super) fn release_all(tx: &Tx<'_>, organization: &OrganizationId) -> Result<(), Error> {
     let sql = "UPDATE hr_deliveries
                SET next_attempt_at = CASE WHEN created_at < $1 THEN created_at ELSE $1 END, failed_attempts = 0
@@ -30,8 +30,8 @@ pub(in super::super) fn release_all(tx: &Tx<'_>, organization: &OrganizationId) 
     Ok(())
 }
 
-/// The organizations with a delivery that is due now: a ping, or any delivery if the integration is enabled. The cost grows
-/// with the number of organizations that have pending deliveries, not with the number of deliveries.
+/// Returns the organizations with a delivery that is due now: a ping, or any delivery if the integration is enabled.
+/// The cost grows with the number of organizations that have pending deliveries, not with the number of deliveries.
 pub fn due(tx: &Tx<'_>) -> Result<Vec<DueOrganization>, Error> {
     let sql = "WITH RECURSIVE owed (organization_id) AS (
                  SELECT min(organization_id) FROM hr_deliveries WHERE state = 'pending'
@@ -73,16 +73,16 @@ pub fn due(tx: &Tx<'_>) -> Result<Vec<DueOrganization>, Error> {
 #[derive(Debug, Clone)]
 pub struct Delivery {
     pub number: i64,
-    /// The delivery's id, the same in each attempt.
+    /// The delivery's id, which is the same in each attempt.
     pub id: DeliveryId,
     pub organization_id: OrganizationId,
     pub event: DeliveryEvent,
-    /// The message: JSON text.
+    /// The message as JSON.
     pub payload: String,
 }
 
-/// The next delivery of an organization, if one is due. A ping goes first, because an admin waits for it. Otherwise, if the
-/// integration is enabled, it is the delivery that has been due the longest.
+/// Returns the next due delivery of an organization, if any. A ping comes first, because an admin waits for it. If
+/// there is no ping and the integration is enabled, returns the delivery that has been due longest.
 pub fn first_due(tx: &Tx<'_>, organization: &OrganizationId, enabled: bool) -> Result<Option<Delivery>, Error> {
     let sql = "SELECT number, id, type, payload
                FROM hr_deliveries

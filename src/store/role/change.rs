@@ -1,4 +1,5 @@
-//! Roles as staff change them (`/api/v1/roles/{id}`): the role, its organization's figures, and the activity of each change.
+//! Changes to roles by staff (`/api/v1/roles/{id}`). Each change updates the role and its organization's figures, and
+//! appends an activity row.
 
 use serde_json::{Map, Value};
 
@@ -14,7 +15,7 @@ use crate::domain::user::Principal;
 use crate::store::role_step::PipelineStep;
 use crate::store::{activity, invitation, organization, role_step};
 
-/// The numbers of a role's applications, by status.
+/// The number of a role's applications in each status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ApplicationCounts {
     pub in_progress: i64,
@@ -54,7 +55,7 @@ pub fn applications(tx: &Tx<'_>, role: &RoleId) -> Result<ApplicationCounts, Err
 /// Adds a role with its steps.
 ///
 /// # Errors
-/// [`Error::Defect`] if the role or a step exists.
+/// [`Error::Defect`] if the role or a step already exists.
 pub fn add(
     tx: &Tx<'_>,
     who: &Principal,
@@ -68,7 +69,7 @@ pub fn add(
         is_new &= role_step::insert(tx, &record.id, step)?;
     }
     if !is_new {
-        return Err(Error::Defect(format!("the new role {} exists", record.id)));
+        return Err(Error::Defect(format!("the new role {} or one of its steps already exists", record.id)));
     }
     organization::move_status(tx, organization, StatusCounts::of_role(record.seats))?;
     let subject = Subject::of_role(organization.clone(), record.id.clone());
@@ -76,11 +77,11 @@ pub fn add(
     activity::append(tx, stamp, Some(who), Action::RoleCreated, &subject, &detail)
 }
 
-/// Saves a change of a role from `before` to `after`. If the role stops being open, its signup links end. Does nothing if
-/// both are equal.
+/// Saves a change to a role from `before` to `after`. If the role is no longer open, its signup links end. Does nothing
+/// if `before` and `after` are equal.
 ///
 /// # Errors
-/// [`Error::Defect`] if the role changed since the rule saw it.
+/// [`Error::Defect`] if the role changed after `before` was read.
 pub fn save(
     tx: &Tx<'_>,
     who: &Principal,
@@ -103,7 +104,7 @@ pub fn save(
     activity::append(tx, stamp, Some(who), action, &subject, &detail)
 }
 
-/// Whether the portal shows the change. It shows neither hires nor positions nor the reason for closing.
+/// Returns whether the portal shows the change. The portal does not show hires, positions, or the reason for closing.
 fn changes_portal(before: &RoleRecord, after: &RoleRecord) -> bool {
     let hidden_changes = RoleRecord {
         seats: Seats { status: after.seats.status, ..before.seats },
@@ -113,7 +114,7 @@ fn changes_portal(before: &RoleRecord, after: &RoleRecord) -> bool {
     *before != hidden_changes
 }
 
-/// Deletes a draft without applications, with its steps. Its activity stays.
+/// Deletes a draft without applications, and its steps. The activity of the role stays.
 ///
 /// # Errors
 /// [`Error::Defect`] if the role is not a draft, or has applications.
@@ -126,7 +127,7 @@ pub fn delete(tx: &Tx<'_>, who: &Principal, role: &Role, stamp: &Stamp) -> Resul
     let sql = "DELETE FROM roles
                WHERE organization_id = $1 AND id = $2 AND status = 'draft'";
     if tx.run(sql, (role.organization_id.as_str(), id))? != 1 {
-        return Err(Error::Defect(format!("role {id} changed since the rule saw it")));
+        return Err(Error::Defect(format!("role {id} changed after the facts were read")));
     }
     let difference = StatusCounts::default().minus(StatusCounts::of_role(role.record.seats));
     organization::move_status(tx, &role.organization_id, difference)?;
@@ -135,7 +136,7 @@ pub fn delete(tx: &Tx<'_>, who: &Principal, role: &Role, stamp: &Stamp) -> Resul
     activity::append(tx, stamp, Some(who), Action::RoleDeleted, &subject, &detail)
 }
 
-/// The detail of a role that was added or deleted.
+/// Returns the detail of an added or deleted role.
 fn detail_with_steps(role: &RoleRecord, steps: &[PipelineStep]) -> Result<Map<String, Value>, Error> {
     let mut members = members(role)?;
     let steps = serde_json::to_value(role_step::details(steps))
@@ -144,7 +145,7 @@ fn detail_with_steps(role: &RoleRecord, steps: &[PipelineStep]) -> Result<Map<St
     Ok(members)
 }
 
-/// The detail of a change: the members that differ, on both sides. JSON text.
+/// Returns the detail of a change as JSON: the members that differ, before and after.
 fn difference_of(before: &Map<String, Value>, after: &Map<String, Value>) -> Result<String, Error> {
     let differing = |of: &Map<String, Value>, other: &Map<String, Value>| -> Map<String, Value> {
         let members = of.iter().filter(|(name, value)| other.get(*name) != Some(*value));

@@ -1,7 +1,8 @@
 //! Lists of an organization's roles (`GET /api/v1/organizations/{id}/roles`).
 //!
-//! The cost of a page is bounded in files of any size: an index that begins with one of the filters finds the roles, and a
-//! page scans at most [`SCANNED_MAX`] of them. A page that reaches this limit may be short, and the next one continues.
+//! The cost of a page is bounded in files of any size. An index finds the roles, by one of the filters if possible, and
+//! a page scans at most [`SCANNED_MAX`] of them. A page that reaches this limit may be short, and the next page
+//! continues.
 
 use std::ops::ControlFlow;
 
@@ -13,11 +14,11 @@ use crate::domain::role::{RoleStatus, WorkType};
 use crate::domain::search;
 use crate::domain::timestamp::Timestamp;
 
-/// The maximum number of roles that one page scans: more than almost any organization has. A role that does not match costs
-/// less than a microsecond.
+/// The maximum number of roles that one page scans: more than almost any organization has. A role that does not match
+/// costs less than a microsecond.
 const SCANNED_MAX: usize = 500;
 
-/// Filters roles. A role matches if it matches every filter that is set.
+/// A filter for roles. A role must meet every condition that is set.
 #[derive(Debug, Clone, Default)]
 pub struct RoleFilter {
     pub status: Option<RoleStatus>,
@@ -27,11 +28,11 @@ pub struct RoleFilter {
     /// The exact location.
     pub location: Option<String>,
     pub work_type: Option<WorkType>,
-    /// A part of the name, without regard to case and accents.
+    /// A part of the name, compared without regard to case and accents.
     pub name_part: Option<String>,
 }
 
-/// A page of roles, newest first. Their descriptions are empty, because they are not read.
+/// A page of roles, newest first. Their descriptions are empty, because a page does not read them.
 #[derive(Debug)]
 pub struct RolePage {
     pub roles: Vec<Role>,
@@ -39,7 +40,7 @@ pub struct RolePage {
     pub end: Option<(Timestamp, RoleId)>,
 }
 
-/// The matching roles after the cursor `after`.
+/// Returns a page of the matching roles after the cursor `after`.
 pub fn page(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -78,16 +79,16 @@ pub fn page(
     Ok(RolePage { roles, end })
 }
 
-/// Scans the roles after the cursor `after`, newest first, that match the leading filter. A row has `created_at`, `id`, and
-/// the columns that [`RoleFilter::matches`] reads.
+/// Scans the roles after the cursor `after`, newest first, that match the leading filter. A row has `created_at`, `id`,
+/// and the columns that [`RoleFilter::matches`] reads.
 fn scan(
     tx: &Tx<'_>,
     organization: &OrganizationId,
     filter: &RoleFilter,
     after: Option<&(Timestamp, RoleId)>,
-    see: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, Error>,
+    visit: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, Error>,
 ) -> Result<(), Error> {
-    // With these columns only, the index covers the query where the filter allows it.
+    // Only the columns that the filter needs are selected, so that an index covers the query where possible.
     let columns = match filter.reads() {
         FilterReads::Nothing => "''",
         FilterReads::Name => "name",
@@ -101,7 +102,7 @@ fn scan(
              WHERE organization_id = $1 AND (created_at, id) < ($2, $3)
              ORDER BY created_at DESC, id DESC"
         );
-        return tx.each(&sql, (organization.as_str(), at, id), see);
+        return tx.each(&sql, (organization.as_str(), at, id), visit);
     };
     let sql = format!(
         "SELECT created_at, id, {columns}
@@ -109,13 +110,13 @@ fn scan(
          WHERE organization_id = $1 AND {column} = $2 AND (created_at, id) < ($3, $4)
          ORDER BY created_at DESC, id DESC"
     );
-    tx.each(&sql, (organization.as_str(), value, at, id), see)
+    tx.each(&sql, (organization.as_str(), value, at, id), visit)
 }
 
 /// The columns of a role that a filter must read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FilterReads {
-    /// None: the index has matched the role.
+    /// No columns, because the index has matched the role.
     Nothing,
     Name,
     /// Every column with a filter.
@@ -123,7 +124,8 @@ enum FilterReads {
 }
 
 impl RoleFilter {
-    /// The exact filters that are set, with their values. The first is likely to leave the fewest roles. Each has an index.
+    /// Returns the exact filters that are set, with their values. The first filter is likely to match the fewest roles.
+    /// Each filter has an index.
     fn exact(&self) -> impl Iterator<Item = (&'static str, Value)> {
         let text = |text: &str| Value::Text(text.to_owned());
         [
@@ -149,7 +151,8 @@ impl RoleFilter {
         }
     }
 
-    /// Whether a row of [`scan`] matches. `columns` are those after `id`; `folded_part` is the part of the name, folded.
+    /// Returns whether a row of [`scan`] matches. `columns` are the columns after `id`. `folded_part` is the folded
+    /// part of the name.
     fn matches(&self, columns: &mut Columns<'_>, folded_part: Option<&str>) -> Result<bool, Error> {
         let reads = self.reads();
         if reads == FilterReads::Nothing {
@@ -170,7 +173,7 @@ impl RoleFilter {
     }
 }
 
-/// Whether a name contains the part, which is folded.
+/// Returns whether a name contains the folded part.
 fn contains(name: &str, folded_part: &str) -> bool {
     if name.is_ascii() {
         let mut windows = name.as_bytes().windows(folded_part.len().max(1));
@@ -179,7 +182,7 @@ fn contains(name: &str, folded_part: &str) -> bool {
     search::fold(name).contains(folded_part)
 }
 
-/// The columns of a role with an empty description, because descriptions may be long.
+/// Returns the columns of a role with an empty description, because descriptions may be long.
 fn columns_without_description() -> String {
     record::COLUMNS.replace("description", "'{}'")
 }

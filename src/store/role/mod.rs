@@ -1,4 +1,4 @@
-//! Roles: their rows (`record`), their seats as decisions move them (`seats`), the changes of staff (`change`), and lists
+//! Roles: their rows (`record`), their seats, which decisions change (`seats`), changes by staff (`change`), and lists
 //! (`list`).
 
 mod change;

@@ -1,4 +1,4 @@
-//! The columns of a role: one list, which every query that reads or writes a whole role uses.
+//! The columns of a role: one list for all queries that read or write complete roles.
 //!
 //! A new column must be added to [`RoleRecord`], the list, [`record`], [`values`] and [`members`].
 
@@ -11,7 +11,7 @@ use crate::domain::role::{CollarType, RoleStatus, Salary, SalaryPeriod, Seats, W
 use crate::domain::timestamp::Timestamp;
 use crate::store::description::Description;
 
-/// A role, as in interchange documents and on portals.
+/// A role in the form that interchange documents and portals use.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoleRecord {
     pub id: RoleId,
@@ -21,18 +21,18 @@ pub struct RoleRecord {
     pub location: String,
     pub work_type: Option<WorkType>,
     pub collar_type: Option<CollarType>,
-    /// The salary; any part may be missing.
+    /// The salary, of which any part may be missing.
     pub salary: Salary,
     pub seats: Seats,
     /// Whether the portal shows the role while it is open.
     pub public: bool,
-    /// The reason for closing the role; `None` if it is not closed, or an interchange document gave none.
+    /// The reason for closing the role; `None` if the role is not closed or an interchange document gave no reason.
     pub close_reason: Option<String>,
     pub created_at: Timestamp,
 }
 
 impl RoleRecord {
-    /// A private draft with one position and nothing else.
+    /// Creates a private draft with one position and no other content.
     pub fn draft(id: RoleId, created_at: Timestamp) -> Self {
         Self {
             id,
@@ -59,7 +59,7 @@ pub struct Role {
     pub updated_at: Timestamp,
 }
 
-/// The columns that a change can set. A macro, because `concat!` accepts only literals.
+/// The columns that a change can set. This is a macro, because `concat!` accepts only literals.
 macro_rules! changeable {
     () => {
         "name, description, department, location, work_type, collar_type, salary_min, salary_max, salary_currency, \
@@ -67,7 +67,7 @@ macro_rules! changeable {
     };
 }
 
-/// The number of [`values`].
+/// The number of columns that a change can set.
 const CHANGEABLE_COUNT: usize = 14;
 
 /// The columns that [`record`] reads.
@@ -121,7 +121,7 @@ pub(super) fn role(row: &Row<'_>) -> Result<Role, Error> {
     })
 }
 
-/// The values of the columns that a change can set, in the order of their list.
+/// Returns the values of the columns that a change can set, in the order of the list.
 fn values(role: &RoleRecord) -> [Value; CHANGEABLE_COUNT] {
     let word = |word: Option<&'static str>| Value::from(word.map(str::to_owned));
     [
@@ -142,7 +142,7 @@ fn values(role: &RoleRecord) -> [Value; CHANGEABLE_COUNT] {
     ]
 }
 
-/// The members of a role in the detail of an activity row.
+/// Returns the members of a role for the detail of an activity row.
 ///
 /// # Errors
 /// [`Error::Defect`] if the column of the description cannot be parsed.
@@ -169,7 +169,7 @@ pub(super) fn members(role: &RoleRecord) -> Result<Map<String, Json>, Error> {
     Ok(members.collect())
 }
 
-/// Adds a role. Returns false if a role has this id already.
+/// Adds a role. Returns false if a role already has this id.
 pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleRecord) -> Result<bool, Error> {
     const OTHER: usize = 6;
     let parameters = parameters::<{ OTHER + CHANGEABLE_COUNT }>(0).join(", ");
@@ -190,10 +190,10 @@ pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleRecord) -> 
     Ok(tx.run(&sql, params_from_iter(other.into_iter().chain(values(role))))? == 1)
 }
 
-/// Changes the row of a role that was `before`. `is_shown_change`: whether the portal shows a difference.
+/// Changes the row of a role from `before` to `after`. `is_shown_change` is true if the portal shows the change.
 ///
 /// # Errors
-/// [`Error::Defect`] if the role changed since the rule saw it.
+/// [`Error::Defect`] if the role changed after `before` was read.
 pub(super) fn update(tx: &Tx<'_>, before: &Role, after: &RoleRecord, is_shown_change: bool) -> Result<(), Error> {
     let columns = concat!("(", changeable!(), ")");
     let changed = parameters::<CHANGEABLE_COUNT>(0).join(", ");
@@ -218,11 +218,11 @@ pub(super) fn update(tx: &Tx<'_>, before: &Role, after: &RoleRecord, is_shown_ch
     if tx.run(&sql, params_from_iter(values(after).into_iter().chain(other)))? == 1 {
         Ok(())
     } else {
-        Err(Error::Defect(format!("role {} changed since the rule saw it", after.id)))
+        Err(Error::Defect(format!("role {} changed after the facts were read", after.id)))
     }
 }
 
-/// Every role of an organization, oldest first.
+/// Returns every role of an organization, oldest first.
 pub fn of_organization(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec<RoleRecord>, Error> {
     let sql = format!(
         "SELECT {COLUMNS}
@@ -233,7 +233,7 @@ pub fn of_organization(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec
     tx.all(&sql, [organization.as_str()], |row| record(&mut Columns::of(row)))
 }
 
-/// One of an organization's roles.
+/// Finds a role of the organization.
 pub fn find(tx: &Tx<'_>, organization: &OrganizationId, id: &RoleId) -> Result<Option<Role>, Error> {
     let sql = format!(
         "SELECT {COLUMNS}, organization_id, updated_at
@@ -250,7 +250,7 @@ pub fn exists(tx: &Tx<'_>, role: &RoleId) -> Result<bool, Error> {
     tx.exists(sql, [role.as_str()])
 }
 
-/// Sets the time of a role's last change, after its steps were changed.
+/// Sets the time of a role's last change after a change to its steps.
 pub(in super::super) fn touch(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<(), Error> {
     let sql = "UPDATE roles
                SET updated_at = $1
@@ -259,7 +259,7 @@ pub(in super::super) fn touch(tx: &Tx<'_>, organization: &OrganizationId, role: 
     Ok(())
 }
 
-/// The parameters `$n` of a statement, after the first `after`.
+/// Returns the next `N` parameters (`$n`) of a statement, after its first `after` parameters.
 fn parameters<const N: usize>(after: usize) -> [String; N] {
     std::array::from_fn(|index| format!("${}", after + index + 1))
 }

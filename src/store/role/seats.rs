@@ -6,7 +6,7 @@ use crate::domain::id::{OrganizationId, RoleId};
 use crate::domain::role::{RoleStatus, Seats};
 use crate::store::invitation;
 
-/// The current seats of one of an organization's roles.
+/// Finds the current seats of a role of the organization.
 pub fn seats(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Option<Seats>, Error> {
     let sql = "SELECT status, positions, hired
                FROM roles
@@ -18,16 +18,16 @@ pub fn seats(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Resul
     })
 }
 
-/// Saves the seats of a role after a decision. If the role stops being open, its signup links end.
+/// Saves the seats of a role after a decision. If the role is no longer open, its signup links end.
 ///
 /// # Errors
-/// [`Error::Defect`] if the role does not exist, or its seats are not `before`.
+/// [`Error::Defect`] if the role does not exist, or if its seats differ from `before`.
 pub fn save_seats(tx: &Tx<'_>, role: &RoleId, before: Seats, after: Seats) -> Result<(), Error> {
     if before == after {
         return Ok(());
     }
-    // The condition on the seats detects a change since the rule saw them. An unchanged status is not assigned, because a
-    // trigger on that column invalidates the cached portal.
+    // The condition on the seats detects a change after `before` was read. An unchanged status is not assigned, because
+    // a trigger on that column invalidates the cached portal.
     let (status, now, was) = (after.status.as_str(), tx.now.micros(), before.status.as_str());
     let touched = if before.status == after.status {
         let sql = "UPDATE roles
@@ -41,7 +41,7 @@ pub fn save_seats(tx: &Tx<'_>, role: &RoleId, before: Seats, after: Seats) -> Re
         tx.run(sql, (status, after.hired, after.positions, now, role.as_str(), was, before.hired, before.positions))?
     };
     if touched != 1 {
-        return Err(Error::Defect(format!("role {role} changed since the rule saw it")));
+        return Err(Error::Defect(format!("role {role} changed after the facts were read")));
     }
     if before.status == RoleStatus::Open && after.status != RoleStatus::Open {
         invitation::end_all(tx, role)?;

@@ -1,5 +1,6 @@
-//! Signups: submitted application forms with their attachments. `submission` stores them and creates their applications,
-//! `reapplication` does so for the later signups of an erased candidate, and `deletion` deletes them.
+//! Signups: submitted application forms with their attachments. `submission` stores signups and creates their
+//! applications. `reapplication` creates applications for the later signups of an erased candidate. `deletion` deletes
+//! signups.
 
 pub(super) mod deletion;
 pub(super) mod reapplication;
@@ -14,33 +15,31 @@ use crate::domain::id::{ApplicationId, CandidateId, Id, RoleId, SignupId};
 use crate::domain::timestamp::Timestamp;
 pub use submission::{SignupInput, submit};
 
-/// A submitted form as the applicant typed it.
+/// A submitted form as the applicant filled it in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signup {
     pub id: SignupId,
     pub role_id: RoleId,
     /// The application that the signup created; `None` for a later signup.
     pub application: Option<ApplicationId>,
-    /// The names of the role's steps at the time of a later signup. Empty if the signup created an application, which has
-    /// steps of its own.
+    /// The names of the role's steps at the time of a later signup. Empty if the signup created an application, which
+    /// has its own steps.
     pub steps: Vec<String>,
     pub name: String,
     pub email: String,
-    /// The telephone number; `""` for none.
+    /// The telephone number; empty if there is none.
     pub phone: String,
     /// Links to profiles and work samples.
     pub links: Vec<String>,
-    /// The note to the organization; `""` for none.
+    /// The note to the organization; empty if there is none.
     pub note: String,
     /// The language of the form.
     pub locale: String,
     /// The time of the consent to the organization's privacy notice.
     pub consented_at: Timestamp,
-    /// The time of the submission.
     pub submitted_at: Timestamp,
     /// The time at which the applicant withdrew on the status page.
     pub withdrawn_at: Option<Timestamp>,
-    /// The uploaded files.
     pub attachments: Vec<Attachment>,
 }
 
@@ -49,15 +48,16 @@ pub struct Signup {
 pub struct ApplicationSignups {
     /// The signup that created the application; `None` if staff or an import added the application.
     pub original: Option<Signup>,
-    /// The newest [`LATER_SIGNUPS_MAX`] later signups, oldest first. Their senders knew the candidate's address; nothing else
-    /// is known about them.
+    /// The newest [`LATER_SIGNUPS_MAX`] later signups, oldest first. The service knows about their senders only that
+    /// they knew the candidate's address.
     pub later: Vec<Signup>,
 }
 
 /// The maximum number of later signups of an application that staff see, so that a stranger cannot flood the view.
 pub const LATER_SIGNUPS_MAX: i64 = 20;
 
-/// The query that [`read_row`] reads, with this condition: a row for each attachment, or one row for a signup without any.
+/// The query for [`read_row`] with a condition. It selects one row for each attachment, or one row for a signup without
+/// attachments.
 macro_rules! select_signups {
     ($condition:literal) => {
         concat!(
@@ -75,18 +75,18 @@ macro_rules! select_signups {
     };
 }
 
-/// The signup of a row, with the row's attachment.
+/// Reads the signup of a row, with the row's attachment.
 fn read_row(row: &Row<'_>) -> Result<Signup, Error> {
     let mut columns = Columns::of(row);
     Ok(Signup {
         id: columns.parse(SignupId::parse)?,
         role_id: columns.parse(RoleId::parse)?,
         application: columns.parse_or_none(ApplicationId::parse)?,
-        steps: columns.text_or_none()?.map(parse_texts).transpose()?.unwrap_or_default(),
+        steps: columns.text_or_none()?.map(parse_strings).transpose()?.unwrap_or_default(),
         name: columns.read()?,
         email: columns.read()?,
         phone: columns.read()?,
-        links: parse_texts(columns.text()?)?,
+        links: parse_strings(columns.text()?)?,
         note: columns.read()?,
         locale: columns.read()?,
         consented_at: columns.time()?,
@@ -96,10 +96,12 @@ fn read_row(row: &Row<'_>) -> Result<Signup, Error> {
     })
 }
 
-fn parse_texts(json: &str) -> Result<Vec<String>, Error> {
-    // The error goes to the log, so it contains neither the links nor the parser's message, which quotes them.
-    serde_json::from_str(json)
-        .map_err(|error| Error::Defect(format!("links are no list of texts, at column {}", error.column())))
+fn parse_strings(json: &str) -> Result<Vec<String>, Error> {
+    // The service logs the error, so the error contains neither the JSON nor the parser's message, which quotes the
+    // JSON.
+    serde_json::from_str(json).map_err(|error| {
+        Error::Defect(format!("the JSON of a signup is not a list of strings, at column {}", error.column()))
+    })
 }
 
 /// Joins the rows of each signup.
@@ -114,8 +116,8 @@ fn join_rows(rows: Vec<Signup>) -> Vec<Signup> {
     signups
 }
 
-/// The number of applications that one query reads. A page of a list needs one or two such queries. The number is constant,
-/// so that the statement is prepared once.
+/// The number of applications that one query reads. A page of a list needs one or two of these queries. The number is
+/// constant, so that the statement is prepared only once.
 const APPLICATIONS_OF_QUERY: usize = 50;
 
 const OF_APPLICATIONS: &str = select_signups!(
@@ -124,29 +126,29 @@ const OF_APPLICATIONS: &str = select_signups!(
        $41, $42, $43, $44, $45, $46, $47, $48, $49, $50)"
 );
 
-/// The signups that created these applications. Leaves out applications that staff or imports added.
+/// Returns the signups that created these applications. Leaves out applications that staff or imports added.
 pub fn of_applications<'a>(
     tx: &Tx<'_>,
     ids: impl Iterator<Item = &'a ApplicationId>,
 ) -> Result<HashMap<ApplicationId, Signup>, Error> {
     let ids: Vec<&str> = ids.map(ApplicationId::as_str).collect();
     let mut signups = HashMap::new();
-    for some in ids.chunks(APPLICATIONS_OF_QUERY) {
-        // The empty text fills the list: no id is empty.
-        let params = some.iter().copied().chain(std::iter::repeat("")).take(APPLICATIONS_OF_QUERY);
+    for slice in ids.chunks(APPLICATIONS_OF_QUERY) {
+        // Empty strings fill the list, because no id is empty.
+        let params = slice.iter().copied().chain(std::iter::repeat("")).take(APPLICATIONS_OF_QUERY);
         let rows = tx.all(OF_APPLICATIONS, params_from_iter(params), read_row)?;
         signups.extend(join_rows(rows).into_iter().filter_map(|signup| Some((signup.application.clone()?, signup))));
     }
     Ok(signups)
 }
 
-/// The signup that created an application. `None` if staff or an import added the application.
+/// Finds the signup that created an application. Returns `None` if staff or an import added the application.
 pub fn of_application(tx: &Tx<'_>, id: &ApplicationId) -> Result<Option<Signup>, Error> {
     let rows = tx.all(select_signups!("s.candidate_role_id = $1"), [id.as_str()], read_row)?;
     Ok(join_rows(rows).pop())
 }
 
-/// The signup that created an application, and the later signups.
+/// Reads the signup that created an application, and the later signups.
 pub fn all_of_application(tx: &Tx<'_>, id: &ApplicationId) -> Result<ApplicationSignups, Error> {
     let sql =
         select_signups!("s.number IN (SELECT number FROM signups WHERE later_of = $1 ORDER BY number DESC LIMIT $2)");
@@ -160,7 +162,7 @@ pub fn find(tx: &Tx<'_>, id: &SignupId) -> Result<Option<Signup>, Error> {
     Ok(join_rows(rows).pop())
 }
 
-/// The signups of a candidate: those of their applications, then the later ones.
+/// Returns the ids of a candidate's signups: first the signups that created applications, then the later signups.
 pub(super) fn ids_of_candidate(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<SignupId>, Error> {
     let sql = "SELECT s.id
                FROM candidate_roles a

@@ -1,5 +1,5 @@
-//! Later signups after the candidate of their application asked for erasure. Each then counts as if the erased candidate
-//! had never applied.
+//! Submits later signups again when the candidate of their application asked for erasure. Each signup is handled as if
+//! the erased candidate had never applied.
 
 use super::submission::{Applicant, create_application};
 use super::{Signup, find};
@@ -11,8 +11,8 @@ use crate::domain::text::Email;
 use crate::store::{activity, application, status_page};
 use crate::world::World;
 
-/// Releases the later signups of a candidate's applications that still have a status page, so that the candidate's erasure
-/// does not delete them. Returns them, oldest first.
+/// Releases the later signups of a candidate's applications if the signups still have status pages, so that the
+/// candidate's erasure does not delete the signups. Returns the released signups, oldest first.
 pub(in crate::store) fn release_later_signups(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<SignupId>, Error> {
     let sql = "SELECT s.id
                FROM candidate_roles a
@@ -28,8 +28,9 @@ pub(in crate::store) fn release_later_signups(tx: &Tx<'_>, candidate: &Candidate
     Ok(later)
 }
 
-/// Applies released signups again, in the order of the rule. The first creates a candidate and an application, unless
-/// another candidate has its address by now; the others follow as for new signups. Their status pages stay.
+/// Submits released signups again, in the order that the rule gives. The first signup creates a candidate and an
+/// application, unless another candidate now has its address. The other signups are handled like new signups. All
+/// status pages stay.
 pub(in crate::store) fn reapply(
     tx: &Tx<'_>,
     world: &dyn World,
@@ -57,8 +58,8 @@ pub(in crate::store) fn reapply(
     Ok(())
 }
 
-/// Makes the signup the original one of the application that it created, and its page the application's. Withdraws the
-/// application if the applicant had withdrawn the signup.
+/// Makes the signup the original signup of the application that it created, and its status page the page of the
+/// application. Withdraws the application if the applicant had withdrawn the signup.
 fn take_over(
     tx: &Tx<'_>,
     world: &dyn World,

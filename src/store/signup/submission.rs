@@ -1,4 +1,4 @@
-//! Submission of the form: stores the signup, and creates the candidate and the application, in one transaction.
+//! Submission of the signup form. One transaction stores the signup, and creates the candidate and the application.
 
 use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Subject};
@@ -17,7 +17,7 @@ use crate::store::status_page::{self, PageSubject};
 use crate::store::{activity, attachment, role_step};
 use crate::world::World;
 
-/// A valid form.
+/// The input from a valid form.
 #[derive(Debug, Clone)]
 pub struct SignupInput {
     /// The fields of the form.
@@ -26,13 +26,13 @@ pub struct SignupInput {
     pub locale: String,
     /// The digest of the status page's token.
     pub digest: [u8; 32],
-    /// The token of the staged attachment, which the caller has found.
+    /// The token of the staged attachment. The caller has checked that the attachment exists.
     pub attachment: Option<AttachmentToken>,
 }
 
-/// Submits a form for the role of a signup link: creates the signup and its status page, and a candidate and an application
-/// as the rule decides ([`decide`]). The caller has checked that the link leads to the form and that no page has this
-/// digest.
+/// Submits a form for the role of a signup link. Creates the signup and its status page. The rule ([`decide`])
+/// determines whether a candidate and an application are created too. The caller has checked that the link leads to the
+/// form and that no page has this digest.
 pub fn submit(tx: &Tx<'_>, world: &dyn World, invitation: &Invitation, input: &SignupInput) -> Result<(), Error> {
     let CheckedSignup { name, email, .. } = &input.checked;
     let (organization, role) = (&invitation.organization_id, &invitation.role_id);
@@ -75,7 +75,7 @@ pub(super) struct PriorApplication {
     pub(super) application: ApplicationId,
 }
 
-/// Creates the candidate and the application if the rule allows it.
+/// Creates the candidate and the application if the rule requires them.
 pub(super) fn create_application(
     tx: &Tx<'_>,
     world: &dyn World,
@@ -129,7 +129,7 @@ fn add_application(
     Ok(record.id)
 }
 
-/// Records a later signup with the earlier application, so that staff notice it.
+/// Records a later signup with the earlier application, so that staff notice the signup.
 fn record_later_signup(
     tx: &Tx<'_>,
     world: &dyn World,
@@ -182,7 +182,8 @@ fn insert(
     Ok(())
 }
 
-/// The names of the role's steps, for the status page of a later signup. An application has steps of its own.
+/// Returns the names of the role's steps as JSON, for the status page of a later signup. An application has its own
+/// steps.
 fn stored_steps(tx: &Tx<'_>, role: &RoleId, application: &SignupApplication) -> Result<Option<String>, Error> {
     if application.created.is_some() {
         return Ok(None);
@@ -191,6 +192,6 @@ fn stored_steps(tx: &Tx<'_>, role: &RoleId, application: &SignupApplication) -> 
     json(&names).map(Some)
 }
 
-fn json(texts: &[String]) -> Result<String, Error> {
-    serde_json::to_string(texts).map_err(|error| Error::Defect(format!("texts cannot be written as JSON: {error}")))
+fn json(strings: &[String]) -> Result<String, Error> {
+    serde_json::to_string(strings).map_err(|error| Error::Defect(format!("strings cannot be written as JSON: {error}")))
 }

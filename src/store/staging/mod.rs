@@ -1,10 +1,12 @@
-//! Staging: an import into the file of a running service, in transactions so short that no request waits for it.
+//! Staging: an import into the file of a running service. Its transactions are so short that requests do not wait for
+//! the import.
 //!
-//! 1. The import stages its applications in `import_rows`, which nothing else reads. If the import ends here, its rows are
-//!    dropped, and the service wipes the bytes that they leave in the pages of the file.
-//! 2. One transaction decides that all of them will be published. It also writes the records that they refer to: users,
-//!    organizations, roles and steps.
-//! 3. They are published, a slice in each transaction. If the import ends early, the service publishes the rest.
+//! 1. The import stages its applications in `import_rows`, where requests do not see them. If the import ends during
+//!    this step, its rows are dropped, and the service wipes the bytes that these rows leave in the pages of the file.
+//! 2. One transaction decides that all staged applications will be published. It also writes the records that the
+//!    applications refer to: users, organizations, roles and steps.
+//! 3. The applications are published, one slice in each transaction. If the import ends early, the service publishes
+//!    the rest.
 
 mod staged_application;
 #[cfg(test)]
@@ -29,15 +31,16 @@ use crate::world::World;
 /// The maximum number of applications that one transaction publishes.
 pub const PUBLISHED_MAX: usize = 64;
 
-/// The time after which a transaction publishes no further application, so that slow machines do not hold the write lock
-/// longer.
+/// The time after which a transaction publishes no further applications, so that it does not hold the write lock longer
+/// on a slow machine.
 const WORK_MAX: Duration = Duration::from_millis(10);
 
-/// The maximum number of applications that one transaction stages or drops: an insert each, some milliseconds in all.
+/// The maximum number of applications that one transaction stages or drops: one insert for each, a few milliseconds in
+/// total.
 const STAGED_MAX: usize = 128;
 
-/// The pause between two transactions, for other users of the write lock. In the first 100 ms of a wait, SQLite polls the
-/// lock at least every 25 ms.
+/// The pause between two transactions, for other users of the write lock. In the first 100 ms of a wait, SQLite polls
+/// the lock at least every 25 ms.
 const PAUSE: Duration = Duration::from_millis(25);
 
 /// A running import.
@@ -69,28 +72,28 @@ impl<'w> Staging<'w> {
                        VALUES ($1, 0)
                        RETURNING number";
             let number = tx.value(sql, [tx.now.micros()])?;
-            number.ok_or_else(|| Error::Defect("an import got no number".to_owned()))
+            number.ok_or_else(|| Error::Defect("the new import has no number".to_owned()))
         })?;
         Ok(staging)
     }
 
-    /// Stages applications. Nothing shows them.
+    /// Stages applications. Requests do not see them.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if another process holds the write lock.
     pub fn stage(&mut self, applications: impl Iterator<Item = StagedApplication>) -> Result<(), Error> {
         let mut applications = applications.peekable();
         while applications.peek().is_some() {
-            let some: Vec<StagedApplication> = applications.by_ref().take(STAGED_MAX).collect();
+            let slice: Vec<StagedApplication> = applications.by_ref().take(STAGED_MAX).collect();
             let number = self.number;
-            self.act(|tx, _| stage(tx, number, &some))?;
-            self.staged += some.len();
+            self.act(|tx, _| stage(tx, number, &slice))?;
+            self.staged += slice.len();
         }
         Ok(())
     }
 
-    /// Decides, durably, that all staged applications will be published, together with the writes of `f`. If `f` fails,
-    /// nothing is imported.
+    /// Commits the decision that all staged applications will be published, together with the writes of `f`. The commit
+    /// is durable. If `f` fails, nothing is imported.
     ///
     /// # Errors
     /// The error of `f`. A refusal if another import, or a start of the service, has dropped the staged rows.
@@ -109,8 +112,8 @@ impl<'w> Staging<'w> {
         decided
     }
 
-    /// Publishes the decided applications. Returns the number of skipped applications, which the file no longer allowed.
-    /// After an error, the service publishes the rest.
+    /// Publishes the decided applications. Returns the number of skipped applications, which the file no longer
+    /// allowed. After an error, the service publishes the rest.
     pub fn finish(&mut self) -> Result<usize, Error> {
         while self.act(|tx, is_over| publish_slice(tx, is_over))? {}
         let number = self.number;
@@ -127,7 +130,7 @@ impl<'w> Staging<'w> {
         })
     }
 
-    /// The longest time for which one of the transactions held the write lock.
+    /// Returns the longest time for which one of the transactions held the write lock.
     pub fn longest(&self) -> Duration {
         self.longest
     }
@@ -137,14 +140,14 @@ impl<'w> Staging<'w> {
         Ok(())
     }
 
-    /// Sets whether commits wait for the disk. After a power failure, a commit that did not wait is missing only together with
-    /// all later ones.
+    /// Sets whether commits wait for the disk. A power failure can undo a commit that did not wait, but only together
+    /// with all later commits.
     fn set_durable(&self, is_durable: bool) -> Result<(), Error> {
         let level = if is_durable { "FULL" } else { "NORMAL" };
         Ok(self.connection.execute_batch(&format!("PRAGMA synchronous = {level}"))?)
     }
 
-    /// Runs `f` in a transaction of its own. `f` must end soon once its second argument returns true.
+    /// Runs `f` in its own transaction. `f` must end soon after its second argument returns true.
     fn act<T>(&mut self, f: impl FnOnce(&Tx<'_>, &dyn Fn() -> bool) -> Result<T, Error>) -> Result<T, Error> {
         let world = self.world;
         let mut begun = None;
@@ -188,11 +191,11 @@ fn decide(tx: &Tx<'_>, import: i64, staged: usize) -> Result<(), Error> {
     if tx.run(sql, (tx.now.micros(), import, staged))? == 1 {
         return Ok(());
     }
-    let why = "another import, or a start of the service, intervened; nothing was imported, try again";
+    let why = "another import or a start of the service intervened, so nothing was imported; try again";
     Err(Refusal::bad_request(why.to_owned()).into())
 }
 
-/// The imports that were not decided.
+/// Returns the imports that were not decided.
 fn undecided(tx: &Tx<'_>) -> Result<Vec<i64>, Error> {
     let sql = "SELECT number
                FROM imports
@@ -200,8 +203,8 @@ fn undecided(tx: &Tx<'_>) -> Result<Vec<i64>, Error> {
     tx.values(sql, [])
 }
 
-/// Drops some rows of an import that was not decided, and marks the import as dropped once none is left. Returns whether there
-/// may be more to drop.
+/// Drops some rows of an import that was not decided, and marks the import as dropped when no row is left. Returns
+/// whether more rows may be left.
 fn drop_slice(tx: &Tx<'_>, import: i64) -> Result<bool, Error> {
     let sql = "DELETE FROM import_rows
                WHERE number IN (
@@ -218,8 +221,8 @@ fn drop_slice(tx: &Tx<'_>, import: i64) -> Result<bool, Error> {
     Ok(dropped > 0)
 }
 
-/// The imports that were dropped or skipped rows. The pages of the file may still hold bytes of those rows. Such an import
-/// is not decided, and its `skipped` is above 0, unlike that of a running one.
+/// Returns the imports that were dropped or that skipped rows. The pages of the file may still contain bytes of those
+/// rows. These imports are not decided, and their `skipped` is above 0. The `skipped` of a running import is 0.
 fn dropped(tx: &Tx<'_>) -> Result<Vec<i64>, Error> {
     let sql = "SELECT number
                FROM imports
@@ -252,7 +255,8 @@ fn read_import_row(row: &Row<'_>) -> Result<ImportRow, Error> {
     Ok(ImportRow { number, import, staged })
 }
 
-/// Publishes some of the decided applications, until `is_over` returns true. Returns whether there were any.
+/// Publishes some of the decided applications, until `is_over` returns true. Returns whether there were decided
+/// applications.
 fn publish_slice(tx: &Tx<'_>, is_over: &dyn Fn() -> bool) -> Result<bool, Error> {
     let sql = "SELECT r.number, r.import_number, r.organization_id, r.role_id, r.candidate_id, r.application
                FROM imports i
@@ -270,8 +274,8 @@ fn publish_slice(tx: &Tx<'_>, is_over: &dyn Fn() -> bool) -> Result<bool, Error>
     Ok(!rows.is_empty())
 }
 
-/// Publishes the decided rows of a candidate who is being erased, and drops the others, so that none of them appears after the
-/// erasure.
+/// Publishes the decided rows of a candidate who is being erased, and drops the other rows, so that no row appears
+/// after the erasure.
 pub(super) fn settle(tx: &Tx<'_>, candidate: &CandidateId) -> Result<(), Error> {
     let sql = "SELECT r.number, r.import_number, r.organization_id, r.role_id, r.candidate_id, r.application
                FROM import_rows r
@@ -285,8 +289,8 @@ pub(super) fn settle(tx: &Tx<'_>, candidate: &CandidateId) -> Result<(), Error> 
     Ok(())
 }
 
-/// Moves a row to the tables of applications. A row that the file no longer allows is counted as skipped. If it was a hire,
-/// its position becomes free again.
+/// Moves a row to the tables of applications. A row that the file no longer allows is counted as skipped. If the
+/// skipped row is a hire, its position becomes free again.
 fn publish(tx: &Tx<'_>, row: &ImportRow) -> Result<(), Error> {
     let ImportRow { number, import, staged } = row;
     let status = staged.application.status;
@@ -302,8 +306,9 @@ fn publish(tx: &Tx<'_>, row: &ImportRow) -> Result<(), Error> {
     Ok(())
 }
 
-/// Inserts the application with its steps, and its candidate unless they are in the file. Returns whether that was possible:
-/// since the decision, the candidate may have applied, and staff may have removed the role or one of its steps.
+/// Inserts the application with its steps, and its candidate unless the candidate is in the file. Returns whether the
+/// insertion was possible. Since the decision, the candidate may have applied, and staff may have removed the role or
+/// one of its steps.
 fn insert(tx: &Tx<'_>, staged: &StagedApplication) -> Result<bool, Error> {
     let StagedApplication { organization, role, candidate, application, steps } = staged;
     if !role::exists(tx, role)? {
@@ -320,14 +325,14 @@ fn insert(tx: &Tx<'_>, staged: &StagedApplication) -> Result<bool, Error> {
     }
     for step in steps {
         if !candidate_step::insert(tx, &application.id, step)? {
-            return Err(Error::Defect(format!("the step {} was staged twice", step.id)));
+            return Err(Error::Defect(format!("step {} was staged twice", step.id)));
         }
     }
     Ok(true)
 }
 
-/// Returns the candidate of the application: the staged one, or the candidate who was added under the same address since.
-/// `None` if the staged candidate was erased since.
+/// Returns the candidate of the application: the staged candidate, or a candidate who has since been added under the
+/// same address. Returns `None` if the staged candidate has since been erased.
 fn find_or_insert_candidate(
     tx: &Tx<'_>,
     staged: &StagedApplication,

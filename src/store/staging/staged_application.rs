@@ -1,4 +1,4 @@
-//! An application of an import with its candidate and steps, stored as the JSON text of one column.
+//! An application of an import with its candidate and steps. One column stores most of it as JSON.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,16 +14,15 @@ use crate::store::candidate::CandidateRecord;
 /// An application with its candidate and steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StagedApplication {
-    /// The role's organization.
     pub organization: OrganizationId,
     pub role: RoleId,
-    /// The candidate, who may be in the file already.
+    /// The candidate, who may already be in the file.
     pub candidate: CandidateRecord,
     pub application: ApplicationRecord,
     pub steps: Vec<CandidateStep>,
 }
 
-/// The parts that have no column of their own.
+/// The parts of a staged application that do not have their own columns.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     name: String,
@@ -61,7 +60,7 @@ struct StoredStep {
 }
 
 impl StagedApplication {
-    /// The text of the column.
+    /// Returns the JSON for the column.
     pub(super) fn text(&self) -> Result<String, Error> {
         let Self { candidate, application, steps, .. } = self;
         let stored = Stored {

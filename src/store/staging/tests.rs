@@ -9,7 +9,7 @@ use crate::store::application::ApplicationRecord;
 use crate::store::file::{self, Missing, Older};
 use crate::world::Scripted;
 
-/// An application to a role that does not exist, so it is skipped.
+/// Returns an application that is skipped, because its role does not exist.
 fn staged(number: usize) -> StagedApplication {
     let at = Timestamp::from_micros(1);
     StagedApplication {
@@ -31,7 +31,8 @@ fn staged(number: usize) -> StagedApplication {
     }
 }
 
-/// Decides `count` applications. Returns how many are left after each transaction, and how many were skipped.
+/// Decides and publishes `count` applications. Returns the number of rows left after each transaction, and the number
+/// of skipped applications.
 fn left_after_each_transaction(count: usize, is_over: bool) -> (Vec<usize>, usize) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");

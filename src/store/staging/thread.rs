@@ -1,6 +1,6 @@
-//! The background job of staging. After a start of the service, the job drops imports that were not decided. It finishes a
-//! decided import whose command ended early, because it was killed or the disk was full. After rows were dropped, it has
-//! pages wiped and the log cut.
+//! The background job of staging. After a start of the service, the job drops imports that were not decided. The job
+//! also finishes a decided import whose command ended early, because the command was killed or the disk was full. After
+//! rows were dropped, the job requests page wiping and the truncation of the log.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::db::tx::{self, Error, Tx};
 use crate::db::writer::Writer;
 use crate::world::World;
 
-/// The steps between two scans without work, or after a failure: one scan each second.
+/// The number of steps between two scans if there is no work or after a failure. The job then scans once a second.
 const SCAN_EVERY_STEPS: u32 = 20;
 
-/// The job that works on imports, one transaction in each step.
+/// Prepares the job that works on imports, one transaction in each step.
 pub(in super::super) fn job_step(
     path: &Path,
     world: Arc<dyn World>,
@@ -37,16 +37,17 @@ struct Worker {
     writer: Arc<Writer>,
     /// The imports that were not decided when the service started.
     undecided: Vec<i64>,
-    /// The next row to publish, as of the last scan. If it is still there at the next scan, no running import publishes it.
+    /// The next row to publish, as of the last scan. If the row still exists at the next scan, no running import is
+    /// publishing it.
     due: Option<i64>,
     /// The dropped imports whose pages are being wiped, and the number of commits after which those pages are wiped.
     wiping: Option<(Vec<i64>, u64)>,
-    /// The steps until the next scan.
+    /// The number of steps until the next scan.
     idle_steps: u32,
 }
 
 impl Worker {
-    /// Does one transaction of work. Returns its outcome, or `None` between scans and while there is more to drop.
+    /// Runs one transaction. Returns its outcome, or `None` between scans and while there are more rows to drop.
     fn step(&mut self) -> Option<Result<(), Error>> {
         if self.idle_steps > 0 {
             self.idle_steps -= 1;
@@ -56,14 +57,14 @@ impl Worker {
         if matches!(dropped, Ok(true)) {
             return None;
         }
-        // After a failure, such as a full disk or a lock of another process, the next scan tries again. The other kinds of
-        // work continue.
+        // After a failure, such as a full disk or a lock of another process, the next scan tries again. The other kinds
+        // of work continue.
         let published = self.publish_due();
         self.idle_steps = if matches!(published, Ok(true)) { 0 } else { SCAN_EVERY_STEPS - 1 };
         Some(dropped.and(self.wipe_dropped()).and(published.map(drop)))
     }
 
-    /// Returns whether there may be more to drop.
+    /// Drops some rows of an undecided import. Returns whether there may be more rows to drop.
     fn drop_undecided(&mut self) -> Result<bool, Error> {
         let Some(import) = self.undecided.last().copied() else { return Ok(false) };
         if !self.writer.run(move |tx| drop_slice(tx, import))? {
@@ -72,7 +73,7 @@ impl Worker {
         Ok(true)
     }
 
-    /// Publishes rows that no import has published since the last scan. Returns whether there may be more.
+    /// Publishes rows that no import has published since the last scan. Returns whether there may be more rows.
     fn publish_due(&mut self) -> Result<bool, Error> {
         let next = tx::snapshot(&self.connection, self.world.now(), next_decided)?;
         let is_left = next.is_some() && next == self.due;
@@ -89,10 +90,10 @@ impl Worker {
         Ok(has_more)
     }
 
-    /// Has the rows of dropped imports wiped from the file, then deletes those imports.
+    /// Requests the wiping of the pages of dropped imports, and deletes the imports after the wiping.
     fn wipe_dropped(&mut self) -> Result<(), Error> {
         match self.wiping.take() {
-            Some((imports, behind)) if self.erasures.is_log_truncated(behind) => {
+            Some((imports, commits)) if self.erasures.is_log_truncated(commits) => {
                 self.writer.run(move |tx| delete_wiped(tx, &imports))
             }
             Some(waiting) => {
@@ -111,7 +112,7 @@ impl Worker {
     }
 }
 
-/// The next row of a decided import.
+/// Returns the number of the next row of a decided import.
 fn next_decided(tx: &Tx<'_>) -> Result<Option<i64>, Error> {
     let sql = "SELECT r.number
                FROM imports i

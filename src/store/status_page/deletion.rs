@@ -1,4 +1,4 @@
-//! Deletion by the holder of a status link: loads the facts, and carries out the plan of the rule
+//! Deletion by the holder of a status link. This module loads the facts, and carries out the plan of the rule
 //! ([`plan_deletion`]).
 
 use serde::Serialize;
@@ -24,7 +24,7 @@ use crate::store::signup::{self, Signup};
 use crate::store::{activity, candidate, idempotency_key};
 use crate::world::World;
 
-/// Deletes what the holder of a page may delete.
+/// Deletes the data that the holder of a page may delete.
 ///
 /// # Errors
 /// [`Error::Unavailable`] if the erasure list cannot be written.
@@ -60,8 +60,8 @@ fn load_facts(tx: &Tx<'_>, page: &StatusPage, view: &StatusPageView) -> Result<D
     })
 }
 
-/// Whether a candidate has anything besides the subject of a page: see [`CandidateFacts::has_other_records`]. The later
-/// signups of an application belong to it.
+/// Returns whether a candidate has records other than the subject of a page. See [`CandidateFacts::has_other_records`].
+/// The later signups of an application belong to the application.
 fn has_other_records(tx: &Tx<'_>, candidate: &CandidateId, subject: Option<&PageSubject>) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM candidate_roles a
@@ -76,14 +76,14 @@ fn has_other_records(tx: &Tx<'_>, candidate: &CandidateId, subject: Option<&Page
                  )
                )";
     let (application, signup) = subject.map(PageSubject::columns).unwrap_or_default();
-    // No id is empty, so the empty text excludes none.
+    // No id is empty, so an empty string excludes no id.
     let (application, signup) = (application.unwrap_or_default(), signup.unwrap_or_default());
     let (deleted, asked) = (Action::CandidateRoleSignupDeleted, Action::CandidateRoleDeletionAsked);
     tx.exists(sql, (candidate.as_str(), application, signup, deleted.as_str(), asked.as_str()))
 }
 
-/// Carries out a deletion that waited for a hidden hire. `application` is that of the page; `None` for the page of a later
-/// signup.
+/// Carries out a deletion that waited for a hidden hire. `application` is the application of the page, or `None` for
+/// the page of a later signup.
 ///
 /// # Errors
 /// As [`delete`].
@@ -118,7 +118,7 @@ pub(in crate::store) fn repeat(tx: &Tx<'_>, world: &dyn World, id: &SignupId) ->
     }
 }
 
-/// Carries out a plan. `erasures` is `None` if the erasure list has the deletion already.
+/// Carries out a plan. `erasures` is `None` if the erasure list already contains the deletion.
 fn carry_out(
     tx: &Tx<'_>,
     erasures: Option<&Erasures>,
@@ -147,7 +147,8 @@ fn carry_out(
     if plan.removes_page {
         super::remove(tx, subject)?;
     }
-    // The activity row is written before the renaming, because only rows before it may lose their details.
+    // The activity row is written before the renaming, because only rows before the activity row may lose their
+    // details.
     if let (Some(action), Some(candidate)) = (plan.recorded, candidate) {
         record(tx, world, view, candidate, action)?;
     }

@@ -1,7 +1,8 @@
-//! Status pages: the page on which a candidate sees and manages one application, found by the digest of its link's token.
+//! Status pages. On a status page, a candidate sees and manages one application. The service finds the page by the
+//! digest of the token in its link.
 //!
-//! `view` loads the content of a page, `link` issues links, and `withdrawal` and `deletion` carry out the acts of its
-//! holder.
+//! `view` loads the content of a page, `link` issues links, and `withdrawal` and `deletion` carry out the acts of the
+//! page's holder.
 
 pub mod deletion;
 pub mod link;
@@ -17,14 +18,13 @@ use crate::domain::timestamp::Timestamp;
 /// The subject of a status page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PageSubject {
-    /// An application.
     Application(ApplicationId),
-    /// A later signup, which has no application of its own.
+    /// A later signup, which did not create an application.
     LaterSignup(SignupId),
 }
 
 impl PageSubject {
-    /// The values of `candidate_role_id` and `signup_id`.
+    /// Returns the values of `candidate_role_id` and `signup_id`.
     fn columns(&self) -> (Option<&str>, Option<&str>) {
         match self {
             Self::Application(id) => (Some(id.as_str()), None),
@@ -33,17 +33,17 @@ impl PageSubject {
     }
 }
 
-/// A status page as stored.
+/// A stored status page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusPage {
     /// The page's number in the file.
     pub number: i64,
-    /// The application or signup.
     pub subject: PageSubject,
-    /// Whether the holder of the link counts as the candidate: their signup created the candidate, or staff gave them the
-    /// link. About any other holder, the service knows only that they typed the candidate's address.
+    /// Whether the service treats the holder of the link as the candidate, because the holder's signup created the
+    /// candidate or staff gave the holder the link. About any other holder, the service knows only that they entered
+    /// the candidate's address.
     pub is_trusted: bool,
-    /// The language of the page, unless its reader asks for another.
+    /// The language of the page, unless the reader asks for another language.
     pub locale: String,
     /// The time at which the link was issued.
     pub issued_at: Timestamp,
@@ -54,7 +54,8 @@ pub struct StatusPage {
 /// Inserts the page of an application or of a later signup.
 ///
 /// # Errors
-/// [`Error::Defect`] if the subject has a page or the token is in use, which the caller checks with [`find`] first.
+/// [`Error::Defect`] if the subject already has a page or the token is in use. The caller checks the token with
+/// [`find`] first.
 pub fn insert(
     tx: &Tx<'_>,
     digest: &[u8; 32],
@@ -69,7 +70,7 @@ pub fn insert(
     Ok(())
 }
 
-/// The query that [`read_page`] reads, with this condition.
+/// The query for [`read_page`] with a condition.
 macro_rules! select_pages {
     ($condition:literal) => {
         concat!(
@@ -96,17 +97,17 @@ fn read_page(row: &Row<'_>) -> Result<StatusPage, Error> {
     })
 }
 
-/// Finds the page of a link. `None` if there is no such page, or the link is spent.
+/// Finds the page of a link. Returns `None` if the page does not exist or the link is spent.
 pub fn find(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<StatusPage>, Error> {
     tx.one(select_pages!("digest = $1"), [digest.as_slice()], read_page)
 }
 
-/// Finds the page of an application. `None` if the application has no link.
+/// Finds the page of an application. Returns `None` if the application has no link.
 pub fn of_application(tx: &Tx<'_>, application: &ApplicationId) -> Result<Option<StatusPage>, Error> {
     tx.one(select_pages!("candidate_role_id = $1"), [application.as_str()], read_page)
 }
 
-/// Finds the role of a link's page. `None` if there is no such page.
+/// Finds the role of a link's page. Returns `None` if the page does not exist.
 pub fn role(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<RoleId>, Error> {
     let sql = "SELECT coalesce(a.role_id, s.role_id)
                FROM status_pages p
@@ -125,7 +126,8 @@ fn set_withdrawn(tx: &Tx<'_>, page_number: i64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes the page of a later signup the page of the application that the signup has created since. The link stays.
+/// Makes the page of a later signup the page of the application that the signup has since created. The link stays
+/// valid.
 pub fn hand_over(tx: &Tx<'_>, signup: &SignupId, application: &ApplicationId, is_trusted: bool) -> Result<(), Error> {
     let sql = "UPDATE status_pages
                SET candidate_role_id = $1, signup_id = NULL, is_trusted = $2
@@ -134,8 +136,8 @@ pub fn hand_over(tx: &Tx<'_>, signup: &SignupId, application: &ApplicationId, is
     Ok(())
 }
 
-/// Removes the page of an application or of a later signup. Its link is spent, and the form of the link cannot create another
-/// page.
+/// Removes the page of an application or of a later signup. Its link becomes spent, and the form that created the link
+/// cannot create another page.
 pub fn remove(tx: &Tx<'_>, subject: &PageSubject) -> Result<(), Error> {
     let (application, signup) = subject.columns();
     let sql = "INSERT OR IGNORE INTO spent_links (digest, spent_at)
@@ -152,7 +154,7 @@ pub fn remove(tx: &Tx<'_>, subject: &PageSubject) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether a link is spent. Spent links are stored for as long as their forms can be sent again.
+/// Returns whether a link is spent. Spent links are stored for as long as their forms can be submitted again.
 pub fn is_spent(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM spent_links

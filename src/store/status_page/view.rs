@@ -1,4 +1,4 @@
-//! The view of a status page for the holder of its link, with the facts that the page's acts need.
+//! The view of a status page for the holder of its link, with the facts that acts on the page need.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
@@ -15,16 +15,16 @@ use crate::store::status_page::{PageSubject, StatusPage};
 /// The content of a status page.
 #[derive(Debug, Clone)]
 pub struct StatusPageView {
-    /// The organization of the role.
     pub organization: PageOrganization,
     pub role_name: String,
     /// The time at which the holder applied.
     pub applied_at: Timestamp,
-    /// The names of the steps, first to last.
+    /// The names of the steps in order.
     pub steps: Vec<String>,
     /// The application; `None` on the page of a later signup.
     pub application: Option<PageApplication>,
-    /// On the page of a later signup, the candidate who had applied under its address. The page shows nothing about them.
+    /// On the page of a later signup, the candidate who had applied under the same address. The page shows nothing
+    /// about this candidate.
     pub prior_candidate: Option<PageCandidate>,
     /// The signup; `None` if staff or an import added the application.
     pub signup: Option<Signup>,
@@ -38,11 +38,10 @@ pub struct PageOrganization {
     pub slug: String,
     /// Whether the organization has a portal that the page can link to.
     pub has_portal: bool,
-    /// Whether the organization has a logo.
     pub has_logo: bool,
-    /// The time zone of the dates on the page (IANA).
+    /// The IANA time zone of the dates on the page.
     pub time_zone: String,
-    /// The hours after which the page shows a decision; `None` for never.
+    /// The number of hours after which the page shows a decision; `None` if it never shows decisions.
     pub visible_after_hours: Option<u32>,
 }
 
@@ -60,7 +59,7 @@ impl PageApplication {
     }
 }
 
-/// A candidate who was not erased.
+/// A candidate who is not erased.
 #[derive(Debug, Clone)]
 pub struct PageCandidate {
     pub id: CandidateId,
@@ -70,12 +69,12 @@ pub struct PageCandidate {
     pub email: String,
     /// Whether a legal hold prevents the candidate's erasure.
     pub is_held: bool,
-    /// The last time at which the candidate asked on this page for their erasure, despite the hold.
+    /// The last time at which the candidate asked on this page for erasure while a hold prevented it.
     pub asked_at: Option<Timestamp>,
 }
 
 impl StatusPageView {
-    /// The progress that the page shows.
+    /// Returns the progress that the page shows.
     pub fn progress(&self, page: &StatusPage, now: Timestamp) -> Progress {
         match &self.application {
             Some(application) => {
@@ -88,7 +87,7 @@ impl StatusPageView {
         }
     }
 
-    /// The subject of an activity row about the page's application.
+    /// Returns the subject for an activity row about the page's application.
     pub(super) fn activity_subject(&self, application: &PageApplication) -> Subject {
         let PageApplication { application, candidate, .. } = application;
         Subject {
@@ -99,7 +98,7 @@ impl StatusPageView {
     }
 }
 
-/// Loads the view of a page. `None` if its candidate was erased.
+/// Loads the view of a page. Returns `None` if its candidate was erased.
 pub fn load(tx: &Tx<'_>, page: &StatusPage) -> Result<Option<StatusPageView>, Error> {
     load_subject(tx, &page.subject)
 }
@@ -134,8 +133,8 @@ fn load_application(tx: &Tx<'_>, id: &ApplicationId) -> Result<Option<StatusPage
     }))
 }
 
-/// The page of a later signup looks like that of an application without decisions. It shows the steps that the role had at
-/// the time of the signup.
+/// Loads the view of the page of a later signup. The page looks like the page of an application without decisions, and
+/// shows the steps that the role had at the time of the signup.
 fn load_later_signup(tx: &Tx<'_>, id: &SignupId) -> Result<StatusPageView, Error> {
     let sql = "SELECT r.name, r.organization_id, a.candidate_id
                FROM signups s
@@ -183,7 +182,8 @@ fn load_organization(tx: &Tx<'_>, id: &OrganizationId) -> Result<PageOrganizatio
     organization.ok_or_else(|| Error::Defect(format!("organization {id} of a status page is gone")))
 }
 
-/// Loads a candidate with the request for their erasure on the page of this application. `None` if they were erased.
+/// Loads a candidate, with the last time at which they asked for erasure on the page of this application. Returns
+/// `None` if the candidate was erased.
 fn load_candidate(
     tx: &Tx<'_>,
     id: &CandidateId,

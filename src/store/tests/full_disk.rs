@@ -1,4 +1,4 @@
-//! A service on a full disk.
+//! Tests of a service on a full disk.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -84,16 +84,16 @@ impl Fixture {
     }
 }
 
-fn eventually(mut is_so: impl FnMut() -> bool) {
+fn eventually(mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
-    while !is_so() {
+    while !condition() {
         assert!(began.elapsed() < Duration::from_secs(20));
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
 #[test]
-fn on_a_full_disk_vital_acts_and_reads_go_on_and_their_rows_are_written_later() {
+fn on_a_full_disk_vital_writes_and_reads_continue_and_usage_rows_are_written_later() {
     let fixture = Fixture::new();
     assert_eq!(fixture.reserve_bytes(), TOTAL_BYTES / 16);
     assert!(matches!(fixture.request(), Ok(RowOutcome::Logged)));
@@ -133,10 +133,10 @@ fn owed_rows_are_written_when_the_service_stops() {
 }
 
 #[test]
-fn the_reserve_is_made_again_once_the_disk_has_room() {
+fn the_reserve_is_created_again_when_the_disk_has_room() {
     let fixture = Fixture::new();
     fixture.world.set_disk(Some(DiskSpace { free_bytes: 0, total_bytes: TOTAL_BYTES }));
-    // Each release takes one slice.
+    // Each release frees one slice of the reserve.
     assert!(fixture.store.parts.reserve.release());
     assert_eq!(fixture.reserve_bytes(), TOTAL_BYTES / 16 - (256 << 10));
     assert_eq!((0..10).filter(|_| fixture.store.parts.reserve.release()).count(), 3);

@@ -1,5 +1,5 @@
-//! The query plans of boards, reports and activities: no page sorts rows or reads unrelated ones, with and without
-//! statistics of the tables. A page therefore costs the same in a file of any size.
+//! Tests of the query plans of boards, reports and activities. With and without table statistics, no page sorts rows or
+//! reads unrelated rows. The cost of a page therefore does not depend on the size of the file.
 
 mod full_disk;
 
@@ -8,15 +8,15 @@ use crate::db::row::Connection;
 use super::activity::{page as activity, platform};
 use super::{board, report};
 
-/// The plan of a query, one line for each step.
+/// Returns the plan of a query, one line for each step.
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-    let nothing = vec![crate::db::row::Value::Null; statement.parameter_count()];
-    let steps = statement.query_map(crate::db::row::params_from_iter(nothing), |row| row.get("detail")).unwrap();
+    let nulls = vec![crate::db::row::Value::Null; statement.parameter_count()];
+    let steps = statement.query_map(crate::db::row::params_from_iter(nulls), |row| row.get("detail")).unwrap();
     steps.map(Result::unwrap).collect()
 }
 
-/// An empty file, and one with statistics of many applications to few roles.
+/// Returns an empty file, and a file with many applications to few roles and with statistics.
 fn files() -> [Connection; 2] {
     [false, true].map(|filled| {
         let connection = Connection::open_in_memory().unwrap();
@@ -55,7 +55,7 @@ const FILLED: &str = "
     ANALYZE;";
 
 #[test]
-fn no_page_sorts_or_reads_rows_of_others() {
+fn no_page_sorts_rows_or_reads_unrelated_rows() {
     let activities = |part: &str| format!("{} {part}", activity::SELECT);
     let own_rows = "SEARCH a USING INDEX candidate_roles_at_step (role_id=? AND at_role_step_id=? AND ";
     for (sql, expected) in [
@@ -87,7 +87,7 @@ fn no_page_sorts_or_reads_rows_of_others() {
     }
 }
 
-/// The plan sorts, but only the rejections of one application and the counts of the outcomes.
+/// The query sorts only the rejections of one application and the counts of the outcomes.
 #[test]
 fn a_report_reads_only_the_applications_that_were_not_selected() {
     for connection in files() {

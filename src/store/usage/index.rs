@@ -7,24 +7,24 @@ use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::timestamp::Timestamp;
 
-/// One of this many rows of a key has an index entry, so a page skips fewer rows than this before its first one. An index of
-/// every row would add a tenth to the cost of a request, and more as the log grows.
+/// One in this many rows of a key has an index entry, so a page skips fewer than this many rows before its first row.
+/// An index of every row would add a tenth to the cost of a request, and more as the log grows.
 const INDEX_EVERY: i64 = 64;
 
 /// The newest row of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) struct NewestRow {
     pub(in crate::store) at: Timestamp,
-    /// The running number of the row among all rows of its key, and so the key's request count.
+    /// The running number of the row among all rows of its key, which is also the key's request count.
     pub(in crate::store) number: i64,
 }
 
-/// The time up to which all rows are indexed.
+/// Returns the time up to which all rows are indexed.
 pub(super) fn indexed_to(tx: &Tx<'_>) -> Result<i64, Error> {
     let sql = "SELECT marked_to
                FROM api_key_usage_marking
                WHERE id = 1";
-    tx.value(sql, [])?.ok_or_else(|| Error::Defect("the file has no end of the usage index".to_owned()))
+    tx.value(sql, [])?.ok_or_else(|| Error::Defect("the file does not record the end of the usage index".to_owned()))
 }
 
 /// Sets the time up to which all rows are indexed, after their index entries and the newest row of each key were added.
@@ -36,7 +36,7 @@ pub(super) fn set_indexed_to(tx: &Tx<'_>, at: i64) -> Result<(), Error> {
     Ok(())
 }
 
-/// The newest indexed row of a key. Newer rows may follow that are not indexed.
+/// Returns the newest indexed row of a key. Newer rows that are not indexed may follow.
 pub(super) fn newest_indexed_of(tx: &Tx<'_>, key_number: i64) -> Result<Option<NewestRow>, Error> {
     let sql = "SELECT at, number
                FROM api_key_usage_newest
@@ -44,7 +44,7 @@ pub(super) fn newest_indexed_of(tx: &Tx<'_>, key_number: i64) -> Result<Option<N
     tx.one(sql, [key_number], newest_row)
 }
 
-/// The newest row of each key among the rows that are not indexed, by key number.
+/// Returns the newest row of each key among the rows that are not indexed, by key number.
 pub(in crate::store) fn newest_unindexed(tx: &Tx<'_>) -> Result<HashMap<i64, NewestRow>, Error> {
     let sql = "SELECT key_number, at, number
                FROM api_key_usage
@@ -57,7 +57,7 @@ pub(in crate::store) fn newest_unindexed(tx: &Tx<'_>) -> Result<HashMap<i64, New
     Ok(rows.into_iter().collect())
 }
 
-/// The newest row of one key among the rows that are not indexed.
+/// Returns the newest row of one key among the rows that are not indexed.
 pub(in crate::store) fn newest_unindexed_of(tx: &Tx<'_>, key_number: i64) -> Result<Option<NewestRow>, Error> {
     let sql = "SELECT at, number
                FROM api_key_usage
@@ -72,8 +72,8 @@ fn newest_row(row: &Row<'_>) -> Result<NewestRow, Error> {
     Ok(NewestRow { at: columns.time()?, number: columns.read()? })
 }
 
-/// The indexed row of a key from which a page of rows before `before` starts: the next index entry, or the newest indexed
-/// row. Few rows lie between it and the page.
+/// Returns the time of the indexed row from which a page of rows before `before` starts: the next index entry, or the
+/// newest indexed row of the key. Few rows lie between this row and the page.
 pub(super) fn start_row(tx: &Tx<'_>, key_number: i64, before: i64, indexed_to: i64) -> Result<Option<i64>, Error> {
     let sql = "SELECT at
                FROM api_key_usage_marks
@@ -89,15 +89,15 @@ pub(super) fn start_row(tx: &Tx<'_>, key_number: i64, before: i64, indexed_to: i
 /// The missing part of the usage index.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MissingIndex {
-    /// The index entries: key number and time, by key.
+    /// The key number and time of each index entry, sorted by key.
     pub(super) entries: Vec<(i64, i64)>,
-    /// The newest row of each key: key number, time and running number.
+    /// The key number, time and running number of the newest row of each key.
     pub(super) newest: Vec<(i64, i64, i64)>,
-    /// The time of the newest row of all.
+    /// The time of the newest row of any key.
     pub(super) to: i64,
 }
 
-/// Reads the rows that are not indexed yet.
+/// Computes the missing part of the usage index from the rows that are not indexed yet.
 pub(super) fn missing_index(tx: &Tx<'_>) -> Result<MissingIndex, Error> {
     let indexed_to = indexed_to(tx)?;
     let sql = "SELECT key_number, at, number

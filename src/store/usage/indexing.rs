@@ -1,5 +1,5 @@
-//! The background job that indexes the usage log, in slices that keep the writer free for others. It also redates rows,
-//! because both change the usage index.
+//! The background job that indexes the usage log, in slices that keep the writer free for other jobs. The job also
+//! redates rows, because indexing and redating both change the usage index.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,23 +17,26 @@ use crate::db::tx::{self, Error};
 use crate::db::writer::Writer;
 use crate::domain::timestamp::Timestamp;
 
-/// The job runs once this many rows are not indexed. Each run writes the newest row of each key, so more frequent runs would
-/// write the same rows again.
+/// The number of unindexed rows at which the job runs. Each run writes the newest row of each key, so more frequent
+/// runs would write the same rows again.
 const ROWS_MIN: u64 = 20_000;
 
-/// The longest time that fewer rows wait for a run.
+/// The maximum time for which fewer than [`ROWS_MIN`] rows wait for a run.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// The wait after a failed run.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The longest time that one step redates rows, because other jobs of its thread wait for it.
+/// The maximum time for which one step redates rows. The time is short, because other jobs of the same thread wait for
+/// the step.
 const REDATE_MAX: Duration = Duration::from_millis(50);
 
-/// The index entries that one transaction adds. A slice occupies the writer for half a millisecond.
+/// The maximum number of index entries that one transaction adds (a slice). A slice occupies the writer for half a
+/// millisecond.
 const SLICE_ROWS: usize = 512;
 
-/// The number of appended rows that are not indexed. It starts at one, because rows from before the start may wait.
+/// The number of appended rows that are not indexed. The number starts at one, because rows from before the start may
+/// not be indexed.
 pub(crate) struct UnindexedRows(AtomicU64);
 
 impl Default for UnindexedRows {
@@ -48,7 +51,7 @@ impl UnindexedRows {
     }
 }
 
-/// The job that indexes and redates rows.
+/// Prepares the job that indexes and redates rows.
 pub(in crate::store) fn job_step(
     path: &Path,
     unindexed: Arc<UnindexedRows>,
@@ -75,15 +78,15 @@ pub(in crate::store) fn job_step(
             ran_at = Instant::now();
             indexed
         });
-        // If redating fails, a later step tries again. While the clock differs from the believed time, it does not show
-        // which rows are ahead.
+        // If redating fails, a later step tries again. While the clock differs from the believed time, the job cannot
+        // know which rows are ahead.
         let reading = clock.read();
         if reading.agrees()
             && let Ok(rows @ 1..) = redate_some(&connection, &writer, &clock, &mut redated)
         {
             log.write(format!(
-                "the clock was ahead and had dated {rows} usage rows in the future; they are now dated just before {}, in \
-                 their order",
+                "the clock was ahead and had dated {rows} usage rows in the future; they are now dated just before {}, \
+                 in the same order",
                 reading.wall
             ));
         }
@@ -91,8 +94,8 @@ pub(in crate::store) fn job_step(
     }))
 }
 
-/// Redates rows that are dated in the future, in slices, for as long as one step may take. `redated` counts the rows while
-/// more may be left. Returns the count once no row is left, and 0 before.
+/// Redates rows that are dated in the future, in slices, until no row is left or the time of one step has passed.
+/// `redated` counts the rows while more may be left. Returns the count when no row is left, and 0 before.
 fn redate_some(
     connection: &Connection,
     writer: &Writer,
@@ -118,7 +121,8 @@ fn redate_some(
     Ok(0)
 }
 
-/// Adds what the usage index lacks. If a run is interrupted between two slices, pages and statistics stay the same.
+/// Adds the missing part of the usage index. If a run is interrupted between two slices, pages and statistics stay the
+/// same.
 pub(super) fn add_missing(connection: &Connection, writer: &Writer) -> Result<(), Error> {
     let MissingIndex { entries, newest, to } =
         tx::snapshot(connection, Timestamp::from_micros(0), index::missing_index)?;

@@ -1,4 +1,4 @@
-//! Appending to the usage log.
+//! Appends rows to the usage log.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -11,24 +11,24 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::usage;
 
-/// A request to be logged.
+/// A request to log.
 #[derive(Debug, Clone)]
 pub struct LogEntry {
     /// The number of the key that authenticated the request.
     pub key_number: i64,
     pub method: Cow<'static, str>,
-    /// The raw path without the query, cut to the stored length.
+    /// The raw path without the query, truncated to the stored length.
     pub path: Cow<'static, str>,
     /// The client's address.
     pub ip: IpAddr,
-    /// The user agent, cut to the stored length.
+    /// The user agent, truncated to the stored length.
     pub user_agent: String,
     /// The path template of the route.
     pub auth_endpoint: &'static str,
 }
 
-/// The end of the usage log, as the writing connection knows it, so that an append needs no query. It is valid inside the
-/// transactions of that connection, and is dropped when one of them is rolled back.
+/// A cache of the end of the usage log, so that appends need no queries. The cache is valid inside the transactions of
+/// the writing connection, and is dropped when one of them is rolled back.
 #[derive(Default)]
 pub(crate) struct LogTail(RefCell<Option<KnownTail>>);
 
@@ -71,7 +71,7 @@ impl LogTail {
 }
 
 impl KnownTail {
-    /// Reads the rows that are not indexed yet, which are few. New times must also be later than the newest pruned row.
+    /// Reads the few rows that are not indexed yet. New times must also be later than the newest pruned row.
     fn read(tx: &Tx<'_>) -> Result<Self, Error> {
         let sql = "SELECT max(coalesce((SELECT max(at) FROM api_key_usage), pruned_to), pruned_to)
                    FROM api_key_usage_marking
@@ -87,7 +87,7 @@ pub fn append(tx: &Tx<'_>, entry: &LogEntry) -> Result<(), Error> {
     append_all(tx, std::iter::once(entry))
 }
 
-/// Appends rows in this order.
+/// Appends rows in the given order.
 pub(super) fn append_all<'a>(tx: &Tx<'_>, entries: impl Iterator<Item = &'a LogEntry>) -> Result<(), Error> {
     let tail =
         tx.state::<LogTail>().ok_or_else(|| Error::Defect("only the service appends to the usage log".to_owned()))?;

@@ -12,7 +12,7 @@ pub struct UsageRow {
     /// The time of the request. It is unique, and increases from row to row.
     pub at: Timestamp,
     pub method: String,
-    /// The raw path without the query, cut to the stored length.
+    /// The raw path without the query, truncated to the stored length.
     pub path: String,
     /// The client's address.
     pub ip: String,
@@ -21,7 +21,7 @@ pub struct UsageRow {
     pub auth_endpoint: String,
 }
 
-/// The newest rows of a key, or the newest before `before` (`GET /api/admin/api-keys/{id}/usage`).
+/// Returns the newest rows of a key, or the newest rows before `before` (`GET /api/admin/api-keys/{id}/usage`).
 pub fn page(tx: &Tx<'_>, key_number: i64, before: Option<Timestamp>, rows_max: usize) -> Result<Vec<UsageRow>, Error> {
     let before = before.map(|before| redated_cursor(tx, before)).transpose()?;
     let (before, indexed_to) = (before.map_or(i64::MAX, Timestamp::micros), indexed_to(tx)?);

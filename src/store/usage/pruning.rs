@@ -1,4 +1,5 @@
-//! Pruning the usage log: a background job deletes rows that are older than a number of days, in small slices.
+//! Prunes the usage log: a background job deletes rows that are older than a configured number of days, in small
+//! slices.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -22,11 +23,11 @@ const SCAN_EVERY: Duration = Duration::from_secs(600);
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// The maximum number of rows that one transaction deletes (a slice). A slice occupies the writer for one or two
-/// milliseconds; its commit needs no fsync. At ten slices a second, the job deletes at most 5,000 rows a second. That
-/// is more than a busy service logs, and takes a hundredth of the writer's time.
+/// milliseconds, and its commit needs no fsync. At ten slices a second, the job deletes at most 5,000 rows a second.
+/// That is more than a busy service logs, and uses one or two hundredths of the writer's time.
 const SLICE_ROWS: usize = 512;
 
-/// The job that deletes old rows, a slice in each step. It does nothing until `days` is set.
+/// Prepares the job that deletes old rows, one slice in each step. The job does nothing until `days` is set.
 pub(in crate::store) fn job_step(
     path: &Path,
     world: Arc<dyn World>,
@@ -44,9 +45,9 @@ pub(in crate::store) fn job_step(
             return None;
         }
         scanned_at = Some(now);
-        // `earliest`, so that no row is deleted too soon because the clock is ahead.
+        // The bound is computed from `earliest`, so that no row is deleted too soon if the clock is ahead.
         let retained_since = domain::usage::retained_since(clock.read().earliest(), days);
-        // A full disk or the lock of another process can make a scan fail; the next one tries again.
+        // A full disk or the lock of another process can make a scan fail. The next scan tries again.
         let pruned = prune(&connection, &writer, retained_since);
         wait = match pruned {
             Ok(true) => Duration::ZERO,
@@ -67,8 +68,8 @@ fn prune(connection: &Connection, writer: &Writer, retained_since: Timestamp) ->
     Ok(is_full)
 }
 
-/// The oldest rows before a time: key number and time of each. Rows that are not indexed are left out, because nothing else
-/// has the statistics of their keys yet.
+/// Returns the key number and time of each of the oldest rows before a time. Leaves out rows that are not indexed,
+/// because they are still needed for the statistics of their keys.
 pub(super) fn outdated(tx: &Tx<'_>, retained_since: Timestamp, rows_max: usize) -> Result<Vec<(i64, i64)>, Error> {
     let sql = "SELECT key_number, at
                FROM api_key_usage
@@ -82,7 +83,7 @@ pub(super) fn outdated(tx: &Tx<'_>, retained_since: Timestamp, rows_max: usize) 
     })
 }
 
-/// Deletes [`outdated`] rows and their index entries. `api_key_usage_newest` stays, so that request counts continue.
+/// Deletes [`outdated`] rows and their index entries. Keeps `api_key_usage_newest`, so that request counts continue.
 pub(super) fn delete(tx: &Tx<'_>, rows: &[(i64, i64)]) -> Result<(), Error> {
     let Some((_, last)) = rows.last() else { return Ok(()) };
     let sql = "DELETE FROM api_key_usage_marks

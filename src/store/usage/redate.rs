@@ -1,8 +1,9 @@
-//! Redating usage rows: a clock that was ahead has dated rows in the future. Once the clock is right again, these rows
-//! are dated just before now, in the same order. Otherwise new rows would get wrong times until the clock catches up.
+//! Redates usage rows that have times in the future, because the clock was ahead. When the clock is right again, these
+//! rows are dated just before the present, in the same order. Otherwise new rows would receive wrong times until the
+//! clock caught up.
 //!
-//! The true times are lost. Each row keeps its position among all rows. A client may hold a cursor with an old time of a row;
-//! its next page continues from the row's new time.
+//! The true times are lost. Each row keeps its position among all rows. A client may have a cursor with the old time of
+//! a row. The client's next page continues from the row's new time.
 
 use std::collections::HashMap;
 
@@ -17,20 +18,20 @@ use crate::domain::usage;
 /// milliseconds.
 pub(super) const ROWS_MAX: i64 = 512;
 
-/// Whether the log has rows that must be redated.
+/// Returns whether the log has rows that must be redated.
 pub(super) fn is_due(tx: &Tx<'_>) -> Result<bool, Error> {
     let newest: Option<i64> = tx.value("SELECT max(at) FROM api_key_usage", [])?.flatten();
     Ok(newest.is_some_and(|newest| usage::is_ahead(Timestamp::from_micros(newest), tx.now)))
 }
 
-/// A row before it is redated.
+/// A row that must be redated.
 struct AheadRow {
     at: i64,
     key_number: i64,
     previous_at: Option<i64>,
 }
 
-/// Redates the earliest rows that are ahead. Returns their number, 0 once no row is ahead.
+/// Redates the earliest rows that are ahead. Returns the number of redated rows, or 0 if no row is ahead.
 pub(super) fn redate(tx: &Tx<'_>, rows_max: i64) -> Result<usize, Error> {
     let limit = usage::redated_after(tx.now).micros();
     let sql = "SELECT at, key_number, previous_at
@@ -48,7 +49,7 @@ pub(super) fn redate(tx: &Tx<'_>, rows_max: i64) -> Result<usize, Error> {
                WHERE at <= $1";
     let staying: i64 = tx.value(sql, [limit])?.unwrap_or(0);
     let times = usage::redated_times(rows.len(), Timestamp::from_micros(staying), tx.now);
-    // Rows are moved in order, so each new time is free: the row that had it, if any, has already been moved.
+    // Rows are moved in order, so each new time is free: if a row had this time, that row has already been moved.
     let moved: HashMap<i64, i64> = rows.iter().map(|row| row.at).zip(times.map(Timestamp::micros)).collect();
     let indexed_to = indexed_to(tx)?;
     move_rows(tx, &rows, &moved)?;
@@ -103,7 +104,7 @@ fn move_index(tx: &Tx<'_>, rows: &[AheadRow], moved: &HashMap<i64, i64>) -> Resu
     tx.run_each(sql, rows.iter(), params)
 }
 
-/// Corrects the predecessor of the first row of each key after the moved rows.
+/// Corrects the time of the predecessor in each key's first row after the moved rows.
 fn move_followers(tx: &Tx<'_>, rows: &[AheadRow], moved: &HashMap<i64, i64>) -> Result<(), Error> {
     let newest: HashMap<i64, i64> = rows.iter().map(|row| (row.key_number, row.at)).collect();
     let end = rows.last().map_or(0, |row| row.at);
@@ -124,7 +125,8 @@ fn move_followers(tx: &Tx<'_>, rows: &[AheadRow], moved: &HashMap<i64, i64>) -> 
     Ok(())
 }
 
-/// The cursor at which a page continues. It differs from `before` if that is an old time of a redated row.
+/// Returns the cursor at which a page continues. The cursor differs from `before` if `before` is an old time of a
+/// redated row.
 pub(super) fn redated_cursor(tx: &Tx<'_>, before: Timestamp) -> Result<Timestamp, Error> {
     let sql = "SELECT at
                FROM api_key_usage_moves

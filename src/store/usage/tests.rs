@@ -15,10 +15,10 @@ use crate::domain::user::PlatformRole;
 use crate::store::{Grade, Store, check, user};
 use crate::world::{Scripted, World};
 
-/// The rows of each of two keys.
+/// The number of rows of each of the two keys.
 const ROWS_OF_KEY: usize = 204;
 
-/// The index entries of each key for these rows.
+/// The number of index entries of each key for these rows.
 const ENTRIES_OF_KEY: usize = 3;
 
 fn store(path: &Path) -> Store {
@@ -64,7 +64,7 @@ fn append(store: &Store, count: usize) {
     ended.recv().unwrap().unwrap();
 }
 
-/// All rows of a key, read by pages of a hundred, newest first.
+/// Reads all rows of a key in pages of a hundred, newest first.
 fn pages(store: &Store, key_number: i64) -> Vec<(i64, String)> {
     let mut rows: Vec<UsageRow> = Vec::new();
     loop {
@@ -102,7 +102,7 @@ fn pages_and_statistics_are_equal_before_during_and_after_indexing() {
     let unindexed = all(&store);
     assert_eq!((unindexed.0.len(), unindexed.2[0].1), (ROWS_OF_KEY, ROWS_OF_KEY as i64));
     assert_pages_begin_anywhere(&store, &unindexed.0);
-    // The same state as after a kill between two slices.
+    // The next statements create the state of a file whose process was killed between two slices.
     let missing = tx::snapshot(&reader, Timestamp::from_micros(0), index::missing_index).unwrap();
     assert_eq!((missing.entries.len(), missing.newest.len(), missing.to), (2 * ENTRIES_OF_KEY, 2, unindexed.1[0].0));
     store.parts.writer.run(move |tx| index::add_entries(tx, &missing.entries[..ENTRIES_OF_KEY + 1])).unwrap();
@@ -140,7 +140,8 @@ fn pruning_deletes_old_rows_and_keeps_statistics_and_row_numbers() {
     assert_eq!(outdated(end, 9), Vec::new(), "rows that are not indexed are not pruned");
     add_missing(&reader, &store.parts.writer).unwrap();
     let (all, counted) = (pages(&store, 1), statistics(&store));
-    // The cuts lie between rows of the other key, on an index entry and beside one; the last one deletes all rows.
+    // The cuts are between rows of the other key, at an index entry, and next to an index entry. The last cut deletes
+    // all rows.
     for left in [203, 150, 140, 77, 76, 1, 0] {
         let before = all.get(left).map_or(end, |(at, _)| Timestamp::from_micros(at + 1));
         loop {
@@ -157,14 +158,14 @@ fn pruning_deletes_old_rows_and_keeps_statistics_and_row_numbers() {
     append(&store, 1);
     store.close();
     drop(store);
-    // The clock stands still and all rows are deleted, yet the next row is later than each deleted one.
-    let again = Store::open(&path, Arc::new(Scripted::at(Timestamp::from_micros(7)))).unwrap();
-    add_missing(&reader, &again.parts.writer).unwrap();
+    // Although the clock is behind and all rows are deleted, the next row is later than every deleted row.
+    let reopened = Store::open(&path, Arc::new(Scripted::at(Timestamp::from_micros(7)))).unwrap();
+    add_missing(&reader, &reopened.parts.writer).unwrap();
     let rows = outdated(end, 64);
-    again.parts.writer.run(move |tx| pruning::delete(tx, &rows)).unwrap();
-    append(&again, 1);
-    let numbers: Vec<i64> = statistics(&again).into_iter().map(|(_, count)| count).collect();
-    assert_eq!((numbers, pages(&again, 1).len()), (vec![ROWS_OF_KEY as i64 + 2; 2], 1));
+    reopened.parts.writer.run(move |tx| pruning::delete(tx, &rows)).unwrap();
+    append(&reopened, 1);
+    let numbers: Vec<i64> = statistics(&reopened).into_iter().map(|(_, count)| count).collect();
+    assert_eq!((numbers, pages(&reopened, 1).len()), (vec![ROWS_OF_KEY as i64 + 2; 2], 1));
     assert_eq!(check::check(&path, |_| {}).unwrap(), Vec::<String>::new());
 }
 
@@ -212,10 +213,10 @@ fn row_numbers_continue_after_a_restart_with_and_without_an_index() {
         }
         first.close();
         drop(first);
-        let again = Store::open(&path, Arc::new(Scripted::at(Timestamp::from_micros(7)))).unwrap();
-        append(&again, 1);
-        let counts: Vec<i64> = statistics(&again).into_iter().map(|(_, count)| count).collect();
+        let reopened = Store::open(&path, Arc::new(Scripted::at(Timestamp::from_micros(7)))).unwrap();
+        append(&reopened, 1);
+        let counts: Vec<i64> = statistics(&reopened).into_iter().map(|(_, count)| count).collect();
         assert_eq!(counts, [6, 6], "indexed: {is_indexed}");
-        assert_eq!(pages(&again, 1).len(), 6);
+        assert_eq!(pages(&reopened, 1).len(), 6);
     }
 }

@@ -1,5 +1,5 @@
-//! The usage log writer: usage rows wait in a queue until the end of the runtime's tick. They are then committed together,
-//! before any of their requests is answered.
+//! The usage log writer: usage rows wait in a queue until the end of the runtime's tick. They are then committed
+//! together, before any of their requests is answered.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::store::change_number;
 pub enum RowOutcome {
     /// The row is committed.
     Logged,
-    /// The row was not appended: the key is no longer valid.
+    /// The row was not appended, because the key is no longer valid.
     KeyRefused(KeyRefusal),
-    /// The row was not appended: keys or users have changed since the key was looked up, so the answer may be out of date.
-    /// Returns the row.
+    /// The row was not appended, because keys or users have changed since the key was looked up, and the answer may be
+    /// out of date. Contains the row.
     KeyStale(Box<LogEntry>),
 }
 
-/// The callback that gets the outcome of a row.
+/// The callback that receives the outcome of a row.
 pub(crate) type OnOutcome = Box<dyn FnOnce(Result<RowOutcome, Error>) + Send>;
 
 /// A usage row in the queue, with the key of its request.
@@ -40,8 +40,8 @@ pub(crate) enum RowDecision {
     ReloadKey,
 }
 
-/// Decides about each row: it is appended if its key is still valid in this transaction. Also returns the change number of
-/// keys and users that the decisions hold for.
+/// Decides about each row. A row is appended if its key is still valid in this transaction. Also returns the change
+/// number of keys and users for which the decisions are valid.
 pub(crate) fn decide(tx: &Tx<'_>, rows: &[QueuedRow]) -> Result<(Vec<RowDecision>, i64), Error> {
     let changed_at = change_number::credentials(tx)?;
     let decision = |row: &QueuedRow| match row.key.state_at(changed_at) {
@@ -51,7 +51,7 @@ pub(crate) fn decide(tx: &Tx<'_>, rows: &[QueuedRow]) -> Result<(Vec<RowDecision
     Ok((rows.iter().map(decision).collect(), changed_at))
 }
 
-/// Decides about each row like [`decide`], and appends the rows of valid keys.
+/// Decides about each row as [`decide`] does, and appends the rows of valid keys.
 pub(crate) fn decide_and_append(tx: &Tx<'_>, rows: &[QueuedRow]) -> Result<(Vec<RowDecision>, i64), Error> {
     let (decisions, changed_at) = decide(tx, rows)?;
     let appended = rows.iter().zip(&decisions).filter(|(_, decision)| **decision == RowDecision::Append);
@@ -78,7 +78,7 @@ pub(crate) fn fail(rows: Vec<QueuedRow>, error: &Error) {
     }
 }
 
-/// Calls `done`, and catches its panic, because the other rows still wait for their outcomes.
+/// Calls `done`, and catches a panic in it, because the other rows still wait for their outcomes.
 fn call(done: OnOutcome, outcome: Result<RowOutcome, Error>) {
     let _ = catch_unwind(AssertUnwindSafe(|| done(outcome)));
 }

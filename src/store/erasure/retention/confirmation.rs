@@ -1,4 +1,4 @@
-//! The state of an organization's retention, and the confirmation of an admin.
+//! The state of an organization's retention, and the confirmation by an admin.
 
 use serde::Serialize;
 
@@ -20,15 +20,15 @@ use crate::world::World;
 pub struct RetentionState {
     /// The retention time in days; `None` if the organization retains its candidates forever.
     pub days: Option<i64>,
-    /// Number of due candidates.
+    /// The number of due candidates.
     pub due: i64,
-    /// When the first of them was found due.
+    /// The time at which the first due candidate was found.
     pub due_since: Option<Timestamp>,
-    /// Number of candidates whose erasure waits for the confirmation of an admin.
+    /// The number of candidates whose erasure waits for confirmation by an admin.
     pub waiting: i64,
 }
 
-/// The state of an organization's retention; `None` without such an organization.
+/// Reads the state of an organization's retention. Returns `None` if the organization does not exist.
 pub fn state(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId) -> Result<Option<RetentionState>, Error> {
     let sql = "SELECT o.retention_days, count(d.candidate_number), min(d.due_since)
                FROM organizations o
@@ -45,19 +45,19 @@ pub fn state(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId) -> R
     Ok(Some(RetentionState { days, due, due_since, waiting }))
 }
 
-/// The parts that an admin confirms.
+/// An admin's confirmation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetentionConfirmation {
-    /// The retention may erase all due candidates. The admin has seen this number of them.
+    /// The number of due candidates that the admin has seen, if retention may erase all of them.
     pub due: Option<i64>,
-    /// The clock is right.
+    /// Whether the admin confirms that the clock is right.
     pub clock: bool,
 }
 
 /// Confirms the erasure of an organization's due candidates, or the clock, or both.
 ///
 /// # Errors
-/// `conflict` if the number of due candidates is not the one that the admin has seen.
+/// `conflict` if the number of due candidates differs from the number that the admin has seen.
 pub fn confirm(
     tx: &Tx<'_>,
     world: &dyn World,
@@ -69,7 +69,8 @@ pub fn confirm(
     if let Some(seen) = confirmation.due {
         let due = state(tx, world, organization)?.map_or(0, |state| state.due);
         if due != seen {
-            let what = format!("{due} candidates are due now, not {seen}; look again before confirming them");
+            let what =
+                format!("{due} candidates are due now, not {seen}; check the number again before you confirm it");
             return Err(Refusal::ConflictWith(what).into());
         }
         due::confirm_all(tx, organization)?;

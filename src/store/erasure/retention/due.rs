@@ -1,4 +1,4 @@
-//! The facts of candidates that retention needs, and the tables of due candidates and of daily erasures.
+//! The facts about candidates that retention needs, and the tables of due candidates and daily erasures.
 
 use std::ops::ControlFlow;
 
@@ -11,17 +11,17 @@ use crate::domain::retention::{ApplicationFacts, CandidateFacts, DueCandidate, R
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
-/// A candidate in a scan of the retention.
+/// A candidate in a retention scan.
 #[derive(Debug, Clone)]
 pub(super) struct ScannedCandidate {
     pub(super) candidate: CandidateRef,
     /// The start of the candidate's retention time, if they are due.
     pub(super) counted_from: Option<Timestamp>,
-    /// The record of an earlier scan that found the candidate due.
+    /// The row from an earlier scan that found the candidate due.
     pub(super) recorded: Option<DueCandidate>,
 }
 
-/// The organizations with a retention time.
+/// Returns the organizations with a retention time.
 pub(super) fn organizations(tx: &Tx<'_>) -> Result<Vec<OrganizationId>, Error> {
     let sql = "SELECT id
                FROM organizations
@@ -30,7 +30,8 @@ pub(super) fn organizations(tx: &Tx<'_>) -> Result<Vec<OrganizationId>, Error> {
     tx.all(sql, [], |row| Columns::of(row).parse(OrganizationId::parse))
 }
 
-/// The organization's next candidates after the number `after`. Empty if the organization has no retention time.
+/// Reads the organization's next candidates after the number `after`. Returns an empty list if the organization has no
+/// retention time.
 pub(super) fn scan(
     tx: &Tx<'_>,
     world: &dyn World,
@@ -108,7 +109,7 @@ fn candidate_row(columns: &mut Columns<'_>) -> Result<CandidateRow, Error> {
     Ok(CandidateRow { number, id, facts, recorded })
 }
 
-/// Reads the columns of an application, from `a.status` on; `None` for a candidate without applications.
+/// Reads the columns of an application, starting with `a.status`. Returns `None` for a candidate without applications.
 fn application_facts(columns: &mut Columns<'_>) -> Result<Option<ApplicationFacts>, Error> {
     let Some(status) = columns.parse_or_none(ApplicationStatus::parse)? else { return Ok(None) };
     Ok(Some(ApplicationFacts {
@@ -121,7 +122,8 @@ fn application_facts(columns: &mut Columns<'_>) -> Result<Option<ApplicationFact
     }))
 }
 
-/// The beginning of the first day that an organization retains; `None` if it retains everything.
+/// Returns the beginning of the earliest day within the organization's retention time, or `None` if the organization
+/// retains candidates forever.
 fn retained_since(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId) -> Result<Option<Timestamp>, Error> {
     let Some((Some(days), zone)) = settings(tx, organization)? else { return Ok(None) };
     let in_zone = world.days_before(&zone, tx.now, days);
@@ -129,13 +131,13 @@ fn retained_since(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId)
     Ok(in_zone.or_else(|| world.days_before("UTC", tx.now, days + 1)))
 }
 
-/// The beginning of the organization's local day.
+/// Returns the beginning of the organization's local day.
 pub(super) fn today(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId) -> Result<Option<Timestamp>, Error> {
     let Some((_, zone)) = settings(tx, organization)? else { return Ok(None) };
     Ok(world.days_before(&zone, tx.now, 0).or_else(|| world.days_before("UTC", tx.now, 0)))
 }
 
-/// The retention time in days and the time zone of an organization.
+/// Reads the retention time in days and the time zone of an organization.
 fn settings(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<(Option<i64>, String)>, Error> {
     let sql = "SELECT retention_days, time_zone
                FROM organizations
@@ -146,7 +148,7 @@ fn settings(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<(Option
     })
 }
 
-/// Records a candidate as due since now. Their retention time began at `counted_from`.
+/// Records that a candidate is due from now on. Their retention time began at `counted_from`.
 pub(super) fn insert(tx: &Tx<'_>, candidate: &CandidateRef, counted_from: Timestamp) -> Result<(), Error> {
     let sql = "INSERT INTO retention_due (candidate_number, organization_id, due_since, counted_from, confirmed)
                VALUES ($1, $2, $3, $4, 0)
@@ -157,7 +159,7 @@ pub(super) fn insert(tx: &Tx<'_>, candidate: &CandidateRef, counted_from: Timest
     Ok(())
 }
 
-/// Records that a candidate is not due, or no longer for the same reason.
+/// Records that a candidate is not due, or is no longer due for the same reason.
 pub(in super::super) fn remove(tx: &Tx<'_>, candidate_number: i64) -> Result<(), Error> {
     let sql = "DELETE FROM retention_due
                WHERE candidate_number = $1";
@@ -182,12 +184,12 @@ pub(super) fn confirm_all(tx: &Tx<'_>, organization: &OrganizationId) -> Result<
     Ok(())
 }
 
-/// The number of due candidates of all organizations.
+/// Counts the due candidates of all organizations.
 pub(super) fn count(tx: &Tx<'_>) -> Result<i64, Error> {
     Ok(tx.value("SELECT count(*) FROM retention_due", [])?.unwrap_or(0))
 }
 
-/// The numbers of the next candidates who became due before `today`, after the number `after`.
+/// Returns the numbers of the next candidates, after the number `after`, who became due before `today`.
 pub(super) fn due_before(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -205,7 +207,7 @@ pub(super) fn due_before(
     tx.values(sql, (organization.as_str(), after, today.micros(), with_unconfirmed, rows_max))
 }
 
-/// The figures of the organization's day that began at `today`.
+/// Reads the figures of the organization's day that began at `today`.
 pub(super) fn day(tx: &Tx<'_>, organization: &OrganizationId, today: Timestamp) -> Result<RetentionDay, Error> {
     let sql = "SELECT
                  (SELECT count(*) FROM candidates WHERE organization_id = $1 AND erased_at IS NULL),

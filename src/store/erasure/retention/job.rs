@@ -1,8 +1,9 @@
-//! The background job of the retention. Every ten minutes a run scans the candidates of every organization with a retention
-//! time. It records due candidates on one day and erases them on a later day, if they are still due for the same reason. If
-//! many are due at once, they wait for the confirmation of an admin. While the clock is in doubt, a run does nothing.
+//! The background job for retention. Every ten minutes, a run scans the candidates of every organization with a
+//! retention time. The run records due candidates on one day, and a later run erases them on a later day, if they are
+//! still due for the same reason. If many candidates are due at once, they wait for confirmation by an admin. While the
+//! clock is in doubt, a run does nothing.
 //!
-//! A run works in small steps, so that neither the writer nor the shutdown waits for it.
+//! A run works in small steps, so that neither the writer nor the shutdown waits long for it.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -30,7 +31,7 @@ use crate::world::World;
 /// The time between the starts of two runs.
 const RUN_EVERY: Duration = Duration::from_secs(600);
 
-/// The time before the next run after one that failed.
+/// The time before the next run after a failed run.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// The maximum number of candidates that one step scans: a few milliseconds of a reader's time.
@@ -43,7 +44,7 @@ const RECORDED_MAX: usize = 256;
 /// jobs wait for.
 const ERASED_MAX: usize = 8;
 
-/// The runs of this process.
+/// The retention runs of this process.
 #[derive(Default)]
 pub struct Runs {
     erased: AtomicU64,
@@ -53,29 +54,29 @@ pub struct Runs {
 /// A run that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
-    /// When the run ended.
+    /// The time at which the run ended.
     pub at: Timestamp,
-    /// Why the run did nothing, if it did nothing.
+    /// The doubt about the clock that prevented the run, if any.
     pub doubt: Option<ClockDoubt>,
-    /// Number of due candidates, of all organizations.
+    /// The number of due candidates in all organizations.
     pub due: i64,
-    /// Number of those who wait for the confirmation of an admin.
+    /// The number of due candidates who wait for confirmation by an admin.
     pub waiting: i64,
 }
 
 impl Runs {
-    /// Number of candidates erased since the start of the process.
+    /// Returns the number of candidates erased since the start of the process.
     pub fn erased(&self) -> u64 {
         self.erased.load(Ordering::Relaxed)
     }
 
-    /// The last run; `None` before the first has ended.
+    /// Returns the last run, or `None` before the end of the first run.
     pub fn last(&self) -> Option<Run> {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The parts of the store that the job works with.
+/// The parts of the store that the job uses.
 pub(in crate::store) struct Parts {
     pub(in crate::store) world: Arc<dyn World>,
     pub(in crate::store) clock: Arc<Clock>,
@@ -85,7 +86,7 @@ pub(in crate::store) struct Parts {
     pub(in crate::store) runs: Arc<Runs>,
 }
 
-/// The job that runs the retention, a slice in each step.
+/// Prepares the job that runs retention, one slice in each step.
 pub(in crate::store) fn job_step(path: &Path, parts: Parts) -> Result<Step, Error> {
     let connection = connection::open(path, Use::Read)?;
     let mut worker = Worker { connection, parts, begun_at: None, under_way: None, has_failed: false };
@@ -97,7 +98,7 @@ struct Worker {
     parts: Parts,
     begun_at: Option<Duration>,
     under_way: Option<RunUnderWay>,
-    /// Whether a part of the run failed. The next run then begins soon.
+    /// Whether a part of the run failed. If so, the next run begins soon.
     has_failed: bool,
 }
 
@@ -119,7 +120,8 @@ enum Stage {
 }
 
 impl Worker {
-    /// Returns an error as soon as a part of a run fails, and success at the end of a run without a failure.
+    /// Runs one step. Returns an error as soon as a part of a run fails, and success at the end of a run without a
+    /// failure.
     fn step(&mut self) -> Option<Result<(), Error>> {
         let now = self.parts.world.monotonic();
         let Some(mut run) = self.under_way.take() else {
@@ -189,8 +191,8 @@ impl Worker {
         (!self.has_failed).then_some(Ok(()))
     }
 
-    /// Scans the organization's next candidates, and records who has become due and who is no longer due. Returns the next
-    /// stage in the organization.
+    /// Scans the organization's next candidates, and records who has become due and who is no longer due. Returns the
+    /// next stage in the organization.
     fn scan(&self, run: &mut RunUnderWay, organization: &OrganizationId, after: i64) -> Result<Option<Stage>, Error> {
         let world = self.parts.world.as_ref();
         let scan = |tx: &Tx<'_>| due::scan(tx, world, organization, after, SCANNED_MAX);
@@ -199,12 +201,12 @@ impl Worker {
             return self.plan(run, organization);
         };
         let changed: Vec<_> = scanned.into_iter().filter(|one| scan_result(one) != ScanResult::Unchanged).collect();
-        for some in changed.chunks(RECORDED_MAX) {
-            let (some, clock) = (some.to_vec(), Arc::clone(&self.parts.clock));
-            // If the clock has jumped since the run began, nothing is recorded.
+        for slice in changed.chunks(RECORDED_MAX) {
+            let (slice, clock) = (slice.to_vec(), Arc::clone(&self.parts.clock));
+            // If the clock has jumped since the run began, the job records nothing.
             let is_believed = move || clock.read().doubt().is_none();
             let job = move |tx: &Tx<'_>| {
-                if is_believed() { some.iter().try_for_each(|one| record_result(tx, one)) } else { Ok(()) }
+                if is_believed() { slice.iter().try_for_each(|one| record_result(tx, one)) } else { Ok(()) }
             };
             self.parts.writer.run(job)?;
         }
@@ -262,7 +264,7 @@ fn record_result(tx: &Tx<'_>, scanned: &ScannedCandidate) -> Result<(), Error> {
     }
 }
 
-/// Erases those of these candidates who are still due. Returns the number of erased candidates.
+/// Erases the candidates with these numbers who are still due. Returns the number of erased candidates.
 fn erase_due(
     tx: &Tx<'_>,
     world: &dyn World,
@@ -293,14 +295,16 @@ fn erase_due(
     Ok(candidates.len() as u64)
 }
 
-/// The log line of a run that does nothing.
+/// Returns the log line of a run that does nothing.
 fn describe_wait(doubt: ClockDoubt, reading: &ClockReading) -> String {
     let minutes = reading.wait().as_secs().div_ceil(60);
     match doubt {
-        ClockDoubt::Start => format!("retention waits: the service has just started; it begins in {minutes} minutes"),
+        ClockDoubt::Start => {
+            format!("retention waits: the service has just started; retention begins in {minutes} minutes")
+        }
         ClockDoubt::Clock => format!(
-            "retention waits: the clock says {} where {} was expected; it goes on in {minutes} minutes of uptime, or when an \
-             admin confirms the time",
+            "retention waits: the clock shows {}, but {} was expected; retention continues in {minutes} \
+             minutes of uptime, or when an admin confirms the time",
             reading.wall, reading.believed
         ),
     }

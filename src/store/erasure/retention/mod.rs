@@ -1,6 +1,6 @@
-//! The retention: it erases the candidates of an organization a number of whole local days after the last decision about
-//! them. `domain::retention` has the rules, `job` the background job, `due` its tables, and `confirmation` the state that
-//! an admin sees and confirms.
+//! Retention erases the candidates of an organization a configured number of whole local days after the last decision
+//! about them. `domain::retention` contains the rules, `job` the background job, `due` the tables, and `confirmation`
+//! the state that admins see and confirm.
 
 pub(in super::super) mod confirmation;
 pub(in super::super) mod due;
