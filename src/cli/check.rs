@@ -9,16 +9,17 @@ use crate::world::World;
 
 /// Check the integrity of the file.
 ///
-/// Reads every page, follows every foreign key, and compares each organization's stored counts with a new count. Findings
-/// go to standard output; the exit status is 1 if there are any. Also reports candidates who were changed after they were
-/// put on the erasure list `FILE.erased`. Works while `serve` runs.
+/// Reads every page, follows every foreign key, and compares each organization's stored counts with the rows. Findings
+/// go to standard output; the exit status is 1 if there are any. Also reports candidates who were changed after they
+/// were put on the erasure list `FILE.erased`. Works while `serve` runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     db: DbArg,
 
-    /// An earlier chain head of the activity, from TARGET.manifest of a backup or from /metrics. It is a finding if the
-    /// file's chain does not contain it: the chain was rewritten, or the file is older.
+    /// An earlier chain head of the activity, from a backup's TARGET.manifest or from /metrics. If the file's chain
+    /// does not contain this chain head, the command reports a finding: the chain was rewritten, or the file is older
+    /// than the chain head.
     #[arg(long, env = "APPLIANCE_CHAIN_HEAD", value_name = "NUMBER:HASH", value_parser = parse_head)]
     chain_head: Option<ChainHead>,
 }

@@ -1,4 +1,4 @@
-//! Imports candidates from other programs into one organization of the file: from a table, or a Greenhouse export.
+//! Imports candidates from other programs, in a table or a Greenhouse export, into one organization of the file.
 //!
 //! The report of refused rows and items is data. It goes to standard output before anything is imported.
 
@@ -54,7 +54,7 @@ pub(super) fn greenhouse(args: &Args, world: &dyn World) -> Result<(), Failure> 
     import(args, world, organization, applications, "the export's items", |tx, id| greenhouse::plan(tx, export, id))
 }
 
-/// The named file, or the files of a directory that are named after a resource, sorted by name.
+/// Returns `source` itself, or if `source` is a directory, its files that are named after a resource, sorted by name.
 fn files(source: &Path, export: &mut HarvestExport) -> Result<Vec<PathBuf>, Failure> {
     if !source.is_dir() {
         return Ok(vec![source.to_owned()]);
@@ -96,9 +96,9 @@ fn organization(args: &Args) -> Result<&Slug, Failure> {
         .ok_or_else(|| misused("--organization is required: the slug of the organization that receives the candidates"))
 }
 
-/// Plans the import against the file, reports refused rows or items, and imports the rest if the flags allow it.
+/// Plans the import against the file, reports refused rows or items, and imports the others if the flags allow it.
 ///
-/// `total` is the number of rows or items, in the words of the format.
+/// `total` describes all rows or items in a message, for example "3 rows".
 fn import(
     args: &Args,
     world: &dyn World,
@@ -119,8 +119,11 @@ fn import(
     report(&refused)?;
     let verdict = format!("{} of {total} {} refused", refused.len(), if refused.len() == 1 { "was" } else { "were" });
     if !refused.is_empty() && (!args.partial || addition.roles.is_empty()) {
-        let advice =
-            if args.partial { "" } else { "; correct what standard output lists, or import the rest with --partial" };
+        let advice = if args.partial {
+            ""
+        } else {
+            "; correct the rows or items on standard output, or import the others with --partial"
+        };
         return Err(Failure::new(format!("{verdict}, nothing was imported{advice}")));
     }
     let strategy = Strategy::choose(path, addition.applications(), lock)?;
@@ -138,7 +141,7 @@ fn import(
         imported.lock_report
     ));
     imported.require_nothing_skipped()?;
-    if refused.is_empty() { Ok(()) } else { Err(Failure::new(format!("{verdict}; the rest was imported"))) }
+    if refused.is_empty() { Ok(()) } else { Err(Failure::new(format!("{verdict}; the others were imported"))) }
 }
 
 fn nothing_imported(error: Error) -> Failure {
