@@ -168,7 +168,6 @@ struct ClockJob<R, S> {
     sweep: S,
     agreed: bool,
     steps_until_sweep: u32,
-    /// Whether the last sweep failed.
     last_sweep_failed: bool,
 }
 

@@ -104,7 +104,7 @@ impl Reserve {
 
     /// Whether the disk has too little room for the start of a service, and the reserve can release some.
     pub(crate) fn is_needed_to_start(&self) -> bool {
-        self.is_there() && self.disk().is_some_and(|disk| disk.free_bytes < START_BYTES)
+        self.exists() && self.disk().is_some_and(|disk| disk.free_bytes < START_BYTES)
     }
 
     /// The rows of the usage log that wait until there is room.
@@ -118,7 +118,7 @@ impl Reserve {
     }
 
     /// Whether the reserve holds any space.
-    pub(crate) fn is_there(&self) -> bool {
+    pub(crate) fn exists(&self) -> bool {
         self.bytes() > 0
     }
 
