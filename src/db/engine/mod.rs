@@ -120,25 +120,25 @@ impl<H: Hooks> Engine<H> {
     }
 
     fn answer_alone(&mut self, job: Box<dyn Job>) {
-        let takes_reserve = job.grade().takes_reserve();
+        let may_use_reserve = job.grade().may_use_reserve();
         let mut batch = vec![job];
         let outcome = match self.broken.get() {
             Some(why) => Err(Error::Unavailable(why.to_string())),
-            None if self.reserve.is_full() && !takes_reserve => Err(Reserve::refusal()),
-            None => self.attempt_alone(&mut batch, takes_reserve),
+            None if self.reserve.is_full() && !may_use_reserve => Err(Reserve::refusal()),
+            None => self.attempt_alone(&mut batch, may_use_reserve),
         };
         answer_all(batch, &outcome);
     }
 
     /// Attempts one job. On a full disk, a job that may use the reserve uses its space. If that space is not enough, a
     /// checkpoint moves the log into the file, so that the job can write from the beginning of the log.
-    fn attempt_alone(&mut self, batch: &mut [Box<dyn Job>], takes_reserve: bool) -> Result<(), Error> {
+    fn attempt_alone(&mut self, batch: &mut [Box<dyn Job>], may_use_reserve: bool) -> Result<(), Error> {
         let outcome = self.attempt_once(batch);
         if !matches!(outcome, Err(Error::Full(_))) {
             return outcome;
         }
         self.reserve.note_full();
-        if !takes_reserve {
+        if !may_use_reserve {
             return outcome;
         }
         while self.reserve.release() {

@@ -22,7 +22,7 @@ pub(crate) enum Busy {
 pub(crate) enum Existing {
     /// Refuse to overwrite it.
     Refuse,
-    /// Put the new file in its place.
+    /// Replace it with the new file.
     Replace,
 }
 
@@ -70,7 +70,7 @@ impl Partial {
         &self.file
     }
 
-    /// Gives the file its final name. The content and the name then survive a power failure.
+    /// Gives the file its final name. The content and the name then survive a power cut.
     ///
     /// # Errors
     /// [`ErrorKind::AlreadyExists`] if the name is taken and its file must not be replaced.
