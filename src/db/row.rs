@@ -46,7 +46,7 @@ impl<'a> Columns<'a> {
         word(self.text()?, parse)
     }
 
-    /// Like [`Columns::parse`], but also accepts null.
+    /// Reads the next column like [`Columns::parse`], but also accepts null.
     pub(crate) fn parse_or_none<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> Result<Option<T>, Error> {
         self.text_or_none()?.map(|text| word(text, parse)).transpose()
     }
