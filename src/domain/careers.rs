@@ -8,7 +8,7 @@ use super::timestamp::Timestamp;
 /// The number of roles on one page.
 pub const PAGE_ROWS: usize = 50;
 
-/// The longest search, in characters: longer than any role name. The rest is ignored.
+/// The maximum number of characters of a search, which is enough for several words. Further characters are ignored.
 pub const SEARCH_CHARACTERS_MAX: usize = 100;
 
 /// The maximum number of values that a filter offers, most frequent first. Visitors can find other values with the
