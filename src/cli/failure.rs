@@ -42,7 +42,8 @@ impl From<Error> for Failure {
             Error::Defect(why) => format!("the file cannot be used: {why}"),
             Error::OutcomeUnknown(why) => {
                 format!(
-                    "the disk failed, and it is unknown whether the command took effect; check the file before you repeat the command: {why}"
+                    "the disk failed, and it is unknown whether the command took effect; check the file before you repeat \
+                     the command: {why}"
                 )
             }
         })

@@ -71,8 +71,8 @@ struct Create {
 
 /// Revoke an API key permanently.
 ///
-/// A running service refuses the key before its next response. The key's row and usage remain. Revoking a revoked key
-/// succeeds.
+/// A running service stops accepting the key before its next response. The key's row and usage remain. Revoking a
+/// revoked key succeeds.
 #[derive(Debug, clap::Args)]
 struct Revoke {
     #[command(flatten)]

@@ -14,7 +14,7 @@ const MESSAGE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Writes a message for people to standard error.
 ///
-/// Errors of standard error are ignored. A thread writes the line, and this function waits for the thread for at most
+/// Errors on standard error are ignored. A thread writes the line, and this function waits for the thread for at most
 /// [`MESSAGE_TIMEOUT`], so that a pipe that nobody reads cannot prevent the service from stopping.
 pub(super) fn print_message(message: &str) {
     let line = format!("{message}\n");

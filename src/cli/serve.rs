@@ -171,8 +171,8 @@ async fn serve(args: Args) -> Result<(), Failure> {
     if lacks_trusted_proxy(&args, address) {
         print_message(
             "warning: --base-url is https and the service listens on loopback, so a proxy must be in front of it, but no \
-             --trusted-proxy is given. All clients therefore share one address and its limits. For a proxy on this machine, add \
-             --trusted-proxy 127.0.0.1/32",
+             --trusted-proxy is given. All clients therefore share one address and its limits. For a proxy on this \
+             machine, add --trusted-proxy 127.0.0.1/32",
         );
     }
     let deliveries = hr::Settings {
@@ -223,8 +223,8 @@ fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
     if store.erased_without_list() > 0 {
         print_message(&format!(
             "warning: {} {} erased from this file, but its erasure list {} was missing. If this file is a copy, \
-             candidates who were erased later are in it again: put the original's erasure list beside the file and restart. \
-             Until then, the list contains only the erasures that this file records",
+             candidates who were erased later are in it again: put the original's erasure list beside the file and \
+             restart. Until then, the list contains only the erasures that this file records",
             counted(store.erased_without_list(), "candidate"),
             if store.erased_without_list() == 1 { "was" } else { "were" },
             store::file::beside(&path, ".erased").display()

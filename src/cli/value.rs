@@ -29,7 +29,7 @@ pub(super) fn parse_slug(text: &str) -> Result<Slug, String> {
     Slug::parse(text).ok_or_else(|| "a slug has 1 to 64 characters of a-z 0-9 -".to_owned())
 }
 
-/// Returns a clap parser for a closed set of words, which the help and the shell completion list.
+/// Returns a clap parser for a closed set of words, which the help and the shell completions list.
 pub(super) fn one_of<T: Clone + Send + Sync + 'static>(
     words: &'static [&'static str],
     parse: fn(&str) -> Option<T>,

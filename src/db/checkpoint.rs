@@ -73,7 +73,7 @@ struct CheckpointJob {
     world: Arc<dyn World>,
     health: Arc<Health>,
     path: PathBuf,
-    /// The uptime at the last checkpoint. `None` after a failure, so that the next step tries again.
+    /// The time of the last checkpoint. `None` after a failure, so that the next step tries again.
     tried_at: Option<Duration>,
     stamped_at: Option<Duration>,
 }

@@ -18,8 +18,8 @@ impl std::fmt::Display for Halt {
             Self::Unknown(why) => f.write_str(why),
             Self::Lost(why) => write!(
                 f,
-                "{why} while the service was using it; the service stopped writing. Restore the file, or a backup with its erasure \
-                 list, and start again"
+                "{why} while the service was using it; the service stopped writing. Restore the file, or a backup with \
+                 its erasure list, and start again"
             ),
         }
     }

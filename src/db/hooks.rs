@@ -34,7 +34,7 @@ pub(crate) trait Hooks: Send + 'static {
     /// Called after the commit of a durable batch.
     fn committed(&self);
 
-    /// Discards writer state before a rollback, because it is no longer valid.
+    /// Discards the writer state before a rollback, which makes the state invalid.
     fn discard_state(&self);
 
     /// Undoes the effects of a batch outside the file, after its rollback. If this fails, the outcome of the batch is

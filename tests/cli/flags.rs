@@ -230,7 +230,7 @@ fn a_wrong_schedule_or_time_limit_of_deliveries_is_refused_with_a_valid_example(
         ("--hr-retry-schedule", "-5s", delay),
         ("--hr-retry-schedule", "999us", delay),
         ("--hr-retry-schedule", "168h1s", "a schedule looks like 5s,5m,30m,2h,5h,10h,14h,20h,24h"),
-        ("--hr-retry-schedule", &too_many, "a schedule has at most 30 delays, this one has 31"),
+        ("--hr-retry-schedule", &too_many, "a schedule has at most 30 delays; this one has 31"),
         ("--hr-timeout", "", limit),
         ("--hr-timeout", "15", limit),
         ("--hr-timeout", "soon", limit),

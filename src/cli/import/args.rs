@@ -26,8 +26,8 @@ use crate::domain::text::Slug;
 /// unless `--partial` is given. The exit status is 0 if everything was imported, and 1 if anything was refused.
 ///
 /// Works while `serve` runs, for up to 20,000 applications, without blocking requests. More than 200 applications are
-/// first staged, where nobody sees them. They become visible a few at a time after the import is committed. A committed
-/// import is always completed: if the command is killed, `serve` completes the import. Reads at most 512 MiB.
+/// first staged and invisible to everybody. They become visible a few at a time after the import is committed. A
+/// committed import is always completed: if the command is killed, `serve` completes the import. Reads at most 512 MiB.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = format!("{}\n\n{}", help::FORMATS, help::EXAMPLES))]
 pub struct Args {

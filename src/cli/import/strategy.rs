@@ -31,7 +31,7 @@ pub(super) struct Imported {
     pub(super) counts: Counts,
     /// The message that reports how long the import held the write lock.
     pub(super) lock_report: String,
-    /// Number of applications that were skipped because the file changed after the import was committed.
+    /// The number of applications that were skipped because the file changed after the import was committed.
     skipped: usize,
 }
 
@@ -90,8 +90,8 @@ impl Imported {
         match self.skipped {
             0 => Ok(()),
             skipped => Err(Failure::new(format!(
-                "{skipped} applications were skipped: during the import, their candidates applied for the same role, or the role \
-                 or one of its steps was removed"
+                "{skipped} applications were skipped: during the import, their candidates applied for the same role, \
+                 or the role or one of its steps was removed"
             ))),
         }
     }

@@ -64,7 +64,7 @@ impl<H: Hooks> Engine<H> {
     }
 
     /// Writes owed rows and moves the write-ahead log into the file, so that a stopped service leaves one complete
-    /// file. Both use the space of the reserve if necessary.
+    /// file. Both steps use the space of the reserve if necessary.
     ///
     /// # Errors
     /// [`Error::Unavailable`] or [`Error::Full`] if pages stay in the log, because another process reads or the disk is full.

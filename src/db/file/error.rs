@@ -85,8 +85,8 @@ impl std::fmt::Display for OpenError {
             ),
             Self::Orphaned { path, wal } => write!(
                 f,
-                "{} does not exist, but {} does, which contains the latest changes; put the file back beside it, or \
-                 remove {} to begin with a new file",
+                "{} does not exist, but its log {} exists and contains the latest changes; put the file back beside \
+                 the log, or remove {} to begin with a new file",
                 path.display(),
                 wal.display(),
                 wal.display()

@@ -198,8 +198,8 @@ enum FileState {
     Version(i64),
 }
 
-/// Recognizes a file that will be written. Reads the file through SQLite, because closing a handle of its own would
-/// drop SQLite's locks in this process.
+/// Recognizes a file that will be written. Reads the file through SQLite, because closing any other handle would drop
+/// SQLite's locks in this process.
 fn recognize(path: &Path) -> Result<FileState, OpenError> {
     let not_writable = |why: String| OpenError::NotWritable { path: path.to_owned(), why };
     let connection = connection::open_to_inspect(path).map_err(|error| not_writable(error.to_string()))?;

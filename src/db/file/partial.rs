@@ -11,7 +11,7 @@ use super::super::path::{beside, sync_name};
 /// How to handle a partial file that another process is writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Busy {
-    /// Wait until the other process has ended.
+    /// Wait until the other process has finished.
     Wait,
     /// Refuse.
     Refuse,
