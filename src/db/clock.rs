@@ -31,11 +31,11 @@ pub struct Clock {
 
 struct State {
     believed: Timestamp,
-    /// The uptime at the last reading.
+    /// The monotonic time at the last reading.
     at: Duration,
     /// The number of confirmations of the wall clock by admins that this process has adopted.
     confirmations: i64,
-    /// The uptime at the last heartbeat.
+    /// The monotonic time at the last heartbeat.
     beaten_at: Duration,
 }
 

@@ -16,7 +16,7 @@ use crate::domain::timestamp::Timestamp;
 /// corrupt the file (the WAL-reset race).
 pub(crate) const SQLITE_VERSION_MIN: i32 = 3_051_003;
 
-/// How long a connection waits for the lock of another process.
+/// The maximum time for which a connection waits for another process's lock.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The pause of a command between two tries to take the write lock.

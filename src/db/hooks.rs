@@ -31,7 +31,7 @@ pub(crate) trait Hooks: Send + 'static {
     /// Counts jobs that ran and rows that were appended.
     fn count(&self, written: usize);
 
-    /// Called after the commit of a durable batch.
+    /// Runs after the commit of a durable batch.
     fn committed(&self);
 
     /// Discards the writer state before a rollback, which makes the state invalid.

@@ -54,7 +54,7 @@ struct FileState {
 /// contain it.
 #[derive(Default)]
 struct Mark {
-    /// Set once the mark is committed.
+    /// Set when the mark is committed.
     bytes: Option<[u8; MARK_BYTES]>,
     /// The page of the file that contains the mark. Set when the page has been moved out of the log.
     page: Option<u32>,

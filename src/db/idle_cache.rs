@@ -41,8 +41,8 @@ impl IdleCache {
     }
 }
 
-/// Frees every page that is not in use. SQLite frees them when its memory limit is set below its memory use; 0 removes
-/// the limit.
+/// Frees every page that is not in use. SQLite frees these pages when its memory limit is set below its memory use. The
+/// value 0 removes the limit.
 fn free_caches(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA soft_heap_limit = 1; PRAGMA soft_heap_limit = 0")
 }

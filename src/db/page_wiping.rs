@@ -13,7 +13,7 @@ use super::tx::{self, Error, Tx};
 use super::writer::Writer;
 use crate::domain::timestamp::Timestamp;
 
-/// The first page to wipe. Page 1 contains the schema.
+/// The first page to wipe. Page 1 contains the schema and is not wiped.
 pub(crate) const FIRST_PAGE: u32 = 2;
 
 /// The number of pages that a slice reads. Reading them takes one core about 10 ms.

@@ -1,5 +1,5 @@
-//! Log entries that wait in memory while the disk is full. Their requests are already answered. `kill -9` loses these entries;
-//! a normal stop writes them with the space of the reserve.
+//! Log entries that wait in memory while the disk is full. Their requests have already been answered. `kill -9` loses
+//! these entries. A normal stop writes them with the space of the reserve.
 
 use std::collections::VecDeque;
 

@@ -37,13 +37,13 @@ fn the_service_stops_if_a_file_is_removed_moved_or_replaced() {
         let dir = WorkDir::new();
         let service = serve_until_marked(&dir);
         std::fs::remove_file(dir.path(name)).unwrap();
-        require_stop(service, &format!("{name} was removed or moved while the service ran"));
+        require_stop(service, &format!("{name} was removed or moved while the service was using it"));
         let dir = WorkDir::new();
         let service = serve_until_marked(&dir);
         std::fs::copy(dir.path(name), dir.path("other")).unwrap();
         std::fs::rename(dir.path("other"), dir.path(name)).unwrap();
         let before = dir.read("a.db");
-        require_stop(service, &format!("{name} was replaced by another file while the service ran"));
+        require_stop(service, &format!("{name} was replaced by another file while the service was using it"));
         assert_eq!(dir.read("a.db"), before, "{name}");
     }
 }

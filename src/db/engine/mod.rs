@@ -67,7 +67,8 @@ impl<H: Hooks> Engine<H> {
     /// file. Both steps use the space of the reserve if necessary.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Full`] if pages stay in the log, because another process reads or the disk is full.
+    /// [`Error::Unavailable`] or [`Error::Full`] if pages stay in the log, because another process reads the file or
+    /// the disk is full.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
         while matches!(self.write_pending(), Err(Error::Full(_))) && self.reserve.release() {}
         let mut emptied = self.empty_log();
