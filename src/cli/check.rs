@@ -28,9 +28,9 @@ pub struct Args {
 /// Fails if there are findings, or the file cannot be read.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare_to_read(&args.db.db)?;
-    let mut findings = check::check(&args.db.db, |what| print_message(&format!("checking: {what}")))?;
-    if let Some(noted) = &args.chain_head {
-        findings.extend(store::read_alone(&args.db.db, world, |tx| store::activity::head_mismatch(tx, noted))?);
+    let mut findings = check::check(&args.db.db, |part| print_message(&format!("checking: {part}")))?;
+    if let Some(head) = &args.chain_head {
+        findings.extend(store::read_alone(&args.db.db, world, |tx| store::activity::head_mismatch(tx, head))?);
     }
     for finding in &findings {
         print_listing(finding)?;
@@ -43,9 +43,9 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
         return Ok(());
     }
     let count = findings.len();
-    let things = if count == 1 { "finding" } else { "findings" };
+    let noun = if count == 1 { "finding" } else { "findings" };
     let path = args.db.db.display();
-    Err(Failure::new(format!("{path} has {count} {things}; keep the file for analysis, and restore a backup")))
+    Err(Failure::new(format!("{path} has {count} {noun}; keep the file for analysis, and restore a backup")))
 }
 
 fn parse_head(text: &str) -> Result<ChainHead, String> {

@@ -344,7 +344,7 @@ fn parse_security_contact(text: &str) -> Result<String, String> {
 
 fn parse_bytes(text: &str) -> Result<u64, String> {
     disk::parse_bytes(text)
-        .ok_or_else(|| "a size looks like 500M or 20G: a number, and K, M, G, T or no unit".to_owned())
+        .ok_or_else(|| "a size is a number with K, M, G, T or no unit, such as 500M or 20G".to_owned())
 }
 
 fn parse_timeout(text: &str) -> Result<Duration, String> {

@@ -51,8 +51,7 @@ const EMBEDDED_V4_BLOCKS: [(Ipv6Addr, u32); 2] =
 /// Checks that an address is public.
 ///
 /// # Errors
-/// Returns the purpose of the special block that contains the address: `loopback`, `private`, `link-local`, `reserved`,
-/// …
+/// Returns the purpose of the special block that contains the address, such as `loopback`, `private` or `reserved`.
 pub fn require_public(address: IpAddr) -> Result<(), &'static str> {
     match address {
         IpAddr::V4(address) => require_public_v4(address),

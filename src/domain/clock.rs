@@ -1,9 +1,10 @@
 //! The believed clock, which follows the wall clock as far as the uptime of the service permits.
 //!
 //! A wall clock can be wrong by years for two seconds. Uptime cannot, because it only counts seconds. The service
-//! therefore maintains a believed time. It follows the wall clock by at most two seconds for each second of uptime and
-//! never goes back. After a jump of the wall clock, the believed time catches up after as much uptime as the size of
-//! the jump. If the jump is corrected earlier, it has no effect. Irreversible work waits until both times agree.
+//! therefore maintains a believed time. The believed time follows the wall clock by at most two seconds for each second
+//! of uptime, and never goes back. After a jump of the wall clock, the believed time catches up when the uptime has
+//! grown by the size of the jump. A jump that is corrected earlier has no effect. Irreversible work waits until both
+//! times agree.
 
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ words! {
     ClockDoubt {
         /// The service started less than an hour ago.
         Start = "start",
-        /// The wall clock jumped by more than the uptime explains.
+        /// The wall clock differs from the believed time.
         Clock = "clock",
     }
 }

@@ -35,7 +35,7 @@ impl DiskSpace {
     }
 }
 
-/// The limits of uploads.
+/// The limits for uploads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UploadLimits {
     /// The free bytes below which uploads are refused. The default is 1 GB or 5 % of the disk, whichever is smaller.

@@ -299,7 +299,7 @@ fn a_command_takes_its_options_from_variables() {
     let table = [&variables[..1], &table].concat();
     let output = dir.run_with(&["import", "-"], &table, b"name,email,role\nA,a@example.org,None\n");
     assert!(output.code == Some(1) && output.stdout.starts_with("line 2: role is "), "{output:?}");
-    assert!(output.stderr.contains("1 of 1 row was refused, nothing was imported"), "{output:?}");
+    assert!(output.stderr.contains("1 of 1 row was refused; nothing was imported"), "{output:?}");
     for (value, is_set) in [("true", true), ("1", true), ("yes", true), ("false", false), ("0", false)] {
         let variables = [variables[0], ("APPLIANCE_WITH_SECRETS", value)];
         let exported = dir.run_with(&["export"], &variables, b"").succeeded().stdout;

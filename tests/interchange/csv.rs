@@ -93,7 +93,7 @@ fn a_second_application_to_a_role_is_refused() {
         "line 2: cleo@EXAMPLE.org has already applied to the role \"Engineer\"",
         "line 4: Dan@x.org has already applied to the role \"Writer\"",
     ];
-    company.csv(table).refused(&refused).says("2 of 3 rows were refused, nothing was imported");
+    company.csv(table).refused(&refused).says("2 of 3 rows were refused; nothing was imported");
     assert_eq!(company.role("role_wri")["candidates"], json!([]));
     company
         .csv_with(&["--partial"], table)

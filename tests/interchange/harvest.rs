@@ -407,7 +407,7 @@ fn faults_of_items_are_reported_with_resource_id_and_location() {
     ] {
         let company = Company::new();
         let ended = company.harvest(&[], &with(pointer, value)).refused(&[report]);
-        ended.says("1 of the export's items was refused, nothing was imported");
+        ended.says("1 of the export's items was refused; nothing was imported");
         assert_eq!(company.export()["organizations"][0]["roles"].as_array().unwrap().len(), 5, "{pointer}");
     }
 }
@@ -422,7 +422,7 @@ fn a_candidate_without_an_address_is_refused_with_their_applications() {
         "applications 9001 (standard input#/applications/0): its candidate 8001 was refused",
         "applications 9004 (standard input#/applications/3): its candidate 8001 was refused",
     ];
-    company.harvest(&[], &export).refused(&lines).says("3 of the export's items were refused, nothing was imported");
+    company.harvest(&[], &export).refused(&lines).says("3 of the export's items were refused; nothing was imported");
     let ended = company.harvest(&["--partial"], &export).refused(&lines);
     ended.says("roles 4, candidates 4, applications 4").says("were refused; the others were imported");
     assert_eq!(each(&company.role("gh_job_502")["candidates"], "name"), ["Jon Berg"]);

@@ -122,9 +122,9 @@ fn import(
         let advice = if args.partial {
             ""
         } else {
-            "; correct the rows or items on standard output, or import the others with --partial"
+            ". Correct the rows or items on standard output, or import the others with --partial"
         };
-        return Err(Failure::new(format!("{verdict}, nothing was imported{advice}")));
+        return Err(Failure::new(format!("{verdict}; nothing was imported{advice}")));
     }
     let strategy = Strategy::choose(path, addition.applications(), lock)?;
     let format = if args.format == Format::Csv { "csv" } else { "greenhouse" };

@@ -132,7 +132,7 @@ fn insert_failed(error: Error) -> Failure {
         Error::Refused(Refusal::Invalid(fields)) => {
             let line = |field: &FieldError| format!("\n{}: {}", field.field, field.detail);
             let lines: String = fields.iter().map(line).collect();
-            Failure::new(format!("the file was changed during the import, nothing was imported{lines}"))
+            Failure::new(format!("the file was changed during the import; nothing was imported{lines}"))
         }
         error => error.into(),
     }

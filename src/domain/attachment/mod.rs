@@ -31,8 +31,8 @@ pub const STAGED_MAX: Duration = Duration::from_secs(60 * 60);
 /// disk. The size of an unfinished upload is assumed to be the maximum size of an attachment.
 pub const STAGED_BYTES_MAX: i64 = 1_000 * ATTACHMENT_BYTES_MAX as i64;
 
-/// The maximum number of staged attachments. Small attachments cost little, so this is ten times the number of
-/// attachments of the maximum size.
+/// The maximum number of staged attachments. Small attachments cost little, so this number is ten times the number of
+/// staged attachments of the maximum size.
 pub const STAGED_ATTACHMENTS_MAX: i64 = 10_000;
 
 /// The number of random bytes of an attachment token: 128 bits.

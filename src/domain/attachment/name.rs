@@ -31,8 +31,8 @@ fn cut(name: &str, characters_max: usize) -> &str {
     if cut.is_empty() { NAMELESS_FILE } else { cut }
 }
 
-/// Whether a name must not contain this character: control characters, line and paragraph separators, and direction
-/// marks, which can make `fdp.exe` look like `exe.pdf`.
+/// Whether a name must not contain this character. These are control characters, line and paragraph separators, and
+/// direction marks, which can make `fdp.exe` look like `exe.pdf`.
 fn is_unfit(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')

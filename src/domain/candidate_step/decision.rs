@@ -60,7 +60,7 @@ pub struct StepFacts {
 pub struct Decision {
     /// The changed steps, after the decision.
     pub steps: Vec<CandidateStep>,
-    /// The step in the answer, after the decision.
+    /// The step in the response, after the decision.
     pub answer_step: CandidateStep,
     /// The step to which the candidate moves, after the decision.
     pub next: Option<CandidateStep>,

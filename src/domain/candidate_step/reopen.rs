@@ -26,7 +26,7 @@ pub struct Rejection {
     pub application_status: ApplicationStatus,
     /// The step's status before the rejection.
     pub step_status: StepStatus,
-    /// The time at which the step had been validated, if it had.
+    /// The time at which the step had been validated, if it was validated before the rejection.
     pub validated_at: Option<Timestamp>,
 }
 
