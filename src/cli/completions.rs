@@ -1,6 +1,7 @@
 //! `appliance completions`: generates shell completion scripts from the commands and flags that clap parses.
 //!
-//! The usual library, clap_complete, would add more bytes to the binary than the three scripts contain.
+//! This module does not use the usual library, clap_complete, which would add more bytes to the binary than the three
+//! scripts contain.
 
 use std::fmt::Write as _;
 

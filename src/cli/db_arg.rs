@@ -21,8 +21,8 @@ pub(super) struct DbArg {
 }
 
 impl DbArg {
-    /// Records, as platform activity, that a command is about to read the file. If the file cannot be written now,
-    /// prints a message and lets the command continue: a backup must work on a full disk.
+    /// Records, as platform activity, that a command is about to read the file. If the file cannot be written now, this
+    /// function prints a message and the command continues, because a backup must work on a full disk.
     ///
     /// # Errors
     /// Fails if the file cannot be used.

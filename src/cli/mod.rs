@@ -33,13 +33,13 @@ use crate::world::Real;
 
 /// A recruiting service for small organizations: one binary and one SQLite file.
 ///
-/// To try it, run `appliance serve --demo`, which serves a sample company. To set up your own: `appliance
-/// bootstrap-admin` creates the file and the first admin key, `appliance import` adds roles and candidates, `appliance
-/// serve` runs the service. Everything else is done over HTTP.
+/// To try it, run `appliance serve --demo`, which serves a sample company. To set up your own service, use three
+/// commands: `appliance bootstrap-admin` creates the file and the first admin's API key, `appliance import` adds roles
+/// and candidates, and `appliance serve` runs the service. Everyday work is done over HTTP.
 #[derive(Debug, Parser)]
 #[command(name = "appliance", version, arg_required_else_help = true, propagate_version = true)]
-#[command(after_long_help = "From nothing to a running service:
-  appliance bootstrap-admin --db jobs.db --email you@example.com   prints the first admin key
+#[command(after_long_help = "To set up a service:
+  appliance bootstrap-admin --db jobs.db --email you@example.com   prints the first admin's API key
   appliance import --db jobs.db company.json                       roles, staff, candidates
   appliance serve --db jobs.db                                     runs the service; Ctrl-C stops it
   appliance backup --db jobs.db jobs-monday.db                     works while the service runs

@@ -1,4 +1,4 @@
-//! `appliance serve`: runs the service, with `--demo` on a sample company.
+//! `appliance serve`: runs the service. With `--demo`, it serves a sample company.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -103,7 +103,7 @@ pub struct Args {
         value_parser = parse_security_contact)]
     security_contact: Vec<String>,
 
-    /// A separate address that serves GET /metrics (Prometheus text). Without this flag there are no metrics.
+    /// A separate address that serves GET /metrics (Prometheus text). Without this flag, there are no metrics.
     #[arg(long, env = "APPLIANCE_METRICS_LISTEN", value_name = "ADDR", value_parser = parse_address)]
     metrics_listen: Option<SocketAddr>,
 

@@ -15,7 +15,7 @@ pub(crate) enum Mode {
     Noop,
     /// Moves the pages that no reader still needs.
     Passive,
-    /// Moves all pages and lets the next commit write from the beginning of the log.
+    /// Moves all pages, so that the next commit writes from the beginning of the log.
     Restart,
     /// Moves all pages and cuts the log to zero bytes.
     Truncate,

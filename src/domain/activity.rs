@@ -27,7 +27,7 @@ words! {
         LogoPut = "logo.put",
         /// An admin removed an organization's logo.
         LogoRemoved = "logo.removed",
-        /// An admin confirmed the clock, or the candidates that retention erases.
+        /// An admin confirmed the clock, or confirmed which candidates retention may erase.
         RetentionConfirmed = "retention.confirmed",
         /// A user became a member, or got another organization role.
         MembershipPut = "membership.put",

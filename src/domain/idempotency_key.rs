@@ -12,7 +12,7 @@ use super::timestamp::Timestamp;
 /// The maximum number of characters of a key.
 pub const IDEMPOTENCY_KEY_CHARACTERS_MAX: usize = 255;
 
-/// The time for which responses are stored, which is longer than clients retry.
+/// The time for which responses are stored. Clients do not retry for longer than this time.
 pub const STORED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A client's name for a request.

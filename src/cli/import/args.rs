@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_ORGANIZATION", value_name = "SLUG", value_parser = parse_slug)]
     pub(super) organization: Option<Slug>,
 
-    /// The id of the role of all rows of a table. Without this flag, the table needs a column `role`.
+    /// The id of the role to which all rows of a table apply. Without this flag, the table needs a column `role`.
     #[arg(long, env = "APPLIANCE_ROLE", value_name = "ID", value_parser = parse_role_id)]
     pub(super) role: Option<RoleId>,
 

@@ -1,4 +1,5 @@
-//! Imports candidates from other programs, in a table or a Greenhouse export, into one organization of the file.
+//! Imports candidates from other programs into one organization of the file. The input is a table or a Greenhouse
+//! export.
 //!
 //! The report of refused rows and items is data. It goes to standard output before anything is imported.
 

@@ -1,7 +1,7 @@
 //! API keys: generation and parsing, scopes, lifetime. `validity` decides whether a key is valid.
 //!
-//! A key is `rpk_`, 32 base-62 characters (190 bits) and 6 characters of checksum. The checksum lets the service refuse
-//! a mistyped key without a lookup, and lets secret scanners recognize keys. Only the SHA-256 of a key is stored.
+//! A key is `rpk_`, 32 base-62 characters (190 bits) and 6 characters of checksum. With the checksum, the service
+//! refuses a mistyped key without a lookup, and secret scanners recognize keys. Only the SHA-256 of a key is stored.
 
 pub mod scope;
 mod validity;

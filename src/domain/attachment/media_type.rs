@@ -126,7 +126,7 @@ const ENTRY_NAME_AT: usize = 30;
 /// The checked bytes of an entry: its header, and enough of its name to recognize it.
 const ENTRY_BYTES: usize = ENTRY_NAME_AT + 20;
 
-/// Whether the first entry is the uncompressed media type that OpenDocument requires there.
+/// Whether the first entry contains the uncompressed media type that OpenDocument requires.
 fn is_odt(chunk: &[u8]) -> bool {
     let is_stored = chunk.get(8..10) == Some(&[0, 0]);
     let named = chunk.get(ENTRY_NAME_AT..).unwrap_or_default();
