@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_before_the_current_one_are_validated_and_later_ones_pending() {
+    fn steps_before_the_current_step_are_validated_and_later_steps_are_pending() {
         assert_eq!(statuses_at(1, InProgress, 3), [Validated, InProgress, Pending]);
         assert_eq!(statuses_at(0, Rejected, 1), [Rejected]);
         for step in 0..3 {

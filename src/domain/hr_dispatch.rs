@@ -33,9 +33,9 @@ pub fn next_organizations(
     due.sort_by_key(|one| (one.is_suspect, one.since));
     let mut suspects_left = SUSPECT_ATTEMPTS_MAX.saturating_sub(suspects_running);
     due.retain(|one| {
-        let may = !one.is_suspect || suspects_left > 0;
-        suspects_left -= usize::from(one.is_suspect && may);
-        may
+        let is_chosen = !one.is_suspect || suspects_left > 0;
+        suspects_left -= usize::from(one.is_suspect && is_chosen);
+        is_chosen
     });
     due.truncate(ATTEMPTS_MAX.saturating_sub(running));
     due

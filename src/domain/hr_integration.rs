@@ -80,7 +80,7 @@ pub struct Target {
 /// Whether the string is `host`, `host:port`, `[v6]` or `[v6]:port`. A host cannot have an `@`, so user information is
 /// refused.
 fn is_host_and_port(authority: &str) -> bool {
-    let (host_is_fine, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+    let (is_valid_host, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((address, port)) => (address.parse::<Ipv6Addr>().is_ok(), port),
         None => {
             let (host, port) = authority.split_at(authority.find(':').unwrap_or(authority.len()));
@@ -88,7 +88,7 @@ fn is_host_and_port(authority: &str) -> bool {
             (!host.is_empty() && host.bytes().all(is_plain), port)
         }
     };
-    host_is_fine && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
+    is_valid_host && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
 }
 
 fn is_port(text: &str) -> bool {

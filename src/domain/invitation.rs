@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_reused_until_less_than_seven_days_are_left() {
+    fn a_link_is_reused_while_at_least_seven_days_are_left() {
         let created = Timestamp::from_micros(0);
         let end = expires_at(created);
         let day_23 = created.plus(Duration::from_secs(23 * 86_400));

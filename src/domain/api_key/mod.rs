@@ -53,8 +53,8 @@ impl Grant {
     /// # Errors
     /// `insufficient_scope` if the key has explicit scopes that do not include this scope.
     pub fn require_admin_scope(&self, scope: Scope) -> Result<(), Refusal> {
-        let may = !self.is_explicit || self.scopes.contains(&scope);
-        if may { Ok(()) } else { Err(Refusal::InsufficientScope(scope)) }
+        let is_allowed = !self.is_explicit || self.scopes.contains(&scope);
+        if is_allowed { Ok(()) } else { Err(Refusal::InsufficientScope(scope)) }
     }
 
     /// Checks that the new key has no more rights than the key that creates it. Otherwise, a key with only
@@ -226,7 +226,7 @@ mod tests {
         let explicit = |scopes: &[Scope]| Grant::of(Some(scopes.to_vec()));
         let (none, narrow) = (Grant::of(None), explicit(&[Scope::AdminWrite, Scope::RolesRead]));
         let every = explicit(&Scope::ALL);
-        for (creator, new, may) in [
+        for (creator, new, is_allowed) in [
             (&none, &none, true),
             (&none, &every, true),
             (&narrow, &none, false),
@@ -238,12 +238,12 @@ mod tests {
             (&narrow, &explicit(&[Scope::AdminRead]), false),
             (&every, &every, true),
         ] {
-            assert_eq!(creator.require_no_broader(new).is_ok(), may, "{creator:?} creates {new:?}");
+            assert_eq!(creator.require_no_broader(new).is_ok(), is_allowed, "{creator:?} creates {new:?}");
         }
     }
 
     #[test]
-    fn explicit_scopes_open_the_admin_api_only_with_an_admin_scope() {
+    fn a_key_with_explicit_scopes_needs_an_admin_scope_for_the_admin_api() {
         let explicit = |scopes: &[Scope]| Grant::of(Some(scopes.to_vec()));
         for (grant, reads, writes) in [
             (Grant::of(None), true, true),

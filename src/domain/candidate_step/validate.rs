@@ -64,9 +64,9 @@ fn require_in_progress(status: ApplicationStatus) -> Result<(), Refusal> {
 
 fn require_current_step(facts: &StepFacts) -> Result<(), Refusal> {
     let step = facts.addressed_step();
-    let is_here = current_step(facts.application_status, &facts.steps).is_some_and(|here| here.id == step.id);
+    let is_current = current_step(facts.application_status, &facts.steps).is_some_and(|here| here.id == step.id);
     match step.status {
-        _ if is_here => Ok(()),
+        _ if is_current => Ok(()),
         StepStatus::InProgress => Ok(()),
         StepStatus::Pending => Err(Refusal::Conflict("the step is pending; the candidate is at another step")),
         StepStatus::Validated => Err(Refusal::Conflict("the step is already validated")),

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn erasures_are_repeated_where_data_is_left_and_nobody_changed_it() {
+    fn erasures_are_repeated_if_data_remains_and_has_not_changed() {
         let candidate = |id: &str| CandidateId::parse(id).unwrap();
         let reported = BTreeSet::from([candidate("reported")]);
         let own = |id: &str| ListedErasure::Own(candidate(id));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn deleted_signups_come_first_and_whole_candidates_after_own_erasures() {
+    fn deleted_signups_come_first_and_full_erasures_follow_own_erasures() {
         let candidate = CandidateId::parse("a").unwrap();
         let signup = ListedErasure::Signup(SignupId::parse("z").unwrap());
         assert!(signup < ListedErasure::Own(candidate.clone()));
