@@ -255,7 +255,7 @@ impl Text {
                 std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
             }
         };
-        // UTF-8 encodes each control character of ISO 8859-1 in two bytes.
+        // In UTF-8, the control characters of ISO 8859-1 have two bytes, so a check of single bytes does not find them.
         self.is_invalid_utf8 |= whole.chars().any(|c| ('\u{80}'..='\u{9f}').contains(&c));
     }
 

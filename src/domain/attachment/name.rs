@@ -10,7 +10,7 @@ const CHARACTERS_MAX: usize = 255;
 pub const NAMELESS_FILE: &str = "document";
 
 /// Removes folders, control characters, characters that change the direction of text, and dots and spaces at both ends.
-/// The result has the extension of the detected type, so that opening a text file never runs a script.
+/// The result has the extension of the detected type, so that a person who opens a text file never runs a script.
 pub fn file_name(given: &str, media_type: Option<MediaType>) -> String {
     let last = given.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain: String = last.chars().filter(|c| !is_unfit(*c)).collect();

@@ -150,9 +150,9 @@ pub enum AttemptOutcome {
     Gone,
 }
 
-/// Limits `next`, the time of the next attempt, to the latest time that the schedule allows from now. Otherwise, a
-/// clock that was ahead in the past would delay the attempt by the same time. `failed` is the number of failed
-/// attempts; the last of them began at `last_attempt_at`.
+/// Limits `next`, the time of the next attempt, to the latest time that the schedule allows from now. Otherwise, if the
+/// clock was ahead earlier, the attempt would be late by the same time. `failed` is the number of failed attempts; the
+/// last of them began at `last_attempt_at`.
 pub fn bounded_attempt_time(
     schedule: &RetrySchedule,
     failed: u32,
@@ -161,7 +161,7 @@ pub fn bounded_attempt_time(
     now: Timestamp,
 ) -> Timestamp {
     let Some(delay) = schedule.delay(failed) else {
-        // No attempt has failed, so there is no delay.
+        // No attempt has failed, or the schedule has no further delay.
         return next.min(now);
     };
     let longest = delay.saturating_add(delay / JITTER_PART).max(RETRY_AFTER_MAX);
