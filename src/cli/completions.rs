@@ -1,6 +1,6 @@
 //! `appliance completions`: generates shell completion scripts from the commands and flags that clap parses.
 //!
-//! This module does not use the usual library, clap_complete, which would add more bytes to the binary than the three
+//! This module does not use the usual library, `clap_complete`, which would add more bytes to the binary than the three
 //! scripts contain.
 
 use std::fmt::Write as _;

@@ -14,11 +14,11 @@ use crate::world::World;
 
 /// The maximum number of applications that one transaction imports while the service runs. The transaction holds the
 /// write lock for about 10 ms.
-const APPLICATIONS_AT_ONCE_MAX: usize = 200;
+const APPLICATIONS_PER_TRANSACTION_MAX: usize = 200;
 
 /// The maximum number of applications of an import while the service runs. A larger import would delay the service's
 /// writes for longer than callers wait.
-const APPLICATIONS_BESIDE_SERVER_MAX: usize = 20_000;
+const APPLICATIONS_WITH_SERVICE_MAX: usize = 20_000;
 
 pub(super) enum Strategy {
     /// One transaction. The lock prevents a service from starting during a long transaction.
@@ -39,7 +39,7 @@ impl Strategy {
     /// Chooses a strategy by the number of applications and by whether a service runs. `lock` is the file's lock, if
     /// the caller already holds it.
     pub(super) fn choose(path: &Path, applications: usize, lock: Option<Lock>) -> Result<Self, Failure> {
-        if lock.is_some() || applications <= APPLICATIONS_AT_ONCE_MAX {
+        if lock.is_some() || applications <= APPLICATIONS_PER_TRANSACTION_MAX {
             return Ok(Self::AtOnce(lock));
         }
         match Lock::take(path) {
@@ -111,14 +111,14 @@ fn unfinished(error: &Error) -> Failure {
 /// # Errors
 /// Fails if a service holds the lock, or the lock cannot be taken for another reason.
 pub(super) fn lock_for(path: &Path, applications: usize) -> Result<Option<Lock>, Failure> {
-    if applications <= APPLICATIONS_BESIDE_SERVER_MAX {
+    if applications <= APPLICATIONS_WITH_SERVICE_MAX {
         return Ok(None);
     }
     match Lock::take(path) {
         Ok(lock) => Ok(Some(lock)),
         Err(OpenError::Held(_)) => Err(Failure::new(format!(
             "nothing was imported: the input has {applications} applications, and `appliance serve` runs on {}; stop it \
-             to import more than {APPLICATIONS_BESIDE_SERVER_MAX}",
+             to import more than {APPLICATIONS_WITH_SERVICE_MAX}",
             path.display()
         ))),
         Err(error) => Err(error.into()),
