@@ -9,13 +9,13 @@ use crate::store::activity::Activity;
 use crate::store::file;
 use crate::world::World;
 
-/// The maximum number of rows in a list: all of them are in memory at once, at some 300 bytes each.
+/// The maximum number of rows in a list. The command holds all of them in memory, at about 300 bytes each.
 const ROWS_MAX: u32 = 100_000;
 
 /// List platform activity, newest first: keys, users, sign-ins, refusals, and commands on the file.
 ///
-/// One line per activity row, with columns separated by tabs: time, action, id of the user, id of the API key, details as
-/// JSON. The activity of an organization is available over HTTP. Works while `serve` runs.
+/// One line per activity row, with columns separated by tabs: time, action, user id, API key id, details as JSON. The
+/// activity of an organization is available over HTTP. Works while `serve` runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

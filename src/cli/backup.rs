@@ -1,4 +1,4 @@
-//! `appliance backup`: makes a consistent copy of the file, also while `serve` runs.
+//! `appliance backup`: copies the file consistently, even while `serve` runs.
 
 use std::path::{Path, PathBuf};
 
@@ -11,20 +11,21 @@ use crate::domain::activity::ChainHead;
 use crate::store::{self, file};
 use crate::world::World;
 
-/// Copy the file, with every decision that was answered before the copy began.
+/// Copy the file, including every change that was answered before the copy began.
 ///
-/// Works while `serve` runs. Do not copy the file by other means: the copy would lack the write-ahead log. Only its owner
-/// can read the copy. Every command works on it, for example `appliance check --db TARGET`. The erasure list is copied to
-/// TARGET.erased; store the two together. Until the copy is complete, its name is TARGET.partial.
+/// Works while `serve` runs. Do not copy the file by other means: the copy would lack the write-ahead log. Only the
+/// owner of the copy can read it. Every command works on a copy, for example `appliance check --db TARGET`. The erasure
+/// list is copied to TARGET.erased; store the two together. Until the copy is complete, its name is TARGET.partial.
 ///
-/// TARGET.manifest holds the chain head of the activity: the number and hash of the newest row. Store it somewhere else.
-/// `appliance check --chain-head NUMBER:HASH` on a later file shows whether its activity was rewritten since.
+/// TARGET.manifest contains the chain head of the activity: the number and hash of the newest row. Store it somewhere
+/// else. `appliance check --chain-head NUMBER:HASH` on a later state of the file shows whether the activity has been
+/// rewritten since the backup.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     db: DbArg,
 
-    /// The copy; must not exist yet.
+    /// The file to create. It must not exist yet.
     #[arg(value_name = "TARGET")]
     target: PathBuf,
 }

@@ -17,8 +17,8 @@ use crate::world::World;
 
 /// Create an admin, and print a new API key with all scopes.
 ///
-/// Creates the file if it does not exist. An existing user with this address becomes an admin, and is enabled if they were
-/// disabled. The key goes to standard output, alone on its line, and is never shown again. Works while `serve` runs.
+/// Creates the file if it does not exist. An existing user with this address becomes an admin and is enabled. The key
+/// goes to standard output, alone on its line, and is never shown again. Works while `serve` runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -28,7 +28,7 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_EMAIL", value_name = "EMAIL", value_parser = parse_new_email)]
     email: Email,
 
-    /// The admin's name; by default the part of the address before the @. An existing user's name does not change.
+    /// The admin's name. The default is the part of the address before the @. An existing user's name does not change.
     #[arg(long, env = "APPLIANCE_NAME", value_name = "NAME", value_parser = parse_name)]
     name: Option<String>,
 
@@ -39,7 +39,7 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if the file cannot be used, or the key cannot be printed. No key exists then.
+/// Fails if the file cannot be used or the key cannot be printed. In both cases, no key is created.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare(&args.db.db, Missing::Create, Older::Refuse)?;
     let name = args.name.as_deref();
@@ -58,7 +58,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Creates or promotes the admin, and creates the key. `serve --demo` uses it too.
+/// Creates an admin, or makes an existing user an admin, and creates an API key for them. Also used by `serve --demo`.
 pub(super) fn create_admin_with_key(
     tx: &Tx<'_>,
     world: &dyn World,
@@ -89,7 +89,7 @@ pub(super) fn create_admin_with_key(
         secret,
         user_id,
         name: key_name.to_owned(),
-        // All scopes, and not explicit: the grant must not narrow what the first key may do as an admin.
+        // The grant has all scopes and is not explicit, so that it does not restrict the admin.
         grant: Grant { scopes: Scope::ALL.to_vec(), is_explicit: false },
         expires_at: api_key::expires_at(tx.now, days),
     };

@@ -9,16 +9,17 @@ use crate::world::World;
 
 /// Check the integrity of the file.
 ///
-/// Reads every page, follows every foreign key, and compares each organization's stored counts with a new count. Findings
-/// go to standard output; the exit status is 1 if there are any. Also reports candidates who were changed after they were
-/// put on the erasure list `FILE.erased`. Works while `serve` runs.
+/// Reads every page, follows every foreign key, and compares each organization's stored counts with a new count of the
+/// rows. Findings go to standard output; the exit status is 1 if there are any. Also reports candidates who were
+/// changed after they were put on the erasure list `FILE.erased`. Works while `serve` runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     db: DbArg,
 
-    /// An earlier chain head of the activity, from TARGET.manifest of a backup or from /metrics. It is a finding if the
-    /// file's chain does not contain it: the chain was rewritten, or the file is older.
+    /// An earlier chain head of the activity, from a backup's TARGET.manifest or from /metrics. If the file's chain
+    /// does not contain this chain head, the command reports a finding: the chain was rewritten, or the file is older
+    /// than the chain head.
     #[arg(long, env = "APPLIANCE_CHAIN_HEAD", value_name = "NUMBER:HASH", value_parser = parse_head)]
     chain_head: Option<ChainHead>,
 }
@@ -27,9 +28,9 @@ pub struct Args {
 /// Fails if there are findings, or the file cannot be read.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare_to_read(&args.db.db)?;
-    let mut findings = check::check(&args.db.db, |what| print_message(&format!("checking: {what}")))?;
-    if let Some(noted) = &args.chain_head {
-        findings.extend(store::read_alone(&args.db.db, world, |tx| store::activity::head_mismatch(tx, noted))?);
+    let mut findings = check::check(&args.db.db, |part| print_message(&format!("checking: {part}")))?;
+    if let Some(head) = &args.chain_head {
+        findings.extend(store::read_alone(&args.db.db, world, |tx| store::activity::head_mismatch(tx, head))?);
     }
     for finding in &findings {
         print_listing(finding)?;
@@ -42,9 +43,9 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
         return Ok(());
     }
     let count = findings.len();
-    let things = if count == 1 { "finding" } else { "findings" };
+    let noun = if count == 1 { "finding" } else { "findings" };
     let path = args.db.db.display();
-    Err(Failure::new(format!("{path} has {count} {things}; keep the file for analysis, and restore a backup")))
+    Err(Failure::new(format!("{path} has {count} {noun}; keep the file for analysis, and restore a backup")))
 }
 
 fn parse_head(text: &str) -> Result<ChainHead, String> {

@@ -1,6 +1,7 @@
-//! `appliance completions`: generates shell completion from the commands and flags that clap parses.
+//! `appliance completions`: generates shell completion scripts from the commands and flags that clap parses.
 //!
-//! This code does not use the usual library, which would add more bytes to the binary than all three scripts have.
+//! This module does not use the usual library, `clap_complete`, which would add more bytes to the binary than the three
+//! scripts contain.
 
 use std::fmt::Write as _;
 
@@ -28,7 +29,7 @@ enum Shell {
     Fish,
 }
 
-/// `root` is the command line that the script completes.
+/// Prints the script. `root` is the command whose command line the script completes.
 ///
 /// # Errors
 /// Fails if standard output cannot be written.
@@ -45,7 +46,7 @@ pub fn run(args: &Args, mut root: Command) -> Result<(), Failure> {
 
 /// One command of the tree.
 struct CommandNode<'a> {
-    /// The words that lead to it, each preceded by a space. Empty for `appliance` itself.
+    /// The words that lead to the command, each preceded by a space. Empty for `appliance` itself.
     path: String,
     commands: Vec<(&'a str, String)>,
     flags: Vec<Flag>,
@@ -59,7 +60,7 @@ struct Flag {
     values: Vec<String>,
 }
 
-/// A command and everything below it, depth first.
+/// Returns a command and all commands below it, depth first.
 fn command_nodes<'a>(path: &str, command: &'a Command) -> Vec<CommandNode<'a>> {
     let commands: Vec<&Command> = command.get_subcommands().collect();
     let mut all = vec![CommandNode {
@@ -69,7 +70,7 @@ fn command_nodes<'a>(path: &str, command: &'a Command) -> Vec<CommandNode<'a>> {
     }];
     for command in commands {
         let path = format!("{path} {}", command.get_name());
-        // `help` repeats the whole tree; one level of it is enough.
+        // `help` repeats the whole tree; its first level is enough.
         let is_help = command.get_name() == "help";
         all.extend(command_nodes(&path, command).into_iter().take(if is_help { 1 } else { usize::MAX }));
     }
@@ -94,13 +95,13 @@ fn first_sentence(text: &str) -> String {
     line.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned()
 }
 
-/// The paths of all commands, as a pattern of `case`.
+/// Returns the paths of all commands as a pattern for the shell's `case`.
 fn path_pattern(nodes: &[CommandNode<'_>]) -> String {
     let paths = nodes.iter().filter(|node| !node.path.is_empty()).map(|node| format!("\"{}\"", node.path));
     paths.collect::<Vec<_>>().join(" | ")
 }
 
-/// Each flag that takes a value, with the words that stand before that value on the command line.
+/// Returns each flag that takes a value, with the words before that value on the command line.
 fn flags_with_value<'a>(nodes: &'a [CommandNode<'_>]) -> impl Iterator<Item = (String, &'a Flag)> {
     let flags = nodes.iter().flat_map(|node| node.flags.iter().map(move |flag| (node, flag)));
     let flags = flags.filter(|(_, flag)| flag.takes_value);

@@ -10,7 +10,7 @@ use super::output::print_message;
 use crate::store;
 use crate::world::World;
 
-/// The default of `--db`.
+/// The default value of `--db`.
 pub(super) const DB_DEFAULT: &str = "appliance.db";
 
 #[derive(Debug, Args)]
@@ -21,14 +21,14 @@ pub(super) struct DbArg {
 }
 
 impl DbArg {
-    /// Records, as platform activity, that a command is about to read the file. If the file cannot be written now,
-    /// prints a message and lets the command continue: a backup must work on a full disk.
+    /// Records, as platform activity, that a command is about to read the file. If the file cannot be written now, this
+    /// function prints a message and the command continues, because a backup must work on a full disk.
     ///
     /// # Errors
     /// Fails if the file cannot be used.
     pub(super) fn record_reading(&self, world: &dyn World, command: &str, facts: &Value) -> Result<(), Failure> {
         if let Some(why) = store::activity::platform::record_reading(&self.db, world, command, facts)? {
-            print_message(&format!("this {command} is not in the activity of {}: {why}", self.db.display()));
+            print_message(&format!("this {command} was not recorded in the activity of {}: {why}", self.db.display()));
         }
         Ok(())
     }

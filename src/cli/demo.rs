@@ -1,4 +1,4 @@
-//! The sample company of `serve --demo`. The first start creates it, with an admin and a key.
+//! The sample company of `serve --demo`. The first start creates the company, an admin and an API key.
 
 use std::path::Path;
 
@@ -13,23 +13,23 @@ use crate::interchange;
 use crate::store::{self, Error, Store, Tx};
 use crate::world::World;
 
-/// The default of `--db` with `--demo`.
+/// The default value of `--db` if `--demo` is given.
 pub(super) const FILE: &str = "demo.db";
 
-/// The sample company, as `appliance import` would take it.
+/// The sample company as an interchange document.
 const DOCUMENT: &str = include_str!("../../examples/demo.json");
 
-/// The slug of the company. A file that has an organization with this slug is a demo file.
+/// The slug of the sample company. A file that has an organization with this slug is a demo file.
 const SLUG: &str = "halmwind";
 
 const ADMIN: &str = "demo@example.com";
 
-/// Creates the sample company at the first start and prints the URL of its portal, a key and a command to try. At later
-/// starts, prints the URL and the command that makes another key.
+/// On the first start, creates the sample company and prints the URL of its portal, an API key and a command to try. On
+/// later starts, prints the URL and the command that creates another key.
 ///
 /// # Errors
-/// Fails if the file has other organizations but not the sample company, so that a demo never mixes with real data.
-/// Also fails if the file cannot be written.
+/// Fails if the file cannot be written. Also fails if it has organizations but not the sample company, so that demo
+/// data never mixes with real data.
 pub(super) fn prepare(store: &Store, path: &Path, world: &dyn World, base_url: &str) -> Result<(), Failure> {
     let portal = format!("{base_url}/careers/{SLUG}");
     if store.read(has_sample_company)? {
@@ -44,7 +44,7 @@ pub(super) fn prepare(store: &Store, path: &Path, world: &dyn World, base_url: &
     }
     let parsed = interchange::parse(DOCUMENT.as_bytes(), world);
     let company = parsed.map_err(|findings| Failure::new(format!("the sample company cannot be read: {findings}")))?;
-    let admin = Email::parse(ADMIN).ok_or_else(|| Failure::new("the sample admin has no address"))?;
+    let admin = Email::parse(ADMIN).ok_or_else(|| Failure::new("the sample admin's email address is not valid"))?;
     print_message("creating the sample company");
     act_and_print(path, world, |tx| {
         interchange::import(tx, &company)?;

@@ -16,20 +16,21 @@ use crate::world::World;
 /// Write users, organizations, roles and candidates as one JSON document to standard output.
 ///
 /// `appliance import` of the document into a new file restores the same data. The document does not contain API keys,
-/// passwords, the usage log, activity, deliveries to HR systems, or what candidates sent with the signup form (their
-/// answers, attachments and status links). `appliance backup` copies those too. Works while `serve` runs: the document
-/// shows one moment, and writes continue.
+/// passwords, the usage log, activity, deliveries to HR systems, or the candidates' signups (their answers, attachments
+/// and status links). `appliance backup` copies all of these. Works while `serve` runs: the document shows the data at
+/// one moment, and the service continues to write.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     db: DbArg,
 
-    /// Include the secrets of HR integrations. Anyone who has the document can then sign as this service.
+    /// Include the secrets of HR integrations. With them, anyone who has the document can sign deliveries as this
+    /// service.
     #[arg(long, env = "APPLIANCE_WITH_SECRETS", value_parser = BoolishValueParser::new())]
     with_secrets: bool,
 }
 
-/// It is not a failure if the reader of standard output closes the pipe early, as `head` does.
+/// Writes the document. Succeeds even if the reader of standard output closes the pipe early, as `head` does.
 ///
 /// # Errors
 /// Fails if the file cannot be read, or standard output cannot be written.
@@ -53,7 +54,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
             }
             if signups > 0 {
                 print_message(&format!(
-                    "not in the document: {signups} signups, as candidates sent them with the form"
+                    "not in the document: {signups} signups (answers, attachments and status links)"
                 ));
             }
             Ok(())

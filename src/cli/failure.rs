@@ -8,7 +8,8 @@ pub(super) const EXIT_FAILED: u8 = 1;
 /// Exit status: the flags are wrong. clap uses the same number.
 pub(super) const EXIT_USAGE: u8 = 2;
 
-/// Exit status of `serve` if a restart would not help (`EX_CONFIG` of sysexits), so that systemd does not restart it.
+/// Exit status of `serve` if a restart would not help (`EX_CONFIG` in `sysexits.h`), so that systemd does not restart
+/// the service.
 pub(super) const EXIT_CONFIG: u8 = 78;
 
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure with exit status 1.
+    /// Returns a failure with exit status 1.
     pub fn new(message: impl Into<String>) -> Self {
         Self { exit: EXIT_FAILED, message: message.into() }
     }
@@ -40,7 +41,10 @@ impl From<Error> for Failure {
             Error::Refused(refusal) => refusal.sentence(),
             Error::Defect(why) => format!("the file cannot be used: {why}"),
             Error::OutcomeUnknown(why) => {
-                format!("the disk failed, and it is unknown whether this was done; check before you repeat it: {why}")
+                format!(
+                    "the disk failed, and it is unknown whether the command took effect; check the file before you repeat \
+                     the command: {why}"
+                )
             }
         })
     }

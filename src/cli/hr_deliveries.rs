@@ -1,4 +1,4 @@
-//! `appliance hr-deliveries`: lists deliveries that do not reach the HR systems.
+//! `appliance hr-deliveries`: lists deliveries that the HR systems have not received.
 
 use super::failure::Failure;
 use super::list::{ListArgs, to_json};
@@ -9,11 +9,13 @@ use crate::store::file::{self, Missing, Older};
 use crate::store::hr_delivery::HrDelivery;
 use crate::world::World;
 
-/// List the deliveries to HR systems that are stuck: failed, held, or not yet successful. Pings are not listed.
+/// List the deliveries to HR systems that failed, are held, or have been attempted without success. Pings are not
+/// listed.
 ///
 /// One line per delivery, oldest first, with columns separated by tabs: id, organization, application, type, state,
-/// attempts, time queued, time of the next attempt, and the reason: the result of the last attempt, or what holds the
-/// delivery. `POST /api/admin/hr-deliveries/{id}/retry` sends a failed delivery again. Works while `serve` runs.
+/// number of attempts, time of creation, time of the next attempt, and the reason: why the delivery is held, and the
+/// result of the last attempt. `POST /api/admin/hr-deliveries/{id}/retry` sends a failed delivery again. Works while
+/// `serve` runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -46,7 +48,7 @@ fn columns(delivery: &HrDelivery) -> Vec<String> {
     ]
 }
 
-/// The reason why the delivery is held, if it is, and the result of its last attempt.
+/// Returns why the delivery is held, if so, and the result of its last attempt.
 fn reason(delivery: &HrDelivery, held: Option<HeldBy>) -> String {
     let held = held.map(|held| match held {
         HeldBy::NoIntegration => "the organization has no HR integration".to_owned(),

@@ -21,7 +21,7 @@ use crate::world::World;
 
 /// List, create and revoke API keys.
 ///
-/// Works while `serve` runs. The service applies a change from its next response on.
+/// Works while `serve` runs. The service applies each change before its next response.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -32,8 +32,8 @@ pub struct Args {
 enum Action {
     /// List all API keys, newest first, including revoked and expired ones.
     ///
-    /// One line per key, with columns separated by tabs: id, first characters, name, email of its user, state (enabled,
-    /// revoked or expired), scopes, expiry, last use, number of requests.
+    /// One line per key, with columns separated by tabs: id, first characters, name, email of the user, state (enabled,
+    /// revoked or expired), scopes, time of expiry, time of the last use, number of requests.
     List(ListArgs),
     Create(Create),
     Revoke(Revoke),
@@ -60,19 +60,20 @@ struct Create {
         help = format!("Days until the key expires, {} to {}", EXPIRES_IN_DAYS.start(), EXPIRES_IN_DAYS.end()))]
     expires_in_days: i64,
 
-    /// The scopes of the key, separated by commas; may also be repeated.
+    /// The scopes of the key, separated by commas. The flag may also be repeated.
     ///
-    /// Without this flag the key has candidates:read, roles:read and pipeline:write, and an admin's key may use /api/admin.
-    /// With it, an admin's key may use /api/admin only with admin:read (GET and HEAD) or admin:write (other methods).
+    /// Without this flag, the key has candidates:read, roles:read and pipeline:write, and an admin's key may use
+    /// /api/admin. With it, an admin's key may use /api/admin only with admin:read (GET and HEAD) or admin:write (other
+    /// methods).
     #[arg(long, visible_alias = "scopes", env = "APPLIANCE_SCOPE", value_name = "SCOPE", value_delimiter = ',',
         value_parser = one_of(Scope::WORDS, Scope::parse))]
     scope: Option<Vec<Scope>>,
 }
 
-/// Revoke an API key for good.
+/// Revoke an API key permanently.
 ///
-/// A running service refuses the key from its next response on. The key's row and usage remain. Revoking a revoked key
-/// succeeds.
+/// A running service stops accepting the key before its next response. The key's row and usage remain. Revoking a
+/// revoked key succeeds.
 #[derive(Debug, clap::Args)]
 struct Revoke {
     #[command(flatten)]
@@ -84,8 +85,8 @@ struct Revoke {
 }
 
 /// # Errors
-/// Fails if the key or user does not exist, the file cannot be used, or the new key cannot be printed. No new key exists
-/// then.
+/// Fails if the key or user does not exist, the file cannot be used, or the new key cannot be printed. A command that
+/// fails creates no key.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     match &args.action {
         Action::List(args) => list(args, world),
@@ -147,13 +148,13 @@ fn create(args: &Create, world: &dyn World) -> Result<(), Failure> {
     })?;
     let scopes: Vec<&str> = grant.scopes.iter().map(|scope| scope.as_str()).collect();
     print_message(&format!(
-        "The key above acts as {} with {} for {} days and is not shown again.",
+        "The key above acts as {}, has the scopes {}, expires in {} days and is not shown again.",
         user.email.as_str(),
         scopes.join(", "),
         args.expires_in_days
     ));
     if !user.enabled {
-        print_message(&format!("{} is disabled: the key works once they are enabled.", user.email.as_str()));
+        print_message(&format!("{} is disabled. The key will work when this user is enabled.", user.email.as_str()));
     }
     Ok(())
 }
@@ -161,15 +162,15 @@ fn create(args: &Create, world: &dyn World) -> Result<(), Failure> {
 fn revoke(args: &Revoke, world: &dyn World) -> Result<(), Failure> {
     let path = args.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
-    let is_there = store::act_alone(path, world, |tx| {
-        let is_there = store::api_key::revoke(tx, &store::activity::stamp(world), None, &args.id)?;
-        if is_there {
+    let exists = store::act_alone(path, world, |tx| {
+        let exists = store::api_key::revoke(tx, &store::activity::stamp(world), None, &args.id)?;
+        if exists {
             let facts = json!({ "apiKeyId": args.id.as_str() });
             store::activity::platform::record_command(tx, world, "key revoke", &facts)?;
         }
-        Ok::<_, Error>(is_there)
+        Ok::<_, Error>(exists)
     });
-    if !is_there? {
+    if !exists? {
         return Err(Failure::new(format!("there is no key with the id {}", args.id)));
     }
     print_message(&format!("{} is revoked", args.id));

@@ -1,4 +1,5 @@
-//! The output of all list commands: tab-separated lines or, with `--json`, the objects of the service's own lists.
+//! The output of all list commands: tab-separated lines or, with `--json`, the same objects as in the lists of the HTTP
+//! API.
 
 use clap::Args;
 use clap::builder::BoolishValueParser;
@@ -13,7 +14,7 @@ pub(super) struct ListArgs {
     #[command(flatten)]
     pub(super) db: DbArg,
 
-    /// Print a JSON array instead, with the objects that the service's own lists have.
+    /// Print a JSON array of the same objects as in the lists of the HTTP API.
     #[arg(long, env = "APPLIANCE_JSON", value_parser = BoolishValueParser::new())]
     pub(super) json: bool,
 }
@@ -43,12 +44,13 @@ impl ListArgs {
     }
 }
 
-/// An item as one line of JSON.
+/// Returns an item as one line of JSON.
 pub(super) fn to_json(item: &impl Serialize) -> Result<String, Failure> {
     serde_json::to_string(item).map_err(|error| Failure::new(format!("a row cannot be written as JSON: {error}")))
 }
 
-/// One line. Control characters in a column become spaces, so that a name cannot forge a line or a column.
+/// Joins the columns into one line. Control characters in a column become spaces, so that a name cannot forge a line or
+/// a column.
 fn tab_separated(columns: &[String]) -> String {
     let plain = |column: &String| column.replace(char::is_control, " ");
     columns.iter().map(plain).collect::<Vec<_>>().join("\t")

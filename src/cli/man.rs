@@ -1,6 +1,6 @@
 //! `appliance man`: generates the manual page from the commands and flags that clap parses.
 //!
-//! Like `completions`, this code uses no library, to keep the binary small.
+//! Like `completions`, this module uses no library, which keeps the binary small.
 
 use std::fmt::Write as _;
 
@@ -9,14 +9,14 @@ use clap::{Arg, Command};
 use super::failure::Failure;
 use super::output::print_listing;
 
-/// Print the manual page, for `man`.
+/// Print the manual page in the format of `man`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   appliance man | man -l -
   appliance man > /usr/local/share/man/man1/appliance.1")]
 pub struct Args {}
 
-/// `root` is the command line that the page describes.
+/// Prints the manual page. `root` is the command that the page describes.
 ///
 /// # Errors
 /// Fails if standard output cannot be written.
@@ -25,7 +25,7 @@ pub fn run(mut root: Command) -> Result<(), Failure> {
     print_listing(page(&root).trim_end())
 }
 
-/// The whole page in roff, the markup of `man`.
+/// Returns the whole page in roff, the markup language of `man`.
 fn page(root: &Command) -> String {
     let version = root.get_version().unwrap_or_default();
     let about = root.get_about().map(ToString::to_string).unwrap_or_default();
@@ -42,7 +42,8 @@ fn page(root: &Command) -> String {
     page
 }
 
-/// Every command that can be run, with its arguments. A command that only groups others has no section.
+/// Writes a section for each command that can be run, with its arguments. A command that only groups others has no
+/// section.
 fn commands(page: &mut String, parent: &Command) {
     for command in parent.get_subcommands().filter(|command| command.get_name() != "help") {
         if command.has_subcommands() {
@@ -94,7 +95,7 @@ fn verbatim(page: &mut String, text: &str) {
     let _ = writeln!(page, ".nf\n{}\n.fi", escaped(text));
 }
 
-/// Escapes a text for roff: roff would interpret a backslash, and a dot or a quote at the beginning of a line. Hyphens
+/// Escapes text for roff, which would interpret a backslash, and a dot or a quote at the beginning of a line. Hyphens
 /// become `\-`, which readers can copy as ASCII.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");

@@ -1,4 +1,4 @@
-//! The command line: one file per command. Each turns flags into calls and settings of the floors below.
+//! The command line: one file per command. Each command turns flags into calls and settings for the floors below.
 //!
 //! Data goes to standard output, and messages for people go to standard error. The exit status is 0 (done), 1 (failed)
 //! or 2 (wrong flags). `serve` exits with 78 if a restart would not help.
@@ -33,16 +33,16 @@ use crate::world::Real;
 
 /// A recruiting service for small organizations: one binary and one SQLite file.
 ///
-/// To try it, run `appliance serve --demo`, which serves a sample company. To set up your own: `appliance
-/// bootstrap-admin` creates the file and the first admin key, `appliance import` adds roles and candidates, `appliance
-/// serve` runs the service. Everything else is done over HTTP.
+/// To try it, run `appliance serve --demo`, which serves a sample company. To set up your own service, use three
+/// commands: `appliance bootstrap-admin` creates the file and the first admin's API key, `appliance import` adds roles
+/// and candidates, and `appliance serve` runs the service. Everyday work is done over HTTP.
 #[derive(Debug, Parser)]
 #[command(name = "appliance", version, arg_required_else_help = true, propagate_version = true)]
-#[command(after_long_help = "From nothing to a running service:
-  appliance bootstrap-admin --db jobs.db --email you@example.com   prints the first admin key
+#[command(after_long_help = "To set up a service:
+  appliance bootstrap-admin --db jobs.db --email you@example.com   prints the first admin's API key
   appliance import --db jobs.db company.json                       roles, staff, candidates
-  appliance serve --db jobs.db                                     runs it; stop it with Ctrl-C
-  appliance backup --db jobs.db jobs-monday.db                     also while it runs
+  appliance serve --db jobs.db                                     runs the service; Ctrl-C stops it
+  appliance backup --db jobs.db jobs-monday.db                     works while the service runs
 
 Every option is also an environment variable: --db is APPLIANCE_DB. Data goes to standard output, messages to standard
 error. Exit status: 0 done, 1 failed, 2 wrong flags; serve exits with 78 if a restart would not help.")]
@@ -70,7 +70,7 @@ enum Command {
 }
 
 impl Cli {
-    /// Runs the command. Reports a failure on standard error and by the exit status.
+    /// Runs the command. Reports a failure on standard error and in the exit status.
     pub fn run(self) -> ExitCode {
         let world = Real::new();
         let outcome = match self.command {

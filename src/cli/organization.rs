@@ -19,8 +19,8 @@ use crate::world::World;
 
 /// List, create, disable and enable organizations.
 ///
-/// Works while `serve` runs. The service applies a change from its next response on; portals show it within 200 ms. Change
-/// settings and members over HTTP, or with `import`.
+/// Works while `serve` runs. The service applies each change before its next response, and portals show it within 200
+/// ms. Settings and members are changed over HTTP or with `import`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -44,7 +44,7 @@ enum Action {
 
 /// Create an organization, and print its id.
 ///
-/// It has no members yet, and its portal is off.
+/// The new organization has no members, and its portal is off.
 #[derive(Debug, clap::Args)]
 struct Create {
     #[command(flatten)]
@@ -58,7 +58,7 @@ struct Create {
     #[arg(long, env = "APPLIANCE_NAME", value_name = "NAME", value_parser = parse_name)]
     name: String,
 
-    /// The time zone of its dates, as named in the system's time zone database.
+    /// The time zone of the organization's dates: a name from the system's time zone database.
     #[arg(long, env = "APPLIANCE_TIME_ZONE", value_name = "ZONE", default_value = TIME_ZONE_DEFAULT)]
     time_zone: String,
 }

@@ -9,13 +9,13 @@ use super::failure::Failure;
 use crate::store::{self, Error, Tx};
 use crate::world::World;
 
-/// How long the program waits for one message to be written to standard error.
+/// The maximum time for which the program waits until one message is written to standard error.
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Writes a message for people to standard error.
 ///
-/// A closed standard error is not a failure. A pipe that nobody reads must not block a service that has to stop, so a
-/// thread writes the line, and this function waits for it for at most [`MESSAGE_TIMEOUT`].
+/// Errors on standard error are ignored. A thread writes the line, and this function waits for the thread for at most
+/// [`MESSAGE_TIMEOUT`], so that a pipe that nobody reads cannot prevent the service from stopping.
 pub(super) fn print_message(message: &str) {
     let line = format!("{message}\n");
     let (done, written) = mpsc::channel::<()>();
@@ -36,7 +36,7 @@ pub(super) fn print_data(line: &str) -> Result<(), Failure> {
     write_line(line).map_err(|error| cannot_write(&error))
 }
 
-/// Writes text to standard output. It is not a failure if the reader closes the pipe early, as `head` does.
+/// Writes text to standard output. Succeeds even if the reader closes the pipe early, as `head` does.
 ///
 /// # Errors
 /// Fails if standard output cannot be written for another reason.
@@ -56,13 +56,13 @@ fn cannot_write(error: &io::Error) -> Failure {
     Failure::new(format!("standard output cannot be written: {error}"))
 }
 
-/// Changes the file in one transaction and prints the result, such as a secret that is never shown again.
+/// Changes the file in one transaction and prints the result, for example a secret that is never shown again.
 ///
-/// Printing comes before the commit, so the transaction is rolled back if the result cannot be printed. While the
-/// reader of standard output does not read, the transaction holds the write lock.
+/// Prints before the commit, and rolls the transaction back if the result cannot be printed. The transaction holds the
+/// write lock until standard output accepts the result.
 ///
 /// # Errors
-/// Fails if the file or standard output cannot be used. A secret that was printed is not valid then.
+/// Fails if the file or standard output cannot be used. After a failure, a secret that was printed is not valid.
 pub(super) fn act_and_print(
     path: &Path,
     world: &dyn World,

@@ -1,4 +1,4 @@
-//! `appliance serve`: runs the service, with `--demo` on a sample company.
+//! `appliance serve`: runs the service. With `--demo`, it serves a sample company.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -27,8 +27,9 @@ use crate::store::{self, Halt, OpenError, READERS_MAX, Store};
 use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Real, World};
 
-/// Threads for long reads and password hashing, for all other requests, and for deliveries to HR systems. All these
-/// threads read the file. Together, they are at most as many as the store's readers, so no thread waits for a reader.
+/// The maximum numbers of threads: for long reads and password hashing, for all other requests, and for deliveries to
+/// HR systems. Each thread uses at most one of the store's readers. Their sum is at most the number of readers, so no
+/// thread waits for a reader.
 const BLOCKING_THREADS_MAX: usize = 6;
 const WORKER_THREADS_MAX: usize = 8;
 const HR_THREADS: usize = 1;
@@ -41,20 +42,20 @@ const HR_TIMEOUT_MAX: Duration = Duration::from_secs(120);
 
 /// Run the service.
 ///
-/// Creates the file if it does not exist. Upgrades a file of an older version, and leaves a copy beside it. Prints
-/// `listening on http://…` to standard error when ready. SIGTERM and SIGINT stop the service: it answers requests that
-/// have begun and exits with 0. It exits with 1 if the last checkpoint failed, and with 78 if a restart would not help, for
-/// example because the file was removed, replaced or overwritten while the service ran.
+/// Creates the file if it does not exist. Upgrades a file of an older version, and leaves a copy of the old file beside
+/// it. Prints `listening on http://…` to standard error when ready. SIGTERM and SIGINT stop the service: it answers the
+/// requests that have begun, and exits with 0. It exits with 1 if the last checkpoint failed, and with 78 if a restart
+/// would not help, for example because the file was removed, replaced or overwritten while the service ran.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   appliance serve --demo
-      runs a sample company on http://127.0.0.1:8080, in demo.db
+      serves a sample company on http://127.0.0.1:8080, from demo.db
   appliance serve --db jobs.db --base-url https://jobs.example.com --trusted-proxy 127.0.0.1/32
-      runs your own file, behind a TLS proxy on the same machine
+      serves your own file, behind a TLS proxy on the same machine
   APPLIANCE_DB=jobs.db APPLIANCE_LOG_FORMAT=json appliance serve
-      sets options by environment variables")]
+      sets options with environment variables")]
 pub struct Args {
-    /// The SQLite file that holds all data; default appliance.db, or demo.db with --demo.
+    /// The SQLite file that holds all data. The default is appliance.db, or demo.db with --demo.
     #[arg(long, env = "APPLIANCE_DB", value_name = "FILE")]
     db: Option<PathBuf>,
 
@@ -62,7 +63,8 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_LISTEN", value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = parse_address)]
     listen: SocketAddr,
 
-    /// The public URL of the service, without a path; links begin with it. The default is http:// and the listen address.
+    /// The public URL of the service, without a path. All links begin with this URL. The default is http:// and the
+    /// listen address.
     #[arg(long, env = "APPLIANCE_BASE_URL", value_name = "URL", value_parser = parse_base_url)]
     base_url: Option<String>,
 
@@ -70,13 +72,13 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_DEMO", value_parser = BoolishValueParser::new())]
     demo: bool,
 
-    /// Requests per minute for each API key or signed-in user; 0 means no limit.
+    /// The maximum number of requests per minute for each API key or signed-in user; 0 means no limit.
     #[arg(long, env = "APPLIANCE_RATE_LIMIT", value_name = "PER_MINUTE", default_value_t = 1_200,
         value_parser = clap::value_parser!(u32).range(..=60_000_000))]
     rate_limit: u32,
 
-    /// Signups per hour from one address (or IPv6 /64), by form and API together; a /56 may send twice as many, a /48 four
-    /// times as many; 0 means no limit.
+    /// The maximum number of signups per hour from one address (or IPv6 /64), through the form and the API together; 0
+    /// means no limit. A /56 may send twice as many, and a /48 four times as many.
     #[arg(long, env = "APPLIANCE_SIGNUP_LIMIT", value_name = "PER_HOUR", default_value_t = 30,
         value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     signup_limit: u32,
@@ -86,26 +88,27 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_MIN_FREE", value_name = "BYTES", value_parser = parse_bytes)]
     min_free: Option<u64>,
 
-    /// Refuse uploads while all attachments together have more bytes than this, such as 20G. The default is no limit.
+    /// Refuse uploads while the attachments together have more bytes than this, such as 20G. The default is no limit.
     #[arg(long, env = "APPLIANCE_ATTACHMENTS_MAX", value_name = "BYTES", value_parser = parse_bytes)]
     attachments_max: Option<u64>,
 
-    /// A network of trusted proxies, such as 127.0.0.1/32. The service believes their X-Forwarded-For. May be repeated.
+    /// A network of trusted proxies, such as 127.0.0.1/32. The service trusts X-Forwarded-For from these proxies. The
+    /// flag may be repeated.
     #[arg(long, env = "APPLIANCE_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',', value_parser = parse_network)]
     trusted_proxy: Vec<IpNet>,
 
     /// A contact for reporting vulnerabilities: an email address, or an https, mailto or tel URI. Enables
-    /// /.well-known/security.txt (RFC 9116). May be repeated.
+    /// /.well-known/security.txt (RFC 9116). The flag may be repeated.
     #[arg(long, env = "APPLIANCE_SECURITY_CONTACT", value_name = "CONTACT", value_delimiter = ',',
         value_parser = parse_security_contact)]
     security_contact: Vec<String>,
 
-    /// A separate address that serves GET /metrics (Prometheus text). Without this flag there are no metrics.
+    /// A separate address that serves GET /metrics (Prometheus text). Without this flag, there are no metrics.
     #[arg(long, env = "APPLIANCE_METRICS_LISTEN", value_name = "ADDR", value_parser = parse_address)]
     metrics_listen: Option<SocketAddr>,
 
-    /// The delays between attempts to send a delivery to an HR system. After the last attempt, an admin has to send the
-    /// delivery again.
+    /// The delays between attempts to send a delivery to an HR system. After the last attempt, only an admin can send
+    /// the delivery again.
     #[arg(long, env = "APPLIANCE_HR_RETRY_SCHEDULE", value_name = "DELAYS",
         default_value = "5s,5m,30m,2h,5h,10h,14h,20h,24h", value_parser = RetrySchedule::parse)]
     hr_retry_schedule: RetrySchedule,
@@ -114,8 +117,8 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_HR_TIMEOUT", value_name = "DURATION", default_value = "15s", value_parser = parse_timeout)]
     hr_timeout: Duration,
 
-    /// Allow HR systems on loopback, private and other special addresses. Anyone who may save an HR integration can then
-    /// make this machine send requests into its private network.
+    /// Allow HR systems on loopback, private and other special addresses. With this flag, anyone who may save an HR
+    /// integration can make this machine send requests into its private network.
     #[arg(long, env = "APPLIANCE_ALLOW_PRIVATE_HR_TARGETS", value_parser = BoolishValueParser::new())]
     allow_private_hr_targets: bool,
 
@@ -138,8 +141,8 @@ enum Format {
 }
 
 /// # Errors
-/// Exit status 78 if the file is newer, foreign or not writable. Exit status 1 if another `serve` holds the file, or if the
-/// port is taken.
+/// Exit status 78 if the file has a newer schema, belongs to another program, or is not writable. Exit status 1 if
+/// another `serve` uses the file, or if the port is taken.
 pub fn run(args: Args) -> Result<(), Failure> {
     let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(WORKER_THREADS_MAX);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -167,9 +170,9 @@ async fn serve(args: Args) -> Result<(), Failure> {
     }
     if lacks_trusted_proxy(&args, address) {
         print_message(
-            "warning: --base-url is https and the service listens on loopback, so it must be behind a proxy, but there is no \
-             --trusted-proxy. All clients then share one address and its limits. For a proxy on this machine, add \
-             --trusted-proxy 127.0.0.1/32",
+            "warning: --base-url is https and the service listens on loopback, so a proxy must be in front of it, but no \
+             --trusted-proxy is given. All clients therefore share one address and its limits. For a proxy on this \
+             machine, add --trusted-proxy 127.0.0.1/32",
         );
     }
     let deliveries = hr::Settings {
@@ -186,7 +189,7 @@ async fn serve(args: Args) -> Result<(), Failure> {
     print_message(&format!("listening on {url}"));
     match Server::new(listener, ctx, http::routes::table()).run(stop, worker.stop()).await {
         Stopped::Gracefully => print_message("stopped"),
-        Stopped::WithRequestsLeft => print_message("stopped; some requests did not end in time and got no response"),
+        Stopped::WithRequestsLeft => print_message("stopped; some requests did not end in time and were not answered"),
         Stopped::WithLogLeft(why) => {
             return Err(Failure::new(format!(
                 "stopped, but the last checkpoint failed: {why}; nothing is lost if the -wal file stays beside the file until \
@@ -204,13 +207,13 @@ async fn serve(args: Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether clients must come through a proxy that the service would not trust.
+/// Whether a proxy must be in front of the service, although no proxy is trusted.
 fn lacks_trusted_proxy(args: &Args, address: SocketAddr) -> bool {
     let is_https = args.base_url.as_deref().and_then(http::origin).is_some_and(|origin| origin.starts_with("https:"));
     is_https && address.ip().to_canonical().is_loopback() && args.trusted_proxy.is_empty()
 }
 
-/// Opens the file and prepares the service. `url` is the address it listens on.
+/// Opens the file and prepares the service. `url` contains the address on which the service listens.
 fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
     let world: Arc<dyn World> = Arc::new(Real::new());
     let base_url = args.base_url.unwrap_or_else(|| url.to_owned());
@@ -220,8 +223,8 @@ fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
     if store.erased_without_list() > 0 {
         print_message(&format!(
             "warning: {} {} erased from this file, but its erasure list {} was missing. If this file is a copy, \
-             candidates who were erased later are in it again: put the original's erasure list beside it and restart. Until \
-             then the list holds only the erasures that this file records",
+             candidates who were erased later are in it again: put the original's erasure list beside the file and \
+             restart. Until then, the list contains only the erasures that this file records",
             counted(store.erased_without_list(), "candidate"),
             if store.erased_without_list() == 1 { "was" } else { "were" },
             store::file::beside(&path, ".erased").display()
@@ -249,13 +252,14 @@ fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
     Ok(Ctx::new(Arc::new(store), world, settings, Arc::new(Telemetry::new(format))))
 }
 
-/// Reports the erasures that this start repeated, and the listed candidates who were changed since and stay.
+/// Reports the erasures that this start repeated, and the candidates who remain because they were changed after they
+/// were put on the erasure list.
 fn report_repeated_erasures(again: &RepeatedErasures, path: &Path) {
     let list = store::file::beside(path, ".erased");
     let list = list.display();
     if again.candidates + again.signups > 0 {
         print_message(&format!(
-            "erased {} and {} again: {list} lists them, but the file held their data; it is an older copy",
+            "erased {} and {} again: {list} lists them, but the file held their data; the file is an older copy",
             counted(again.candidates, "candidate"),
             counted(again.signups, "signup"),
         ));
@@ -265,7 +269,7 @@ fn report_repeated_erasures(again: &RepeatedErasures, path: &Path) {
     }
 }
 
-/// A number with its noun, in singular or plural.
+/// Returns a count with its noun in the singular or plural.
 fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
@@ -276,8 +280,8 @@ fn start_deliveries(ctx: &Ctx, settings: hr::Settings) -> Result<hr::Worker, Fai
     started.map_err(|error| Failure::new(format!("the service cannot start: {error}")))
 }
 
-/// Resolves at the first SIGTERM or SIGINT. A second signal ends the process at once. No answered decision is lost,
-/// because each is committed before its response.
+/// Returns a future that resolves at the first SIGTERM or SIGINT. A second signal ends the process at once. No answered
+/// change is lost, because each change is committed before its response.
 fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
     let mut terminate = listen_for(SignalKind::terminate())?;
     let mut interrupt = listen_for(SignalKind::interrupt())?;
@@ -286,7 +290,7 @@ fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        print_message("stopping: answering requests that have begun; a second signal stops at once");
+        print_message("stopping: answering requests that have begun; a second signal ends the process at once");
         tokio::spawn(async move {
             tokio::select! {
                 _ = terminate.recv() => {}
@@ -302,11 +306,11 @@ fn listen_for(kind: SignalKind) -> Result<tokio::signal::unix::Signal, Failure> 
 }
 
 async fn bind(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAddr), Failure> {
-    let cannot = |error: std::io::Error| {
+    let cannot_listen = |error: std::io::Error| {
         Failure::new(format!("cannot listen on {address}: {error}; choose another address with {flag}"))
     };
-    let listener = TcpListener::bind(address).await.map_err(cannot)?;
-    let address = listener.local_addr().map_err(cannot)?;
+    let listener = TcpListener::bind(address).await.map_err(cannot_listen)?;
+    let address = listener.local_addr().map_err(cannot_listen)?;
     Ok((listener, address))
 }
 
@@ -340,7 +344,7 @@ fn parse_security_contact(text: &str) -> Result<String, String> {
 
 fn parse_bytes(text: &str) -> Result<u64, String> {
     disk::parse_bytes(text)
-        .ok_or_else(|| "a size looks like 500M or 20G: a number, and K, M, G, T or no unit".to_owned())
+        .ok_or_else(|| "a size is a number with K, M, G, T or no unit, such as 500M or 20G".to_owned())
 }
 
 fn parse_timeout(text: &str) -> Result<Duration, String> {

@@ -14,14 +14,14 @@ use crate::store;
 use crate::store::file::{self, Missing, Older};
 use crate::world::World;
 
-/// The maximum number of bytes that are read from standard input: more than the longest password has.
+/// The maximum number of bytes that are read from standard input. The longest password has fewer.
 const INPUT_BYTES_MAX: u64 = 16 * 1_024;
 
 /// Set a user's password, read from standard input.
 ///
-/// At a terminal, asks for the password twice without showing it. Otherwise standard input is the password, without a
-/// line break at its end. The password needs at least 12 characters. Common words, runs of digits or neighbouring keys,
-/// repetitions, and the user's address or name are refused. The user's sessions end.
+/// At a terminal, asks for the password twice without showing it. Otherwise, the password is all of standard input
+/// except a line break at its end. The password needs at least 12 characters. Common words, runs of digits or
+/// neighbouring keys, repetitions, and the user's address or name are refused. The user's sessions end.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -58,17 +58,17 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
 }
 
 fn read_password() -> Result<String, Failure> {
-    let cannot = |error: std::io::Error| Failure::new(format!("the password cannot be read: {error}"));
+    let cannot_read = |error: std::io::Error| Failure::new(format!("the password cannot be read: {error}"));
     if std::io::stdin().is_terminal() {
-        let password = rpassword::prompt_password("Password: ").map_err(cannot)?;
-        let again = rpassword::prompt_password("Again: ").map_err(cannot)?;
+        let password = rpassword::prompt_password("Password: ").map_err(cannot_read)?;
+        let again = rpassword::prompt_password("Again: ").map_err(cannot_read)?;
         if password != again {
             return Err(Failure::new("the passwords differ; nothing was changed"));
         }
         return Ok(password);
     }
     let mut text = String::new();
-    std::io::stdin().take(INPUT_BYTES_MAX).read_to_string(&mut text).map_err(cannot)?;
+    std::io::stdin().take(INPUT_BYTES_MAX).read_to_string(&mut text).map_err(cannot_read)?;
     let line = text.strip_suffix('\n').unwrap_or(&text);
     Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
 }

@@ -19,7 +19,7 @@ use crate::world::World;
 
 /// List, create, disable and enable users.
 ///
-/// Works while `serve` runs. The service applies a change from its next response on.
+/// Works while `serve` runs. The service applies each change before its next response.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -36,8 +36,8 @@ enum Action {
     Create(Create),
     /// Disable a user.
     ///
-    /// The user can no longer sign in, and their API keys stop working. Their sessions end for good; their keys work again
-    /// once the user is enabled. The last enabled admin cannot be disabled.
+    /// The user can no longer sign in, and their API keys stop working. Their sessions end permanently. Their keys work
+    /// again when the user is enabled. The last enabled admin cannot be disabled.
     Disable(ByEmail),
     /// Enable a disabled user.
     Enable(ByEmail),
@@ -76,7 +76,8 @@ struct ByEmail {
 }
 
 /// # Errors
-/// Fails if the user does not exist, the address is taken, the user is the last enabled admin, or the file cannot be used.
+/// Fails if the user does not exist, the address is taken, the user is the last enabled admin, or the file cannot be
+/// used.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     match &args.action {
         Action::List(args) => list(args, world),

@@ -1,17 +1,17 @@
-//! Parsers of flag values that several commands have.
+//! Parsers for flag values that several commands accept.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::domain::plain;
 use crate::domain::text::{self, Email, NAME_CHARACTERS_MAX, Slug};
 
-/// Parses the email address of an existing user. An address that is already stored is accepted, even if today's rules
-/// would refuse it.
+/// Parses the email address of an existing user. An address that is already stored is accepted, even if the current
+/// rules would refuse it.
 pub(super) fn parse_email(text: &str) -> Result<Email, String> {
     Email::parse_stored(text).ok_or_else(|| "an email address looks like ada@example.org".to_owned())
 }
 
-/// Parses an email address that may be new to the file, by today's rules.
+/// Parses an email address that may be new to the file. The address must follow the current rules.
 pub(super) fn parse_new_email(text: &str) -> Result<Email, String> {
     Email::parse(text).ok_or_else(|| "an email address looks like ada@example.org".to_owned())
 }
@@ -29,10 +29,11 @@ pub(super) fn parse_slug(text: &str) -> Result<Slug, String> {
     Slug::parse(text).ok_or_else(|| "a slug has 1 to 64 characters of a-z 0-9 -".to_owned())
 }
 
-/// A clap parser for a closed set of words, which help and shell completion list.
+/// Returns a clap parser for a closed set of words, which the help and the shell completions list.
 pub(super) fn one_of<T: Clone + Send + Sync + 'static>(
     words: &'static [&'static str],
     parse: fn(&str) -> Option<T>,
 ) -> impl TypedValueParser<Value = T> {
-    PossibleValuesParser::new(words).map(move |word| parse(&word).expect("it is one of the words"))
+    PossibleValuesParser::new(words)
+        .map(move |word| parse(&word).expect("clap accepts only these words, and each of them parses"))
 }

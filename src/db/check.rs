@@ -1,4 +1,4 @@
-//! SQLite's own checks of a file: its pages and its foreign keys. This module must not know any table.
+//! SQLite's own checks of a file: its pages and its foreign keys. This module does not depend on any table.
 
 use std::path::Path;
 
@@ -6,13 +6,13 @@ use super::connection::{self, Use};
 use super::tx::{self, Error, Tx};
 use crate::domain::timestamp::Timestamp;
 
-/// The maximum number of findings of one kind that a check lists. More would bury the first ones.
+/// The maximum number of findings of one kind that a check lists. A longer list would bury the first findings.
 pub(crate) const FINDINGS_OF_A_KIND_MAX: usize = 100;
 
-/// Succeeds if SQLite finds the file intact.
+/// Checks that SQLite finds no defect in the pages of the file.
 ///
 /// # Errors
-/// [`Error::Defect`] with the first finding.
+/// [`Error::Defect`] with the first finding, if there is one.
 pub(crate) fn require_intact(path: &Path) -> Result<(), Error> {
     let connection = connection::open_to_read(path, Use::Read)?;
     let now = Timestamp::from_micros(0);
@@ -22,13 +22,13 @@ pub(crate) fn require_intact(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// The defects that SQLite finds in the pages of the file.
+/// Returns the defects that SQLite finds in the pages of the file.
 pub(crate) fn integrity(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let lines: Vec<String> = tx.values(&format!("PRAGMA integrity_check({FINDINGS_OF_A_KIND_MAX})"), [])?;
     Ok(lines.into_iter().filter(|line| line != "ok").map(|line| format!("integrity: {line}")).collect())
 }
 
-/// Rows that refer to missing rows.
+/// Returns a finding for each pair of tables in which rows refer to missing rows.
 pub(crate) fn foreign_keys(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let sql =
         format!(r#"SELECT DISTINCT "table", parent FROM pragma_foreign_key_check LIMIT {FINDINGS_OF_A_KIND_MAX}"#);

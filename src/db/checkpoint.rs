@@ -1,4 +1,4 @@
-//! The checkpoint job. It has a thread and a connection of its own, so that no commit pays for a checkpoint.
+//! The checkpoint job. It has its own thread and connection, so that checkpoints do not slow down commits.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,27 +15,27 @@ use super::scheduler::Step;
 use super::wal::{Checkpoint, Mode, log_bytes};
 use crate::world::World;
 
-/// The number of pages in the log at which a checkpoint moves them into the file. At about this number, moving costs least
-/// per decision.
+/// The number of pages in the log at which a checkpoint moves them into the file. At about this number, moving pages
+/// takes the least time per commit.
 const MOVE_FROM_PAGES: u64 = 10_000;
 
-/// The number of pages in the log at which a checkpoint also restarts the log. It tries once and never waits for a reader,
-/// because the writer would wait too.
+/// The number of pages in the log at which a checkpoint also restarts the log. The checkpoint tries this once and never
+/// waits for a reader, because the writer would have to wait too.
 const RESTART_FROM_PAGES: u64 = 16_000;
 
-/// The maximum number of pages that may be left to move when a checkpoint restarts the log, because the writer waits
-/// for the restart.
+/// The maximum number of pages that a restart of the log may have to move. The writer waits during the restart.
 const RESTART_MOVES_PAGES_MAX: u64 = 1_000;
 
-/// The interval of checkpoints while the log has fewer pages. Within this time, the job also notices a reader that holds
-/// the log.
+/// The interval of checkpoints while the log has fewer than [`MOVE_FROM_PAGES`] pages. A reader that prevents
+/// checkpoints is noticed within this time.
 const MOVE_EVERY: Duration = Duration::from_secs(10);
 
-/// The size of the log above which health reports it: twice the size to which SQLite cuts it (`journal_size_limit`).
+/// The size above which health reports the log: twice the size to which SQLite cuts the log (`journal_size_limit`).
 const WAL_BYTES_MAX: u64 = 2 * 67_108_864;
 
-/// The job that moves the log into the file, and restarts and cuts the log. It does nothing once the writer is broken. If
-/// an erasure needs a cut, `cut_if_due` calls the function that it is handed, and returns the result.
+/// Returns the step of the checkpoint job, which moves the log into the file, and restarts and cuts the log. The step
+/// does nothing if the writer is broken. `cut_if_due` receives a function that cuts the log. If an erasure needs a cut,
+/// `cut_if_due` calls that function and returns its result.
 pub(crate) fn job_step(
     path: &Path,
     world: Arc<dyn World>,
@@ -54,7 +54,7 @@ pub(crate) fn job_step(
         if broken.get().is_some() {
             return None;
         }
-        // Checked before any page is moved, because the file under this name may be another one by now.
+        // The identity is checked before any page is moved, because another file may have replaced this one.
         let changed = identity.changed_beside(&job.connection);
         let changed = changed.or_else(|| identity.mark(&job.connection, world.as_ref()).ok().flatten());
         if let Some(why) = changed {
@@ -73,13 +73,13 @@ struct CheckpointJob {
     world: Arc<dyn World>,
     health: Arc<Health>,
     path: PathBuf,
-    /// The time of the last checkpoint that moved pages or failed to.
+    /// The time of the last checkpoint. `None` after a failure, so that the next step tries again.
     tried_at: Option<Duration>,
     stamped_at: Option<Duration>,
 }
 
 impl CheckpointJob {
-    /// If a checkpoint fails, for example because of a reader or a full disk, the next step tries again.
+    /// Runs one step. If a checkpoint fails, for example because of a reader or a full disk, the next step tries again.
     fn run(&mut self, cut_if_due: &impl Fn(&mut dyn FnMut() -> bool) -> Option<bool>) {
         if let Some(moved) = self.move_if_due().transpose() {
             if moved.is_err() {
@@ -97,8 +97,8 @@ impl CheckpointJob {
         self.health.report(LOG_SIZE, &is_small.then_some(()).ok_or_else(large));
     }
 
-    /// Moves the log into the file and restarts the log, if that is due. Returns `None` if it is not. It does not cut the log:
-    /// a commit that overwrites the log is cheaper than one that makes it grow.
+    /// Moves the log into the file and restarts the log, if a checkpoint is due. Returns `None` otherwise. Does not cut
+    /// the log, because a commit that overwrites the log is cheaper than a commit that makes the log grow.
     fn move_if_due(&mut self) -> Result<Option<()>, Error> {
         let before = Checkpoint::run(&self.connection, Mode::Noop)?;
         let (pages, moved) = (before.pages(), before.moved());
@@ -119,15 +119,15 @@ impl CheckpointJob {
             return Err(Error::Unavailable("another process holds the lock for checkpoints".to_owned()));
         };
         self.report_reader(moved, after.moved(), left);
-        // If no page is left, the next commit restarts the log by itself.
+        // If no page is left, the next commit restarts the log.
         if after.pages() >= RESTART_FROM_PAGES && (1..=RESTART_MOVES_PAGES_MAX).contains(&left) {
             Checkpoint::run(&self.connection, Mode::Restart)?;
         }
         Ok(Some(()))
     }
 
-    /// If pages are left, a reader holds an old snapshot of the file. The failure counts from the last checkpoint that
-    /// moved pages.
+    /// Reports whether a reader holds an old snapshot of the file, which leaves pages in the log. The reported failure
+    /// begins at the last checkpoint that moved pages.
     fn report_reader(&self, moved_before: u64, moved: u64, left: u64) {
         if moved > moved_before || left == 0 {
             self.health.report(READER, &Ok(()));
@@ -139,9 +139,9 @@ impl CheckpointJob {
         }
     }
 
-    /// Increments the change counter in the file's header, by which [`Identity`] recognizes an older copy that overwrites
-    /// the file. Commits of the writer alone do not increment it. Stamps are rare, because the writer reads its pages again
-    /// after each one.
+    /// Increments the change counter in the file's header, by which [`Identity`] recognizes an older copy that
+    /// overwrites the file. The writer's commits alone do not increment the counter. Stamps are rare, because the
+    /// writer reads its pages again after each of them.
     fn stamp(&mut self, now: Duration) {
         if self.stamped_at.is_none_or(|at| now.saturating_sub(at) >= MOVE_EVERY) {
             let stamped = self.connection.execute_batch(&format!("PRAGMA user_version = {}", self.version));
@@ -151,13 +151,13 @@ impl CheckpointJob {
     }
 }
 
-/// The number of tries in a row to cut the log, and the pause between two tries. Most readers end within a few
-/// milliseconds, and readers that begin once all pages are in the file do not block the cut.
+/// The maximum number of consecutive tries to cut the log, and the pause between two tries. Most readers end within a
+/// few milliseconds, and a reader that begins when all pages are in the file does not block the cut.
 const CUT_TRIES: u32 = 20;
 const CUT_PAUSE: Duration = Duration::from_millis(2);
 
-/// Moves everything into the file and cuts the log to nothing, so that the log holds no older version of any page. Never
-/// waits for readers. Returns whether the log is cut.
+/// Moves all pages into the file and cuts the log to zero bytes, so that the log contains no older version of any page.
+/// Never waits for readers. Returns whether the log was cut.
 fn cut(connection: &Connection) -> bool {
     let is_cut = || -> Result<bool, Error> {
         let few = Checkpoint::run(connection, Mode::Passive)?

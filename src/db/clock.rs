@@ -1,5 +1,5 @@
-//! The believed clock of a running service, and its heartbeat in the file. The heartbeat is the believed time, written
-//! every few minutes and at the end. The next start continues from it.
+//! The believed clock of a running service, and its heartbeat in the file. The heartbeat is the believed time. The
+//! service writes it every few minutes and when it stops. The next start continues from the heartbeat.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,8 +16,8 @@ use crate::domain::clock::{ClockReading, advance_believed};
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
-/// The interval of the heartbeat. After `kill -9`, the believed time is behind by at most this interval, which is well
-/// within the hour that every start waits.
+/// The interval of the heartbeat. After `kill -9`, the believed time is behind by at most this interval, which is much
+/// shorter than the hour for which the service doubts the clock after a start.
 const BEAT_EVERY: Duration = Duration::from_secs(300);
 
 /// The number of steps between two sweeps.
@@ -31,16 +31,16 @@ pub struct Clock {
 
 struct State {
     believed: Timestamp,
-    /// The uptime at the last reading.
+    /// The monotonic time at the last reading.
     at: Duration,
-    /// How many times admins have confirmed the wall clock, as far as this process knows.
+    /// The number of confirmations of the wall clock by admins that this process has adopted.
     confirmations: i64,
-    /// The uptime at the last heartbeat.
+    /// The monotonic time at the last heartbeat.
     beaten_at: Duration,
 }
 
 impl Clock {
-    /// Continues from the heartbeat in the file. If there is none, starts at the time of the wall clock.
+    /// Continues from the heartbeat in the file. If there is no heartbeat, starts at the time of the wall clock.
     pub(crate) fn open(path: &Path, world: Arc<dyn World>) -> Result<Self, Error> {
         let connection = connection::open(path, Use::Write)?;
         let wall = world.now();
@@ -66,7 +66,7 @@ impl Clock {
         ClockReading { wall, believed: state.believed, uptime: now.saturating_sub(self.started) }
     }
 
-    /// Adopts an admin's confirmation from the file. Returns whether it was a new one.
+    /// Adopts an admin's confirmation from the file. Returns whether the confirmation is new.
     fn adopt_confirmation(&self, heartbeat: &Heartbeat) -> bool {
         let mut state = self.state();
         let is_new = state.confirmations != heartbeat.confirmations;
@@ -78,7 +78,7 @@ impl Clock {
         is_new
     }
 
-    /// The heartbeat, if it is due: the believed time, and the number of confirmations that it includes.
+    /// Returns the heartbeat, if it is due: the believed time, and the number of confirmations that this time includes.
     fn due_beat(&self, is_last: bool) -> Option<Heartbeat> {
         let mut state = self.state();
         let believed = self.reading(&mut state).believed;
@@ -86,7 +86,7 @@ impl Clock {
         is_due.then_some(Heartbeat { believed, confirmations: state.confirmations })
     }
 
-    /// Notes that the heartbeat was written.
+    /// Records that the heartbeat was written.
     fn note_beat(&self) {
         self.state().beaten_at = self.world.monotonic();
     }
@@ -118,7 +118,7 @@ fn begin(tx: &Tx<'_>) -> Result<Heartbeat, Error> {
     heartbeat(tx)?.ok_or_else(|| Error::Defect("the file has no heartbeat".to_owned()))
 }
 
-/// Writes the heartbeat, unless an admin has confirmed another time meanwhile.
+/// Writes the heartbeat, unless an admin has since confirmed another time.
 fn beat(tx: &Tx<'_>, heartbeat: &Heartbeat) -> Result<(), Error> {
     let sql = "UPDATE believed_clock
                SET believed_at = $1
@@ -137,16 +137,16 @@ pub fn confirm(tx: &Tx<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// A change that a reading of the clocks found.
+/// A change that the job found when it read the clocks.
 pub(crate) enum ClockEvent {
     /// The wall clock begins or ceases to agree with the believed time.
     Agreement(ClockReading),
-    /// An admin has confirmed that this wall clock is right.
+    /// An admin has confirmed this time of the wall clock.
     Confirmed(Timestamp),
 }
 
-/// The job that reads the clocks and writes the heartbeat. While the clock agrees, the job calls `sweep` every few steps, and
-/// again in the next step if `sweep` failed.
+/// Returns the step of the job that reads the clocks and writes the heartbeat. While the clocks agree, the job calls
+/// `sweep` every few steps. If `sweep` fails, the job calls it again in the next step.
 pub(crate) fn job_step(
     path: &Path,
     clock: Arc<Clock>,
@@ -155,8 +155,8 @@ pub(crate) fn job_step(
     sweep: impl FnMut(Timestamp) -> Result<(), Error> + Send + 'static,
 ) -> Result<Step, Error> {
     let connection = connection::open(path, Use::Read)?;
-    let (agreed, steps_until_sweep, is_owing) = (true, STEPS_OF_SWEEP, false);
-    let mut job = ClockJob { connection, clock, writer, report, sweep, agreed, steps_until_sweep, is_owing };
+    let (agreed, steps_until_sweep, last_sweep_failed) = (true, STEPS_OF_SWEEP, false);
+    let mut job = ClockJob { connection, clock, writer, report, sweep, agreed, steps_until_sweep, last_sweep_failed };
     Ok(Box::new(move || job.step()))
 }
 
@@ -168,12 +168,11 @@ struct ClockJob<R, S> {
     sweep: S,
     agreed: bool,
     steps_until_sweep: u32,
-    /// Whether the last sweep failed.
-    is_owing: bool,
+    last_sweep_failed: bool,
 }
 
 impl<R: Fn(ClockEvent), S: FnMut(Timestamp) -> Result<(), Error>> ClockJob<R, S> {
-    /// Returns the outcome of a step; `None` while a failed sweep waits for a clock that agrees.
+    /// Runs one step and returns its outcome. Returns `None` while a failed sweep waits until the clocks agree.
     fn step(&mut self) -> Option<Result<(), Error>> {
         let reading = self.clock.read();
         if reading.agrees() != self.agreed {
@@ -183,7 +182,7 @@ impl<R: Fn(ClockEvent), S: FnMut(Timestamp) -> Result<(), Error>> ClockJob<R, S>
         // Each of these runs in every step, even if another one fails.
         let outcome: Result<(), Error> =
             [self.adopt_confirmation(reading.wall), self.beat(), self.sweep(&reading)].into_iter().collect();
-        if outcome.is_ok() && self.is_owing { None } else { Some(outcome) }
+        if outcome.is_ok() && self.last_sweep_failed { None } else { Some(outcome) }
     }
 
     fn adopt_confirmation(&self, now: Timestamp) -> Result<(), Error> {
@@ -201,21 +200,21 @@ impl<R: Fn(ClockEvent), S: FnMut(Timestamp) -> Result<(), Error>> ClockJob<R, S>
         Ok(())
     }
 
-    /// A failed sweep is tried again in the next step.
+    /// Runs a sweep if one is due. A failed sweep is tried again in the next step.
     fn sweep(&mut self, reading: &ClockReading) -> Result<(), Error> {
         self.steps_until_sweep = self.steps_until_sweep.saturating_sub(1);
-        if !reading.agrees() || (self.steps_until_sweep > 0 && !self.is_owing) {
+        if !reading.agrees() || (self.steps_until_sweep > 0 && !self.last_sweep_failed) {
             return Ok(());
         }
         self.steps_until_sweep = STEPS_OF_SWEEP;
         let swept = (self.sweep)(reading.wall);
-        self.is_owing = swept.is_err();
+        self.last_sweep_failed = swept.is_err();
         swept
     }
 }
 
-/// Queues the last heartbeat of this process. The writer finishes its queue before it stops. Waiting here would let the service
-/// accept new jobs for as long as an earlier job takes.
+/// Queues the last heartbeat of this process. The writer finishes its queue before it stops. Waiting here would let the
+/// service accept new jobs while an earlier job runs.
 pub(crate) fn stop(clock: &Clock, writer: &Writer) {
     if let Some(heartbeat) = clock.due_beat(true) {
         writer.submit(Grade::Upkeep, move |tx| beat(tx, &heartbeat), |_| ());

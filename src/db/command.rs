@@ -1,4 +1,4 @@
-//! Transactions of commands: on a connection of their own, whether or not a service runs on the file.
+//! Transactions of commands. Each command opens its own connection, whether or not a service runs on the file.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::world::World;
 /// Runs `f` in one durable transaction.
 ///
 /// # Errors
-/// The error of `f`; [`Error::Unavailable`] if another process holds the write lock for longer than 5 s.
+/// Returns the error of `f`, or [`Error::Unavailable`] if another process holds the write lock for longer than 5 s.
 pub fn act_alone<T>(path: &Path, world: &dyn World, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
     let connection = connection::open_for_command(path)?;
     tx::act(&connection, world.now(), f)
@@ -30,14 +30,14 @@ mod tests {
     use crate::world::Real;
 
     #[test]
-    fn a_command_gets_the_write_lock_beside_a_busy_writer() {
+    fn a_command_gets_the_write_lock_while_another_process_writes() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
         let writer = rusqlite::Connection::open(&path).unwrap();
         writer.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (a)").unwrap();
         let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            // The lock is free for microseconds only, every 2 ms.
+            // Every 2 ms, the lock is free for only a few microseconds.
             let is_over = &is_over;
             scope.spawn(move || {
                 while !is_over.load(Ordering::Relaxed) {

@@ -12,10 +12,11 @@ use super::path;
 use super::tx::{self, Error, Tx};
 use crate::domain::timestamp::Timestamp;
 
-/// Below this version of SQLite a checkpoint at the wrong moment can corrupt the file (the WAL-reset race).
+/// The oldest version of SQLite that the service accepts. In older versions, a checkpoint at the wrong moment can
+/// corrupt the file (the WAL-reset race).
 pub(crate) const SQLITE_VERSION_MIN: i32 = 3_051_003;
 
-/// How long a connection waits for the lock of another process.
+/// The maximum time for which a connection waits for another process's lock.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The pause of a command between two tries to take the write lock.
@@ -24,21 +25,21 @@ const LOCK_RETRY: Duration = Duration::from_millis(1);
 /// The maximum number of prepared statements that a connection caches, which is more than the service has.
 const STATEMENTS_MAX: usize = 128;
 
-/// Without CREATE: only the preparation of a file creates one, with its mode and its schema.
+/// The flags lack CREATE, because only the preparation of a file creates the file, with its mode and its schema.
 const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
 /// The use of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// Writing, durably.
+    /// For durable writes.
     Write,
-    /// Reading only.
+    /// For reads only.
     Read,
 }
 
 impl Use {
-    /// The size of the connection's page cache in KiB. A reader gets little, because there are about twenty of them, and
-    /// the operating system caches the pages too.
+    /// The size of the connection's page cache in KiB. A reader's cache is small, because there are about twenty
+    /// readers, and the operating system also caches the pages.
     fn cache_kib(self) -> i64 {
         match self {
             Self::Write => 16_384,
@@ -54,9 +55,9 @@ pub(crate) fn open(path: &Path, for_use: Use) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-/// Opens an existing file for a command that writes, possibly beside a service. The command tries to take the write lock every
-/// millisecond. SQLite itself pauses up to 100 ms, and a busy service takes the lock again within microseconds: a command would
-/// fail although the lock was free a hundred times a second.
+/// Opens an existing file for a command that writes, possibly while a service runs. The command tries to take the write
+/// lock every millisecond. SQLite itself would pause for up to 100 ms between two tries, and a busy service takes the
+/// lock again within microseconds. The command would then fail although the lock is free a hundred times a second.
 pub(crate) fn open_for_command(path: &Path) -> Result<Connection, Error> {
     let connection = open(path, Use::Write)?;
     connection.busy_handler(Some(|tries| {
@@ -66,7 +67,8 @@ pub(crate) fn open_for_command(path: &Path) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-/// Opens a file to inspect it. Closing the connection does not move the write-ahead log of a file that is then refused.
+/// Opens a file to inspect it. Closing the connection does not checkpoint the write-ahead log, because the caller may
+/// refuse the file.
 pub(crate) fn open_to_inspect(path: &Path) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(path::resolve(path), FLAGS)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
@@ -86,13 +88,14 @@ pub(crate) fn open_to_inspect_read_only(path: &Path) -> Result<Connection, Error
 /// Opens a file for a command that only reads, even if neither the file nor its directory can be written.
 ///
 /// # Errors
-/// [`Error::Unavailable`] if nothing can be written there and a write-ahead log holds pages that are not in the file.
+/// [`Error::Unavailable`] if the directory is read-only and a write-ahead log contains pages that are not in the file.
 pub(crate) fn open_to_read(path: &Path, for_use: Use) -> Result<Connection, Error> {
     open_and_read(path, |connection| set_up(connection, for_use))
 }
 
-/// Opens a file and reads it once. A write-ahead log needs shared memory beside the file, which a read-only directory does not
-/// allow. Without a log no process writes there, so SQLite may read the file as it is.
+/// Opens a file and reads it once. A write-ahead log needs shared memory beside the file, which a read-only directory
+/// does not allow. If there is no log, no process writes to the file, so SQLite may read the file without shared
+/// memory.
 fn open_and_read(
     path: &Path,
     set_up: impl Fn(&Connection) -> Result<(), rusqlite::Error>,
@@ -102,7 +105,7 @@ fn open_and_read(
         let connection = Connection::open_with_flags(path, flags)?;
         set_up(&connection)?;
         match connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())) {
-            // The caller finds out that the file is not a database.
+            // The caller detects a file that is not a database.
             Err(error) if error.sqlite_error_code() != Some(ErrorCode::NotADatabase) => Err(error),
             _ => Ok(connection),
         }
@@ -118,7 +121,7 @@ fn open_and_read(
     match std::fs::metadata(&wal) {
         Ok(metadata) if metadata.len() > 0 => Err(Error::Unavailable(format!(
             "{} holds changes that are not in the file, and the directory is read-only; copy both files to a \
-             writable directory, and name that copy",
+             writable directory, and use that copy",
             wal.display()
         ))),
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::Unavailable(error.to_string())),
@@ -129,7 +132,7 @@ fn open_and_read(
     }
 }
 
-/// The URI of a file that no process writes.
+/// Returns the URI for reading a file to which no process writes.
 fn immutable_uri(path: &Path) -> PathBuf {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
     let byte = |byte: &u8| if plain(*byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") };
@@ -155,7 +158,8 @@ pub(crate) fn open_readers(path: &Path, readers_max: u32) -> Result<Readers, Err
     });
     r2d2::Pool::builder()
         .max_size(readers_max)
-        // The first is opened now, so that an unreadable file fails the start. The others are opened when they are needed.
+        // The first connection is opened now, so that the start fails if the file is unreadable. The others are opened
+        // when they are needed.
         .min_idle(Some(1))
         .test_on_check_out(false)
         .max_lifetime(None)
@@ -175,7 +179,7 @@ pub(crate) fn is_read_only(connection: &Connection) -> Result<bool, Error> {
 fn set_up(connection: &Connection, for_use: Use) -> Result<(), rusqlite::Error> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-    // Without this, STAT4 makes SQLite parse statements again for each new value.
+    // Without this setting, STAT4 makes SQLite parse statements again for each new value.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;

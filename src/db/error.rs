@@ -1,4 +1,4 @@
-//! Errors of the database floor and the store, and the meaning of the errors of SQLite.
+//! Errors of the database floor and the store, and the translation of SQLite's errors into them.
 
 use std::io::ErrorKind;
 
@@ -9,20 +9,20 @@ use crate::domain::refusal::Refusal;
 /// `SQLITE_IOERR_SHMSIZE`: the shared memory cannot grow.
 const SQLITE_IOERR_SHMSIZE: i32 = rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 
-/// Why an operation of the store failed.
+/// The reason why an operation of the store failed.
 #[derive(Debug, Clone)]
 pub enum Error {
     /// A rule refuses the request. The text is for the caller.
     Refused(Refusal),
     /// The disk is full. The text is for the log.
     Full(String),
-    /// The store cannot do the work now: a full queue, a lock that another process holds, a stopping service. The text is
-    /// for the log.
+    /// The store cannot do the work now, for example because a queue is full, another process holds a lock, or the
+    /// service is stopping. The text is for the log.
     Unavailable(String),
-    /// A defect, or a damaged file. The text is for the log.
+    /// The program has a defect, or the file is damaged. The text is for the log.
     Defect(String),
-    /// The commit failed, and may have happened or not; the next start reads the outcome from the file. The text is for the
-    /// log.
+    /// The commit failed, and it is unknown whether the changes are in the file. The next start reads the outcome from
+    /// the file. The text is for the log.
     OutcomeUnknown(String),
 }
 
@@ -49,7 +49,7 @@ impl From<rusqlite::Error> for Error {
 }
 
 impl Error {
-    /// The error of a file operation. `action` names the operation.
+    /// Returns the error of a file operation. `action` describes the failure, for example "the file cannot be written".
     pub(crate) fn of_io(action: &str, error: &std::io::Error) -> Self {
         let why = format!("{action}: {error}");
         match error.kind() {

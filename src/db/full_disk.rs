@@ -1,5 +1,5 @@
-//! A full disk: how a service starts on it, and the job that returns to normal operation. Once the disk has room, the job
-//! makes the reserve again and has the owed rows written.
+//! A full disk: how a service starts on it, and the job that returns to normal operation. When the disk has room, the
+//! job restores the reserve and has the owed rows written.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use super::reserve::Reserve;
 use super::scheduler::Step;
 use super::writer_thread::WriterThread;
 
-/// Runs a step of the start. On a full disk, SQLite cannot even create its shared memory. The step is then tried again with
-/// the space of the reserve.
+/// Runs a step of the start. On a full disk, SQLite cannot even create its shared memory. In that case, the step is
+/// tried again with the space of the reserve.
 pub(crate) fn retry<T>(reserve: &Reserve, mut step: impl FnMut() -> Result<T, OpenError>) -> Result<T, OpenError> {
     loop {
         match step() {
@@ -20,13 +20,13 @@ pub(crate) fn retry<T>(reserve: &Reserve, mut step: impl FnMut() -> Result<T, Op
     }
 }
 
-/// Makes the reserve if the disk has room, and returns the job that continues to try.
+/// Creates the reserve if the disk has room, and returns the step of the job, which restores the reserve later.
 pub(crate) fn job_step<H: Hooks>(reserve: Arc<Reserve>, writer: Arc<WriterThread<H>>) -> Step {
     if !reserve.is_full() {
         reserve.restore();
     }
     Box::new(move || {
-        if reserve.is_full() || !reserve.is_there() {
+        if reserve.is_full() || !reserve.exists() {
             reserve.restore();
         }
         if !reserve.is_full() && reserve.owed_rows() > 0 {

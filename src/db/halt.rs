@@ -1,13 +1,14 @@
-//! Why a service stops writing for good.
+//! The reasons why a service stops writing permanently.
 
 use std::sync::{Arc, OnceLock};
 
-/// Why this process may write nothing more.
+/// The reason why this process must not write anymore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Halt {
     /// The outcome of a transaction is unknown. The next start reads it from the file.
     Unknown(String),
-    /// The files under the service's names are not the ones that it has open. An operator must restore them before a start.
+    /// The names of the service's files no longer belong to the files that it has open. An operator must restore the
+    /// files before the next start.
     Lost(String),
 }
 
@@ -17,23 +18,24 @@ impl std::fmt::Display for Halt {
             Self::Unknown(why) => f.write_str(why),
             Self::Lost(why) => write!(
                 f,
-                "{why} while the service ran on it; nothing more is written. Put the file back, or a backup with its list, and \
-                 start again"
+                "{why} while the service was using it; the service stopped writing. Restore the file, or a backup with \
+                 its erasure list, and start again"
             ),
         }
     }
 }
 
-/// Set once this process may write nothing more.
+/// The reason to stop writing, which is set at most once.
 pub(crate) type Broken = Arc<OnceLock<Halt>>;
 
 /// How a store was closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Closed {
-    /// Everything is in the one file.
+    /// All data is in the database file.
     Whole,
-    /// The write-ahead log holds pages that the next start moves into the file; the text is the reason.
+    /// The write-ahead log contains pages that the next start moves into the file. The text is the reason.
     LogLeft(String),
-    /// Nothing more could be written. The store must not be dropped, because that would move the log.
+    /// The process had stopped writing. The store must not be dropped, because dropping it would move the log into the
+    /// file.
     Halted(Halt),
 }

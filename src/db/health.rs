@@ -1,5 +1,5 @@
-//! Health: whether the file can be written and read back, and whether each background job works. A job reports each outcome;
-//! health names the jobs that have failed for longer than they may.
+//! Health: whether the file can be written and read back, and whether each background job works. A job reports each
+//! outcome; health names the jobs that have failed for too long.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use crate::world::World;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BackgroundJob {
     name: &'static str,
-    /// How long the job may fail before health reports it.
+    /// The time for which the job may fail before health reports it.
     failing_max: Duration,
 }
 
@@ -21,23 +21,23 @@ pub struct BackgroundJob {
 pub(crate) const CHECKPOINT: BackgroundJob = BackgroundJob::new("checkpoint");
 /// Checks the size of the write-ahead log.
 pub(crate) const LOG_SIZE: BackgroundJob = BackgroundJob::new("log_size");
-/// Checks for a read transaction that holds pages in the log.
+/// Checks for a read transaction that keeps pages in the log.
 pub(crate) const READER: BackgroundJob = BackgroundJob::waits_for_readers("reader");
 /// Cuts the log after page wiping.
 pub(crate) const LOG_CUT: BackgroundJob = BackgroundJob::waits_for_readers("log_cut");
 
 impl BackgroundJob {
-    /// A job that retries within seconds after a failure.
+    /// Returns a job that retries within seconds after a failure.
     pub(crate) const fn new(name: &'static str) -> Self {
         Self { name, failing_max: Duration::from_secs(10) }
     }
 
-    /// A job that waits for readers: a backup, an export or a check may read for minutes.
+    /// Returns a job that waits for readers: a backup, an export or a check may read for minutes.
     const fn waits_for_readers(name: &'static str) -> Self {
         Self { name, failing_max: Duration::from_secs(300) }
     }
 
-    /// The name in log lines, metrics and responses.
+    /// Returns the name in log lines, metrics and responses.
     pub fn name(self) -> &'static str {
         self.name
     }
@@ -70,12 +70,13 @@ impl Health {
         Self { world, jobs, outcomes: Mutex::default() }
     }
 
-    /// Every job that health reports, in the order of reports.
+    /// Returns every job that health reports, in the order of the reports.
     pub fn jobs(&self) -> &'static [BackgroundJob] {
         self.jobs
     }
 
-    /// Records the outcome of a job. A job that fails must retry within seconds: it counts as failing until it succeeds.
+    /// Records the outcome of a job. A failed job must retry within seconds, because health treats it as failing until
+    /// it succeeds.
     pub fn report<T>(&self, job: BackgroundJob, outcome: &Result<T, Error>) {
         let Some(index) = self.jobs.iter().position(|known| *known == job) else { return };
         let mut outcomes = self.outcomes();
@@ -92,7 +93,7 @@ impl Health {
         }
     }
 
-    /// The jobs that have failed for longer than they may.
+    /// Returns the jobs that have failed for too long.
     pub fn failing(&self) -> Vec<BackgroundJob> {
         let now = self.world.monotonic();
         let outcomes = self.outcomes();
@@ -100,7 +101,7 @@ impl Health {
         failing.filter(|(job, failure)| failure.is_overdue(*job, now)).map(|(job, _)| job).collect()
     }
 
-    /// A sentence for each job that has begun to fail or has recovered since the last call.
+    /// Returns a sentence for each job that has become overdue or has recovered since the last call.
     pub fn news(&self) -> Vec<String> {
         let now = self.world.monotonic();
         let mut outcomes = self.outcomes();
@@ -142,7 +143,7 @@ pub fn touch(tx: &Tx<'_>) -> Result<(), Error> {
     if read == Some(tx.now) {
         Ok(())
     } else {
-        Err(Error::Defect("the file does not return what was written".to_owned()))
+        Err(Error::Defect("the file does not return the row that was written".to_owned()))
     }
 }
 
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_is_named_once_it_has_failed_for_ten_seconds_and_once_it_works_again() {
+    fn a_job_is_reported_when_it_has_failed_for_ten_seconds_and_when_it_works_again() {
         let (world, health) = health();
         let failed = |why: &str| Err::<(), _>(Error::Unavailable(why.to_owned()));
         health.report(WIPING, &failed("first"));

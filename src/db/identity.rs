@@ -1,9 +1,10 @@
-//! The identity of the open files: whether the files under the service's names are still the ones that it has open. An
-//! operator may remove, move, replace or overwrite them. The service would then write to files that the next start does not
-//! find, and every confirmed change would be lost.
+//! The identity of the open files: checks that the names of the service's files still belong to the files that it has
+//! open. An operator may remove, move, replace or overwrite the files. The service would then write to files that the
+//! next start does not find, and every confirmed change would be lost.
 //!
-//! Names are compared with `stat`, which opens no file. A process that opens and closes the database file by itself would
-//! drop SQLite's locks on it. For the same reason, the one handle that is held here is closed after every connection.
+//! Names are compared with `stat`, which opens no file. A process that opens the database file without SQLite and
+//! closes it drops SQLite's locks on the file. For this reason, the only handle in this module is closed after every
+//! connection.
 
 use std::fs::{File, Metadata};
 use std::io::ErrorKind;
@@ -27,33 +28,35 @@ const PAGE_SIZE_AT: usize = 16;
 const COUNTER_AT: usize = 24;
 const APPLICATION_ID_AT: usize = 68;
 
-/// The length of the mark of a run: so long that no two runs get the same mark.
+/// The length of the mark of a run, so large that no two runs get the same mark.
 const MARK_BYTES: usize = 16;
 
-/// How many times a header is read before a finding is believed: a checkpoint may be writing it.
+/// The number of times that a header is read before a finding is reported. A single read may see a checkpoint that is
+/// writing the header.
 const HEADER_READS: u32 = 3;
 
-/// A name, and the file that had it.
+/// A name, and the file that had this name when it was recorded.
 struct NamedFile {
     path: PathBuf,
     device: u64,
     inode: u64,
 }
 
-/// The state of the database file by itself, without its log.
+/// The state of the database file without its log.
 #[derive(Clone, Copy)]
 struct FileState {
-    /// The change counter. Only in an older copy is it lower.
+    /// The change counter. It is lower only in an older copy.
     counter: u32,
     bytes: u64,
 }
 
-/// A random mark of this run of the service, in a table of its own. No copy from before this run has it.
+/// A random mark of this run of the service, which is stored in its own table. Copies from before this run do not
+/// contain it.
 #[derive(Default)]
 struct Mark {
-    /// Set once the mark is committed.
+    /// Set when the mark is committed.
     bytes: Option<[u8; MARK_BYTES]>,
-    /// The page that holds the mark in the file by itself.
+    /// The page of the file that contains the mark. Set when the page has been moved out of the log.
     page: Option<u32>,
 }
 
@@ -63,20 +66,20 @@ struct View {
     pages: u64,
 }
 
-/// The files of a service at the time when it opened them.
+/// The files of a service, as they were when it opened them.
 pub(crate) struct Identity {
     database: NamedFile,
     lock: NamedFile,
-    /// The write-ahead log and its shared memory. They exist once a connection has read.
+    /// The write-ahead log and its shared memory. They exist after a connection has read from the file.
     beside: OnceLock<[NamedFile; 2]>,
     seen: Mutex<Option<FileState>>,
     mark: Mutex<Mark>,
-    /// The database file, open since before SQLite opened it. Dropped last.
+    /// A handle of the database file, which was opened before SQLite opened the file. Dropped last.
     handle: File,
 }
 
 impl Identity {
-    /// Takes note of the file before SQLite opens it.
+    /// Records the file before SQLite opens it.
     pub(crate) fn before_opening(path: &Path) -> Result<Self, OpenError> {
         let failed = |error: std::io::Error| failed(path, &error.to_string());
         let handle = File::open(path).map_err(failed)?;
@@ -88,10 +91,10 @@ impl Identity {
         Ok(Self { database, lock, beside: OnceLock::new(), seen: Mutex::default(), mark: Mutex::default(), handle })
     }
 
-    /// Takes note of the files that SQLite has created beside the database file, after SQLite has opened it.
+    /// Records the files that SQLite has created beside the database file.
     ///
     /// # Errors
-    /// [`OpenError::Failed`] if the database file was replaced meanwhile.
+    /// [`OpenError::Failed`] if the database file was replaced while SQLite opened it.
     pub(crate) fn opened(&self) -> Result<(), OpenError> {
         let path = &self.database.path;
         let known = |suffix| NamedFile::now(&path::beside(path, suffix));
@@ -101,7 +104,8 @@ impl Identity {
         if self.moved().is_some() { Err(replaced(path)) } else { Ok(()) }
     }
 
-    /// Returns a sentence if a name is missing or belongs to another file. Costs four calls of `stat`, some microseconds.
+    /// Returns a sentence if a name is missing or belongs to another file. Calls `stat` four times, which takes a few
+    /// microseconds.
     pub(crate) fn moved(&self) -> Option<String> {
         let beside = self.beside.get().into_iter().flatten();
         [&self.database, &self.lock].into_iter().chain(beside).find_map(NamedFile::lost)
@@ -112,14 +116,14 @@ impl Identity {
         self.moved().or_else(|| self.overwritten(|| None))
     }
 
-    /// As [`Identity::changed`], with a connection that also shows the state of the log.
+    /// Like [`Identity::changed`], but also checks the state of the log through a connection.
     pub(crate) fn changed_beside(&self, connection: &Connection) -> Option<String> {
         self.moved().or_else(|| self.overwritten(|| view(connection).ok())).or_else(|| self.unmarked(connection))
     }
 
-    /// Commits the mark of this run and moves it into the file, with a connection that does not wait for locks. If another
-    /// process is in the way, the next call tries again. Returns a sentence if the whole log was moved and the file by
-    /// itself lacks the mark, because the file was overwritten then.
+    /// Commits the mark of this run and moves it into the file, with a connection that does not wait for locks. If
+    /// another process holds a lock, the next call tries again. Returns a sentence if the whole log was moved but the
+    /// file lacks the mark, which means that the file was overwritten.
     pub(crate) fn mark(&self, connection: &Connection, world: &dyn World) -> Result<Option<String>, Error> {
         let mut mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
         if mark.page.is_some() {
@@ -135,11 +139,11 @@ impl Identity {
         if found == Some(true) {
             mark.page = Some(page);
         }
-        Ok((checkpoint.is_complete() && found == Some(false)).then(|| self.other_copy()))
+        Ok((checkpoint.is_complete() && found == Some(false)).then(|| self.other_copy_finding()))
     }
 
-    fn other_copy(&self) -> String {
-        format!("{} was written over with another copy", self.database.path.display())
+    fn other_copy_finding(&self) -> String {
+        format!("{} was overwritten with another copy", self.database.path.display())
     }
 
     /// Returns a sentence if the mark of this run is no longer in the file.
@@ -153,10 +157,10 @@ impl Identity {
             mark.page = None;
             return None;
         }
-        (self.finds(page, &bytes) == Some(false)).then(|| self.other_copy())
+        (self.finds(page, &bytes) == Some(false)).then(|| self.other_copy_finding())
     }
 
-    /// Like [`Identity::has`], but repeats a negative check before it returns that result.
+    /// Like [`Identity::has`], but repeats the check before it returns `Some(false)`.
     fn finds(&self, page: u32, bytes: &[u8; MARK_BYTES]) -> Option<bool> {
         let mut found = None;
         for _ in 0..HEADER_READS {
@@ -168,7 +172,7 @@ impl Identity {
         found
     }
 
-    /// Whether a page of the file by itself holds these bytes; `None` if it cannot be read.
+    /// Whether a page of the file, without its log, contains these bytes; `None` if the page cannot be read.
     fn has(&self, page: u32, bytes: &[u8; MARK_BYTES]) -> Option<bool> {
         let mut header = [0; HEADER_BYTES];
         self.handle.read_exact_at(&mut header, 0).ok()?;
@@ -190,7 +194,7 @@ impl Identity {
                 }
                 // The file is not complete yet, because everything is in the log.
                 Err(_) if seen.is_none() => return None,
-                // The next check may be able to read it.
+                // The next check may be able to read the file.
                 Ok(None) => return None,
                 Err(words) => finding = Some(format!("{path} {words}")),
             }
@@ -198,7 +202,8 @@ impl Identity {
         finding
     }
 
-    /// The state of the file by itself; `None` if it cannot be read. The error is the predicate of a sentence about the file.
+    /// Returns the state of the file without its log; `None` if the file cannot be read. The error is the predicate of
+    /// a sentence about the file.
     fn inspect(
         &self,
         before: Option<FileState>,
@@ -212,19 +217,19 @@ impl Identity {
         }
         let Ok(bytes) = self.handle.metadata().map(|metadata| metadata.len()) else { return Ok(None) };
         if !header.starts_with(MAGIC) || i64::from(number(&header, APPLICATION_ID_AT)) != schema::APPLICATION_ID {
-            return Err("was written over with something else");
+            return Err("was overwritten with something else");
         }
         let now = FileState { counter: number(&header, COUNTER_AT), bytes };
         if before.is_some_and(|before| is_behind(now.counter, before.counter)) {
-            return Err("was written over with an older copy");
+            return Err("was overwritten with an older copy");
         }
         let Some(view) = view() else { return Ok(Some(now)) };
         if is_behind(view.counter, now.counter) {
-            return Err("was written over with another copy");
+            return Err("was overwritten with another copy");
         }
         let whole = view.pages * page_bytes(&header);
         if before.is_some_and(|before| bytes < before.bytes) && bytes < whole {
-            return Err("was cut short");
+            return Err("was truncated");
         }
         Ok(Some(now))
     }
@@ -240,8 +245,8 @@ impl NamedFile {
         (found.dev(), found.ino()) == (self.device, self.inode)
     }
 
-    /// Returns a sentence if the name no longer belongs to the file. Other errors of the system may be gone by the next
-    /// check.
+    /// Returns a sentence if the name no longer belongs to the file. Ignores other errors of the operating system,
+    /// which may be temporary.
     fn lost(&self) -> Option<String> {
         let path = self.path.display();
         match std::fs::symlink_metadata(&self.path) {
@@ -255,7 +260,7 @@ impl NamedFile {
     }
 }
 
-/// The root page of the table that holds the mark.
+/// Returns the root page of the table that contains the mark.
 fn root_page(connection: &Connection) -> rusqlite::Result<u32> {
     let sql = "SELECT rootpage
                FROM sqlite_schema
@@ -285,7 +290,7 @@ fn number(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_be_bytes)
 }
 
-/// The size of a page: two bytes, in which 1 is 65,536.
+/// Returns the size of a page from two bytes of the header, where 1 means 65,536.
 fn page_bytes(header: &[u8; HEADER_BYTES]) -> u64 {
     match u16::from_be_bytes([header[PAGE_SIZE_AT], header[PAGE_SIZE_AT + 1]]) {
         1 => 65_536,
@@ -293,7 +298,7 @@ fn page_bytes(header: &[u8; HEADER_BYTES]) -> u64 {
     }
 }
 
-/// Whether a counter is behind another one. Counters start again at 0 after the last number.
+/// Whether a counter is behind another one. After its maximum, a counter continues at 0.
 fn is_behind(counter: u32, other: u32) -> bool {
     counter != other && other.wrapping_sub(counter) < u32::MAX / 2
 }

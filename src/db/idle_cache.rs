@@ -1,4 +1,4 @@
-//! Frees the page caches of all connections once the service is idle.
+//! Frees the page caches of all connections when the service is idle.
 //!
 //! A busy hour fills the cache of every connection. The operating system caches the same pages, so an idle service loses
 //! little without them.
@@ -11,20 +11,20 @@ use rusqlite::Connection;
 use super::error::Error;
 use super::scheduler::Step;
 
-/// Counts reads, to see when the service is idle.
+/// The number of reads, which shows when the service is idle.
 #[derive(Default)]
 pub(crate) struct IdleCache {
     reads: AtomicU64,
 }
 
 impl IdleCache {
-    /// Counts a read of a request.
+    /// Counts one read by a request.
     pub(crate) fn note_read(&self) {
         self.reads.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The job that frees the caches if no request has read since its previous step. It frees them once, until a request
-    /// reads again.
+    /// Returns the step of a job that frees the caches if no request has read since the previous step. The job frees
+    /// them only once until a request reads again.
     pub(crate) fn job_step(self: &Arc<Self>) -> Result<Step, Error> {
         // SQLite has one memory limit for the process, so an in-memory connection can free the pages of all others.
         let connection = Connection::open_in_memory()?;
@@ -41,7 +41,8 @@ impl IdleCache {
     }
 }
 
-/// Frees every page that is not in use. SQLite does so when its limit is set below its use; 0 removes the limit.
+/// Frees every page that is not in use. SQLite frees these pages when its memory limit is set below its memory use. The
+/// value 0 removes the limit.
 fn free_caches(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA soft_heap_limit = 1; PRAGMA soft_heap_limit = 0")
 }
@@ -58,7 +59,7 @@ mod tests {
         connection.execute_batch("CREATE TABLE words (word TEXT); INSERT INTO words VALUES ('before')").unwrap();
         let word = || connection.query_row("SELECT word FROM words", [], |row| row.get::<_, String>(0)).unwrap();
         assert_eq!(word(), "before");
-        // SQLite does not notice this change, so only a page outside its cache shows it.
+        // SQLite does not notice this change. A query sees it only when the page is no longer in the cache.
         let mut bytes = std::fs::read(&path).unwrap();
         let at = bytes.windows(6).position(|window| window == b"before").unwrap();
         bytes[at..at + 6].copy_from_slice(b"behind");

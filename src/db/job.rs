@@ -10,7 +10,7 @@ use super::tx::{Error, Tx};
 pub enum Grade {
     /// On the disk, so that it survives a power cut: acts of admins, staff and candidates.
     Durable,
-    /// In the operating system's cache, so that it survives `kill -9`: rows of the usage log, attempts to deliver.
+    /// In the operating system's cache, so that it survives `kill -9`: rows of the usage log, attempts of deliveries.
     Logged,
     /// On the disk, with the space of the reserve if the disk is full: erasures, revocations, sign-ins.
     Vital,
@@ -20,13 +20,13 @@ pub enum Grade {
 }
 
 impl Grade {
-    /// Whether the batch of such a job is fsynced before its callers are answered.
+    /// Whether a batch with a job of this grade is fsynced before its callers are answered.
     pub(crate) fn is_durable(self) -> bool {
         matches!(self, Self::Durable | Self::Vital)
     }
 
-    /// Whether such a job may take the space of the reserve.
-    pub(crate) fn takes_reserve(self) -> bool {
+    /// Whether a job of this grade may use the space of the reserve.
+    pub(crate) fn may_use_reserve(self) -> bool {
         matches!(self, Self::Vital | Self::Upkeep)
     }
 }
@@ -61,8 +61,8 @@ where
 
     fn done(self: Box<Self>, outcome: Result<(), Error>) {
         let Self { done, value, .. } = *self;
-        let nothing = || Error::Defect("a job was answered without having run".to_owned());
-        done(outcome.and_then(|()| value.ok_or_else(nothing)));
+        let not_run = || Error::Defect("a job was answered without having run".to_owned());
+        done(outcome.and_then(|()| value.ok_or_else(not_run)));
     }
 }
 
@@ -72,23 +72,25 @@ impl<T, F, D> Typed<T, F, D> {
     }
 }
 
-/// Hands the answers of a batch to the runtime, all at once. Waking the runtime for each answer would let it take the core
-/// from the writer each time. With one core for both, that cost a tenth of each decision.
+/// The function that passes all answers of a batch to the runtime at once. If each answer woke the runtime, the runtime
+/// would take the core from the writer each time. On a machine with one core, this cost a tenth of the time of each
+/// decision.
 #[derive(Clone, Default)]
-pub(crate) struct Answering(Arc<OnceLock<Box<Hand>>>);
+pub(crate) struct Answering(Arc<OnceLock<Box<RunOnRuntime>>>);
 
-type Hand = dyn Fn(Box<dyn FnOnce() + Send>) + Send + Sync;
+type RunOnRuntime = dyn Fn(Box<dyn FnOnce() + Send>) + Send + Sync;
 
 impl Answering {
-    pub(crate) fn set(&self, hand: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
-        // A process has one runtime, so the first call counts.
-        let _ = self.0.set(Box::new(hand));
+    pub(crate) fn set(&self, run_on_runtime: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
+        // A process has only one runtime, so further calls are ignored.
+        let _ = self.0.set(Box::new(run_on_runtime));
     }
 
-    /// Gives this many answers: on the runtime if there are several, and otherwise on this thread.
+    /// Runs `answers`, which answers this many callers: on the runtime if there are several callers, and otherwise on
+    /// this thread.
     pub(crate) fn give(&self, count: usize, answers: impl FnOnce() + Send + 'static) {
         match self.0.get() {
-            Some(hand) if count > 1 => hand(Box::new(answers)),
+            Some(run_on_runtime) if count > 1 => run_on_runtime(Box::new(answers)),
             _ => answers(),
         }
     }
@@ -96,7 +98,7 @@ impl Answering {
 
 pub(crate) fn answer_all(batch: Vec<Box<dyn Job>>, outcome: &Result<(), Error>) {
     for job in batch {
-        // A caller may be gone, or panic on its answer. The other callers get theirs all the same.
+        // A caller may be gone, or may panic when it is answered. The other callers are answered nevertheless.
         let _ = catch_unwind(AssertUnwindSafe(|| job.done(outcome.clone())));
     }
 }

@@ -1,17 +1,17 @@
-//! The layout of a page, and its unallocated part. `secure_delete` overwrites a deleted row with zeros. But rows also move
-//! within their page or to the next one (`rebuildPage` in SQLite's `btree.c`), and leave their bytes in the unallocated part.
-//! These bytes stay even after the rows are deleted.
+//! The layout of a page, and its unallocated part. `secure_delete` overwrites a deleted row with zeros. However, rows
+//! also move within their page or to the next one (`rebuildPage` in SQLite's `btree.c`), and leave copies of their
+//! bytes in the unallocated part. These copies remain after the rows are deleted.
 //!
-//! The layout is that of <https://sqlite.org/fileformat2.html>, §1.6.
+//! The layout is described in <https://sqlite.org/fileformat2.html>, §1.6.
 
 use std::ops::Range;
 
-/// The last page to wipe. Pages other than b-tree pages begin with a page number. Beyond this number, its first byte could
-/// look like the type of a b-tree page. It is reached at a file size of 137 GB.
+/// The number of the last page to wipe. Pages other than b-tree pages begin with a page number. The first byte of a
+/// larger page number could look like the type of a b-tree page. A file with more pages is larger than 137 GB.
 pub(crate) const NUMBER_MAX: u32 = 0x01ff_ffff;
 
-/// The bytes of a page that belong to no row and to no free block: between the pointers to the rows and the first row.
-/// `None` if the page does not belong to a table or index.
+/// Returns the range of the bytes of a page that belong to no row and no free block. They are between the pointers to
+/// the rows and the first row. Returns `None` if the page does not belong to a table or index.
 pub(crate) fn unallocated(page: &[u8]) -> Option<Range<usize>> {
     let header = match page.first()? {
         2 | 5 => 12,
@@ -25,12 +25,12 @@ pub(crate) fn unallocated(page: &[u8]) -> Option<Range<usize>> {
     (begin <= end && end <= page.len()).then_some(begin..end)
 }
 
-/// Whether the unallocated part holds anything but zeros.
-pub(crate) fn is_to_wipe(page: &[u8]) -> bool {
+/// Whether the unallocated part contains a byte other than zero.
+pub(crate) fn needs_wiping(page: &[u8]) -> bool {
     unallocated(page).is_some_and(|range| page[range].iter().any(|byte| *byte != 0))
 }
 
-/// The page with zeros in its unallocated part.
+/// Returns the page with zeros in its unallocated part.
 pub(crate) fn wiped(page: &[u8]) -> Vec<u8> {
     let mut wiped = page.to_vec();
     if let Some(range) = unallocated(page) {
@@ -43,7 +43,7 @@ pub(crate) fn wiped(page: &[u8]) -> Vec<u8> {
 mod tests {
     use crate::db::page::*;
 
-    /// A leaf of an index with two rows at its end.
+    /// Returns a leaf page of an index, with two rows at its end.
     fn leaf() -> Vec<u8> {
         let mut page = vec![0; 512];
         page[..8].copy_from_slice(&[10, 0, 0, 0, 2, 1, 0xf0, 0]);
@@ -56,11 +56,11 @@ mod tests {
     fn only_the_bytes_between_pointers_and_rows_are_wiped() {
         let clean = leaf();
         assert_eq!(unallocated(&clean), Some(12..0x1f0));
-        assert!(!is_to_wipe(&clean));
+        assert!(!needs_wiping(&clean));
         let mut page = leaf();
         page[12] = b'a';
         page[0x1ef] = b'z';
-        assert!(is_to_wipe(&page));
+        assert!(needs_wiping(&page));
         assert_eq!(wiped(&page), clean);
     }
 
@@ -70,10 +70,10 @@ mod tests {
         overflow[..4].copy_from_slice(&[0, 0, 0, 9]);
         for page in [overflow, vec![0; 512], vec![10; 4], Vec::new()] {
             assert_eq!(unallocated(&page), None);
-            assert!(!is_to_wipe(&page));
+            assert!(!needs_wiping(&page));
             assert_eq!(wiped(&page), page);
         }
-        // Rows that begin before the end of the pointers, or beyond the page.
+        // The rows begin before the end of the pointers, or beyond the page.
         for (count, begin) in [(200, 0x10), (2, 0xffff)] {
             let mut page = leaf();
             page[4] = count;

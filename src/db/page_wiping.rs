@@ -1,5 +1,6 @@
-//! Page wiping: overwrites the bytes that SQLite leaves in the unallocated part of pages ([`page`]). Works in slices, so
-//! that other jobs never wait long for the writer. This module must not know why a file is wiped.
+//! Page wiping: overwrites the bytes that SQLite leaves in the unallocated part of pages ([`page`]). Page wiping works
+//! in slices, so that other jobs never wait long for the writer. This module does not depend on the reason for which a
+//! file is wiped.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,16 +13,17 @@ use super::tx::{self, Error, Tx};
 use super::writer::Writer;
 use crate::domain::timestamp::Timestamp;
 
-/// The first page to wipe. The page before it holds the names of the tables.
+/// The first page to wipe. Page 1 contains the schema and is not wiped.
 pub(crate) const FIRST_PAGE: u32 = 2;
 
-/// The pages that a slice reads: about 10 ms of one core.
+/// The number of pages that a slice reads. Reading them takes one core about 10 ms.
 const SLICE_PAGES: u32 = 4_096;
 
-/// The pages that one transaction wipes: half a millisecond of the writing connection, which other jobs wait for.
+/// The maximum number of pages that one transaction wipes. Other jobs wait for the writing connection for about half a
+/// millisecond.
 const TRANSACTION_PAGES: usize = 64;
 
-/// Wipes the file of a running service: reads pages on a connection of its own, and wipes them through the writer.
+/// The page wiper of a running service. It reads pages on its own connection, and wipes them through the writer.
 pub(crate) struct PageWiper {
     connection: Connection,
     writer: Arc<Writer>,
@@ -57,14 +59,14 @@ pub(crate) fn wipe_file(connection: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
-/// Finds the pages of a slice that have something to wipe, and the page where the next slice begins.
+/// Finds the pages of a slice that need wiping, and the page where the next slice begins.
 fn find_dirty(tx: &Tx<'_>, first: u32) -> Result<(Vec<u32>, Option<u32>), Error> {
     let last: u32 = tx.value("PRAGMA page_count", [])?.unwrap_or(0);
     let last = last.min(page::NUMBER_MAX);
     let end = last.min(first.saturating_add(SLICE_PAGES - 1));
     let mut dirty = Vec::new();
     for number in first..=end {
-        if read(tx, number, page::is_to_wipe)?.unwrap_or(false) {
+        if read(tx, number, page::needs_wiping)?.unwrap_or(false) {
             dirty.push(number);
         }
     }
@@ -78,7 +80,7 @@ fn wipe(tx: &Tx<'_>, pages: &[u32]) -> Result<(), Error> {
                WHERE pgno = $2";
     tx.on_raw_pages(|| {
         for number in pages {
-            let wiped = read(tx, *number, |page| page::is_to_wipe(page).then(|| page::wiped(page)))?;
+            let wiped = read(tx, *number, |page| page::needs_wiping(page).then(|| page::wiped(page)))?;
             if let Some(wiped) = wiped.flatten() {
                 tx.run(sql, (wiped, number))?;
             }
@@ -99,7 +101,7 @@ mod tests {
     use super::*;
     use crate::db::schema;
 
-    /// Words that occur nowhere else in a file, in a scattered order.
+    /// Returns words that occur nowhere else in a file, in a scattered order.
     fn words(count: u64) -> Vec<String> {
         let word = |nth: u64| format!("word{:016x}", (nth + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         (0..count).map(word).collect()
@@ -113,7 +115,7 @@ mod tests {
 
     /// If a version of SQLite leaves no deleted data in pages, this test fails, and page wiping can be removed.
     #[test]
-    fn deleted_rows_that_had_moved_stay_in_pages_until_they_are_wiped() {
+    fn rows_that_moved_before_their_deletion_stay_in_pages_until_the_pages_are_wiped() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db");
         std::fs::File::create(&path).unwrap();

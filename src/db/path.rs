@@ -3,20 +3,21 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// The path of the file itself: absolute, with links followed, so that a link and its file have the same path.
+/// Returns the path of the file itself: absolute and with links resolved, so that a link and its target have the same
+/// path.
 pub fn resolve(path: &Path) -> PathBuf {
     let absolute = || std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     path.canonicalize().unwrap_or_else(|_| absolute())
 }
 
-/// A path with a suffix after its last part.
+/// Returns the path with a suffix after its file name.
 pub fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// Makes a new name survive a power cut, by an fsync of its directory.
+/// Calls fsync on the directory of a new name, so that the name survives a power cut.
 pub(crate) fn sync_name(path: &Path) -> std::io::Result<()> {
     match path.parent() {
         Some(directory) => File::open(directory)?.sync_all(),

@@ -1,14 +1,15 @@
-//! Log entries that wait in memory while the disk is full. Their requests are already answered. `kill -9` loses these entries;
-//! a normal stop writes them with the space of the reserve.
+//! Log entries that wait in memory while the disk is full. Their requests have already been answered. `kill -9` loses
+//! these entries. A normal stop writes them with the space of the reserve.
 
 use std::collections::VecDeque;
 
 use super::hooks::{Entry, Pending};
 
-/// The maximum number of bytes of entries that wait: about a hundred thousand requests. Further requests are refused.
+/// The maximum number of bytes of all waiting entries, which is enough for about a hundred thousand requests. Further
+/// requests are refused.
 const BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
-/// All entries that wait, oldest first.
+/// All waiting entries, oldest first.
 pub(crate) struct PendingEntries<E> {
     entries: VecDeque<Pending<E>>,
     bytes: usize,
@@ -31,12 +32,12 @@ impl<E: Entry> PendingEntries<E> {
         true
     }
 
-    /// The oldest entries, at most this many.
+    /// Returns the oldest entries, at most `count_max`.
     pub(crate) fn first(&self, count_max: usize) -> impl ExactSizeIterator<Item = &Pending<E>> {
         self.entries.iter().take(count_max)
     }
 
-    /// Removes the oldest entries.
+    /// Removes the `count` oldest entries.
     pub(crate) fn remove_first(&mut self, count: usize) {
         for entry in self.entries.drain(..count.min(self.entries.len())) {
             self.bytes -= entry.bytes();
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_wait_up_to_a_bound_and_make_room_when_they_are_removed() {
+    fn entries_wait_up_to_the_limit_and_make_room_when_they_are_removed() {
         let mut entries = PendingEntries::default();
         let count = (0..).take_while(|_| entries.push(pending(1_024 * 1_024))).count();
         assert_eq!((count, entries.first(3).len(), entries.len()), (15, 3, 15));

@@ -1,9 +1,9 @@
 //! The reserve: a file beside the database, `FILE.reserve`, that holds disk space for the acts that must work on a full
-//! disk. When the disk is full, erasures, revocations and sign-ins release it. The service restores the reserve once the
-//! disk has room.
+//! disk. When the disk is full, erasures, revocations and sign-ins release slices of it. The service restores the
+//! reserve when the disk has room.
 //!
-//! While the disk is full, ordinary writes are refused before they reach SQLite. Otherwise they would use up the space that
-//! the reserve gave back.
+//! While the disk is full, ordinary writes are refused before they reach SQLite. Otherwise, they would use up the space
+//! that the reserve has released.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -18,10 +18,11 @@ use super::tx::Error;
 use crate::domain::disk::DiskSpace;
 use crate::world::World;
 
-/// The space that the start of a service needs, with some to spare: the log, and 32 KiB of shared memory.
+/// The free space that the start of a service needs for the log and for 32 KiB of shared memory, with a margin.
 const START_BYTES: u64 = 1 << 20;
 
-/// The number of slices of the reserve, and the least size of one: room in the log for the pages of an erasure.
+/// The number of slices of the reserve, and the minimum size of a slice, which gives the log room for the pages of an
+/// erasure.
 const SLICES: u64 = 16;
 const SLICE_BYTES_MIN: u64 = 256 << 10;
 
@@ -33,40 +34,40 @@ pub struct Reserve {
     directory: PathBuf,
     world: Arc<dyn World>,
     is_full: AtomicBool,
-    /// Rows of the usage log that wait in memory until there is room.
+    /// The number of rows of the usage log that wait in memory until the disk has room.
     owed_rows: AtomicU64,
 }
 
 impl Reserve {
-    /// The reserve beside the file at this path. Its file is not created yet.
+    /// Returns the reserve beside the file at this path. Does not create the reserve's file.
     pub(crate) fn of(path: &Path, world: Arc<dyn World>) -> Self {
         let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
         let (is_full, owed_rows) = (AtomicBool::new(false), AtomicU64::new(0));
         Self { path: path::beside(path, ".reserve"), directory, world, is_full, owed_rows }
     }
 
-    /// The space of the disk, if the system reports it.
+    /// Returns the space of the disk, if the operating system reports it.
     pub fn disk(&self) -> Option<DiskSpace> {
         self.world.disk(&self.directory)
     }
 
-    /// Whether a write found the disk full, and there is no space for ordinary writes yet.
+    /// Whether a write found the disk full, and the disk still has no space for ordinary writes.
     pub fn is_full(&self) -> bool {
         self.is_full.load(Ordering::Relaxed)
     }
 
-    /// The error of an ordinary write while the disk is full.
+    /// Returns the error of an ordinary write while the disk is full.
     pub(crate) fn refusal() -> Error {
         Error::Full(FULL.to_owned())
     }
 
-    /// Notes that a write found the disk full.
+    /// Records that a write found the disk full.
     pub(crate) fn note_full(&self) {
         self.is_full.store(true, Ordering::Relaxed);
     }
 
-    /// Releases a slice of the reserve to the disk. Returns false if nothing is left. One slice at a time, because another
-    /// process that fills the disk may take the released space, and the next act needs some too.
+    /// Releases a slice of the reserve to the disk. Returns false if nothing is left. Releases only one slice, because
+    /// another process that fills the disk may use the released space, and the next act needs some space too.
     pub(crate) fn release(&self) -> bool {
         self.note_full();
         let bytes = self.bytes();
@@ -79,10 +80,10 @@ impl Reserve {
         released.is_ok()
     }
 
-    /// Makes the reserve if the disk has room for it. Ordinary writes then work again.
+    /// Restores the whole reserve if the disk has room for it. Ordinary writes then work again.
     pub(crate) fn restore(&self) {
         let Some(disk) = self.disk() else {
-            // The next write shows whether there is room.
+            // The next write shows whether the disk has room.
             return self.is_full.store(false, Ordering::Relaxed);
         };
         let missing_bytes = disk.reserve_bytes().saturating_sub(self.bytes());
@@ -92,8 +93,8 @@ impl Reserve {
         }
     }
 
-    /// Makes as much of the reserve as the disk has room for. Called when the service stops, so that the next start on a full
-    /// disk has space to release.
+    /// Restores a part of the reserve, with at most half of the free space. Called when the service stops, so that the
+    /// next start on a full disk has space to release.
     pub(crate) fn restore_some(&self) {
         let Some(disk) = self.disk() else { return };
         let bytes = disk.reserve_bytes().min(self.bytes() + disk.free_bytes / 2);
@@ -102,23 +103,23 @@ impl Reserve {
         }
     }
 
-    /// Whether the disk has too little room for the start of a service, and the reserve can release some.
+    /// Whether the disk has too little room for the start of a service, and the reserve has space to release.
     pub(crate) fn is_needed_to_start(&self) -> bool {
-        self.is_there() && self.disk().is_some_and(|disk| disk.free_bytes < START_BYTES)
+        self.exists() && self.disk().is_some_and(|disk| disk.free_bytes < START_BYTES)
     }
 
-    /// The rows of the usage log that wait until there is room.
+    /// Returns the number of owed rows.
     pub fn owed_rows(&self) -> u64 {
         self.owed_rows.load(Ordering::Relaxed)
     }
 
-    /// Notes the number of owed rows.
+    /// Records the number of owed rows.
     pub(crate) fn set_owed_rows(&self, rows: usize) {
         self.owed_rows.store(rows as u64, Ordering::Relaxed);
     }
 
-    /// Whether the reserve holds any space.
-    pub(crate) fn is_there(&self) -> bool {
+    /// Whether the reserve has any space.
+    pub(crate) fn exists(&self) -> bool {
         self.bytes() > 0
     }
 
@@ -130,7 +131,8 @@ impl Reserve {
         let open = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.path);
         let file = open?;
         let grown = match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
-            // Some file systems cannot allocate space in advance. On those, zeros are written instead.
+            // Some file systems cannot allocate space in advance. On those file systems, the reserve is filled with
+            // zeros instead.
             Err(rustix::io::Errno::OPNOTSUPP) => {
                 let missing_bytes = bytes.saturating_sub(self.bytes());
                 std::io::copy(&mut std::io::Read::take(std::io::repeat(0), missing_bytes), &mut &file).map(drop)

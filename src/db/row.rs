@@ -8,8 +8,8 @@ use rusqlite::types::{FromSql, FromSqlError};
 use super::error::Error;
 use crate::domain::timestamp::Timestamp;
 
-/// Reads the columns of a row in the order in which the query lists them, so that a type stands beside its column list and
-/// no column has a number. Reading by name costs a search through the names for each column of each row.
+/// A row whose columns are read in the order in which the query lists them. The code therefore needs no column numbers.
+/// Reading by name would search through the names for each column of each row.
 pub(crate) struct Columns<'a> {
     row: &'a Row<'a>,
     index: usize,
@@ -26,27 +26,27 @@ impl<'a> Columns<'a> {
         Ok(self.row.get(index)?)
     }
 
-    /// Reads the next column, a text, without copying it.
+    /// Reads the next column, a string, without copying it.
     pub(crate) fn text(&mut self) -> Result<&'a str, Error> {
         self.text_or_none()?.ok_or_else(|| rusqlite::Error::from(FromSqlError::InvalidType).into())
     }
 
-    /// Reads the next column, a text or null, without copying it.
+    /// Reads the next column, a string or null, without copying it.
     pub(crate) fn text_or_none(&mut self) -> Result<Option<&'a str>, Error> {
         let index = self.advance();
         let value = self.row.get_ref(index)?;
         Ok(value.as_str_or_null().map_err(rusqlite::Error::from)?)
     }
 
-    /// Reads the next column, a text that `parse` accepts.
+    /// Reads the next column, a string that `parse` accepts.
     ///
     /// # Errors
-    /// [`Error::Defect`] if the column holds another text, which its `CHECK` constraint excludes.
+    /// [`Error::Defect`] if `parse` refuses the string, which the column's `CHECK` constraint should prevent.
     pub(crate) fn parse<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Error> {
         word(self.text()?, parse)
     }
 
-    /// Reads the next column like [`Columns::parse`], or null.
+    /// Reads the next column like [`Columns::parse`], but also accepts null.
     pub(crate) fn parse_or_none<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> Result<Option<T>, Error> {
         self.text_or_none()?.map(|text| word(text, parse)).transpose()
     }
@@ -67,13 +67,13 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Parses the text of a column that holds one of a set of words or ids.
+/// Parses the string of a column that contains an id or a word from a closed set.
 ///
 /// # Errors
-/// [`Error::Defect`] if the column holds another text, which its `CHECK` constraint excludes. The error goes to the log, so
-/// it does not contain the text: the column may be an address.
+/// [`Error::Defect`] if `parse` refuses the string, which the column's `CHECK` constraint should prevent. The error
+/// goes to the log, so it does not contain the string, which may be an address.
 pub(crate) fn word<T>(text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Error> {
-    parse(text).ok_or_else(|| Error::Defect(format!("a column holds an invalid text of {} bytes", text.len())))
+    parse(text).ok_or_else(|| Error::Defect(format!("a column contains an invalid string of {} bytes", text.len())))
 }
 
 /// Reads a time column.

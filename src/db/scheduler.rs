@@ -1,5 +1,5 @@
-//! The scheduler: runs background jobs on a few threads until it is stopped. The floor above lists the jobs. This module
-//! must not know the purpose of a job.
+//! The scheduler: runs background jobs on a few threads until it is stopped. The floor above lists the jobs. This
+//! module does not depend on the purpose of any job.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -15,7 +15,7 @@ pub(crate) type Step = Box<dyn FnMut() -> Option<Result<(), Error>> + Send>;
 /// A job with its schedule.
 pub(crate) struct ScheduledJob {
     pub(crate) job: BackgroundJob,
-    /// The rest between the end of one step and the start of the next. The first step runs after one rest.
+    /// The time between the end of one step and the start of the next. The first step also waits for this time.
     pub(crate) rest: Duration,
     pub(crate) step: Step,
 }
@@ -35,13 +35,13 @@ impl Scheduler {
         Ok(Self { threads: threads.into_iter().map(start).collect::<Result<_, _>>()? })
     }
 
-    /// Stops the threads, one after the other. Each finishes the step that it is in.
+    /// Stops the threads, one after the other. Each thread finishes its current step.
     pub(crate) fn stop(&self) {
         self.threads.iter().for_each(JobThread::stop);
     }
 }
 
-/// A thread, and the way to stop it.
+/// A thread, and the flag that stops it.
 struct JobThread {
     stopping: Arc<Stopping>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -83,7 +83,7 @@ impl Stopping {
         self.changed.notify_all();
     }
 
-    /// Waits for at most this time. Returns true as soon as the thread is to stop.
+    /// Waits for at most this time. Returns true as soon as the thread must stop.
     fn is_set_within(&self, time: Duration) -> bool {
         let is_set = self.is_set.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.changed.wait_timeout_while(is_set, time, |is_set| !*is_set);
@@ -91,8 +91,8 @@ impl Stopping {
     }
 }
 
-/// Runs the job that has been due longest, again and again. A job that always has work therefore delays each of the others
-/// by at most one of its steps.
+/// Repeatedly runs the job that has been due for the longest time. A job that always has work therefore delays each
+/// other job by at most one step.
 fn run(jobs: Vec<ScheduledJob>, stopping: &Stopping, health: &Health) {
     let begun = Instant::now();
     let mut jobs: Vec<(Instant, ScheduledJob)> = jobs.into_iter().map(|job| (begun + job.rest, job)).collect();
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_panics_is_reported_and_the_others_go_on() {
+    fn a_job_that_panics_is_reported_and_the_other_jobs_continue() {
         let (world, health) = health();
         let (stepped, steps) = mpsc::channel();
         let broken = scheduled(BROKEN, || panic!("planted"));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_always_has_work_delays_another_by_one_step() {
+    fn a_job_that_always_has_work_delays_another_job_by_at_most_one_step() {
         let (_, health) = health();
         let slow_steps = Arc::new(AtomicU32::new(0));
         let (seen_by_quick, mut seen_before) = (Arc::clone(&slow_steps), 0);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_waits_for_the_step_under_way_and_runs_no_other() {
+    fn a_stop_waits_for_the_current_step_and_runs_no_other() {
         let (_, health) = health();
         let (begun, begins) = mpsc::channel();
         let steps = Arc::new(AtomicU32::new(0));

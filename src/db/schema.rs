@@ -1,5 +1,5 @@
-//! The schema's version, and the upgrade of an older file. This module must not know any table: the floor above hands the
-//! schema in.
+//! The schema's version, and the upgrade of an older file. This module does not depend on any table: the floor above
+//! passes the schema in.
 //!
 //! An upgrade copies the file, checks the copy, and runs all steps in one transaction.
 
@@ -14,16 +14,16 @@ use super::file::backup::{Companion, backup_if};
 use super::path::beside;
 use super::tx::{self, Error};
 
-/// Marks a SQLite file as one of this program (`PRAGMA application_id`): "RPka" in ASCII.
+/// The `PRAGMA application_id` of this program's files: "RPka" in ASCII.
 pub(crate) const APPLICATION_ID: i64 = 0x5250_6b61;
 
 /// A schema and the upgrades that lead to it.
 pub(crate) struct Schema {
-    /// `PRAGMA user_version` of its files.
+    /// The `PRAGMA user_version` of files with this schema.
     pub version: i64,
     /// The statements that create this version in an empty file.
     pub sql: &'static str,
-    /// The steps from version `n + 1` to `n + 2`, at index `n`.
+    /// The steps of all upgrades. The steps from version `n + 1` to version `n + 2` are at index `n`.
     pub upgrades: &'static [&'static [Step]],
     /// The files beside the database that belong to a copy of it.
     pub companions: &'static [Companion],
@@ -33,9 +33,9 @@ pub(crate) struct Schema {
 #[derive(Clone, Copy)]
 #[cfg_attr(not(test), expect(dead_code, reason = "version 1 has no upgrade yet"))]
 pub(crate) enum Step {
-    /// Statements.
+    /// SQL statements.
     Sql(&'static str),
-    /// Code, for values that statements cannot compute.
+    /// Code that computes values that SQL statements cannot compute.
     Code(fn(&tx::Tx<'_>) -> Result<(), Error>),
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn create(connection: &Connection, schema: &Schema) -> Result<(), Err
     Ok(())
 }
 
-/// Switches the file to a write-ahead log. A copy made by `appliance backup` has none yet.
+/// Switches the file to a write-ahead log. A copy that `appliance backup` has created does not have one yet.
 pub(crate) fn use_wal(connection: &Connection) -> Result<(), Error> {
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     if mode == "wal" {
@@ -64,29 +64,29 @@ pub(crate) fn use_wal(connection: &Connection) -> Result<(), Error> {
     }
 }
 
-/// Upgrades a file of an older version: first makes a checked copy beside it (`FILE.before-version-N`), then runs all steps in
-/// one transaction.
+/// Upgrades a file of an older version: first creates a checked copy beside it (`FILE.before-version-N`), then runs all
+/// steps in one transaction.
 pub(crate) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Error> {
     let first = usize::try_from(found - 1)
-        .map_err(|_| Error::Defect(format!("the file's version {found} is not one of this program")))?;
+        .map_err(|_| Error::Defect(format!("this program never wrote files of version {found}")))?;
     let connection = connection::open(path, Use::Write)?;
     let names = copy_names(path, schema.version);
     if names.iter().any(|copy| is_copy_of(&connection, copy)) {
         // An upgrade that was killed has left the copy, and the file has not changed since.
         return run_steps(&connection, schema, first);
     }
-    let copy = make_copy(path, schema, names)?;
+    let copy = create_copy(path, schema, names)?;
     let upgraded = run_steps(&connection, schema, first);
     if upgraded.is_err() {
-        // The file is unchanged, so the copy is not needed, and each further try would leave another one.
+        // The file is unchanged, so the copy is not needed, and each further try would leave another copy.
         let _ = std::fs::remove_file(copy);
     }
     upgraded
 }
 
 fn run_steps(connection: &Connection, schema: &Schema, first: usize) -> Result<(), Error> {
-    // Foreign keys are off while steps rebuild tables, and are checked before the commit. The pragma has no effect inside a
-    // transaction, so it is set before.
+    // Foreign keys are off while steps rebuild tables, and are checked before the commit. The pragma has no effect
+    // inside a transaction, so it is set before the transaction begins.
     connection.execute_batch("PRAGMA foreign_keys = OFF")?;
     let tx = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     for step in schema.upgrades.iter().skip(first).copied().flatten() {
@@ -104,7 +104,7 @@ fn run_steps(connection: &Connection, schema: &Schema, first: usize) -> Result<(
     Ok(())
 }
 
-/// The names of existing copies, and at the end the first free name.
+/// Returns the names of existing copies, followed by the first free name.
 fn copy_names(path: &Path, version: i64) -> Vec<PathBuf> {
     let suffix = format!(".before-version-{version}");
     let mut names = Vec::new();
@@ -119,9 +119,9 @@ fn copy_names(path: &Path, version: i64) -> Vec<PathBuf> {
     }
 }
 
-/// Makes a copy under the last of these names, which is free. The copy gets its name once it is complete and checked.
-fn make_copy(path: &Path, schema: &Schema, mut names: Vec<PathBuf>) -> Result<PathBuf, Error> {
-    let unavailable = |why: String| Error::Unavailable(format!("no copy could be made before the upgrade: {why}"));
+/// Creates a copy under the last of these names, which is free. The copy gets its name when it is complete and checked.
+fn create_copy(path: &Path, schema: &Schema, mut names: Vec<PathBuf>) -> Result<PathBuf, Error> {
+    let unavailable = |why: String| Error::Unavailable(format!("no copy could be created before the upgrade: {why}"));
     let copy = names.pop().ok_or_else(|| unavailable("every name is taken".to_owned()))?;
     backup_if(path, &copy, schema.companions, check::require_intact).map_err(|error| unavailable(error.to_string()))?;
     Ok(copy)
@@ -165,8 +165,8 @@ mod tests {
         Connection::open(path).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
-    /// The statements of all tables and indexes, without white space: `ALTER TABLE … ADD COLUMN` formats its text in its own
-    /// way.
+    /// Returns the statements of all tables and indexes, without white space, because `ALTER TABLE … ADD COLUMN`
+    /// formats the statement in its own way.
     fn tables(path: &Path) -> Vec<String> {
         let connection = Connection::open(path).unwrap();
         let mut statement = connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL").unwrap();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn an_added_column_gives_the_tables_of_a_new_file() {
+    fn an_upgrade_that_adds_a_column_leads_to_the_tables_of_a_new_file() {
         let (_old, old) = first_file();
         let dir = tempfile::tempdir().unwrap();
         let new = dir.path().join("new.db");
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upgrade_does_not_overwrite_the_copy_of_an_earlier_one() {
+    fn an_upgrade_does_not_overwrite_the_copy_of_an_earlier_upgrade() {
         let (_dir, path) = first_file();
         std::fs::write(beside(&path, ".before-version-3"), "earlier").unwrap();
         upgrade(&path, &THIRD, 1).unwrap();
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn the_copy_of_a_killed_upgrade_is_reused_while_the_file_is_the_same() {
+    fn the_copy_of_a_killed_upgrade_is_reused_if_the_file_has_not_changed() {
         let (_dir, path) = first_file();
         let count = || {
             let names = std::fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name());
@@ -236,11 +236,11 @@ mod tests {
         let insert = |sql: &str| Connection::open(&path).unwrap().execute_batch(sql).unwrap();
         insert("INSERT INTO a (x) VALUES (1), (2)");
         // The state after two upgrades that were killed after their copies, with a change between them.
-        make_copy(&path, &THIRD, copy_names(&path, 3)).unwrap();
+        create_copy(&path, &THIRD, copy_names(&path, 3)).unwrap();
         insert("UPDATE a SET x = 5 WHERE x = 2");
         let connection = connection::open(&path, Use::Write).unwrap();
         assert!(!is_copy_of(&connection, &beside(&path, ".before-version-3")));
-        let copy = make_copy(&path, &THIRD, copy_names(&path, 3)).unwrap();
+        let copy = create_copy(&path, &THIRD, copy_names(&path, 3)).unwrap();
         assert_eq!((copy.clone(), count()), (beside(&path, ".before-version-3.2"), 2));
         assert!(is_copy_of(&connection, &copy));
         drop(connection);

@@ -1,4 +1,4 @@
-//! A transaction, as the floor above sees it: one `now`, query helpers, a savepoint.
+//! A transaction, as the floor above uses it: one `now`, query helpers and a savepoint.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -20,12 +20,12 @@ const NO_TIME: Timestamp = Timestamp::from_micros(0);
 /// One transaction.
 pub struct Tx<'a> {
     connection: &'a Connection,
-    /// Writer state; `None` on all connections but the writing one.
+    /// Writer state; `None` on all connections except the writing connection.
     state: Option<&'a dyn Any>,
-    /// How a failed act is undone. A savepoint takes about a fifth of the time of a whole decision, and acts check
-    /// before they write, so the first attempt has none.
+    /// How a failed act is undone. A savepoint takes about a fifth of the time of a whole decision. Acts check before
+    /// they write, so the first attempt uses no savepoint.
     undo: Undo,
-    /// The time of everything in this transaction.
+    /// The time of all changes in this transaction.
     pub now: Timestamp,
     /// The earlier of `now` and the believed time, for work that must not start early because the clock is ahead.
     pub(crate) earliest: Timestamp,
@@ -34,20 +34,21 @@ pub struct Tx<'a> {
 /// How to undo an act that fails after a write.
 #[derive(Debug)]
 pub(crate) enum Undo {
-    /// By rolling back to a savepoint of its own.
+    /// By rolling back to the act's own savepoint.
     Savepoint,
-    /// By rolling back the whole transaction. The cell is set once that is necessary: the jobs then run again, one by
-    /// one and with savepoints.
+    /// By rolling back the whole transaction. The cell is set if a rollback is necessary. The jobs then run again, one
+    /// by one and with savepoints.
     Whole(Cell<bool>),
 }
 
 impl Tx<'_> {
-    /// The writer state of this type ([`super::hooks::Hooks::state`]); `None` on all connections but the writing one.
+    /// Returns the writer state of this type ([`super::hooks::Hooks::state`]); `None` on all connections except the
+    /// writing connection.
     pub(crate) fn state<T: 'static>(&self) -> Option<&T> {
         self.state?.downcast_ref()
     }
 
-    /// Reads the only row of a query, or none.
+    /// Reads the only row of a query; `None` if there is no row.
     pub(crate) fn one<T>(
         &self,
         sql: &str,
@@ -59,7 +60,7 @@ impl Tx<'_> {
         row.transpose()
     }
 
-    /// Reads the only column of the only row of a query, or none.
+    /// Reads the only column of the only row of a query; `None` if there is no row.
     pub(crate) fn value<T: FromSql>(&self, sql: &str, params: impl Params) -> Result<Option<T>, Error> {
         self.one(sql, params, |row| Columns::of(row).read())
     }
@@ -137,11 +138,11 @@ impl Tx<'_> {
 
     /// Runs `f`. If `f` fails, only its own writes are undone, and the transaction continues.
     pub fn savepoint<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-        let Undo::Whole(is_wanted) = &self.undo else { return self.by_savepoint(f) };
+        let Undo::Whole(rollback_is_needed) = &self.undo else { return self.by_savepoint(f) };
         let before = self.connection.total_changes();
         let outcome = f();
         if outcome.is_err() && self.connection.total_changes() != before {
-            is_wanted.set(true);
+            rollback_is_needed.set(true);
         }
         outcome
     }
@@ -154,9 +155,9 @@ impl Tx<'_> {
                 Ok(value)
             }
             Err(error) => {
-                // The first error is the one to report. After some errors, such as a full disk, SQLite has already
-                // rolled back the whole transaction. The savepoint is gone then, and that error causes the whole batch
-                // to be rolled back.
+                // The first error is reported. After some errors, such as a full disk, SQLite has already rolled back
+                // the whole transaction. The savepoint then no longer exists, and the second error is reported instead
+                // of a refusal, so that the whole batch is rolled back.
                 let undone = self.run("ROLLBACK TO act", []).and_then(|_| self.run("RELEASE act", []));
                 match (error, undone) {
                     (Error::Refused(_), Err(worse)) => Err(worse),
@@ -178,12 +179,13 @@ pub(crate) fn snapshot<T>(
     now: Timestamp,
     f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    // Dropping it ends the transaction, even after a panic: a connection must not return to the pool inside a transaction.
+    // Dropping this value ends the transaction, even after a panic: a connection must not return to the pool inside a
+    // transaction.
     let _undone = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
     f(&Tx { connection, state: None, undo: Undo::Savepoint, now, earliest: now })
 }
 
-/// Runs `f` in one transaction of its own and commits.
+/// Runs `f` in its own transaction and commits the transaction.
 pub(crate) fn act<T>(
     connection: &Connection,
     now: Timestamp,
@@ -195,8 +197,8 @@ pub(crate) fn act<T>(
     Ok(value)
 }
 
-/// The meaning of a failed commit. SQLite reports a full disk before it writes the commit, so nothing happened. After any other
-/// error, only the file shows the outcome.
+/// Classifies the error of a failed commit. SQLite reports a full disk before it writes the commit, so nothing was
+/// committed. After any other error, only the file shows the outcome.
 fn classify_commit_error(error: rusqlite::Error) -> Error {
     match Error::from(error) {
         Error::Defect(why) => Error::OutcomeUnknown(why),
@@ -204,7 +206,7 @@ fn classify_commit_error(error: rusqlite::Error) -> Error {
     }
 }
 
-/// Begins a transaction that may write. Waits for the lock of another process up to the connection's busy timeout.
+/// Begins a transaction that may write. Waits for another process's lock for at most the connection's busy timeout.
 pub(crate) fn begin(connection: &Connection) -> Result<(), Error> {
     connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
     Ok(())
@@ -220,7 +222,7 @@ pub(crate) fn within<T>(
 ) -> (T, bool) {
     let tx = Tx { connection, state: Some(state), undo, now: clocks.wall, earliest: clocks.earliest() };
     let value = f(&tx);
-    (value, matches!(tx.undo, Undo::Whole(is_wanted) if is_wanted.get()))
+    (value, matches!(tx.undo, Undo::Whole(rollback_is_needed) if rollback_is_needed.get()))
 }
 
 /// Rolls the transaction back, unless SQLite has done so after an error.

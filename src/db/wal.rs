@@ -1,5 +1,5 @@
-//! One checkpoint: moves pages of the write-ahead log into the file, and reports how far it came. The caller decides when a
-//! checkpoint is due.
+//! One checkpoint: moves pages of the write-ahead log into the file, and reports the number of moved pages. The caller
+//! decides when a checkpoint is due.
 
 use std::path::Path;
 
@@ -8,26 +8,26 @@ use rusqlite::Connection;
 use super::error::Error;
 use super::path;
 
-/// How far a checkpoint goes (`PRAGMA wal_checkpoint`).
+/// The mode of a checkpoint (`PRAGMA wal_checkpoint`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Moves nothing and reports the counts.
     Noop,
     /// Moves the pages that no reader still needs.
     Passive,
-    /// Moves all pages and lets the next commit write from the beginning of the log.
+    /// Moves all pages, so that the next commit writes from the beginning of the log.
     Restart,
-    /// Moves all pages and cuts the log to nothing.
+    /// Moves all pages and cuts the log to zero bytes.
     Truncate,
 }
 
 /// SQLite's report on one checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Checkpoint {
-    /// A reader, a writer or another checkpoint was in the way.
+    /// Whether a reader, a writer or another checkpoint prevented a complete checkpoint.
     pub(crate) is_busy: bool,
-    /// The number of pages in the log, and the number of those that are in the file. `None` while another connection runs a
-    /// checkpoint: SQLite then answers -1 for both.
+    /// The number of pages in the log, and the number of these pages that are in the file. `None` while another
+    /// connection runs a checkpoint: SQLite then returns -1 for both.
     counts: Option<(u64, u64)>,
 }
 
@@ -35,8 +35,8 @@ impl Checkpoint {
     /// Runs a checkpoint.
     ///
     /// # Errors
-    /// [`Error::Full`] and other errors of SQLite if pages cannot be written. Another checkpoint in the way is not an
-    /// error.
+    /// [`Error::Full`] and other errors of SQLite if pages cannot be written. A checkpoint that runs at the same time
+    /// is not an error.
     pub(crate) fn run(connection: &Connection, mode: Mode) -> Result<Self, Error> {
         let sql = match mode {
             Mode::Noop => "PRAGMA wal_checkpoint(NOOP)",
@@ -57,23 +57,23 @@ impl Checkpoint {
         !self.is_busy && self.pages_left() == Some(0)
     }
 
-    /// Pages in the log; 0 if SQLite did not report them.
+    /// Returns the number of pages in the log; 0 if SQLite did not report it.
     pub(crate) fn pages(self) -> u64 {
         self.counts.map_or(0, |(pages, _)| pages)
     }
 
-    /// Pages of the log that are in the file; 0 if SQLite did not report them.
+    /// Returns the number of pages of the log that are in the file; 0 if SQLite did not report it.
     pub(crate) fn moved(self) -> u64 {
         self.counts.map_or(0, |(_, moved)| moved)
     }
 
-    /// Pages of the log that are not in the file; `None` if SQLite did not report them.
+    /// Returns the number of pages of the log that are not in the file; `None` if SQLite did not report it.
     pub(crate) fn pages_left(self) -> Option<u64> {
         self.counts.map(|(pages, moved)| pages.saturating_sub(moved))
     }
 }
 
-/// The size of the write-ahead log of this file.
+/// Returns the size of the write-ahead log of this file.
 pub(crate) fn log_bytes(path: &Path) -> u64 {
     std::fs::metadata(path::beside(path, "-wal")).map_or(0, |metadata| metadata.len())
 }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_beside_another_one_is_not_complete() {
+    fn a_checkpoint_during_another_checkpoint_is_not_complete() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
         let (writer, reader, other) = (open(&path), open(&path), open(&path));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_a_reader_needs_are_left() {
+    fn pages_that_a_reader_needs_stay_in_the_log() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
         let (writer, reader) = (open(&path), open(&path));

@@ -1,5 +1,5 @@
-//! The queue of jobs for the writing connection. The writer thread (`writer_thread.rs`) runs them. This module must not
-//! know the contents of usage rows.
+//! The queue of jobs for the writing connection. The writer thread (`writer_thread.rs`) runs them. This module does not
+//! depend on the contents of usage rows.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
@@ -8,11 +8,12 @@ use super::halt::Broken;
 use super::job::{Grade, Job, Typed};
 use super::tx::{Error, Tx};
 
-/// The maximum number of waiting jobs, and also of waiting usage rows. At about 30,000 a second, they take about a tenth of
-/// a second. Further callers get an error at once, and may retry.
+/// The maximum number of waiting jobs, and also of waiting usage rows. At about 30,000 jobs a second, a full queue
+/// takes about a tenth of a second. Further callers immediately get an error, and may retry.
 pub(crate) const QUEUE_JOBS_MAX: usize = 4_096;
 
-/// The maximum number of jobs in one transaction: enough to share the cost of a commit, few enough that the first does not wait long.
+/// The maximum number of jobs in one transaction: enough to share the cost of a commit, but few enough that the first
+/// job does not wait long.
 const BATCH_JOBS_MAX: usize = 256;
 
 #[derive(Default)]
@@ -63,8 +64,8 @@ impl Writer {
         ended.recv().unwrap_or_else(|_| Err(Error::Defect("a job was dropped".to_owned())))
     }
 
-    /// Queues a job. Returns true for the first job that waits: its caller then wakes the thread ([`Writer::wake_for_jobs`])
-    /// once the other jobs of this tick are queued, so that they share a transaction.
+    /// Queues a job. Returns true if this job is the first in the queue. Its caller then wakes the thread
+    /// ([`Writer::wake_for_jobs`]) when the other jobs of this tick are queued, so that the jobs share a transaction.
     pub(crate) fn queue<T: Send + 'static>(
         &self,
         grade: Grade,
@@ -87,12 +88,12 @@ impl Writer {
         false
     }
 
-    /// Records why writing has stopped; empty while writes are still accepted.
+    /// Returns the cell that records why writing has stopped. It is empty while writes are accepted.
     pub(crate) fn broken(&self) -> &Broken {
         &self.broken
     }
 
-    /// The reason why the writer accepts no more work, if there is one.
+    /// Returns the reason why the writer accepts no more work, if there is one.
     pub(super) fn refusal(&self, queue: &Queue) -> Option<String> {
         match self.broken.get() {
             Some(why) => Some(why.to_string()),
@@ -114,7 +115,7 @@ impl Writer {
         self.changed.notify_one();
     }
 
-    /// Accepts nothing more. The thread ends once the queue is empty.
+    /// Makes the queue refuse further jobs. The thread ends when the queue is empty.
     pub(super) fn stop(&self) {
         self.lock().stopping = true;
         self.changed.notify_all();
@@ -124,8 +125,8 @@ impl Writer {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the jobs of the next batch. The batch is empty if only usage rows wait. `None` if the thread must stop and
-    /// nothing waits.
+    /// Waits for the jobs of the next batch. Returns an empty batch if only usage rows wait, and `None` if the thread
+    /// must stop and nothing waits.
     pub(super) fn next_batch(&self, have_rows: impl Fn() -> bool) -> Option<Vec<Box<dyn Job>>> {
         let mut queue = self.lock();
         while queue.jobs.is_empty() && !queue.rows_wait {

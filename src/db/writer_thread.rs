@@ -1,9 +1,9 @@
 //! The writer thread: it commits queued jobs and log rows in batches, and answers their callers after the commit.
 //!
-//! Jobs wait for the thread. Rows wait for the end of the tick. A batch of rows alone needs no thread: the runtime commits
-//! it ([`WriterThread::flush`]). That saves two context switches for each batch, a fifth of the cost of a request that only
-//! reads. If the thread is using the connection, it commits the rows after its batch, so the runtime never waits for a
-//! disk.
+//! Jobs wait for the thread. Rows wait for the end of the tick. A batch that contains only rows needs no thread: the
+//! runtime commits it ([`WriterThread::flush`]). This saves two context switches for each batch, which are a fifth of
+//! the cost of a request that only reads. If the thread is using the connection, the thread commits the rows after its
+//! batch, so the runtime never waits for a disk.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -25,7 +25,7 @@ struct Shared<H: Hooks> {
     rows: Mutex<Vec<H::Row>>,
     engine: Mutex<Engine<H>>,
     answering: Answering,
-    /// Why the last checkpoint left pages in the write-ahead log.
+    /// The reason why the last checkpoint left pages in the write-ahead log.
     left: OnceLock<Error>,
 }
 
@@ -62,7 +62,7 @@ impl<H: Hooks> WriterThread<H> {
         let ours = Arc::clone(&shared);
         let run = move || {
             if catch_unwind(AssertUnwindSafe(|| run(&ours))).is_err() {
-                // A defect of the writer itself. No caller may wait for a thread that has ended.
+                // The writer has a defect. No caller may wait for a thread that has ended.
                 let why = "the writer panicked; the log lines above show the location".to_owned();
                 let _ = ours.writer.broken().set(Halt::Unknown(why));
                 let gone = Error::Unavailable("the writer is gone".to_owned());
@@ -77,8 +77,8 @@ impl<H: Hooks> WriterThread<H> {
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Queues a row. Returns true for the first row that waits: its caller then calls [`WriterThread::flush`] once the other
-    /// rows of this tick are queued.
+    /// Queues a row. Returns true if this row is the first in the queue. Its caller then calls [`WriterThread::flush`]
+    /// when the other rows of this tick are queued.
     pub(crate) fn record(&self, row: H::Row) -> bool {
         let refused = self.shared.writer.refusal(&self.shared.writer.lock());
         let mut rows = self.shared.rows();
@@ -93,8 +93,8 @@ impl<H: Hooks> WriterThread<H> {
         rows.len() == 1
     }
 
-    /// Wakes the thread for queued jobs, and commits queued rows: on the caller's thread if it need not wait for the
-    /// connection, and otherwise on the writer thread.
+    /// Wakes the thread for queued jobs, and commits queued rows: on the caller's thread if the connection is free, and
+    /// otherwise on the writer thread.
     pub(crate) fn flush(&self) {
         self.shared.writer.wake_for_jobs();
         if self.shared.rows().is_empty() {
@@ -111,25 +111,25 @@ impl<H: Hooks> WriterThread<H> {
         }
     }
 
-    /// Hands the answers of a batch to `hand`, instead of giving them on the writer thread.
-    pub(crate) fn answer_by(&self, hand: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
-        self.shared.answering.set(hand);
+    /// Sets the function that runs the answers of a batch. Without it, they run on the writer thread.
+    pub(crate) fn answer_by(&self, run_on_runtime: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
+        self.shared.answering.set(run_on_runtime);
     }
 
     /// Writes the log entries that have waited since the disk was full.
     pub(crate) fn write_pending_entries(&self) {
         if self.shared.writer.broken().get().is_none() {
-            // A failure is tried again in the next step of the job.
+            // If this fails, the next step of the job tries again.
             let _ = self.shared.engine().write_pending();
         }
     }
 
-    /// Why the last checkpoint left pages in the write-ahead log, if it did.
+    /// Returns the reason why the last checkpoint left pages in the write-ahead log, if it did.
     pub(crate) fn left(&self) -> Option<&Error> {
         self.shared.left.get()
     }
 
-    /// Stops the thread after it has finished what is queued.
+    /// Stops the thread after it has finished the queued work.
     pub(crate) fn stop(&self) {
         self.shared.writer.stop();
         if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -156,7 +156,6 @@ fn run<H: Hooks>(shared: &Shared<H>) {
         }
     }
     if shared.writer.broken().get().is_none() {
-        // The queue is empty.
         if let Err(error) = shared.engine().finish() {
             let _ = shared.left.set(error);
         }

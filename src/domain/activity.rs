@@ -1,8 +1,8 @@
 //! Activities: the record of every act, and the hash chain that reveals later changes.
 //!
-//! Each row has the SHA-256 (FIPS 180-4) of itself and of the previous row's hash. The detail of a row may hold personal
-//! data, so the chain has only a salted digest of it. An erasure removes detail and salt: the chain stays valid, and the
-//! digest reveals nothing.
+//! Each row has a SHA-256 hash (FIPS 180-4), computed from its columns and the previous row's hash. The detail of a row
+//! may contain personal data, so the hash covers only a salted digest of the detail. An erasure removes the detail and
+//! the salt. The chain then remains valid, and the digest reveals nothing.
 
 use sha2::{Digest, Sha256};
 
@@ -10,10 +10,10 @@ use super::id::{ActivityId, ApiKeyId, ApplicationId, CandidateId, CandidateStepI
 use super::timestamp::Timestamp;
 use super::words::words;
 
-/// The bytes of the salt in a detail's digest: too many to guess.
+/// The number of bytes of the salt in a detail's digest, which are too many to guess.
 pub const SALT_BYTES: usize = 16;
 
-/// The previous hash of the first row.
+/// The hash that precedes the first row.
 pub const CHAIN_START: [u8; 32] = [0; 32];
 
 words! {
@@ -27,7 +27,7 @@ words! {
         LogoPut = "logo.put",
         /// An admin removed an organization's logo.
         LogoRemoved = "logo.removed",
-        /// An admin confirmed the clock, or the candidates that retention erases.
+        /// An admin confirmed the clock, or confirmed which candidates retention may erase.
         RetentionConfirmed = "retention.confirmed",
         /// A user became a member, or got another organization role.
         MembershipPut = "membership.put",
@@ -73,12 +73,12 @@ words! {
         StatusLinkIssued = "candidate_role.status_link_issued",
         /// A signup was deleted at the applicant's request.
         CandidateRoleSignupDeleted = "candidate_role.signup_deleted",
-        /// The holder of a status link asked for the deletion of an application. Its data stays for now, because of a legal
-        /// hold or a hidden hire.
+        /// The holder of a status link asked for the deletion of an application. The data of the application remains
+        /// for now, because of a legal hold or a hidden hire.
         CandidateRoleDeletionAsked = "candidate_role.deletion_asked",
         /// A candidate applied to a role through the form.
         CandidateRoleSignedUp = "candidate_role.signed_up",
-        /// A later signup came under the address of a candidate of the role. It changed nothing.
+        /// A later signup arrived under the address of a candidate for the role. It changed nothing.
         CandidateRoleSignedUpAgain = "candidate_role.signed_up_again",
         /// An application was withdrawn.
         CandidateRoleWithdrawn = "candidate_role.withdrawn",
@@ -133,7 +133,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// The service itself: platform activity.
+    /// Returns the subject of platform activity, which is the service itself.
     pub fn of_platform() -> Self {
         Self {
             organization_id: None,
@@ -144,17 +144,17 @@ impl Subject {
         }
     }
 
-    /// The organization itself.
+    /// Returns the subject of an act on an organization.
     pub fn of_organization(organization_id: OrganizationId) -> Self {
         Self { organization_id: Some(organization_id), ..Self::of_platform() }
     }
 
-    /// One of its roles.
+    /// Returns the subject of an act on a role.
     pub fn of_role(organization_id: OrganizationId, role_id: RoleId) -> Self {
         Self { role_id: Some(role_id), ..Self::of_organization(organization_id) }
     }
 
-    /// One of its candidates.
+    /// Returns the subject of an act on a candidate.
     pub fn of_candidate(organization_id: OrganizationId, candidate_id: CandidateId) -> Self {
         Self { candidate_id: Some(candidate_id), ..Self::of_organization(organization_id) }
     }
@@ -178,7 +178,8 @@ pub struct ChainLink<'a> {
     pub id: &'a ActivityId,
     /// The time of the act.
     pub at: Timestamp,
-    /// The word of the action. It is text, because a row of another program version can have an unknown word.
+    /// The word of the action. It is a string, because a row from another version of the program may have an unknown
+    /// word.
     pub action: &'a str,
     /// The user who acted; `None` for acts of the service itself.
     pub user_id: Option<&'a UserId>,
@@ -191,8 +192,8 @@ pub struct ChainLink<'a> {
 }
 
 impl ChainLink<'_> {
-    /// The hash of this row after the row with the hash `previous`. Each column is preceded by its length, so different
-    /// rows never give the same input.
+    /// Returns the hash of this row; `previous` is the hash of the row before it. Each column is preceded by its
+    /// length, so different rows never produce the same input.
     pub fn hash(&self, previous: &[u8; 32]) -> [u8; 32] {
         let mut digest = Sha256::new();
         digest.update(previous);
@@ -211,7 +212,7 @@ impl ChainLink<'_> {
             subject.candidate_role_step_id.as_ref().map(CandidateStepId::as_str),
         ];
         for column in columns {
-            // A missing column gets a length that no text can have.
+            // A missing column gets a length that no string can have.
             let bytes = column.map_or(u64::MAX, |text| text.len() as u64);
             digest.update(bytes.to_be_bytes());
             digest.update(column.unwrap_or_default());
@@ -221,8 +222,8 @@ impl ChainLink<'_> {
     }
 }
 
-/// The head of the chain: the number and hash of the newest row. A person who noted it can prove later that a file still
-/// has this row, and therefore all earlier rows unchanged.
+/// The head of the chain: the number and hash of the newest row. A person who has stored the head elsewhere can later
+/// check that a file still contains this row, and therefore all earlier rows unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChainHead {
     /// The row's number; 0 for an empty chain.
@@ -246,7 +247,7 @@ impl ChainHead {
         Some(Self { number, hash })
     }
 
-    /// The hash in hexadecimal.
+    /// Returns the hash in hexadecimal.
     pub fn hash_text(&self) -> String {
         self.hash.iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -258,7 +259,7 @@ impl std::fmt::Display for ChainHead {
     }
 }
 
-/// The salted digest of a detail, which represents the detail in the chain.
+/// Returns the salted digest of a detail, which represents the detail in the chain.
 pub fn detail_hash(salt: &[u8; SALT_BYTES], detail: &str) -> [u8; 32] {
     Sha256::new().chain_update(salt).chain_update(detail).finalize().into()
 }

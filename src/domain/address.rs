@@ -1,7 +1,7 @@
-//! The network addresses that deliveries may go to: public ones only.
+//! The network addresses to which deliveries may be sent: only public addresses.
 //!
-//! The check runs on the address that the connection uses, not on the host name or its spelling. Otherwise an admin
-//! who saves a URL could reach services that only this machine can reach (server-side request forgery).
+//! The check runs on the address that the connection uses, not on the host name or its spelling. Otherwise, an admin
+//! who saves a URL could send requests to services that only this machine can reach (server-side request forgery).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -25,7 +25,8 @@ const SPECIAL_V4: [(Ipv4Addr, u32, &str); 15] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4, "reserved"),
 ];
 
-/// Special blocks of IPv6 (IANA IPv6 Special-Purpose Address Registry). The first match counts.
+/// Special blocks of IPv6 (IANA IPv6 Special-Purpose Address Registry). The first block that contains an address
+/// applies.
 const SPECIAL_V6: [(Ipv6Addr, u32, &str); 10] = [
     (Ipv6Addr::UNSPECIFIED, 128, "this machine"),
     (Ipv6Addr::LOCALHOST, 128, "loopback"),
@@ -50,7 +51,7 @@ const EMBEDDED_V4_BLOCKS: [(Ipv6Addr, u32); 2] =
 /// Checks that an address is public.
 ///
 /// # Errors
-/// The purpose of the special block that contains the address: `loopback`, `private`, `link-local`, `reserved`, …
+/// Returns the purpose of the special block that contains the address, such as `loopback`, `private` or `reserved`.
 pub fn require_public(address: IpAddr) -> Result<(), &'static str> {
     match address {
         IpAddr::V4(address) => require_public_v4(address),
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn public_addresses_next_to_special_blocks_pass() {
+    fn public_addresses_next_to_special_blocks_are_accepted() {
         for public in [
             "1.0.0.0",
             "8.8.8.8",

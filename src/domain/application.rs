@@ -1,14 +1,14 @@
 //! Checks that the status of an imported application agrees with the statuses of its steps.
 //!
-//! The decisions in `candidate_step` change both together, so they need no such check.
+//! The decisions in `candidate_step` change both statuses together, so they do not need this check.
 
 use std::cmp::Ordering;
 
 use super::candidate_step::{ApplicationStatus, StepStatus};
 
-/// The contradiction between an application's status and its steps, first to last; `None` if they agree.
+/// Returns the contradiction between an application's status and its steps in order; `None` if they agree.
 ///
-/// Every state that decisions can produce passes, so an import accepts each export.
+/// States that decisions can produce have no contradiction, so an import accepts every export.
 pub fn contradiction(status: ApplicationStatus, steps: &[StepStatus]) -> Option<&'static str> {
     let is_rejected = steps.contains(&StepStatus::Rejected);
     let is_final_validated = steps.last() == Some(&StepStatus::Validated);
@@ -36,8 +36,9 @@ pub fn contradiction(status: ApplicationStatus, steps: &[StepStatus]) -> Option<
     }
 }
 
-/// The default statuses of `steps` steps, for an application of which only the status is known: in progress at the first
-/// step, or hired past all of them. `None` for a status that leaves the last step unknown.
+/// Returns the default statuses of `steps` steps, for an application of which only the status is known. An application
+/// in progress is at the first step, and a hired application has passed all steps. Returns `None` for other statuses,
+/// which do not show the step at which the application ended.
 pub fn default_statuses(status: ApplicationStatus, steps: usize) -> Option<Vec<StepStatus>> {
     let mut statuses = match status {
         ApplicationStatus::InProgress => vec![StepStatus::Pending; steps],
@@ -52,8 +53,8 @@ pub fn default_statuses(status: ApplicationStatus, steps: usize) -> Option<Vec<S
     Some(statuses)
 }
 
-/// The statuses of `steps` steps, for an application that is, or ended, at the step with the index `step` and the status
-/// `here`. Earlier steps are validated, later ones pending.
+/// Returns the statuses of `steps` steps, for an application that has reached the step with the index `step` or ended
+/// at it. This step has the status `here`. Earlier steps are validated, and later steps are pending.
 pub fn statuses_at(step: usize, here: StepStatus, steps: usize) -> Vec<StepStatus> {
     let status = |index: usize| match index.cmp(&step) {
         Ordering::Less => StepStatus::Validated,
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_before_the_current_one_are_validated_and_later_ones_pending() {
+    fn steps_before_the_current_step_are_validated_and_later_steps_are_pending() {
         assert_eq!(statuses_at(1, InProgress, 3), [Validated, InProgress, Pending]);
         assert_eq!(statuses_at(0, Rejected, 1), [Rejected]);
         for step in 0..3 {

@@ -1,4 +1,4 @@
-//! Rules for what staff do with candidates: adding them to a role, changing them, and withdrawing applications.
+//! Rules for the acts of staff on candidates: adding them to a role, changing them, and withdrawing applications.
 
 use super::application;
 use super::candidate_step::{ApplicationStatus, CandidateStep, StepStatus, StepType};
@@ -6,7 +6,7 @@ use super::id::{CandidateStepId, RoleStepId};
 use super::refusal::Refusal;
 use super::role::RoleStatus;
 
-/// `POST …/organizations/{id}/candidates`: succeeds if staff can add the candidate to a role with this status and
+/// `POST …/organizations/{id}/candidates`: checks that staff can add the candidate to a role with this status and
 /// number of steps.
 ///
 /// # Errors
@@ -14,7 +14,7 @@ use super::role::RoleStatus;
 pub fn require_addable(role: RoleStatus, steps: usize, is_erased: bool, has_applied: bool) -> Result<(), Refusal> {
     match role {
         _ if is_erased => {
-            Err(Refusal::Conflict("the candidate with this email was erased; the address reaches nobody"))
+            Err(Refusal::Conflict("the candidate with this email was erased; nobody can be reached at this address"))
         }
         RoleStatus::Draft => Err(Refusal::Conflict("the role is a draft; open it before adding candidates")),
         RoleStatus::Filled => {
@@ -32,7 +32,7 @@ pub fn require_addable(role: RoleStatus, steps: usize, is_erased: bool, has_appl
 /// The part of a role step that an application copies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepTemplate {
-    /// The role step.
+    /// The id of the role step.
     pub id: RoleStepId,
     /// The step's name at the time of the application.
     pub name: String,
@@ -40,7 +40,7 @@ pub struct StepTemplate {
     pub step_type: StepType,
 }
 
-/// The steps of a new application, copied from the role steps in order. The candidate is at the first.
+/// Returns the steps of a new application, copied from the role steps in order. The candidate is at the first step.
 pub fn first_steps(role_steps: Vec<StepTemplate>, mut new_id: impl FnMut() -> CandidateStepId) -> Vec<CandidateStep> {
     let statuses = application::default_statuses(ApplicationStatus::InProgress, role_steps.len()).unwrap_or_default();
     let steps = role_steps.into_iter().zip(statuses).zip(1..);
@@ -63,7 +63,7 @@ fn copied(id: CandidateStepId, step: StepTemplate, status: StepStatus, order: i6
     }
 }
 
-/// `PATCH …/candidates/{id}`: succeeds if staff can change the candidate's name and address. `is_taken` says whether
+/// `PATCH …/candidates/{id}`: checks that staff can change the candidate's name and address. `is_taken` is true if
 /// another candidate has the address.
 ///
 /// # Errors
@@ -78,7 +78,7 @@ pub fn require_changeable(is_erased: bool, is_taken: bool) -> Result<(), Refusal
     Ok(())
 }
 
-/// `POST …/candidate-roles/{id}/withdraw`: succeeds if an application with this status can be withdrawn.
+/// `POST …/candidate-roles/{id}/withdraw`: checks that an application with this status can be withdrawn.
 ///
 /// # Errors
 /// `conflict` if the application has ended.
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_open_roles_with_steps_take_a_candidate_once() {
+    fn a_candidate_can_be_added_only_once_and_only_to_an_open_role_with_steps() {
         for (role, steps, is_erased, has_applied, words) in [
             (RoleStatus::Open, 1, false, false, None),
             (RoleStatus::Open, 1, false, true, Some("already applied")),
@@ -122,10 +122,10 @@ mod tests {
             name: name.to_owned(),
             step_type: StepType::Other,
         };
-        let mut made = 0;
+        let mut created = 0;
         let steps = first_steps(vec![template("a"), template("b"), template("c")], || {
-            made += 1;
-            CandidateStepId::parse(&format!("cstep_{made}")).unwrap()
+            created += 1;
+            CandidateStepId::parse(&format!("cstep_{created}")).unwrap()
         });
         let summary: Vec<_> = steps.iter().map(|step| (step.name.as_str(), step.order, step.status)).collect();
         let pending = StepStatus::Pending;

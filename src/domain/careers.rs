@@ -1,17 +1,18 @@
-//! The list of a career portal, with filters by department, location and work type, and a search by words.
+//! The list of roles on a career portal, with filters by department, location and work type, and a search by words.
 
 use super::id::RoleId;
 use super::role::{Salary, WorkType};
 use super::search;
 use super::timestamp::Timestamp;
 
-/// Roles on one page.
+/// The number of roles on one page.
 pub const PAGE_ROWS: usize = 50;
 
-/// The longest search, in characters: longer than any role name. The rest is ignored.
+/// The maximum number of characters of a search, which is enough for several words. Further characters are ignored.
 pub const SEARCH_CHARACTERS_MAX: usize = 100;
 
-/// The maximum number of values that a filter offers, most frequent first. The search finds the others.
+/// The maximum number of values that a filter offers, most frequent first. Visitors can find other values with the
+/// search.
 pub const VALUES_MAX: usize = 24;
 
 /// A role in the list.
@@ -25,16 +26,16 @@ pub struct Listing {
     pub department: String,
     /// The location; may be empty.
     pub location: String,
-    /// Where the work is done.
+    /// The work type, if the role has one.
     pub work_type: Option<WorkType>,
     /// The salary; any part may be missing.
     pub salary: Salary,
-    /// When staff created the role.
+    /// The time at which staff created the role.
     pub created_at: Timestamp,
 }
 
 impl Listing {
-    /// The value that a filter compares; empty if the role has none.
+    /// Returns the value that a filter compares; empty if the role has none.
     pub fn value(&self, facet: Facet) -> &str {
         match facet {
             Facet::Department => &self.department,
@@ -47,11 +48,11 @@ impl Listing {
 /// A property by which visitors can filter the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Facet {
-    /// By department.
+    /// The department.
     Department,
-    /// By location.
+    /// The location.
     Location,
-    /// By work type.
+    /// The work type.
     WorkType,
 }
 
@@ -65,12 +66,12 @@ impl Facet {
 pub struct Filter {
     chosen: [Option<String>; 3],
     search: String,
-    /// The words of the search; `None` if it has none.
+    /// The words of the search; `None` if the search has no words.
     words: Option<Vec<String>>,
 }
 
 impl Filter {
-    /// Takes the chosen values, in the order of [`Facet::ALL`], and a search. Blank values count as not chosen.
+    /// Creates a filter from the chosen values, in the order of [`Facet::ALL`], and a search. Ignores blank values.
     pub fn new(chosen: [Option<String>; 3], search: &str) -> Self {
         let search = super::text::cut(search.trim(), SEARCH_CHARACTERS_MAX).to_owned();
         let mut words = search::words(&search);
@@ -79,17 +80,17 @@ impl Filter {
         Self { chosen, words: (!words.is_empty()).then_some(words), search }
     }
 
-    /// Whether a filter value chooses anything. Blank values do not.
+    /// Whether a filter value is a choice. A blank value is not a choice.
     pub fn is_choice(value: &str) -> bool {
         !value.trim().is_empty()
     }
 
-    /// The chosen value of a facet.
+    /// Returns the chosen value of a facet.
     pub fn chosen(&self, facet: Facet) -> Option<&str> {
         self.chosen[facet as usize].as_deref()
     }
 
-    /// A copy with another value, or none, for a facet.
+    /// Returns a copy with another value, or no value, for a facet.
     #[must_use]
     pub fn with(&self, facet: Facet, value: Option<&str>) -> Self {
         let mut other = self.clone();
@@ -97,7 +98,7 @@ impl Filter {
         other
     }
 
-    /// The search as typed; empty without a search.
+    /// Returns the search, shortened to the maximum number of characters; empty if there is no search.
     pub fn search(&self) -> &str {
         &self.search
     }
@@ -107,7 +108,7 @@ impl Filter {
         self.search.is_empty() && self.chosen.iter().all(Option::is_none)
     }
 
-    /// The roles that the search finds. Each role's words are compared only once.
+    /// Returns the roles that the search finds. Compares each role's words only once.
     pub fn searched<'a>(&self, listings: &'a [Listing]) -> SearchResult<'_, 'a> {
         let listings = listings.iter().filter(|listing| self.is_found(listing)).collect();
         SearchResult { filter: self, listings }
@@ -133,13 +134,13 @@ pub struct SearchResult<'f, 'a> {
 }
 
 impl<'a> SearchResult<'_, 'a> {
-    /// The found roles that match all chosen values, in order.
+    /// Returns the found roles that match all chosen values, in order.
     pub fn chosen(&self) -> Vec<&'a Listing> {
         self.matching_except(None).collect()
     }
 
-    /// The values that a facet can take while the other choices stay, most frequent first, each with the number of
-    /// matching roles.
+    /// Returns the values that a facet can have while the other choices remain, most frequent first, each with the
+    /// number of matching roles.
     pub fn values(&self, facet: Facet) -> Vec<(&'a str, usize)> {
         let mut counts = std::collections::BTreeMap::new();
         let values = self.matching_except(Some(facet)).map(|listing| listing.value(facet));
@@ -152,7 +153,7 @@ impl<'a> SearchResult<'_, 'a> {
         values
     }
 
-    /// The found roles that match all chosen values, ignoring the choice of one facet.
+    /// Returns the found roles that match all chosen values, ignoring the choice for one facet.
     fn matching_except(&self, ignored: Option<Facet>) -> impl Iterator<Item = &'a Listing> {
         let matches = move |listing: &Listing, facet: Facet| {
             ignored == Some(facet) || self.filter.chosen(facet).is_none_or(|chosen| chosen == listing.value(facet))
@@ -172,13 +173,13 @@ pub struct ListPage {
 }
 
 impl ListPage {
-    /// The existing page, in a list of `rows` rows, that is nearest to the wanted one.
+    /// Returns the page that is nearest to the wanted page and exists in a list of `rows` rows.
     pub fn of(rows: usize, wanted: usize) -> Self {
         let count = rows.div_ceil(PAGE_ROWS).max(1);
         Self { number: wanted.clamp(1, count), count }
     }
 
-    /// The rows of this page.
+    /// Returns the rows of this page.
     pub fn rows<T>(self, all: &[T]) -> &[T] {
         let from = ((self.number - 1) * PAGE_ROWS).min(all.len());
         &all[from..(from + PAGE_ROWS).min(all.len())]
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn searches_are_cut_to_a_maximum_of_characters_and_words() {
+    fn searches_are_cut_to_the_maximum_numbers_of_characters_and_words() {
         let long = "ä".repeat(SEARCH_CHARACTERS_MAX + 1);
         assert_eq!(Filter::new([None, None, None], &long).search().chars().count(), SEARCH_CHARACTERS_MAX);
         let many = "c ".repeat(SEARCH_CHARACTERS_MAX);
@@ -267,9 +268,9 @@ mod tests {
     }
 
     #[test]
-    fn pages_have_fifty_rows_and_numbers_out_of_range_give_the_nearest_page() {
+    fn pages_have_fifty_rows_and_a_number_out_of_range_leads_to_the_nearest_page() {
         let rows: Vec<usize> = (0..101).collect();
-        for (rows_count, wanted, number, count, on_it) in [
+        for (rows_count, wanted, number, count, rows_on_page) in [
             (0, 1, 1, 1, 0),
             (0, 9, 1, 1, 0),
             (50, 1, 1, 1, 50),
@@ -281,7 +282,7 @@ mod tests {
         ] {
             let page = ListPage::of(rows_count, wanted);
             assert_eq!((page.number, page.count), (number, count), "{rows_count} {wanted}");
-            assert_eq!(page.rows(&rows[..rows_count]).len(), on_it, "{rows_count} {wanted}");
+            assert_eq!(page.rows(&rows[..rows_count]).len(), rows_on_page, "{rows_count} {wanted}");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Text files in other charsets than UTF-8: UTF-16 with a byte order mark, and windows-1252. Windows programs write both.
+//! Text files in charsets other than UTF-8: UTF-16 with a byte order mark, and windows-1252. Windows programs write
+//! both.
 
 use std::borrow::Cow;
 
@@ -6,7 +7,7 @@ use std::borrow::Cow;
 const LITTLE_ENDIAN: [u8; 2] = [0xff, 0xfe];
 const BIG_ENDIAN: [u8; 2] = [0xfe, 0xff];
 
-/// The characters of windows-1252 from 0x80 to 0x9f, where it differs from ISO 8859-1. NUL marks undefined ones.
+/// The characters of windows-1252 from 0x80 to 0x9f, where it differs from ISO 8859-1. NUL marks undefined bytes.
 const WINDOWS_1252: [char; 32] = [
     '€', '\0', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\0', 'Ž', '\0', '\0', '‘', '’', '“', '”', '•',
     '–', '—', '˜', '™', 'š', '›', 'œ', '\0', 'ž', 'Ÿ',
@@ -22,7 +23,7 @@ pub enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// The byte order of the mark at the beginning of a text, if there is one.
+    /// Returns the byte order from the mark at the beginning of a text, if there is a mark.
     pub fn of(text: &[u8]) -> Option<Self> {
         if text.starts_with(&LITTLE_ENDIAN) {
             Some(Self::Little)
@@ -42,17 +43,17 @@ impl ByteOrder {
     }
 }
 
-/// A text file as UTF-8.
+/// A text file that was decoded to UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodedText<'a> {
-    /// The text in UTF-8, without a byte order mark. Bytes that no charset explains are unchanged.
+    /// The text in UTF-8, without a byte order mark. Bytes that no charset can decode are unchanged.
     pub bytes: Cow<'a, [u8]>,
     /// The name of the original charset, if it was not UTF-8.
     pub from: Option<&'static str>,
 }
 
-/// Decodes a text file. A file with any multi-byte UTF-8 character counts as UTF-8, even if other bytes are invalid:
-/// decoded as windows-1252, each such character would become several wrong ones.
+/// Decodes a text file. A file that contains a multi-byte UTF-8 character is treated as UTF-8, even if other bytes are
+/// invalid. Decoded as windows-1252, each multi-byte character would become several wrong characters.
 pub fn decode(bytes: &[u8]) -> DecodedText<'_> {
     if let Some(order) = ByteOrder::of(bytes) {
         return match utf16(order, &bytes[2..]) {
@@ -69,7 +70,7 @@ pub fn decode(bytes: &[u8]) -> DecodedText<'_> {
     }
 }
 
-/// Decodes the text after a byte order mark; `None` if it is not UTF-16.
+/// Decodes the text after a byte order mark. Returns `None` if the bytes are not valid UTF-16.
 fn utf16(order: ByteOrder, bytes: &[u8]) -> Option<String> {
     let pairs = bytes.chunks_exact(2);
     if !pairs.remainder().is_empty() {
@@ -79,7 +80,7 @@ fn utf16(order: ByteOrder, bytes: &[u8]) -> Option<String> {
     char::decode_utf16(units).collect::<Result<String, _>>().ok()
 }
 
-/// Decodes windows-1252; `None` if a byte is undefined there.
+/// Decodes windows-1252. Returns `None` if a byte is undefined in windows-1252.
 fn windows_1252(bytes: &[u8]) -> Option<String> {
     let character = |byte: &u8| match *byte {
         0x80..=0x9f => Some(WINDOWS_1252[usize::from(*byte - 0x80)]).filter(|c| *c != '\0'),
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_no_charset_explains_are_unchanged() {
+    fn bytes_that_no_charset_can_decode_are_unchanged() {
         for bytes in [&b"Zo\xc3\xab \x96"[..], b"\xff\xfea", b"\xff\xfe\0\xd8", b"a\x81", b""] {
             assert_eq!(decode(bytes), DecodedText { bytes: Cow::Borrowed(bytes), from: None }, "{bytes:?}");
         }

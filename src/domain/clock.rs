@@ -1,20 +1,22 @@
-//! The believed clock: the wall clock as far as uptime explains it.
+//! The believed clock, which follows the wall clock as far as the uptime of the service permits.
 //!
-//! A wall clock can be wrong by years for two seconds. Uptime cannot, because it only counts. So the service maintains a
-//! believed time. It follows the wall clock by at most two seconds for each second of uptime and never goes back. After a
-//! jump of the wall clock, the believed time needs as much uptime as the jump to catch up. If the jump is corrected
-//! before, it has no effect. Irreversible work waits until both times agree.
+//! A wall clock can be wrong by years for two seconds. Uptime cannot, because it only counts seconds. The service
+//! therefore maintains a believed time. The believed time follows the wall clock by at most two seconds for each second
+//! of uptime, and never goes back. After a jump of the wall clock, the believed time catches up when the uptime has
+//! grown by the size of the jump. A jump that is corrected earlier has no effect. Irreversible work waits until both
+//! times agree.
 
 use std::time::Duration;
 
 use super::timestamp::Timestamp;
 use super::words::words;
 
-/// The allowed difference between the wall clock and the believed time: more than a time server corrects at once, and
-/// less than any period that the service counts.
+/// The allowed difference between the wall clock and the believed time: larger than a single correction by a time
+/// server, and smaller than any period that the service measures.
 pub const TOLERANCE: Duration = Duration::from_secs(60);
 
-/// How long the service doubts the clock after a start, so that the machine can set its clock and an admin can check it.
+/// The time for which the service doubts the clock after a start, so that the machine can set its clock and an admin
+/// can check it.
 pub const SETTLING: Duration = Duration::from_secs(60 * 60);
 
 words! {
@@ -22,12 +24,12 @@ words! {
     ClockDoubt {
         /// The service started less than an hour ago.
         Start = "start",
-        /// The wall clock jumped by more than the uptime explains.
+        /// The wall clock differs from the believed time.
         Clock = "clock",
     }
 }
 
-/// The believed time after another `elapsed` of uptime.
+/// Returns the believed time after the uptime has grown by `elapsed`.
 pub fn advance_believed(believed: Timestamp, wall: Timestamp, elapsed: Duration) -> Timestamp {
     wall.clamp(believed, believed.plus(elapsed.saturating_mul(2)))
 }
@@ -49,7 +51,7 @@ impl ClockReading {
         self.distance() <= TOLERANCE
     }
 
-    /// The reason why irreversible work must wait, if any.
+    /// Returns the reason why irreversible work must wait, if there is one.
     pub fn doubt(&self) -> Option<ClockDoubt> {
         if !self.agrees() {
             Some(ClockDoubt::Clock)
@@ -60,13 +62,13 @@ impl ClockReading {
         }
     }
 
-    /// The uptime until the doubt ends, unless an admin confirms the clock.
+    /// Returns the uptime until the doubt ends, unless an admin confirms the clock.
     pub fn wait(&self) -> Duration {
         let until_agreed = if self.agrees() { Duration::ZERO } else { self.distance() };
         until_agreed.max(SETTLING.saturating_sub(self.uptime))
     }
 
-    /// The earlier of the two times, so that a wall clock that jumped ahead cannot expire anything.
+    /// Returns the earlier of the two times, so that nothing expires because the wall clock jumped ahead.
     pub fn earliest(&self) -> Timestamp {
         self.wall.min(self.believed)
     }
@@ -84,7 +86,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
 
     #[test]
-    fn the_believed_time_catches_up_with_a_jump_in_as_much_uptime() {
+    fn the_believed_time_needs_as_much_uptime_as_a_jump_to_catch_up() {
         for (jump, uptime, agrees) in [(0, 0, true), (1, 0, false), (21, 20, false), (21, 21, true), (360, 359, false)]
         {
             let elapsed = DAY * uptime;

@@ -24,7 +24,7 @@ pub struct Colour {
 }
 
 impl Colour {
-    /// Makes a colour from its three components.
+    /// Creates a colour from its three components.
     pub const fn new(red: u8, green: u8, blue: u8) -> Self {
         Self { red, green, blue }
     }
@@ -41,7 +41,7 @@ impl Colour {
         }
     }
 
-    /// The contrast of two colours, from 1 to 21.
+    /// Returns the contrast between two colours, from 1 to 21.
     pub fn contrast(self, other: Self) -> f64 {
         let (one, two) = (self.luminance(), other.luminance());
         (one.max(two) + 0.05) / (one.min(two) + 0.05)
@@ -55,27 +55,27 @@ impl Colour {
         0.2126 * linear(self.red) + 0.7152 * linear(self.green) + 0.0722 * linear(self.blue)
     }
 
-    /// Mixes in another colour, by `way` 255ths.
-    fn towards(self, other: Self, way: u8) -> Self {
+    /// Mixes this colour with another one. The share of the other colour is `share` / 255.
+    fn towards(self, other: Self, share: u8) -> Self {
         let part = |from: u8, to: u8| {
-            let (from, to, way) = (i32::from(from), i32::from(to), i32::from(way));
-            u8::try_from((from * (255 - way) + to * way + 127) / 255).unwrap_or(u8::MAX)
+            let (from, to, share) = (i32::from(from), i32::from(to), i32::from(share));
+            u8::try_from((from * (255 - share) + to * share + 127) / 255).unwrap_or(u8::MAX)
         };
         Self::new(part(self.red, other.red), part(self.green, other.green), part(self.blue, other.blue))
     }
 
-    fn is_readable_on(self, grounds: [Self; 2]) -> bool {
-        grounds.iter().all(|ground| self.contrast(*ground) >= TEXT_CONTRAST_MIN)
+    fn is_readable_on(self, backgrounds: [Self; 2]) -> bool {
+        backgrounds.iter().all(|background| self.contrast(*background) >= TEXT_CONTRAST_MIN)
     }
 
-    /// The first mixture with `target` in which text is readable on all these backgrounds.
-    fn readable_on(self, grounds: [Self; 2], target: Self) -> Self {
-        let mixtures = (0..=u8::MAX).map(|way| self.towards(target, way));
-        mixtures.into_iter().find(|colour| colour.is_readable_on(grounds)).unwrap_or(target)
+    /// Returns the first mixture with `target` that is readable on both backgrounds.
+    fn readable_on(self, backgrounds: [Self; 2], target: Self) -> Self {
+        let mixtures = (0..=u8::MAX).map(|share| self.towards(target, share));
+        mixtures.into_iter().find(|colour| colour.is_readable_on(backgrounds)).unwrap_or(target)
     }
 }
 
-/// `#rrggbb`.
+/// Formats the colour as `#rrggbb`.
 impl fmt::Display for Colour {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "#{:02x}{:02x}{:02x}", self.red, self.green, self.blue)
@@ -87,16 +87,16 @@ impl fmt::Display for Colour {
 pub struct Palette {
     /// The brand colour, for areas.
     pub brand: Colour,
-    /// Text on areas in the brand colour.
+    /// The colour of text on areas in the brand colour.
     pub on_brand: Colour,
-    /// Text in the brand colour, or near it, on a light page.
+    /// The colour of text on a light page: the brand colour or a similar one.
     pub text_on_light: Colour,
-    /// Text in the brand colour, or near it, on a dark page.
+    /// The colour of text on a dark page: the brand colour or a similar one.
     pub text_on_dark: Colour,
 }
 
 impl Palette {
-    /// Derives the palette. Text has the brand colour itself if it is readable, or the nearest readable colour.
+    /// Derives the palette. Text has the brand colour if it is readable, and otherwise the nearest readable colour.
     pub fn of(brand: Colour) -> Self {
         let on_brand = if brand.contrast(WHITE) >= TEXT_CONTRAST_MIN { WHITE } else { BLACK };
         Self {
@@ -139,7 +139,7 @@ mod tests {
     fn contrasts_match_the_guidelines() {
         assert!((WHITE.contrast(BLACK) - 21.0).abs() < 1e-9);
         assert!((WHITE.contrast(WHITE) - 1.0).abs() < 1e-9);
-        // The well-known greys: the lightest one that passes on white, and the next lighter one.
+        // The lightest grey that is readable on white, and the next lighter grey, which is not.
         assert!(colour("#767676").contrast(WHITE) >= TEXT_CONTRAST_MIN);
         assert!(colour("#777777").contrast(WHITE) < TEXT_CONTRAST_MIN);
     }

@@ -1,4 +1,4 @@
-//! Content negotiation: whether a client prefers gzip to an unencoded body.
+//! Content negotiation: whether a client wants a body in gzip encoding.
 
 /// The maximum number of checked elements of `Accept-Encoding`: more than any browser sends.
 const ELEMENTS_MAX: usize = 32;
@@ -18,13 +18,14 @@ pub fn wants_gzip<'a>(values: impl Iterator<Item = &'a str>) -> bool {
         };
         *slot = Some(weight(parameter));
     }
-    // Unnamed codings have the weight of `*`. An unencoded body is always acceptable, with the least weight by default.
+    // Unnamed codings have the weight of `*`. An unencoded body is always acceptable, with the lowest weight by
+    // default.
     let gzip = gzip.or(others).unwrap_or(0.0);
     gzip > 0.0 && gzip >= identity.unwrap_or(0.0)
 }
 
-/// The weight of an element, from 0 to 1 (RFC 9110 §12.4.2). An invalid weight counts as 0, because the client may not
-/// accept that coding.
+/// Returns the weight of an element, from 0 to 1 (RFC 9110 §12.4.2). An invalid weight is treated as 0, because the
+/// client may not accept that coding.
 fn weight(parameter: &str) -> f32 {
     let parameter = parameter.trim();
     if parameter.is_empty() {
@@ -32,9 +33,9 @@ fn weight(parameter: &str) -> f32 {
     }
     let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
     let value = value.trim();
-    let is_figure = value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let is_decimal = value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let weight =
-        value.parse().ok().filter(|weight| name.trim().eq_ignore_ascii_case("q") && is_figure && *weight <= 1.0);
+        value.parse().ok().filter(|weight| name.trim().eq_ignore_ascii_case("q") && is_decimal && *weight <= 1.0);
     weight.unwrap_or(0.0)
 }
 

@@ -1,12 +1,12 @@
-//! Entity tags: whether the caller already has the current answer.
+//! Entity tags: whether the caller already has the current response.
 
-/// Whether an `If-None-Match` list names the tag, weakly compared (RFC 9110 §13.1.2).
+/// Whether an `If-None-Match` list contains the tag, by weak comparison (RFC 9110 §13.1.2).
 pub fn lists_tag(list: &str, tag: &str) -> bool {
-    list.trim() == "*" || list.split(',').any(|one| weakly(one.trim()) == tag)
+    list.trim() == "*" || list.split(',').any(|one| without_weak_prefix(one.trim()) == tag)
 }
 
-/// The tag without the `W/` prefix of weak tags.
-fn weakly(tag: &str) -> &str {
+/// Returns the tag without the `W/` prefix of weak tags.
+fn without_weak_prefix(tag: &str) -> &str {
     tag.strip_prefix("W/").unwrap_or(tag)
 }
 

@@ -1,5 +1,6 @@
-//! Signed forms: each form proves when the service made it and for which link. The signature uses the file's secret, so
-//! the service stores nothing about a form until it is sent, and forms survive a restart.
+//! Signed forms: the signature proves when the service created a form, and for which link. The signature uses the
+//! file's secret, so the service stores nothing about a form until the form is sent, and forms remain valid after a
+//! restart.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -10,16 +11,16 @@ use sha2::Sha256;
 use super::id;
 use super::timestamp::Timestamp;
 
-/// The random bytes of a form's id: 128 bits, because the token of the status page is derived from it.
+/// The number of random bytes of a form's id: 128 bits, because the token of the status page is derived from the id.
 pub const ID_RANDOM_BYTES: usize = 16;
 
-/// The youngest form that is accepted. People need longer to read and fill in a form; programs do not.
+/// The minimum age of an accepted form. People need more time to read and fill in a form, but programs do not.
 pub const FORM_AGE_MIN: Duration = Duration::from_secs(3);
 
-/// The oldest form that is accepted: a day leaves time to collect one's papers.
+/// The maximum age of an accepted form. A day gives applicants time to collect their documents.
 pub const FORM_AGE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The longest text of a signed form. Longer texts are refused unread.
+/// The maximum number of characters of a signed form. Longer strings are refused without parsing.
 const SIGNED_CHARACTERS_MAX: usize = 128;
 
 /// The identity of a form.
@@ -27,7 +28,7 @@ const SIGNED_CHARACTERS_MAX: usize = 128;
 pub struct SignedForm {
     /// A random, unique id.
     pub id: String,
-    /// When the service made the form.
+    /// The time at which the service created the form.
     pub made_at: Timestamp,
 }
 
@@ -38,12 +39,12 @@ pub enum FormAge {
     TooYoung,
     /// The age is within the limits.
     Good,
-    /// The form is older than a day, or from the future, because the clock was set back.
+    /// The form is older than a day, or its time is in the future because the clock was set back.
     TooOld,
 }
 
 impl SignedForm {
-    /// Makes a form from unpredictable random bytes.
+    /// Creates a form from unpredictable random bytes.
     pub fn new(random: &[u8; ID_RANDOM_BYTES], now: Timestamp) -> Self {
         Self { id: id::token(random), made_at: now }
     }
@@ -59,12 +60,12 @@ impl SignedForm {
             return None;
         }
         let form = Self { id: id.to_owned(), made_at: Timestamp::from_micros(made_at.parse().ok()?) };
-        // The comparison takes constant time. A text in any other spelling than ours is refused, too.
+        // The comparison takes constant time. Any other spelling of the same form is also refused.
         form.mac(secret, link).verify_slice(&bytes(signature)?).ok()?;
         (form.signed(secret, link) == text).then_some(form)
     }
 
-    /// The text for the page: the id, the time, and the signature of both for this link.
+    /// Returns the string for the page: the id, the time, and the signature of both for this link.
     pub fn signed(&self, secret: &[u8; 32], link: &str) -> String {
         let mut text = format!("{}.{}.", self.id, self.made_at.micros());
         for byte in self.mac(secret, link).finalize().into_bytes() {
@@ -85,8 +86,8 @@ impl SignedForm {
     }
 
     fn mac(&self, secret: &[u8; 32], link: &str) -> Hmac<Sha256> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes a key of any length");
-        // No part has a zero byte, so different forms never give the same input.
+        let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC accepts a key of any length");
+        // No part contains a zero byte, so different forms never produce the same input.
         for part in ["form", &self.id, &self.made_at.micros().to_string(), link] {
             mac.update(part.as_bytes());
             mac.update(&[0]);
@@ -95,7 +96,7 @@ impl SignedForm {
     }
 }
 
-/// Decodes hexadecimal text.
+/// Decodes a hexadecimal string.
 fn bytes(text: &str) -> Option<Vec<u8>> {
     let pairs = text.as_bytes().chunks(2);
     pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()

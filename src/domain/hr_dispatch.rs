@@ -1,13 +1,14 @@
-//! The order of attempts over all organizations: targets that hang must never delay the others.
+//! The order of attempts over all organizations: targets that hang must never delay the deliveries of other
+//! organizations.
 
 use super::id::OrganizationId;
 use super::timestamp::Timestamp;
 
-/// The maximum number of concurrent attempts over all organizations. Each holds a connection and some 100 KiB.
+/// The maximum number of concurrent attempts over all organizations. Each attempt uses a connection and about 100 KiB.
 pub const ATTEMPTS_MAX: usize = 256;
 
-/// The maximum number of concurrent attempts for organizations whose last attempt timed out. The others stay free for
-/// healthy organizations, however many targets hang.
+/// The maximum number of concurrent attempts for organizations whose last attempt timed out. The other attempts remain
+/// free for healthy organizations, however many targets hang.
 pub const SUSPECT_ATTEMPTS_MAX: usize = 128;
 
 /// An organization with a due delivery.
@@ -15,28 +16,28 @@ pub const SUSPECT_ATTEMPTS_MAX: usize = 128;
 pub struct DueOrganization {
     /// The organization that owes the delivery.
     pub organization_id: OrganizationId,
-    /// Since when the delivery is due.
+    /// The time since which the delivery has been due.
     pub since: Timestamp,
     /// Whether the organization's last attempt timed out.
     pub is_suspect: bool,
 }
 
-/// Chooses the organizations that get the next attempts, from those that are due and have no attempt under way. Healthy
-/// organizations come first; within each group, the longest wait comes first. `under_way` and `suspects_under_way` count
-/// the running attempts.
+/// Chooses the organizations that get the next attempts, from those that are due and have no running attempt. Healthy
+/// organizations come first; within each group, the longest wait comes first. `running` is the number of running
+/// attempts, and `suspects_running` is the number of those for suspect organizations.
 pub fn next_organizations(
     mut due: Vec<DueOrganization>,
-    under_way: usize,
-    suspects_under_way: usize,
+    running: usize,
+    suspects_running: usize,
 ) -> Vec<DueOrganization> {
     due.sort_by_key(|one| (one.is_suspect, one.since));
-    let mut suspects_left = SUSPECT_ATTEMPTS_MAX.saturating_sub(suspects_under_way);
+    let mut suspects_left = SUSPECT_ATTEMPTS_MAX.saturating_sub(suspects_running);
     due.retain(|one| {
-        let may = !one.is_suspect || suspects_left > 0;
-        suspects_left -= usize::from(one.is_suspect && may);
-        may
+        let is_chosen = !one.is_suspect || suspects_left > 0;
+        suspects_left -= usize::from(one.is_suspect && is_chosen);
+        is_chosen
     });
-    due.truncate(ATTEMPTS_MAX.saturating_sub(under_way));
+    due.truncate(ATTEMPTS_MAX.saturating_sub(running));
     due
 }
 

@@ -8,11 +8,11 @@ use std::time::Duration;
 use super::signature::SigningSecret;
 use super::timestamp::Timestamp;
 
-/// The longest URL of an HR system: a length that browsers and proxies accept.
+/// The maximum number of characters of an HR system's URL. Browsers and proxies accept this length.
 pub const URL_CHARACTERS_MAX: usize = 2_048;
 
-/// How long a replaced secret still signs beside the new one. A day lets people in another time zone install the new
-/// secret by hand.
+/// The time for which a replaced secret signs together with the new secret. In a day, people in another time zone can
+/// install the new secret by hand.
 pub const PREVIOUS_SECRET_FOR: Duration = Duration::from_secs(24 * 3_600);
 
 /// The URL of an HR system: http or https, with a host and without user information.
@@ -21,7 +21,7 @@ pub struct TargetUrl(String);
 
 impl TargetUrl {
     /// Parses a URL. Returns `None` for another scheme, a missing host, an invalid port, user information (which the
-    /// service would send to the host), a character that URLs cannot have, or more than 2,048 characters.
+    /// service would send to the host), a character that URLs cannot contain, or more than 2,048 characters.
     pub fn parse(text: &str) -> Option<Self> {
         let plain = text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\\<>`\"".contains(&byte));
         if !plain || text.len() > URL_CHARACTERS_MAX {
@@ -35,18 +35,18 @@ impl TargetUrl {
         is_host_and_port(authority).then(|| Self(text.to_owned()))
     }
 
-    /// Takes the URL from the file without a check. It was checked when it was saved. If it is not usable, each attempt
-    /// fails, and an admin must be able to see and replace it.
+    /// Creates a URL from the file without a check. The URL was checked when it was saved. If it is not usable, each
+    /// attempt fails, and an admin must be able to see and replace the URL.
     pub fn from_file(text: String) -> Self {
         Self(text)
     }
 
-    /// The URL as the admin gave it.
+    /// Returns the URL as the admin entered it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The parts for a connection and a request.
+    /// Returns the parts of the URL for a connection and a request.
     pub fn target(&self) -> Target {
         let (scheme, rest) = self.0.split_once("://").unwrap_or_default();
         let is_tls = scheme.eq_ignore_ascii_case("https");
@@ -77,9 +77,10 @@ pub struct Target {
     pub path: String,
 }
 
-/// Accepts `host`, `host:port`, `[v6]` or `[v6]:port`. A host cannot have an `@`, so user information is refused.
+/// Whether the string is `host`, `host:port`, `[v6]` or `[v6]:port`. A host cannot have an `@`, so user information is
+/// refused.
 fn is_host_and_port(authority: &str) -> bool {
-    let (host_is_fine, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+    let (is_valid_host, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((address, port)) => (address.parse::<Ipv6Addr>().is_ok(), port),
         None => {
             let (host, port) = authority.split_at(authority.find(':').unwrap_or(authority.len()));
@@ -87,7 +88,7 @@ fn is_host_and_port(authority: &str) -> bool {
             (!host.is_empty() && host.bytes().all(is_plain), port)
         }
     };
-    host_is_fine && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
+    is_valid_host && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
 }
 
 fn is_port(text: &str) -> bool {
@@ -99,18 +100,18 @@ fn is_port(text: &str) -> bool {
 pub struct Integration {
     /// The target of deliveries.
     pub url: TargetUrl,
-    /// The secret that signs deliveries. Without one, nothing is sent.
+    /// The secret that signs deliveries. Without a secret, nothing is sent.
     pub secret: Option<SigningSecret>,
     /// The replaced secret, which also signs until this time.
     pub previous_secret: Option<(SigningSecret, Timestamp)>,
     /// Whether deliveries are sent. Never true without a secret.
     pub enabled: bool,
-    /// Why the service itself disabled the integration.
+    /// The reason why the service disabled the integration, if it did.
     pub disabled_reason: Option<String>,
 }
 
 impl Integration {
-    /// The secrets that sign at this time, current one first.
+    /// Returns the secrets that sign at this time, with the current secret first.
     pub fn signing_secrets(&self, now: Timestamp) -> Vec<SigningSecret> {
         let previous = self.previous_secret.iter().filter(|(_, until)| now < *until).map(|(secret, _)| secret);
         self.secret.iter().chain(previous).cloned().collect()
@@ -131,27 +132,27 @@ pub struct IntegrationInput {
 /// The change of the secret that an admin requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretInput {
-    /// Retain the secret, or make one if there is none.
+    /// Retain the secret, or generate one if there is none.
     Unchanged,
     /// Use this secret.
     Given(SigningSecret),
-    /// Make a new secret.
+    /// Generate a new secret.
     Rotate,
 }
 
-/// `PUT …/hr-integration`: returns the changed integration, and whether it uses `made_secret`, which the answer then
-/// shows once. A replaced secret signs beside the new one for [`PREVIOUS_SECRET_FOR`].
+/// `PUT …/hr-integration`: returns the changed integration, and whether it uses `generated_secret`, which the response
+/// then shows once. A replaced secret signs together with the new secret for [`PREVIOUS_SECRET_FOR`].
 pub fn put(
     before: Option<&Integration>,
     input: &IntegrationInput,
-    made_secret: &SigningSecret,
+    generated_secret: &SigningSecret,
     now: Timestamp,
 ) -> (Integration, bool) {
     let known = before.and_then(|before| before.secret.clone());
-    let (secret, is_made) = match (&input.secret, &known) {
+    let (secret, is_generated) = match (&input.secret, &known) {
         (SecretInput::Unchanged, Some(known)) => (known.clone(), false),
         (SecretInput::Given(given), _) => (given.clone(), false),
-        (SecretInput::Unchanged, None) | (SecretInput::Rotate, _) => (made_secret.clone(), true),
+        (SecretInput::Unchanged, None) | (SecretInput::Rotate, _) => (generated_secret.clone(), true),
     };
     let previous_secret = match known {
         Some(known) if known != secret => Some((known, now.plus(PREVIOUS_SECRET_FOR))),
@@ -167,7 +168,7 @@ pub fn put(
         enabled: input.enabled.unwrap_or(was_enabled),
         disabled_reason: None,
     };
-    (integration, is_made)
+    (integration, is_generated)
 }
 
 #[cfg(test)]
@@ -270,16 +271,16 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_made_if_there_is_none_or_on_rotation() {
+    fn a_secret_is_generated_if_there_is_none_or_on_rotation() {
         let now = Timestamp::from_micros(0);
-        let (first, is_made) = put(None, &input(SecretInput::Unchanged), &secret(1), now);
-        assert_eq!((first.signing_secrets(now), is_made), (vec![secret(1)], true));
-        let (same, is_made) = put(Some(&first), &input(SecretInput::Unchanged), &secret(2), now);
-        assert_eq!((same.signing_secrets(now), is_made), (vec![secret(1)], false));
-        let (rotated, is_made) = put(Some(&first), &input(SecretInput::Rotate), &secret(2), now);
-        assert_eq!((rotated.signing_secrets(now), is_made), (vec![secret(2), secret(1)], true));
-        let (given, is_made) = put(None, &input(SecretInput::Given(secret(3))), &secret(2), now);
-        assert_eq!((given.signing_secrets(now), is_made), (vec![secret(3)], false));
+        let (first, is_generated) = put(None, &input(SecretInput::Unchanged), &secret(1), now);
+        assert_eq!((first.signing_secrets(now), is_generated), (vec![secret(1)], true));
+        let (same, is_generated) = put(Some(&first), &input(SecretInput::Unchanged), &secret(2), now);
+        assert_eq!((same.signing_secrets(now), is_generated), (vec![secret(1)], false));
+        let (rotated, is_generated) = put(Some(&first), &input(SecretInput::Rotate), &secret(2), now);
+        assert_eq!((rotated.signing_secrets(now), is_generated), (vec![secret(2), secret(1)], true));
+        let (given, is_generated) = put(None, &input(SecretInput::Given(secret(3))), &secret(2), now);
+        assert_eq!((given.signing_secrets(now), is_generated), (vec![secret(3)], false));
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! Ids: opaque text with one type for each kind of record. Only the parser or the generator builds one.
+//! Ids: opaque strings, with one type for each kind of record. Only the parser and the generator create ids.
 //!
-//! A new id is a short type prefix, `_` and a UUIDv7 in Crockford base 32, as the TypeID specification defines it.
-//! Such ids sort by creation time. Callers pass in the random bytes.
+//! A new id is a short type prefix, `_` and a UUIDv7 in Crockford base 32, as the TypeID specification defines it. New
+//! ids sort by creation time. Callers pass in the random bytes.
 
 use super::timestamp::Timestamp;
 
-/// An id is at most this many characters of `A-Z a-z 0-9 _ -`.
+/// The maximum number of characters of an id. An id consists of the characters `A-Z a-z 0-9 _ -`.
 pub const ID_CHARACTERS_MAX: usize = 64;
 
-/// Random bytes that [`Id::from_parts`] takes: the 74 random bits of a UUIDv7, rounded up.
+/// The number of random bytes that [`Id::from_parts`] needs: the 74 random bits of a UUIDv7, rounded up.
 pub const ID_RANDOM_BYTES: usize = 10;
 
 const CROCKFORD: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -18,10 +18,10 @@ pub trait Id: Sized {
     /// The type prefix: the part of a new id before the `_`.
     const PREFIX: &'static str;
 
-    /// Parses an id. Returns `None` if the text is empty, too long or has a character outside the alphabet.
+    /// Parses an id. Returns `None` if the string is empty, is too long, or has a character outside the alphabet.
     fn parse(text: &str) -> Option<Self>;
 
-    /// Makes a new id from the time and random bytes.
+    /// Creates a new id from the time and random bytes.
     fn from_parts(now: Timestamp, random: [u8; ID_RANDOM_BYTES]) -> Self;
 }
 
@@ -32,7 +32,7 @@ macro_rules! ids {
         pub struct $name(String);
 
         impl $name {
-            /// The id as text.
+            /// Returns the id as a string.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -65,50 +65,50 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A customer of the service.
+    /// The id of an organization, which is a customer of the service.
     OrganizationId = "org",
-    /// A person who can sign in.
+    /// The id of a user, who is a person who can sign in.
     UserId = "user",
-    /// A job of an organization, with one or more positions.
+    /// The id of a role, which is a job with one or more positions.
     RoleId = "role",
-    /// One step of a role's pipeline.
+    /// The id of one step of a role's pipeline.
     RoleStepId = "step",
-    /// A person who applies to one organization.
+    /// The id of a candidate, who applies to one organization.
     CandidateId = "cand",
-    /// A candidate's application to one role.
+    /// The id of a candidate's application to one role.
     ApplicationId = "app",
-    /// One step of an application.
+    /// The id of one step of an application.
     CandidateStepId = "cstep",
-    /// A submitted application form.
+    /// The id of a signup, which is a submitted application form.
     SignupId = "sign",
-    /// A CV or another file of an application.
+    /// The id of an attachment, which is a CV or another file of an application.
     AttachmentId = "doc",
-    /// A secret that acts as a user.
+    /// The id of an API key.
     ApiKeyId = "key",
-    /// One row of the activity chain.
+    /// The id of one row of the activity chain.
     ActivityId = "act",
-    /// One event that the service owes to an HR system.
+    /// The id of a delivery, which is one event that the service owes to an HR system.
     DeliveryId = "evt",
-    /// One request. Its answer and its log line show the id.
+    /// The id of one request. The response and the log line show this id.
     RequestId = "req",
 }
 
 impl DeliveryId {
-    /// The id of the delivery about an activity. An activity always gives the same id, so a receiver recognizes a
-    /// delivery that was rebuilt.
+    /// Returns the id of the delivery about an activity. The same activity always leads to the same id, so a receiver
+    /// recognizes a delivery that was created again.
     pub fn about(activity: &ActivityId) -> Self {
         let unique = activity.0.strip_prefix("act_").unwrap_or(&activity.0);
         Self(format!("{}_{unique}", Self::PREFIX))
     }
 }
 
-/// Whether a text could be an id of any kind.
+/// Whether a string could be an id of any kind.
 pub fn is_id(text: &str) -> bool {
     (1..=ID_CHARACTERS_MAX).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
-/// The id of a usage row: `use_` and the row's timestamp in microseconds, in Crockford base 32.
+/// Returns the id of a usage row: `use_` and the row's timestamp in microseconds, in Crockford base 32.
 pub fn usage_id(at: Timestamp) -> String {
     format!("use_{}", base32(u128::from(at.micros().unsigned_abs()), 13))
 }
@@ -123,7 +123,8 @@ pub fn token(random: &[u8]) -> String {
     text
 }
 
-/// RFC 9562 §5.7: 48 bits of milliseconds, the version, 12 random bits, the variant, 62 random bits.
+/// Returns a UUIDv7 (RFC 9562 §5.7): 48 bits of milliseconds, the version, 12 random bits, the variant and 62 random
+/// bits.
 fn uuid_v7(now: Timestamp, random: [u8; ID_RANDOM_BYTES]) -> u128 {
     let millis = u128::from((now.micros() / 1_000).unsigned_abs()) & 0xffff_ffff_ffff;
     let random = random.iter().fold(0u128, |number, byte| number << 8 | u128::from(*byte));

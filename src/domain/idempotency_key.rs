@@ -9,10 +9,10 @@ use super::id::CandidateId;
 use super::refusal::Refusal;
 use super::timestamp::Timestamp;
 
-/// The longest key, in characters.
+/// The maximum number of characters of a key.
 pub const IDEMPOTENCY_KEY_CHARACTERS_MAX: usize = 255;
 
-/// How long responses are stored: longer than any client retries.
+/// The time for which responses are stored. Clients do not retry for longer than this time.
 pub const STORED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A client's name for a request.
@@ -20,8 +20,8 @@ pub const STORED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct IdempotencyKey(String);
 
 impl IdempotencyKey {
-    /// Parses the header field: a structured-field string (RFC 9651 §3.3.3), or the bare text that many clients send.
-    /// `None` for anything else, or if the key does not have 1 to 255 printable characters.
+    /// Parses the header field: a structured-field string (RFC 9651 §3.3.3), or the bare string that many clients send.
+    /// Returns `None` for anything else, or if the key does not have 1 to 255 printable characters.
     pub fn parse(field: &str) -> Option<Self> {
         let field = field.trim_matches([' ', '\t']);
         let text = match field.strip_prefix('"') {
@@ -32,13 +32,13 @@ impl IdempotencyKey {
         (is_printable && (1..=IDEMPOTENCY_KEY_CHARACTERS_MAX).contains(&text.len())).then_some(Self(text))
     }
 
-    /// The key without quotes and escapes.
+    /// Returns the key without quotes and escapes.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// The text before the closing quote, which must be the last character.
+/// Returns the string before the closing quote, which must be the last character.
 fn unquoted(quoted: &str) -> Option<String> {
     let mut text = String::new();
     let mut characters = quoted.chars();
@@ -51,8 +51,8 @@ fn unquoted(quoted: &str) -> Option<String> {
     }
 }
 
-/// The fingerprint of a request: a digest of its method, path, query and body. Each part is preceded by its length, so
-/// different requests never give the same input.
+/// Returns the fingerprint of a request: a digest of its method, path, query and body. Each part is preceded by its
+/// length, so different requests never produce the same input.
 pub fn fingerprint(parts: [&[u8]; 4]) -> [u8; 32] {
     let mut digest = Sha256::new();
     for part in parts {
@@ -62,7 +62,8 @@ pub fn fingerprint(parts: [&[u8]; 4]) -> [u8; 32] {
     digest.finalize().into()
 }
 
-/// Replaces a key after the erasure of the candidate whom its request was about. The result still identifies a repeat.
+/// Returns the replacement of a key after the erasure of the candidate whom the request concerned. The replacement
+/// still identifies a repeat.
 pub fn erased_key(key: &str) -> String {
     let digest: [u8; 32] = Sha256::digest(key.as_bytes()).into();
     digest.iter().fold(String::from("erased:"), |text, byte| text + &format!("{byte:02x}"))
@@ -77,7 +78,7 @@ pub struct StoredResponse {
     pub status: u16,
     /// The body of the response.
     pub answer: StoredBody,
-    /// The candidate whose personal data the response has.
+    /// The candidate whose personal data the response contains.
     pub candidate_id: Option<CandidateId>,
 }
 
@@ -86,19 +87,19 @@ pub struct StoredResponse {
 pub enum StoredBody {
     /// The whole body.
     Whole(String),
-    /// The body held a secret, so only the id of the created resource is stored.
+    /// The body contained a secret, so only the id of the created resource is stored.
     Secret(String),
     /// The body was erased with its candidate.
     Erased,
 }
 
 impl StoredResponse {
-    /// The body for a repeat with this fingerprint. An erased response has no usable fingerprint, so each repeat is
-    /// refused.
+    /// Returns the body for a repeat with this fingerprint. An erased response has no usable fingerprint, so each
+    /// repeat is refused.
     ///
     /// # Errors
-    /// `gone` if the response was erased; `idempotency_key_reused` if the request differs; `conflict`, with the id of the
-    /// created resource, if the response held a secret.
+    /// `gone` if the response was erased; `idempotency_key_reused` if the request differs; `conflict`, with the id of
+    /// the created resource, if the response contained a secret.
     pub fn answer_to(&self, fingerprint: &[u8; 32]) -> Result<&str, Refusal> {
         match &self.answer {
             StoredBody::Erased => Err(Refusal::Gone("the stored response was erased with its candidate")),
@@ -109,13 +110,14 @@ impl StoredResponse {
     }
 }
 
-/// The time since which stored responses are still valid.
+/// Returns the earliest time of a stored response that is still valid.
 pub fn valid_since(now: Timestamp) -> Timestamp {
     now.minus(STORED_FOR)
 }
 
-/// Whether a refusal is stored for repeats: only one that follows from the state of the resource. The caller's rights are
-/// checked again for each repeat. A 404 can depend on them, too, because hidden resources look like missing ones.
+/// Whether a refusal is stored for repeats. Only refusals that follow from the state of the resource are stored. The
+/// caller's rights are checked again for each repeat. A 404 can also depend on these rights, because hidden resources
+/// look like missing ones.
 pub fn is_storable(refusal: &Refusal) -> bool {
     matches!(
         refusal,

@@ -1,4 +1,4 @@
-//! Invitations: lifetime, reuse, target and language of the link.
+//! Invitations: the lifetime, reuse, target and language of signup links.
 
 use std::time::Duration;
 
@@ -8,24 +8,24 @@ use super::timestamp::Timestamp;
 /// The lifetime of a link.
 pub const LIFETIME: Duration = Duration::from_secs(30 * 86_400);
 
-/// A link is reused while at least this much of its lifetime is left.
+/// The minimum remaining lifetime of a link that is reused.
 pub const REUSED_WITH_LEFT: Duration = Duration::from_secs(7 * 86_400);
 
-/// Random bytes of a link's token: 160 bits.
+/// The number of random bytes of a link's token: 160 bits.
 pub const TOKEN_RANDOM_BYTES: usize = 20;
 
 /// The default language of a link.
 pub const LOCALE_DEFAULT: &str = "en";
 
-/// The longest language tag, far above any registered one.
+/// The maximum number of characters of a language tag, which is far more than any registered tag has.
 pub const LOCALE_CHARACTERS_MAX: usize = 255;
 
-/// The expiry of a new link.
+/// Returns the expiry of a new link.
 pub fn expires_at(now: Timestamp) -> Timestamp {
     now.plus(LIFETIME)
 }
 
-/// Links that expire at this time or later are reused.
+/// Returns the earliest expiry of a link that is reused.
 pub fn reused_from(now: Timestamp) -> Timestamp {
     now.plus(REUSED_WITH_LEFT)
 }
@@ -46,7 +46,7 @@ pub enum LinkTarget {
     Closed,
 }
 
-/// The target of a link; `None` if the role was never opened. `is_alive` is the result of [`is_alive`].
+/// Returns the target of a link; `None` if the role was never opened. `is_alive` is the result of [`is_alive`].
 pub fn link_target(role: RoleStatus, has_steps: bool, is_alive: bool) -> Option<LinkTarget> {
     match role {
         RoleStatus::Draft => None,
@@ -57,10 +57,10 @@ pub fn link_target(role: RoleStatus, has_steps: bool, is_alive: bool) -> Option<
     }
 }
 
-/// The error detail for a text that is no language tag.
+/// The error detail for a string that is not a language tag.
 pub const LOCALE_MUST_BE: &str = "must be a language tag such as en, de-CH or zh-Hant";
 
-/// Whether a text is a language tag (BCP 47): two or three letters, then parts of two to eight letters or digits.
+/// Whether a string is a language tag (BCP 47): two or three letters, then parts of two to eight letters or digits.
 pub fn is_locale(text: &str) -> bool {
     let mut parts = text.split('-');
     let language = parts.next().unwrap_or_default();
@@ -86,18 +86,18 @@ mod tests {
 
     #[test]
     fn a_link_is_valid_until_it_expires_or_is_ended() {
-        let made = Timestamp::from_micros(0);
-        let end = expires_at(made);
+        let created = Timestamp::from_micros(0);
+        let end = expires_at(created);
         assert!(is_alive(end, None, Timestamp::from_micros(end.micros() - 1)));
         assert!(!is_alive(end, None, end));
-        assert!(!is_alive(end, Some(made), made));
+        assert!(!is_alive(end, Some(created), created));
     }
 
     #[test]
-    fn a_link_is_reused_until_less_than_seven_days_are_left() {
-        let made = Timestamp::from_micros(0);
-        let end = expires_at(made);
-        let day_23 = made.plus(Duration::from_secs(23 * 86_400));
+    fn a_link_is_reused_while_at_least_seven_days_are_left() {
+        let created = Timestamp::from_micros(0);
+        let end = expires_at(created);
+        let day_23 = created.plus(Duration::from_secs(23 * 86_400));
         assert!(end >= reused_from(day_23));
         assert!(end < reused_from(Timestamp::from_micros(day_23.micros() + 1)));
     }

@@ -112,7 +112,7 @@ fn an_error_names_its_location_and_leaves_no_file() {
         let output = dir.run(&["import", "--db", "a.db", "document.json"]);
         assert_eq!((output.code, output.stdout.as_str()), (Some(1), ""), "{pointer}: {output:?}");
         let first = output.stderr.lines().next().unwrap();
-        assert_eq!(first, "appliance: 1 error in the document, nothing was imported", "{pointer}: {output:?}");
+        assert_eq!(first, "appliance: 1 error in the document; nothing was imported", "{pointer}: {output:?}");
         assert!(output.stderr.lines().nth(1).unwrap().starts_with(pointer), "{pointer}: {output:?}");
         assert_eq!(dir.names(), ["document.json"], "{pointer}");
     }
@@ -127,7 +127,7 @@ fn an_import_reports_all_errors_at_once() {
     let output = dir.run_with(&["import", "--db", "a.db", "-"], &[], wrong.to_string().as_bytes());
     assert_eq!(output.code, Some(1), "{output:?}");
     let lines: Vec<&str> = output.stderr.lines().collect();
-    assert_eq!(lines[0], "appliance: 2 errors in the document, nothing was imported");
+    assert_eq!(lines[0], "appliance: 2 errors in the document; nothing was imported");
     // In the order of the document.
     assert!(lines[1].starts_with("/users/0/platformRole: "), "{output:?}");
     assert!(lines[2].starts_with("/organizations/0/roles/0/status: "), "{output:?}");

@@ -267,7 +267,8 @@ fn no_file_is_created_beside_the_write_ahead_log_of_a_missing_file() {
     service.stop("KILL");
     std::fs::rename(dir.path("a.db"), dir.path("moved.db")).unwrap();
     let log = dir.read("a.db-wal");
-    dir.run(&["serve", "--db", "a.db", "--listen", "127.0.0.1:0"]).failed(78, "a.db-wal does, with the latest changes");
+    dir.run(&["serve", "--db", "a.db", "--listen", "127.0.0.1:0"])
+        .failed(78, "a.db-wal exists and contains the latest changes");
     dir.run(&["bootstrap-admin", "--db", "a.db", "--email", "a@example.org"]).failed(1, "put the file back");
     assert_eq!(dir.read("a.db-wal"), log);
     std::fs::rename(dir.path("moved.db"), dir.path("a.db")).unwrap();

@@ -230,7 +230,7 @@ fn a_wrong_schedule_or_time_limit_of_deliveries_is_refused_with_a_valid_example(
         ("--hr-retry-schedule", "-5s", delay),
         ("--hr-retry-schedule", "999us", delay),
         ("--hr-retry-schedule", "168h1s", "a schedule looks like 5s,5m,30m,2h,5h,10h,14h,20h,24h"),
-        ("--hr-retry-schedule", &too_many, "a schedule has at most 30 delays, this one has 31"),
+        ("--hr-retry-schedule", &too_many, "a schedule has at most 30 delays; this one has 31"),
         ("--hr-timeout", "", limit),
         ("--hr-timeout", "15", limit),
         ("--hr-timeout", "soon", limit),
@@ -299,7 +299,7 @@ fn a_command_takes_its_options_from_variables() {
     let table = [&variables[..1], &table].concat();
     let output = dir.run_with(&["import", "-"], &table, b"name,email,role\nA,a@example.org,None\n");
     assert!(output.code == Some(1) && output.stdout.starts_with("line 2: role is "), "{output:?}");
-    assert!(output.stderr.contains("1 of 1 row was refused, nothing was imported"), "{output:?}");
+    assert!(output.stderr.contains("1 of 1 row was refused; nothing was imported"), "{output:?}");
     for (value, is_set) in [("true", true), ("1", true), ("yes", true), ("false", false), ("0", false)] {
         let variables = [variables[0], ("APPLIANCE_WITH_SECRETS", value)];
         let exported = dir.run_with(&["export"], &variables, b"").succeeded().stdout;

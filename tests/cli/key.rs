@@ -132,7 +132,7 @@ fn a_key_of_a_disabled_user_works_once_the_user_is_enabled() {
     dir.imported("a.db");
     dir.run(&["user", "disable", "--db", "a.db", "owner@acme.example"]).succeeded();
     let made = create(&dir, &[]).succeeded();
-    assert!(made.stderr.contains("is disabled: the key works once they are enabled"), "{made:?}");
+    assert!(made.stderr.contains("is disabled. The key will work when this user is enabled"), "{made:?}");
     let service = dir.serve(&["--db", "a.db"]);
     service.get("/api/v1/me", made.stdout.trim_end()).expect(401);
     dir.run(&["user", "enable", "--db", "a.db", "owner@acme.example"]).succeeded();

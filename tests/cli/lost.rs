@@ -37,13 +37,13 @@ fn the_service_stops_if_a_file_is_removed_moved_or_replaced() {
         let dir = WorkDir::new();
         let service = serve_until_marked(&dir);
         std::fs::remove_file(dir.path(name)).unwrap();
-        require_stop(service, &format!("{name} was removed or moved while the service ran"));
+        require_stop(service, &format!("{name} was removed or moved while the service was using it"));
         let dir = WorkDir::new();
         let service = serve_until_marked(&dir);
         std::fs::copy(dir.path(name), dir.path("other")).unwrap();
         std::fs::rename(dir.path("other"), dir.path(name)).unwrap();
         let before = dir.read("a.db");
-        require_stop(service, &format!("{name} was replaced by another file while the service ran"));
+        require_stop(service, &format!("{name} was replaced by another file while the service was using it"));
         assert_eq!(dir.read("a.db"), before, "{name}");
     }
 }
@@ -85,20 +85,20 @@ type Make = fn(&WorkDir) -> Vec<u8>;
 fn the_service_stops_if_its_file_is_overwritten_and_leaves_it_unchanged() {
     let copies: [(&str, Make); 6] = [
         ("was emptied", |_| Vec::new()),
-        ("was written over with something else", |_| b"hello\n".repeat(10_000)),
-        ("was written over with", |dir| dir.read("before.db")),
-        ("was written over with", |dir| {
+        ("was overwritten with something else", |_| b"hello\n".repeat(10_000)),
+        ("was overwritten with", |dir| dir.read("before.db")),
+        ("was overwritten with", |dir| {
             dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
             dir.read("copy.db")
         }),
         // A file of another service with the same history.
-        ("was written over with", |_| {
+        ("was overwritten with", |_| {
             let other = WorkDir::new();
             let service = serve_until_marked(&other);
             service.stop("TERM").succeeded();
             other.read("a.db")
         }),
-        ("was written over with", |dir| {
+        ("was overwritten with", |dir| {
             dir.imported("b.db");
             dir.admin_key("b.db");
             dir.read("b.db")

@@ -67,7 +67,7 @@ fn the_manual_lists_every_command_with_its_flags() {
         "\\fB\\-\\-expires\\-in\\-days \\fR\\fIDAYS\\fR",
         "Variable: APPLIANCE_HR_RETRY_SCHEDULE.",
         "Default: 90.",
-        "Without this flag the key has candidates:read, roles:read and pipeline:write",
+        "Without this flag, the key has candidates:read, roles:read and pipeline:write",
         "One of: candidates:read, candidates:write, roles:read, roles:write, pipeline:write, admin:read, admin:write.",
         "One of: bash, zsh, fish.",
     ] {

@@ -82,7 +82,7 @@ fn a_wrong_document_creates_no_file() {
     ] {
         let output = place.import(&document);
         assert_eq!(output.status.code(), Some(1));
-        assert!(words(&output).contains("1 error in the document, nothing was imported"));
+        assert!(words(&output).contains("1 error in the document; nothing was imported"));
         assert!(words(&output).contains(pointer), "{}", words(&output));
         assert_eq!(place.names(), ["document.json"]);
     }

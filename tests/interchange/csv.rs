@@ -93,9 +93,12 @@ fn a_second_application_to_a_role_is_refused() {
         "line 2: cleo@EXAMPLE.org has already applied to the role \"Engineer\"",
         "line 4: Dan@x.org has already applied to the role \"Writer\"",
     ];
-    company.csv(table).refused(&refused).says("2 of 3 rows were refused, nothing was imported");
+    company.csv(table).refused(&refused).says("2 of 3 rows were refused; nothing was imported");
     assert_eq!(company.role("role_wri")["candidates"], json!([]));
-    company.csv_with(&["--partial"], table).refused(&refused).says("2 of 3 rows were refused; the rest was imported");
+    company
+        .csv_with(&["--partial"], table)
+        .refused(&refused)
+        .says("2 of 3 rows were refused; the others were imported");
     assert_eq!(company.application("role_wri", "dan@x.org")["name"], "Dan");
     // The imported applications exist like any other.
     company.csv(table).refused(&[
@@ -405,7 +408,7 @@ fn a_file_over_the_size_limit_is_not_read() {
     // A sparse file has the size without using the disk.
     std::fs::File::create(&path).unwrap().set_len((512 << 20) + 1).unwrap();
     let path = path.to_str().unwrap();
-    let sentence = "an import reads at most 512 MiB over all its files; split it into several imports";
+    let sentence = "an import reads at most 512 MiB from all its files; split it into several imports";
     company.import(&["--format", "csv", "--organization", "acme", path], b"").failed(1, sentence);
     company.import(&["--format", "greenhouse", "--organization", "acme", path], b"").failed(1, sentence);
     company.import(&[path], b"").failed(1, sentence);

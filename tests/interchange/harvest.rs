@@ -242,7 +242,7 @@ fn a_corrected_item_is_imported_by_a_second_import() {
     // The hire of the job 504, and an application of the job 501 whose candidate has no address.
     let mut export = with("/applications/5/candidate_id", json!(1));
     set(&mut export, "/candidates/0/email_addresses", json!([]));
-    company.harvest(&["--partial"], &export).says("the rest was imported");
+    company.harvest(&["--partial"], &export).says("the others were imported");
     let (filled, open) = (company.role("gh_job_504"), company.role("gh_job_501"));
     assert_eq!((&filled["status"], &filled["positions"]), (&json!("open"), &json!(1)), "nobody was hired yet");
     company.harvest(&[], &whole()).fine().says("for acme: roles 0, candidates 2, applications 3;");
@@ -267,7 +267,7 @@ fn a_corrected_item_is_imported_by_a_second_import() {
 #[test]
 fn a_corrected_application_that_staff_added_meanwhile_is_refused() {
     let company = Company::new();
-    company.harvest(&["--partial"], &with("/candidates/0/email_addresses", json!([]))).says("the rest was imported");
+    company.harvest(&["--partial"], &with("/candidates/0/email_addresses", json!([]))).says("the others were imported");
     company.csv("name,email,role\nIda,ida@home.example,gh_job_501\n").fine();
     let line = "applications 9001 (standard input#/applications/0): Ida@Home.example applied twice to the job 501; a \
                 candidate can apply to a role only once";
@@ -407,7 +407,7 @@ fn faults_of_items_are_reported_with_resource_id_and_location() {
     ] {
         let company = Company::new();
         let ended = company.harvest(&[], &with(pointer, value)).refused(&[report]);
-        ended.says("1 of the export's items was refused, nothing was imported");
+        ended.says("1 of the export's items was refused; nothing was imported");
         assert_eq!(company.export()["organizations"][0]["roles"].as_array().unwrap().len(), 5, "{pointer}");
     }
 }
@@ -422,9 +422,9 @@ fn a_candidate_without_an_address_is_refused_with_their_applications() {
         "applications 9001 (standard input#/applications/0): its candidate 8001 was refused",
         "applications 9004 (standard input#/applications/3): its candidate 8001 was refused",
     ];
-    company.harvest(&[], &export).refused(&lines).says("3 of the export's items were refused, nothing was imported");
+    company.harvest(&[], &export).refused(&lines).says("3 of the export's items were refused; nothing was imported");
     let ended = company.harvest(&["--partial"], &export).refused(&lines);
-    ended.says("roles 4, candidates 4, applications 4").says("were refused; the rest was imported");
+    ended.says("roles 4, candidates 4, applications 4").says("were refused; the others were imported");
     assert_eq!(each(&company.role("gh_job_502")["candidates"], "name"), ["Jon Berg"]);
 }
 

@@ -14,20 +14,20 @@ use crate::domain::text::Slug;
 
 /// Import users, organizations, roles and candidates into the file.
 ///
-/// By default, imports a document that `appliance export` wrote; examples/demo.json is an example. The import is all or
-/// nothing: if anything is wrong with the document, the command reports every finding with its JSON Pointer, and the file
-/// does not change. Ids in the document are used; missing ones are generated. An id, email or slug that already exists in
-/// the file is an error. Creates the file if it does not exist. Required: email and name of users and candidates, slug and
-/// name of organizations, name of roles and steps.
+/// By default, the input is a document from `appliance export`; examples/demo.json is an example. The import is all or
+/// nothing: if the document has an error, the command reports every finding with its JSON Pointer, and the file does
+/// not change. The command uses the ids in the document and generates missing ones. An id, email or slug that already
+/// exists in the file is an error. Creates the file if it does not exist. Required members: the email and name of users
+/// and candidates, the slug and name of organizations, and the name of roles and steps.
 ///
 /// `--format csv` imports a table of candidates. `--format greenhouse` imports jobs, candidates and applications from
-/// Greenhouse's Harvest API. Both need an organization that exists in the file. The command writes each refused row or item
-/// to standard output, with its location and all reasons. If any is refused, nothing is imported unless `--partial` is
-/// given. Exit status 0 if everything was imported, 1 if anything was refused.
+/// Greenhouse's Harvest API. Both need an organization that exists in the file. The command writes each refused row or
+/// item to standard output, with its location and all reasons. If any row or item is refused, nothing is imported
+/// unless `--partial` is given. The exit status is 0 if everything was imported, and 1 if anything was refused.
 ///
-/// Works while `serve` runs, for up to 20,000 applications, without blocking requests: more than 200 are first staged,
-/// invisible to everybody, and become visible a few at a time once the import is committed. A committed import is always
-/// completed: if the command is killed, `serve` continues it. Reads at most 512 MiB.
+/// Works while `serve` runs, for up to 20,000 applications, without blocking requests. More than 200 applications are
+/// first staged and invisible to everybody. They become visible a few at a time after the import is committed. A
+/// committed import is always completed: if the command is killed, `serve` completes the import. Reads at most 512 MiB.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = format!("{}\n\n{}", help::FORMATS, help::EXAMPLES))]
 pub struct Args {
@@ -42,22 +42,23 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_ORGANIZATION", value_name = "SLUG", value_parser = parse_slug)]
     pub(super) organization: Option<Slug>,
 
-    /// The id of the role that all rows of a table apply to. Without this flag the table needs a column `role`.
+    /// The id of the role to which all rows of a table apply. Without this flag, the table needs a column `role`.
     #[arg(long, env = "APPLIANCE_ROLE", value_name = "ID", value_parser = parse_role_id)]
     pub(super) role: Option<RoleId>,
 
-    /// Import the correct rows or items of a table or Greenhouse export, even if others were refused.
+    /// Import the correct rows or items of a table or Greenhouse export, even if others are refused.
     #[arg(long, env = "APPLIANCE_PARTIAL", value_parser = BoolishValueParser::new())]
     pub(super) partial: bool,
 
-    /// The document (a JSON file), a CSV file, or Greenhouse's JSON files or their directory. `-` means standard input.
+    /// The document (a JSON file), a CSV file, or Greenhouse's JSON files or the directory that contains them. `-`
+    /// means standard input.
     #[arg(value_name = "DOCUMENT", required = true)]
     pub(super) documents: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
-    /// A document that `appliance export` wrote.
+    /// A document from `appliance export`.
     Document,
     /// A table of candidates, with a heading line.
     Csv,
@@ -66,19 +67,19 @@ pub(super) enum Format {
 }
 
 impl Args {
-    /// Returns the only file. The format takes exactly one, but clap accepts any number.
+    /// Returns the only file. The format accepts exactly one, but clap accepts any number.
     pub(super) fn only_path(&self) -> Result<&Path, Failure> {
         match self.documents.as_slice() {
             [document] => Ok(document),
             [_, second, ..] => {
-                Err(misused(&format!("unexpected argument '{}'; this format takes one file", second.display())))
+                Err(misused(&format!("unexpected argument '{}'; this format accepts one file", second.display())))
             }
             [] => Err(misused("the DOCUMENT is missing")),
         }
     }
 }
 
-/// A wrong combination of flags, reported as clap reports wrong flags.
+/// Reports a wrong combination of flags in the format in which clap reports wrong flags.
 pub(super) fn misused(problem: &str) -> Failure {
     Failure { exit: EXIT_USAGE, message: format!("{problem}\nFor more information, try 'appliance import --help'.") }
 }

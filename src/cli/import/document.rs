@@ -52,6 +52,6 @@ fn require_none(findings: &Findings) -> Result<(), Failure> {
 }
 
 fn refused(findings: &Findings) -> Failure {
-    let things = if findings.count() == 1 { "1 error" } else { &format!("{} errors", findings.count()) };
-    Failure::new(format!("{things} in the document, nothing was imported\n{findings}"))
+    let errors = if findings.count() == 1 { "1 error" } else { &format!("{} errors", findings.count()) };
+    Failure::new(format!("{errors} in the document; nothing was imported\n{findings}"))
 }

@@ -1,27 +1,28 @@
 //! The parts of `import --help` about the formats, with examples.
 
 /// The part of `import --help` about tables and Greenhouse exports.
-pub(super) const FORMATS: &str =
-    "A table is a CSV file (RFC 4180) in UTF-8, separated by commas, semicolons or tabs. Its \
-first line holds the headings, in any order and case. UTF-16 with a byte order mark and windows-1252 are also read. White space around a cell is ignored. Columns:
-  name                the candidate's name; a candidate who already exists by address does not change their name
+pub(super) const FORMATS: &str = "\
+A table is a CSV file (RFC 4180) in UTF-8, separated by commas, semicolons or tabs. UTF-16 with a byte order mark and
+windows-1252 are also accepted. The first line contains the headings, in any order and case. White space around a cell
+is ignored. Columns:
+  name                the candidate's name; the name of a candidate who already exists does not change
   email               the candidate's address; rows with the same address are applications of one candidate
   role                the role's id, or its name if only one role has it; not needed with --role
   appliedAt           a date (2026-11-21), or an RFC 3339 date-time with an offset; default: now
   status              In Progress (the default), Not Selected, Hired or Withdrawn
-  step                the name or id of the role's step at which the application is, or ended; defaults to the first step
-                      for In Progress and the last for Hired; required otherwise
+  step                the name or id of the step that the application has reached, or at which it ended; defaults to
+                      the first step for In Progress and the last for Hired; required otherwise
   rejectedAt          when the application ended; only for Not Selected; default: now
   outcomeType         rejected_by_organization, rejected_by_candidate or other; only for Not Selected
   outcomeReason       for example lacking_skills; only for Not Selected
-  outcomeNotes        for Not Selected the reason in words, for Hired a note
+  outcomeNotes        for Not Selected, the reason in words; for Hired, a note
   hiredDate           only for Hired; default: now
   externalPositionId  the position's code in the HR system; only for Hired
 
 A Greenhouse export consists of responses of the Harvest API, saved as jobs.json, candidates.json, applications.json and
-optionally job_stages.json, rejection_reasons.json and offers.json (further pages as jobs-2.json, …), or as one object with
-these members. Jobs become roles that are not public. Prospects are skipped. Jobs and applications from an earlier import
-are skipped and counted, so that items it refused can be corrected and imported later.";
+optionally job_stages.json, rejection_reasons.json and offers.json (further pages as jobs-2.json, …), or as one object
+with these members. Jobs become roles that are not public. Prospects are skipped. Jobs and applications from an earlier
+import are skipped and counted, so that refused items can be corrected and imported later.";
 
 pub(super) const EXAMPLES: &str = "Examples:
   appliance import --db jobs.db company.json

@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The maximum number of bytes that one import reads, over all its files. The import holds them and the parsed values
-/// in memory. A document of 100,000 candidates has some 100 MB, so the limit is several times the largest organization.
-/// It also stops an endless stream.
+/// The maximum number of bytes that one import reads from all its files. The import holds the bytes and the parsed
+/// values in memory. A document of 100,000 candidates has about 100 MB, so the limit is several times the size of the
+/// largest organization. The limit also ends an endless stream.
 pub(super) const INPUT_BYTES_MAX: u64 = 512 << 20;
 
-/// Reads a file, or standard input, of at most `bytes_max`. Refuses a larger regular file without reading it.
+/// Reads a file or standard input. Refuses more than `bytes_max` bytes, and refuses a larger regular file without
+/// reading it.
 pub(super) fn read(document: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let (source, size): (Box<dyn Read>, u64) = if document == Path::new("-") {
         (Box::new(io::stdin().lock()), 0)
@@ -24,7 +25,7 @@ pub(super) fn read(document: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     }
     if size.max(bytes.len() as u64) > bytes_max {
         let most = INPUT_BYTES_MAX >> 20;
-        let why = format!("an import reads at most {most} MiB over all its files; split it into several imports");
+        let why = format!("an import reads at most {most} MiB from all its files; split it into several imports");
         return Err(io::Error::other(why));
     }
     Ok(bytes)

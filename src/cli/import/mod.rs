@@ -16,9 +16,9 @@ use crate::world::World;
 pub use self::args::Args;
 
 /// # Errors
-/// Exit status 1 if the document cannot be read, is wrong, conflicts with the file, or is too large to import beside a
-/// running server. Nothing is imported then, and a wrong document creates no file. The other formats also fail if any
-/// row or item was refused. Exit status 2 if the flags do not fit the format.
+/// Exit status 1 if the document cannot be read, has errors, conflicts with the file, or is too large to import while
+/// the service runs. In these cases, nothing is imported. A document with errors creates no file. The other formats
+/// also fail if any row or item is refused. Exit status 2 if the flags do not fit the format.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     match args.format {
         Format::Document => document::import(args, world),

@@ -1,4 +1,5 @@
-//! Imports candidates from other programs into one organization of the file: from a table, or a Greenhouse export.
+//! Imports candidates from other programs into one organization of the file. The input is a table or a Greenhouse
+//! export.
 //!
 //! The report of refused rows and items is data. It goes to standard output before anything is imported.
 
@@ -54,7 +55,7 @@ pub(super) fn greenhouse(args: &Args, world: &dyn World) -> Result<(), Failure> 
     import(args, world, organization, applications, "the export's items", |tx, id| greenhouse::plan(tx, export, id))
 }
 
-/// The named file, or the files of a directory that are named after a resource, sorted by name.
+/// Returns `source` itself, or if `source` is a directory, its files that are named after a resource, sorted by name.
 fn files(source: &Path, export: &mut HarvestExport) -> Result<Vec<PathBuf>, Failure> {
     if !source.is_dir() {
         return Ok(vec![source.to_owned()]);
@@ -96,9 +97,9 @@ fn organization(args: &Args) -> Result<&Slug, Failure> {
         .ok_or_else(|| misused("--organization is required: the slug of the organization that receives the candidates"))
 }
 
-/// Plans the import against the file, reports refused rows or items, and imports the rest if the flags allow it.
+/// Plans the import against the file, reports refused rows or items, and imports the others if the flags allow it.
 ///
-/// `total` is the number of rows or items, in the words of the format.
+/// `total` describes all rows or items in a message, for example "3 rows".
 fn import(
     args: &Args,
     world: &dyn World,
@@ -119,9 +120,12 @@ fn import(
     report(&refused)?;
     let verdict = format!("{} of {total} {} refused", refused.len(), if refused.len() == 1 { "was" } else { "were" });
     if !refused.is_empty() && (!args.partial || addition.roles.is_empty()) {
-        let advice =
-            if args.partial { "" } else { "; correct what standard output lists, or import the rest with --partial" };
-        return Err(Failure::new(format!("{verdict}, nothing was imported{advice}")));
+        let advice = if args.partial {
+            ""
+        } else {
+            ". Correct the rows or items on standard output, or import the others with --partial"
+        };
+        return Err(Failure::new(format!("{verdict}; nothing was imported{advice}")));
     }
     let strategy = Strategy::choose(path, addition.applications(), lock)?;
     let format = if args.format == Format::Csv { "csv" } else { "greenhouse" };
@@ -138,7 +142,7 @@ fn import(
         imported.lock_report
     ));
     imported.require_nothing_skipped()?;
-    if refused.is_empty() { Ok(()) } else { Err(Failure::new(format!("{verdict}; the rest was imported"))) }
+    if refused.is_empty() { Ok(()) } else { Err(Failure::new(format!("{verdict}; the others were imported"))) }
 }
 
 fn nothing_imported(error: Error) -> Failure {

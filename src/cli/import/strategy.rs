@@ -1,4 +1,4 @@
-//! How an import writes to the file: in one transaction, or staged in small slices while the service runs.
+//! The two ways in which an import writes to the file: in one transaction, or staged in small slices.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -12,18 +12,18 @@ use crate::store::staging::{StagedApplication, Staging};
 use crate::store::{self, Error, OpenError, Tx};
 use crate::world::World;
 
-/// The maximum number of applications that one transaction imports while the service runs. The transaction holds the write
-/// lock for some 10 ms.
-const APPLICATIONS_AT_ONCE_MAX: usize = 200;
+/// The maximum number of applications that one transaction imports while the service runs. The transaction holds the
+/// write lock for about 10 ms.
+const APPLICATIONS_PER_TRANSACTION_MAX: usize = 200;
 
-/// The maximum number of applications of an import while the service runs. More would delay the service's writes for
-/// longer than callers wait.
-const APPLICATIONS_BESIDE_SERVER_MAX: usize = 20_000;
+/// The maximum number of applications of an import while the service runs. A larger import would delay the service's
+/// writes for longer than callers wait.
+const APPLICATIONS_WITH_SERVICE_MAX: usize = 20_000;
 
 pub(super) enum Strategy {
-    /// One transaction. A long one holds the lock, so that no service starts during the import.
+    /// One transaction. The lock prevents a service from starting during a long transaction.
     AtOnce(Option<Lock>),
-    /// Staged rows, which become visible in small slices after one deciding transaction.
+    /// Staged rows, which become visible in small slices after one transaction commits the import.
     Staged,
 }
 
@@ -31,15 +31,15 @@ pub(super) struct Imported {
     pub(super) counts: Counts,
     /// The message that reports how long the import held the write lock.
     pub(super) lock_report: String,
-    /// Applications that became impossible because the file changed after the deciding transaction.
+    /// The number of applications that were skipped because the file changed after the import was committed.
     skipped: usize,
 }
 
 impl Strategy {
-    /// Chooses by the number of applications and by whether a service runs. `lock` is the file's lock, if the caller holds
-    /// it already.
+    /// Chooses a strategy by the number of applications and by whether a service runs. `lock` is the file's lock, if
+    /// the caller already holds it.
     pub(super) fn choose(path: &Path, applications: usize, lock: Option<Lock>) -> Result<Self, Failure> {
-        if lock.is_some() || applications <= APPLICATIONS_AT_ONCE_MAX {
+        if lock.is_some() || applications <= APPLICATIONS_PER_TRANSACTION_MAX {
             return Ok(Self::AtOnce(lock));
         }
         match Lock::take(path) {
@@ -85,19 +85,19 @@ impl Strategy {
 
 impl Imported {
     /// # Errors
-    /// Fails if the file changed so that some applications could not be imported.
+    /// Fails if applications were skipped because the file changed.
     pub(super) fn require_nothing_skipped(&self) -> Result<(), Failure> {
         match self.skipped {
             0 => Ok(()),
             skipped => Err(Failure::new(format!(
-                "{skipped} applications were skipped: during the import their candidates applied themselves, or the role or \
-                 one of its steps was removed"
+                "{skipped} applications were skipped: during the import, their candidates applied for the same role, \
+                 or the role or one of its steps was removed"
             ))),
         }
     }
 }
 
-/// The deciding transaction is committed, so the service or the next import completes the rest.
+/// Reports a failure after the commit of the import. The service or the next import completes the import.
 fn unfinished(error: &Error) -> Failure {
     Failure::new(format!(
         "the import is committed but not complete yet: {error}. `appliance serve` or the next import completes it; do not \
@@ -105,33 +105,34 @@ fn unfinished(error: &Error) -> Failure {
     ))
 }
 
-/// Takes the file's lock if the import is too large to run while the service runs. The lock keeps a service from starting.
+/// Takes the file's lock if the import is too large to run while the service runs. The lock prevents a service from
+/// starting.
 ///
 /// # Errors
-/// Fails if a server holds the file, or the lock cannot be taken.
+/// Fails if a service holds the lock, or the lock cannot be taken for another reason.
 pub(super) fn lock_for(path: &Path, applications: usize) -> Result<Option<Lock>, Failure> {
-    if applications <= APPLICATIONS_BESIDE_SERVER_MAX {
+    if applications <= APPLICATIONS_WITH_SERVICE_MAX {
         return Ok(None);
     }
     match Lock::take(path) {
         Ok(lock) => Ok(Some(lock)),
         Err(OpenError::Held(_)) => Err(Failure::new(format!(
             "nothing was imported: the input has {applications} applications, and `appliance serve` runs on {}; stop it \
-             to import more than {APPLICATIONS_BESIDE_SERVER_MAX}",
+             to import more than {APPLICATIONS_WITH_SERVICE_MAX}",
             path.display()
         ))),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Another process can change the file between the check and the inserts. In that case, the constraints refuse the
-/// import.
+/// Reports a refused insert: another process can change the file between the check and the inserts, and the constraints
+/// of the schema then refuse the import.
 fn insert_failed(error: Error) -> Failure {
     match error {
         Error::Refused(Refusal::Invalid(fields)) => {
             let line = |field: &FieldError| format!("\n{}: {}", field.field, field.detail);
             let lines: String = fields.iter().map(line).collect();
-            Failure::new(format!("the file was changed during the import, nothing was imported{lines}"))
+            Failure::new(format!("the file was changed during the import; nothing was imported{lines}"))
         }
         error => error.into(),
     }

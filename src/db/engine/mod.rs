@@ -1,4 +1,5 @@
-//! The writing connection and its transactions: it commits a batch once, and then answers all its callers.
+//! The writing connection and its transactions. The engine commits each batch in one transaction, and then answers all
+//! callers.
 
 mod owed_rows;
 
@@ -32,7 +33,7 @@ pub(crate) struct Engine<H: Hooks> {
     answering: Answering,
     reserve: Arc<Reserve>,
     pending: PendingEntries<H::Entry>,
-    /// Whether the connection's `synchronous` is FULL now.
+    /// Whether the connection's `synchronous` setting is FULL.
     is_durable: bool,
 }
 
@@ -62,11 +63,12 @@ impl<H: Hooks> Engine<H> {
         })
     }
 
-    /// Writes owed rows and moves the write-ahead log into the file, so that a stopped service leaves one complete file.
-    /// Both take the space of the reserve if necessary.
+    /// Writes owed rows and moves the write-ahead log into the file, so that a stopped service leaves one complete
+    /// file. Both steps use the space of the reserve if necessary.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Full`] if pages stay in the log, because another process reads or the disk is full.
+    /// [`Error::Unavailable`] or [`Error::Full`] if pages stay in the log, because another process reads the file or
+    /// the disk is full.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
         while matches!(self.write_pending(), Err(Error::Full(_))) && self.reserve.release() {}
         let mut emptied = self.empty_log();
@@ -83,7 +85,9 @@ impl<H: Hooks> Engine<H> {
             return Ok(());
         }
         let why = match checkpoint.pages_left() {
-            Some(left) => format!("{left} pages of the write-ahead log are not in the file: it is in use elsewhere"),
+            Some(left) => {
+                format!("{left} pages of the write-ahead log are not in the file: another process uses the file")
+            }
             None => "the write-ahead log is not in the file: another process runs a checkpoint".to_owned(),
         };
         Err(Error::Unavailable(why))
@@ -93,21 +97,21 @@ impl<H: Hooks> Engine<H> {
         self.answering.clone()
     }
 
-    /// Runs a batch and answers it.
+    /// Runs a batch and answers its callers.
     pub(crate) fn answer(&mut self, mut batch: Vec<Box<dyn Job>>) {
         if let Some(why) = self.broken.get() {
             return answer_all(batch, &Err(Error::Unavailable(why.to_string())));
         }
         if self.reserve.is_full() {
-            // One by one, because only some of them may be written.
+            // The jobs run one by one, because only some of them may use the reserve.
             return batch.into_iter().for_each(|job| self.answer_alone(job));
         }
         self.write_pending_unless_full();
         match self.attempt(&mut batch, || Undo::Whole(Cell::new(false))) {
             Attempt::Ended(Err(Error::Full(_))) => batch.into_iter().for_each(|job| self.answer_alone(job)),
             Attempt::Ended(outcome) => self.answering.give(batch.len(), move || answer_all(batch, &outcome)),
-            // A job failed, and the transaction was rolled back. Each job runs again by itself, so that only the failing job
-            // fails.
+            // A job failed, and the transaction was rolled back. Each job runs again in its own transaction, so that
+            // only the failing job fails.
             Attempt::JobFailed(_) => {
                 for job in batch {
                     self.answer_alone(job);
@@ -117,25 +121,25 @@ impl<H: Hooks> Engine<H> {
     }
 
     fn answer_alone(&mut self, job: Box<dyn Job>) {
-        let takes_reserve = job.grade().takes_reserve();
+        let may_use_reserve = job.grade().may_use_reserve();
         let mut batch = vec![job];
         let outcome = match self.broken.get() {
             Some(why) => Err(Error::Unavailable(why.to_string())),
-            None if self.reserve.is_full() && !takes_reserve => Err(Reserve::refusal()),
-            None => self.attempt_alone(&mut batch, takes_reserve),
+            None if self.reserve.is_full() && !may_use_reserve => Err(Reserve::refusal()),
+            None => self.attempt_alone(&mut batch, may_use_reserve),
         };
         answer_all(batch, &outcome);
     }
 
-    /// Attempts one job. On a full disk, a job that may do so takes the space of the reserve. If that is not enough, a checkpoint
-    /// lets the job write from the beginning of the log.
-    fn attempt_alone(&mut self, batch: &mut [Box<dyn Job>], takes_reserve: bool) -> Result<(), Error> {
+    /// Attempts one job. On a full disk, a job that may use the reserve uses its space. If that space is not enough, a
+    /// checkpoint moves the log into the file, so that the job can write from the beginning of the log.
+    fn attempt_alone(&mut self, batch: &mut [Box<dyn Job>], may_use_reserve: bool) -> Result<(), Error> {
         let outcome = self.attempt_once(batch);
         if !matches!(outcome, Err(Error::Full(_))) {
             return outcome;
         }
         self.reserve.note_full();
-        if !takes_reserve {
+        if !may_use_reserve {
             return outcome;
         }
         while self.reserve.release() {
@@ -155,15 +159,15 @@ impl<H: Hooks> Engine<H> {
         }
     }
 
-    /// Appends log rows in one transaction, and answers their callers. On the runtime's thread, it returns the rows instead
-    /// if it would have to wait for the lock of another process, or to write older rows first.
+    /// Appends log rows in one transaction, and answers their callers. On a thread of the runtime, it returns the rows
+    /// instead if it would have to wait for another process's lock or write older rows first.
     pub(crate) fn record(&mut self, rows: Vec<H::Row>, by: By) -> Result<(), Vec<H::Row>> {
         if let Some(why) = self.broken.get() {
             H::fail(rows, &Error::Unavailable(why.to_string()));
             return Ok(());
         }
         if !self.pending.is_empty() && by == By::Runtime && !self.reserve.is_full() {
-            // Older rows must be written first, and they may be many.
+            // Older rows must be written first, and there may be many of them.
             return Err(rows);
         }
         self.write_pending_unless_full();
@@ -202,17 +206,17 @@ impl<H: Hooks> Engine<H> {
             },
             Err(error) => match self.undo() {
                 Ok(()) if matches!(error, Error::Full(_)) => self.owe(rows),
-                // One row may be at fault, so each row is written by itself.
+                // One row may be at fault, so each row is written in its own transaction.
                 Ok(()) if rows.len() > 1 => {
                     for row in rows {
                         if let Err(row) = self.record(vec![row], by) {
-                            let locked = Error::Unavailable("another process has the file locked".to_owned());
+                            let locked = Error::Unavailable("another process holds the lock on the file".to_owned());
                             H::fail(row, &locked);
                         }
                     }
                 }
                 Ok(()) => H::fail(rows, &error),
-                Err(worse) => H::fail(rows, &self.break_off(&worse)),
+                Err(worse) => H::fail(rows, &self.halt_as_unknown(&worse)),
             },
         }
         Ok(())
@@ -227,7 +231,7 @@ impl<H: Hooks> Engine<H> {
             if let Err(error) = self.guarded(undo(), |tx| job.run(tx)) {
                 return match self.undo() {
                     Ok(()) => Attempt::JobFailed(error),
-                    Err(worse) => Attempt::Ended(Err(self.break_off(&worse))),
+                    Err(worse) => Attempt::Ended(Err(self.halt_as_unknown(&worse))),
                 };
             }
         }
@@ -248,7 +252,7 @@ impl<H: Hooks> Engine<H> {
 
     fn begin(&mut self, durable: bool) -> Result<(), Error> {
         if durable != self.is_durable {
-            // Not cached: the pragma takes effect when it is prepared, not when it runs.
+            // The statement is not cached, because the pragma takes effect when it is prepared, not when it runs.
             let level = if durable { "FULL" } else { "NORMAL" };
             self.connection.execute_batch(&format!("PRAGMA synchronous = {level}"))?;
             self.is_durable = durable;
@@ -261,9 +265,9 @@ impl<H: Hooks> Engine<H> {
         match self.guarded(Undo::Savepoint, |tx| self.hooks.changes(tx)) {
             Ok(changes) => {
                 if let Some(why) = self.identity.moved() {
-                    // No start would find this commit, so the callers of the batch must get an error.
+                    // The next start would not find this commit, so the callers of the batch must get an error.
                     let _ = self.undo();
-                    return Err(self.lose(why));
+                    return Err(self.halt_as_lost(why));
                 }
                 self.commit()?;
                 self.hooks.invalidate(changes);
@@ -271,7 +275,7 @@ impl<H: Hooks> Engine<H> {
                 Ok(())
             }
             Err(error) => {
-                self.undo().map_err(|worse| self.break_off(&worse))?;
+                self.undo().map_err(|worse| self.halt_as_unknown(&worse))?;
                 Err(error)
             }
         }
@@ -280,23 +284,24 @@ impl<H: Hooks> Engine<H> {
     fn commit(&self) -> Result<(), Error> {
         let committed = self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
         let Err(error) = committed else { return Ok(()) };
-        // SQLite reports a full disk before it writes the commit, so the outcome is known: nothing happened. The exception is
-        // shared memory that cannot grow. SQLite reports that with another error, possibly after the commit.
+        // SQLite reports a full disk before it writes the commit, so the outcome is known: nothing was committed. If
+        // shared memory cannot grow, SQLite reports another error, possibly after the commit.
         let known = matches!(error.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy));
         let error = Error::from(error);
-        // After any other error, the commit may be in the log. It is not if another commit has overwritten it.
+        // After any other error, the commit may be in the log, unless another commit overwrites it.
         if known || self.overwrite_commit() {
-            self.undo().map_err(|worse| self.break_off(&worse))?;
+            self.undo().map_err(|worse| self.halt_as_unknown(&worse))?;
             // A full disk stays a distinct error: some jobs are tried again with the space of the reserve.
             return Err(if known { error } else { Error::Unavailable(error.to_string()) });
         }
-        // The hooks undo nothing here: the commit may have happened, and what it did outside the file must then stay.
+        // The hooks undo nothing here, because the commit may have happened. In that case, its effects outside the file
+        // must remain.
         let _ = self.roll_back();
-        Err(self.break_off(&error))
+        Err(self.halt_as_unknown(&error))
     }
 
     /// Rolls back the transaction whose commit failed, and durably commits another one at the same position in the
-    /// write-ahead log. A restart then cannot find the first commit there. Returns whether that succeeded.
+    /// write-ahead log. A restart then cannot find the first commit. Returns whether the second commit succeeded.
     fn overwrite_commit(&self) -> bool {
         let sql = "INSERT INTO readiness (id, at)
                    VALUES (1, 0)
@@ -318,7 +323,7 @@ impl<H: Hooks> Engine<H> {
         is_written && self.connection.execute_batch(&format!("PRAGMA synchronous = {level}")).is_ok()
     }
 
-    /// Rolls the transaction back, and undoes what it did outside the file.
+    /// Rolls the transaction back, and undoes its effects outside the file.
     fn undo(&self) -> Result<(), Error> {
         self.roll_back()?;
         self.hooks.undo()
@@ -329,7 +334,7 @@ impl<H: Hooks> Engine<H> {
         tx::undo(&self.connection)
     }
 
-    fn lose(&self, why: String) -> Error {
+    fn halt_as_lost(&self, why: String) -> Error {
         let halt = Halt::Lost(why);
         let error = Error::Unavailable(halt.to_string());
         let _ = self.broken.set(halt);
@@ -337,7 +342,7 @@ impl<H: Hooks> Engine<H> {
     }
 
     /// Stops all writes of this process, after a commit or rollback whose outcome is unknown.
-    fn break_off(&self, error: &Error) -> Error {
+    fn halt_as_unknown(&self, error: &Error) -> Error {
         let why = format!("the outcome of a transaction is unknown until the next start: {error}");
         let _ = self.broken.set(Halt::Unknown(why.clone()));
         Error::OutcomeUnknown(why)
@@ -356,6 +361,6 @@ pub(crate) enum By {
 enum Attempt {
     /// The batch was committed, or failed as a whole.
     Ended(Result<(), Error>),
-    /// A job failed; nothing of the batch is in the file.
+    /// A job failed, and the whole batch was rolled back.
     JobFailed(Error),
 }

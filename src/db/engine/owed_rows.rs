@@ -1,4 +1,4 @@
-//! Log rows while the disk is full: their entries wait in memory, and are written once there is room.
+//! Log rows on a full disk: their entries wait in memory until the disk has room.
 
 use std::time::Duration;
 
@@ -9,10 +9,11 @@ use super::Engine;
 use crate::domain::clock::ClockReading;
 
 /// The maximum number of entries that one transaction writes.
-const ENTRIES_OF_TRANSACTION: usize = 1_000;
+const ENTRIES_PER_TRANSACTION: usize = 1_000;
 
 impl<H: Hooks> Engine<H> {
-    /// Answers rows without writing them, because the disk is full. The rows wait in memory until there is room.
+    /// Answers rows without writing them, because the disk is full. Their entries wait in memory until the disk has
+    /// room.
     pub(crate) fn owe(&mut self, rows: Vec<H::Row>) {
         self.reserve.note_full();
         let now = self.clock.read().wall;
@@ -21,27 +22,28 @@ impl<H: Hooks> Engine<H> {
             Err(error) => return H::fail(rows, &error),
         };
         self.hooks.invalidate(changes);
-        let (mut taken, mut refused) = ((Vec::new(), Vec::new()), Vec::new());
+        let (mut accepted, mut refused) = ((Vec::new(), Vec::new()), Vec::new());
         for (row, verdict) in rows.into_iter().zip(verdicts) {
             let entry = H::entry(&row, &verdict);
             if entry.is_none_or(|entry| self.pending.push(Pending { at: now, entry })) {
-                taken.0.push(row);
-                taken.1.push(verdict);
+                accepted.0.push(row);
+                accepted.1.push(verdict);
             } else {
                 refused.push(row);
             }
         }
         self.reserve.set_owed_rows(self.pending.len());
-        H::answer(taken.0, taken.1);
+        H::answer(accepted.0, accepted.1);
         H::fail(refused, &Reserve::refusal());
     }
 
-    /// Writes the entries that wait, each with the time of its request. If that fails, they continue to wait.
+    /// Writes the waiting entries, each with the time of its request. If a write fails, the remaining entries continue
+    /// to wait.
     pub(crate) fn write_pending(&mut self) -> Result<(), Error> {
         while !self.pending.is_empty() {
             self.begin(false)?;
             let (connection, hooks) = (&self.connection, &self.hooks);
-            let rows = self.pending.first(ENTRIES_OF_TRANSACTION);
+            let rows = self.pending.first(ENTRIES_PER_TRANSACTION);
             let count = rows.len();
             let mut append = |row: &Pending<H::Entry>| {
                 let then = ClockReading { wall: row.at, believed: row.at, uptime: Duration::ZERO };

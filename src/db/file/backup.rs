@@ -10,13 +10,13 @@ use super::super::connection::{self, Use};
 use super::super::path::{beside, resolve};
 use super::super::tx::Error;
 use super::error::OpenError;
-use super::partial::{Busy, Existing, Partial, is_there};
+use super::partial::{Busy, Existing, Partial, name_exists};
 
-/// The interval of fsyncs while copying. If much unsynced data gathered in the system's memory, the system would block other
-/// writers, among them the service.
+/// The interval of fsyncs while copying. If much unsynced data accumulated in memory, the operating system would block
+/// other writers, including the service.
 const SYNC_EVERY: Duration = Duration::from_millis(10);
 
-/// A copy works for `WORK` and then rests for `REST`, so it takes at most a quarter of a core. It checks the time after
+/// A copy works for `WORK` and then rests for `REST`, so it uses at most a quarter of a core. It checks the time after
 /// every `STEPS` steps of SQLite's virtual machine.
 const WORK: Duration = Duration::from_millis(1);
 const REST: Duration = Duration::from_millis(3);
@@ -29,21 +29,21 @@ const PARTIAL: &str = ".partial";
 pub(crate) struct Companion {
     /// The suffix after the name of the database.
     pub(crate) suffix: &'static str,
-    /// Reads its content beside the database at a path; `None` if it does not exist.
+    /// Reads the content of the file for the database at a path. Returns `None` if the file does not exist.
     pub(crate) read: fn(&Path) -> std::io::Result<Option<Vec<u8>>>,
 }
 
-/// Copies the file with all commits, and its companions, into new files of mode 0600. Writes them under other names
-/// (`TARGET.partial`) and renames them once they are complete and on the disk.
+/// Copies the file with all commits, and its companions, into new files of mode 0600. Writes the new files under other
+/// names (`TARGET.partial`) and renames them when they are complete and on the disk.
 ///
 /// # Errors
-/// [`OpenError::NotWritable`] if the target cannot be created or exists, [`OpenError::Failed`] if the copy fails. No target is
-/// left then.
+/// [`OpenError::NotWritable`] if the target cannot be created or exists, [`OpenError::Failed`] if the copy fails. A
+/// failed backup leaves no target behind.
 pub(crate) fn backup(path: &Path, target: &Path, companions: &[Companion]) -> Result<(), OpenError> {
     backup_if(path, target, companions, |_| Ok(()))
 }
 
-/// Makes a backup if the copy passes a check, which runs before the copy gets its name.
+/// Creates a backup if the copy passes a check, which runs before the copy gets its final name.
 pub(crate) fn backup_if(
     path: &Path,
     target: &Path,
@@ -52,26 +52,28 @@ pub(crate) fn backup_if(
 ) -> Result<(), OpenError> {
     require_absent(target)?;
     let not_writable = |error| not_writable(target, &error);
-    // Absolute, because SQLite does not treat some names, such as `:memory:`, as the name of a file.
-    let whole = &resolve(target);
-    let partial = Partial::begin(whole, PARTIAL, Busy::Refuse).map_err(not_writable)?;
+    // The path is absolute, because SQLite does not treat some names, such as `:memory:`, as the name of a file.
+    let absolute = &resolve(target);
+    let partial = Partial::begin(absolute, PARTIAL, Busy::Refuse).map_err(not_writable)?;
     copy(path, &partial).and_then(|()| check(partial.path())).map_err(|error| OpenError::failed(target, &error))?;
-    // Read after the copy and renamed before it, so that a companion is never older than the copy.
+    // Each companion is read after the copy and renamed before it, so that a companion is never older than the copy.
     for companion in companions {
         let Some(content) = (companion.read)(path).map_err(not_writable)? else { continue };
-        let partial = Partial::begin(&beside(whole, companion.suffix), PARTIAL, Busy::Refuse).map_err(not_writable)?;
+        let partial =
+            Partial::begin(&beside(absolute, companion.suffix), PARTIAL, Busy::Refuse).map_err(not_writable)?;
         std::io::Write::write_all(&mut partial.file(), &content).map_err(not_writable)?;
         partial.finish(Existing::Replace).map_err(not_writable)?;
     }
     partial.finish(Existing::Refuse).map_err(not_writable)
 }
 
-/// Refuses a target that exists. A command calls this before it records its reading in the source file.
+/// Refuses a target that exists. A command calls this function before it records in the source file that it reads the
+/// file.
 ///
 /// # Errors
 /// [`OpenError::NotWritable`] if the target exists.
 pub fn require_absent(target: &Path) -> Result<(), OpenError> {
-    match is_there(&resolve(target)) {
+    match name_exists(&resolve(target)) {
         Ok(false) => Ok(()),
         Ok(true) => Err(not_writable(target, &ErrorKind::AlreadyExists.into())),
         Err(error) => Err(not_writable(target, &error)),
@@ -80,7 +82,7 @@ pub fn require_absent(target: &Path) -> Result<(), OpenError> {
 
 fn not_writable(target: &Path, error: &std::io::Error) -> OpenError {
     let why = match error.kind() {
-        ErrorKind::AlreadyExists => "it exists, and is not overwritten".to_owned(),
+        ErrorKind::AlreadyExists => "it exists and is not overwritten".to_owned(),
         _ => error.to_string(),
     };
     OpenError::NotWritable { path: target.to_owned(), why }
@@ -97,7 +99,7 @@ pub fn write_manifest(target: &Path, manifest: &[u8]) -> Result<(), OpenError> {
 }
 
 fn copy(path: &Path, partial: &Partial) -> Result<(), Error> {
-    // Not a read-only connection: `query_only` would apply to the copy too.
+    // The connection is not read-only, because `query_only` would apply to the copy too.
     let connection = connection::open_to_read(path, Use::Write)?;
     let target = partial.path().to_str();
     let target = target.ok_or_else(|| Error::Defect("the target's name is not UTF-8".to_owned()))?;
@@ -119,7 +121,7 @@ fn copy(path: &Path, partial: &Partial) -> Result<(), Error> {
             }
         };
         std::thread::Builder::new().name("syncing".to_owned()).spawn_scoped(scope, sync).map_err(unavailable)?;
-        // One read transaction, so the copy is consistent, and the service can write meanwhile.
+        // `VACUUM INTO` uses one read transaction, so the copy is consistent, and the service can continue to write.
         let copied = connection.execute("VACUUM INTO $1", [target]);
         drop(end);
         Ok::<(), Error>(copied.map(drop)?)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::tx::Error;
 
-/// Why a file cannot be used. Each is one sentence for the person at the command line.
+/// The reason why a file cannot be used. Each reason is displayed as one sentence for the operator.
 #[derive(Debug)]
 pub enum OpenError {
     /// The file does not exist.
@@ -17,14 +17,14 @@ pub enum OpenError {
     Orphaned { path: PathBuf, wal: PathBuf },
     /// Users other than the owner may read or write the file.
     Exposed { path: PathBuf, mode: u32 },
-    /// A newer version of the program wrote it.
+    /// A newer version of the program wrote the file.
     Newer {
         path: PathBuf,
         found: i64,
         /// The version that this program writes.
         known: i64,
     },
-    /// An older version of the program wrote it, and only `serve` upgrades.
+    /// An older version of the program wrote the file, and only `serve` upgrades a file.
     Older {
         path: PathBuf,
         found: i64,
@@ -37,21 +37,22 @@ pub enum OpenError {
     NotUpgraded { path: PathBuf, why: String },
     /// Another `serve` has the file open.
     Held(PathBuf),
-    /// Anything else, such as a full disk or a damaged file.
+    /// Another failure, such as a full disk or a damaged file.
     Failed { path: PathBuf, why: String },
-    /// A file beside the database that a start needs cannot be used; the text is the reason.
+    /// A file that belongs to the database cannot be used. The text is the reason.
     Companion(String),
     /// A connection to the file could not be opened.
     Store(Error),
 }
 
 impl OpenError {
-    /// The failure of an operation on the file.
+    /// Returns the error of a failed operation on the file.
     pub(crate) fn failed(path: &Path, error: &Error) -> Self {
         Self::Failed { path: path.to_owned(), why: error.to_string() }
     }
 
-    /// Whether another start may succeed. It cannot if the file is newer, foreign or not writable.
+    /// Whether a later start may succeed. It cannot succeed if, for example, the file is newer, foreign or not
+    /// writable.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::Held(_) | Self::Failed { .. } | Self::Store(_))
     }
@@ -68,25 +69,26 @@ impl std::fmt::Display for OpenError {
         match self {
             Self::Missing(path) => write!(
                 f,
-                "{} does not exist; `appliance serve`, `import` and `bootstrap-admin` make a new file",
+                "{} does not exist; `appliance serve`, `import` and `bootstrap-admin` create a new file",
                 path.display()
             ),
             Self::Foreign(path) => write!(
                 f,
-                "{} is not an appliance database file; name another file with --db, nothing was changed",
+                "{} is not an appliance database file and was not changed; choose another file with --db",
                 path.display()
             ),
             Self::Empty(path) => write!(
                 f,
-                "{} is empty, perhaps after an interrupted copy; put a backup in its place, or remove it and start again \
-                 for a new service",
+                "{} is empty, perhaps after an interrupted copy; replace it with a backup, or remove it to begin \
+                 with a new file",
                 path.display()
             ),
             Self::Orphaned { path, wal } => write!(
                 f,
-                "{} does not exist, but {} does, with the latest changes; put the file back beside it, or \
-                 remove that log and start again for a new service",
+                "{} does not exist, but its log {} exists and contains the latest changes; put the file back beside \
+                 the log, or remove {} to begin with a new file",
                 path.display(),
+                wal.display(),
                 wal.display()
             ),
             Self::Exposed { path, mode } => write!(
@@ -98,21 +100,21 @@ impl std::fmt::Display for OpenError {
             ),
             Self::Newer { path, found, known } => write!(
                 f,
-                "{} has version {found}, this program knows {known}; use the newer program, nothing was changed",
+                "{} has version {found}, but this program knows only {known}; the file was not changed; use a newer program",
                 path.display()
             ),
             Self::Older { path, found, known } => write!(
                 f,
-                "{} has version {found}, this program writes {known}; start `appliance serve` on it once to upgrade it",
+                "{} has version {found}, but this program needs {known}; start `appliance serve` on it once to upgrade it",
                 path.display()
             ),
             Self::NotUpgraded { path, why } => {
-                write!(f, "{} could not be upgraded and is as it was: {why}", path.display())
+                write!(f, "{} could not be upgraded and was not changed: {why}", path.display())
             }
             Self::NotWritable { path, why } => write!(f, "{} cannot be written: {why}", path.display()),
             Self::Held(path) => write!(
                 f,
-                "{} is in use by another `appliance serve`; stop that one or name another file with --db",
+                "{} is in use by another `appliance serve`; stop that service or choose another file with --db",
                 path.display()
             ),
             Self::Failed { path, why } => write!(f, "{} cannot be opened: {why}", path.display()),

@@ -31,14 +31,14 @@ pub enum Missing {
 /// How to handle a file of an older version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Older {
-    /// Copy it, check the copy, then upgrade it in one transaction.
+    /// Copy the file, check the copy, then upgrade the file in one transaction.
     Upgrade,
     /// Return an error.
     Refuse,
 }
 
-/// Holds an exclusive lock on `FILE.lock`, so that no second service uses the file. The lock is not on the database file itself,
-/// because closing that would drop SQLite's locks.
+/// An exclusive lock on `FILE.lock`, so that no second service uses the database file. The lock is not on the database
+/// file itself, because closing that file would drop SQLite's locks.
 #[derive(Debug)]
 pub struct Lock(#[expect(dead_code, reason = "held, never read")] File);
 
@@ -46,7 +46,8 @@ impl Lock {
     /// Takes the lock.
     ///
     /// # Errors
-    /// [`OpenError::Held`] if another process holds it, [`OpenError::NotWritable`] if its file cannot be created.
+    /// [`OpenError::Held`] if another process holds the lock, [`OpenError::NotWritable`] if the lock file cannot be
+    /// created.
     pub fn take(path: &Path) -> Result<Self, OpenError> {
         let lock_path = beside(&resolve(path), ".lock");
         let not_writable = |error: std::io::Error| OpenError::NotWritable {
@@ -71,7 +72,7 @@ impl Lock {
 /// Makes sure that the file exists and has this program's version. Does not touch a foreign or newer file.
 pub(crate) fn prepare(path: &Path, schema: &Schema, missing: Missing, older: Older) -> Result<(), OpenError> {
     require_safe_sqlite(path)?;
-    if !is_there(path)? {
+    if !file_exists(path)? {
         match missing {
             Missing::Refuse => return Err(OpenError::Missing(path.to_owned())),
             Missing::Create => create(path, schema)?,
@@ -84,15 +85,15 @@ pub(crate) fn prepare(path: &Path, schema: &Schema, missing: Missing, older: Old
     }
 }
 
-/// Succeeds if the file is missing, or is one that a service may open. A service calls this before it creates other
-/// files beside it, so that it leaves nothing beside a file of another program.
+/// Checks that the file is missing, or that a service may open it. A service calls this function before it creates
+/// other files beside the file, so that it leaves nothing beside another program's file.
 ///
 /// # Errors
-/// [`OpenError::Empty`] for an empty file: an interrupted copy leaves one, and creating a new database in its place
-/// would hide that. Otherwise as [`prepare`].
+/// [`OpenError::Empty`] if the file is empty: an interrupted copy leaves an empty file, and a new database in its place
+/// would hide the failure. Otherwise the errors of [`prepare`].
 pub(crate) fn require_servable(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     require_safe_sqlite(path)?;
-    if !is_there(path)? {
+    if !file_exists(path)? {
         return Ok(());
     }
     match recognize(path)? {
@@ -104,18 +105,18 @@ pub(crate) fn require_servable(path: &Path, schema: &Schema) -> Result<(), OpenE
     }
 }
 
-/// Succeeds if the file is readable and has this program's version, even if neither the file nor its directory can be
+/// Checks that the file is readable and has this program's version, even if neither the file nor its directory can be
 /// written.
 pub(crate) fn prepare_to_read(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     require_safe_sqlite(path)?;
-    if !is_there(path)? {
+    if !file_exists(path)? {
         return Err(OpenError::Missing(path.to_owned()));
     }
     let connection = connection::open_to_inspect_read_only(path).map_err(|error| OpenError::failed(path, &error))?;
     match inspect(path, &connection)? {
         FileState::Empty => Err(OpenError::Foreign(path.to_owned())),
         FileState::Version(found) => {
-            // The mode of a read-only file is not checked, because nobody can correct it there.
+            // The mode of a read-only file is not checked, because nobody can change it.
             if !connection.is_readonly(MAIN_DB).unwrap_or(true) {
                 require_private(path)?;
             }
@@ -128,12 +129,12 @@ fn require_safe_sqlite(path: &Path) -> Result<(), OpenError> {
     if rusqlite::version_number() >= connection::SQLITE_VERSION_MIN {
         return Ok(());
     }
-    let why = format!("SQLite {} is too old to be safe with it", rusqlite::version());
+    let why = format!("SQLite {} is too old to be safe", rusqlite::version());
     Err(OpenError::Failed { path: path.to_owned(), why })
 }
 
-/// Whether the file exists. Anything but a regular file, such as a directory, is foreign.
-fn is_there(path: &Path) -> Result<bool, OpenError> {
+/// Whether the file exists. Anything other than a regular file, such as a directory, is foreign.
+fn file_exists(path: &Path) -> Result<bool, OpenError> {
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(true),
         Ok(_) => Err(OpenError::Foreign(path.to_owned())),
@@ -142,7 +143,7 @@ fn is_there(path: &Path) -> Result<bool, OpenError> {
     }
 }
 
-/// Succeeds if only its owner may read the file. The file holds personal data and digests of keys.
+/// Checks that only the owner has access to the file, which contains personal data and digests of keys.
 fn require_private(path: &Path) -> Result<(), OpenError> {
     let metadata = std::fs::metadata(path);
     let metadata = metadata.map_err(|error| OpenError::Failed { path: path.to_owned(), why: error.to_string() })?;
@@ -169,17 +170,17 @@ fn require_version(path: &Path, schema: &Schema, found: i64, older: Older) -> Re
     }
 }
 
-/// Creates a file of this version, under another name first. A process killed midway therefore does not leave an empty
-/// file that the next start would refuse.
+/// Creates a file of this version, first under another name. A process that is killed midway therefore leaves no empty
+/// file, which the next start would refuse.
 fn create(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     let not_writable = |error: std::io::Error| OpenError::NotWritable { path: path.to_owned(), why: error.to_string() };
-    let whole = &resolve(path);
-    let wal = beside(whole, "-wal");
+    let absolute = &resolve(path);
+    let wal = beside(absolute, "-wal");
     if std::fs::metadata(&wal).is_ok_and(|metadata| metadata.len() > 0) {
         return Err(OpenError::Orphaned { path: path.to_owned(), wal });
     }
-    let partial = Partial::begin(whole, ".new", Busy::Wait).map_err(not_writable)?;
-    if partial::is_there(whole).map_err(not_writable)? {
+    let partial = Partial::begin(absolute, ".new", Busy::Wait).map_err(not_writable)?;
+    if partial::name_exists(absolute).map_err(not_writable)? {
         // Another process has created it first.
         return Ok(());
     }
@@ -197,8 +198,8 @@ enum FileState {
     Version(i64),
 }
 
-/// Recognizes a file that is to be written. Goes through SQLite, because closing the file itself would drop SQLite's locks in
-/// this process.
+/// Recognizes a file that will be written. Reads the file through SQLite, because closing any other handle would drop
+/// SQLite's locks in this process.
 fn recognize(path: &Path) -> Result<FileState, OpenError> {
     let not_writable = |why: String| OpenError::NotWritable { path: path.to_owned(), why };
     let connection = connection::open_to_inspect(path).map_err(|error| not_writable(error.to_string()))?;

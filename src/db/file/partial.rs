@@ -1,5 +1,5 @@
-//! A file that gets its name once it is complete. Until then it has another name beside the final one, and a lock. A file that
-//! a killed process left under that name is replaced.
+//! A file that gets its final name when it is complete. Until then, it has a lock and another name in the same
+//! directory. A file that a killed process left under that other name is replaced.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Error, ErrorKind, Result};
@@ -11,7 +11,7 @@ use super::super::path::{beside, sync_name};
 /// How to handle a partial file that another process is writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Busy {
-    /// Wait until it has ended.
+    /// Wait until the other process has finished.
     Wait,
     /// Refuse.
     Refuse,
@@ -22,26 +22,26 @@ pub(crate) enum Busy {
 pub(crate) enum Existing {
     /// Refuse to overwrite it.
     Refuse,
-    /// Put the new file in its place.
+    /// Replace it with the new file.
     Replace,
 }
 
-/// A file of mode 0600 that is being written. It is removed when it is dropped before [`Partial::finish`].
+/// A file of mode 0600 that is being written. The file is removed if this value is dropped before [`Partial::finish`].
 pub(crate) struct Partial {
     path: PathBuf,
     target: PathBuf,
-    /// Locked until the process ends. Also the handle to sync: closing another one would drop SQLite's locks.
+    /// The locked file. Syncing uses this handle too, because closing another handle would drop SQLite's locks.
     file: File,
     is_finished: bool,
 }
 
 impl Partial {
-    /// Makes an empty file under the target's name with this suffix. The target is an absolute path.
+    /// Creates an empty file under the target's name with this suffix. The target is an absolute path.
     pub(crate) fn begin(target: &Path, suffix: &str, busy: Busy) -> Result<Self> {
         let path = beside(target, suffix);
         loop {
-            let made = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path);
-            let (file, is_new) = match made {
+            let created = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path);
+            let (file, is_new) = match created {
                 Ok(file) => (file, true),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => match open_stale(&path)? {
                     Some(file) => (file, false),
@@ -50,7 +50,8 @@ impl Partial {
                 Err(error) => return Err(error),
             };
             lock(&file, busy)?;
-            // Before this process took the lock, another process may have removed the file as stale, or have finished it.
+            // Before this process took the lock, another process may have removed the file as stale, or may have given
+            // it its final name.
             if !is_same(&file, &path)? {
                 continue;
             }
@@ -69,14 +70,14 @@ impl Partial {
         &self.file
     }
 
-    /// Gives the file its final name. Content and name then survive a power cut.
+    /// Gives the file its final name. The content and the name then survive a power cut.
     ///
     /// # Errors
-    /// [`ErrorKind::AlreadyExists`] if the name is taken and must not be replaced.
+    /// [`ErrorKind::AlreadyExists`] if the name is taken and its file must not be replaced.
     pub(crate) fn finish(mut self, existing: Existing) -> Result<()> {
         self.file.sync_all()?;
-        if existing == Existing::Refuse && is_there(&self.target)? {
-            return Err(Error::new(ErrorKind::AlreadyExists, "it is there already"));
+        if existing == Existing::Refuse && name_exists(&self.target)? {
+            return Err(Error::new(ErrorKind::AlreadyExists, "it already exists"));
         }
         std::fs::rename(&self.path, &self.target)?;
         self.is_finished = true;
@@ -93,7 +94,7 @@ impl Drop for Partial {
 }
 
 /// Whether the name exists, even as a dangling link.
-pub(crate) fn is_there(path: &Path) -> Result<bool> {
+pub(crate) fn name_exists(path: &Path) -> Result<bool> {
     match std::fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
@@ -101,13 +102,14 @@ pub(crate) fn is_there(path: &Path) -> Result<bool> {
     }
 }
 
-/// Opens the file that a killed process left, or that another process writes now; `None` if it is gone.
+/// Opens the file that a killed process left, or that another process is writing. Returns `None` if the file no longer
+/// exists.
 fn open_stale(path: &Path) -> Result<Option<File>> {
     let found = std::fs::symlink_metadata(path).and_then(|metadata| {
         if metadata.is_file() {
             OpenOptions::new().read(true).write(true).open(path)
         } else {
-            Err(Error::new(ErrorKind::AlreadyExists, format!("{} is in the way", path.display())))
+            Err(Error::new(ErrorKind::AlreadyExists, format!("{} is not a regular file", path.display())))
         }
     });
     match found {

@@ -1,7 +1,7 @@
 //! API keys: generation and parsing, scopes, lifetime. `validity` decides whether a key is valid.
 //!
-//! A key is `rpk_`, 32 base-62 characters (190 bits) and 6 characters of checksum. The service can refuse a mistyped key
-//! without a lookup, and secret scanners recognize keys. Only the SHA-256 is stored.
+//! A key is `rpk_`, 32 base-62 characters (190 bits) and 6 characters of checksum. With the checksum, the service
+//! refuses a mistyped key without a lookup, and secret scanners recognize keys. Only the SHA-256 of a key is stored.
 
 pub mod scope;
 mod validity;
@@ -31,62 +31,61 @@ const SECRET_CHARACTERS: usize = 32;
 const CHECKSUM_CHARACTERS: usize = 6;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// The scopes of a key, and whether its maker named them. For a key without explicit scopes, the platform role of its
-/// user alone opens `/api/admin`. A key with explicit scopes needs `admin:read` or `admin:write` among them.
+/// The scopes of a key, and whether its creator named them. A key without explicit scopes may use `/api/admin` if its
+/// user has the platform role `admin`. A key with explicit scopes also needs `admin:read` or `admin:write`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// The explicit scopes, or the default ones.
+    /// The explicit scopes, or the default scopes.
     pub scopes: Vec<Scope>,
-    /// Whether the key's maker named the scopes.
+    /// Whether the key's creator named the scopes.
     pub is_explicit: bool,
 }
 
 impl Grant {
-    /// The grant of a new key, with the named scopes or the default ones.
+    /// Returns the grant of a new key, with the named scopes or the default scopes.
     pub fn of(named: Option<Vec<Scope>>) -> Self {
         let is_explicit = named.is_some();
         Self { scopes: named.unwrap_or_else(|| Scope::DEFAULT.to_vec()), is_explicit }
     }
 
-    /// Succeeds if the key may use `/api/admin` with this scope, `admin:read` or `admin:write`.
+    /// Checks that the key may use `/api/admin` with this scope, `admin:read` or `admin:write`.
     ///
     /// # Errors
-    /// `insufficient_scope` if the key has explicit scopes without this one.
+    /// `insufficient_scope` if the key has explicit scopes that do not include this scope.
     pub fn require_admin_scope(&self, scope: Scope) -> Result<(), Refusal> {
-        let may = !self.is_explicit || self.scopes.contains(&scope);
-        if may { Ok(()) } else { Err(Refusal::InsufficientScope(scope)) }
+        let is_allowed = !self.is_explicit || self.scopes.contains(&scope);
+        if is_allowed { Ok(()) } else { Err(Refusal::InsufficientScope(scope)) }
     }
 
-    /// Succeeds if the new key is no broader than the key that creates it. Otherwise a key with only `admin:write`
-    /// could create a key with all rights of its user.
+    /// Checks that the new key has no more rights than the key that creates it. Otherwise, a key with only
+    /// `admin:write` could create a key with all rights of its user.
     ///
     /// # Errors
-    /// `forbidden` if this key has explicit scopes and the new key has none or more.
+    /// `forbidden` if this key has explicit scopes, and the new key has no explicit scopes or a scope that this key
+    /// lacks.
     pub fn require_no_broader(&self, new: &Self) -> Result<(), Refusal> {
         if !self.is_explicit {
             return Ok(());
         }
         if !new.is_explicit {
             return Err(Refusal::Forbidden(
-                "this key has explicit scopes, so a key that it makes must have explicit scopes, too",
+                "this key has explicit scopes, so a key that it creates must also have explicit scopes",
             ));
         }
         if new.scopes.iter().all(|scope| self.scopes.contains(scope)) {
             return Ok(());
         }
-        Err(Refusal::Forbidden(
-            "this key has explicit scopes, so a key that it makes can only have scopes from among them",
-        ))
+        Err(Refusal::Forbidden("this key has explicit scopes, so a key that it creates can have only these scopes"))
     }
 }
 
-/// The text of a key. `Debug` does not print it.
+/// An API key as a string. `Debug` does not print it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct KeySecret(String);
 
 impl KeySecret {
-    /// Generates a key from a source of random bytes. Bytes from 248 on are dropped, so that each of the 62 characters is
-    /// equally likely.
+    /// Generates a key from a source of random bytes. Bytes of 248 and above are dropped, so that each of the 62
+    /// characters is equally likely.
     pub fn generate(mut random: impl FnMut(&mut [u8])) -> Self {
         let mut text = String::from(KEY_PREFIX);
         while text.len() < KEY_PREFIX.len() + SECRET_CHARACTERS {
@@ -99,7 +98,7 @@ impl KeySecret {
         Self(text)
     }
 
-    /// Parses a key. Returns `None` if the form or the checksum is wrong.
+    /// Parses a key. Returns `None` if the format or the checksum is wrong.
     pub fn parse(text: &str) -> Option<Self> {
         let body = text.strip_prefix(KEY_PREFIX)?;
         if body.len() != SECRET_CHARACTERS + CHECKSUM_CHARACTERS || !body.bytes().all(|b| b.is_ascii_alphanumeric()) {
@@ -109,23 +108,23 @@ impl KeySecret {
         (checksum(checked) == sum).then(|| Self(text.to_owned()))
     }
 
-    /// The text, for the one answer that shows it.
+    /// Returns the key, for the only response that shows it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// The first characters, for lists of keys.
+    /// Returns the first characters of the key, for lists of keys.
     pub fn start(&self) -> &str {
         &self.0[..KEY_START_CHARACTERS]
     }
 
-    /// The SHA-256 of the text, which the file stores.
+    /// Returns the SHA-256 of the key, which the file stores.
     pub fn digest(&self) -> [u8; 32] {
         digest(&self.0)
     }
 }
 
-/// The SHA-256 of a key's text, or of another secret.
+/// Returns the SHA-256 of a key or of another secret.
 pub fn digest(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
@@ -136,12 +135,12 @@ impl std::fmt::Debug for KeySecret {
     }
 }
 
-/// The expiry of a new key, in days of 24 hours.
+/// Returns the expiry of a new key. A day has 24 hours.
 pub fn expires_at(created_at: Timestamp, days: i64) -> Timestamp {
     created_at.plus(Duration::from_secs(86_400 * days.unsigned_abs()))
 }
 
-/// The CRC-32 of a text in base 62, most significant digit first, padded with `0`.
+/// Returns the CRC-32 of a string in base 62, most significant digit first, padded with `0`.
 fn checksum(text: &str) -> String {
     let mut rest = crc32(text.as_bytes());
     let mut digits = ['0'; CHECKSUM_CHARACTERS];
@@ -156,12 +155,12 @@ fn base62_digit(value: u8) -> char {
     char::from(BASE62[usize::from(value)])
 }
 
-/// CRC-32 of IEEE 802.3.
+/// Returns the CRC-32 of IEEE 802.3.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, byte| crc >> 8 ^ CRC_OF_BYTE[((crc ^ u32::from(*byte)) & 0xff) as usize])
 }
 
-/// The CRC table, computed at compile time. Computing bit by bit took a twentieth of a request's CPU time.
+/// The CRC table, computed at compile time. Without the table, the checksum took a twentieth of a request's CPU time.
 const CRC_OF_BYTE: [u32; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
@@ -193,12 +192,12 @@ mod tests {
     }
 
     #[test]
-    fn the_checksum_is_the_ieee_one() {
+    fn the_checksum_is_the_crc32_of_ieee_802_3() {
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
     }
 
     #[test]
-    fn a_new_key_has_42_characters_and_is_parsed() {
+    fn a_new_key_has_42_characters_and_can_be_parsed() {
         let key = KeySecret::generate(scripted());
         assert_eq!(key.reveal().len(), 4 + 32 + 6);
         assert_eq!(KeySecret::parse(key.reveal()), Some(key.clone()));
@@ -223,11 +222,11 @@ mod tests {
     }
 
     #[test]
-    fn only_keys_without_explicit_scopes_make_broader_keys() {
+    fn only_keys_without_explicit_scopes_create_keys_with_more_rights() {
         let explicit = |scopes: &[Scope]| Grant::of(Some(scopes.to_vec()));
         let (none, narrow) = (Grant::of(None), explicit(&[Scope::AdminWrite, Scope::RolesRead]));
         let every = explicit(&Scope::ALL);
-        for (maker, new, may) in [
+        for (creator, new, is_allowed) in [
             (&none, &none, true),
             (&none, &every, true),
             (&narrow, &none, false),
@@ -239,12 +238,12 @@ mod tests {
             (&narrow, &explicit(&[Scope::AdminRead]), false),
             (&every, &every, true),
         ] {
-            assert_eq!(maker.require_no_broader(new).is_ok(), may, "{maker:?} makes {new:?}");
+            assert_eq!(creator.require_no_broader(new).is_ok(), is_allowed, "{creator:?} creates {new:?}");
         }
     }
 
     #[test]
-    fn explicit_scopes_open_the_admin_api_only_with_an_admin_scope() {
+    fn a_key_with_explicit_scopes_needs_an_admin_scope_for_the_admin_api() {
         let explicit = |scopes: &[Scope]| Grant::of(Some(scopes.to_vec()));
         for (grant, reads, writes) in [
             (Grant::of(None), true, true),

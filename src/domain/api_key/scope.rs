@@ -5,25 +5,25 @@ use crate::domain::words::words;
 words! {
     /// A part of the API that a key may use.
     Scope {
-        /// Reads candidates.
+        /// Permits reading candidates.
         CandidatesRead = "candidates:read",
-        /// Changes candidates.
+        /// Permits changing candidates.
         CandidatesWrite = "candidates:write",
-        /// Reads roles.
+        /// Permits reading roles.
         RolesRead = "roles:read",
-        /// Changes roles.
+        /// Permits changing roles.
         RolesWrite = "roles:write",
-        /// Decides on candidates: reject and hire.
+        /// Permits decisions on candidates, such as a rejection or a hire.
         PipelineWrite = "pipeline:write",
-        /// Reads under `/api/admin`.
+        /// Permits reading under `/api/admin`.
         AdminRead = "admin:read",
-        /// Changes under `/api/admin`.
+        /// Permits changes under `/api/admin`.
         AdminWrite = "admin:write",
     }
 }
 
 impl Scope {
-    /// The scopes of a key whose maker named none.
+    /// The scopes of a key whose creator named none.
     pub const DEFAULT: [Self; 3] = [Self::CandidatesRead, Self::RolesRead, Self::PipelineWrite];
 
     /// All scopes.

@@ -1,8 +1,8 @@
 //! The only rule that decides whether an API key is valid.
 //!
-//! A request meets the rule up to three times: when its key is looked up, in the transaction of the request, and in the
-//! transaction of its usage row. Each place loads the facts and asks the rule. The scopes of a valid key limit it further:
-//! see `Principal::require_scope` and `Grant::require_admin_scope`.
+//! The rule is applied to a request up to three times: when its key is looked up, in the transaction of the request,
+//! and in the transaction of its usage row. Each caller loads the facts and then applies the rule. The scopes of a
+//! valid key limit it further: see `Principal::require_scope` and `Grant::require_admin_scope`.
 
 use crate::domain::timestamp::Timestamp;
 use crate::domain::words::words;
@@ -22,21 +22,22 @@ words! {
 /// The facts that decide whether a key is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyState {
-    /// False once an admin revoked the key.
+    /// False after an admin has revoked the key.
     pub is_enabled: bool,
     /// The expiry; `None` for a key that never expires.
     pub expires_at: Option<Timestamp>,
-    /// Whether the file records that the key expired. Such a key stays expired even if the clock steps back.
+    /// Whether the file records that the key has expired. The key then stays expired, even if the clock steps back.
     pub is_expiry_recorded: bool,
     /// False while the key's user is disabled.
     pub is_user_enabled: bool,
 }
 
 impl KeyState {
-    /// Succeeds if the key is valid now.
+    /// Checks that the key is valid now.
     ///
     /// # Errors
-    /// The first reason that applies. Activity records it; the caller gets the same 401 for each of them.
+    /// Returns the first reason that applies. The activity records the reason. The caller gets the same 401 for every
+    /// reason.
     pub fn require_valid(&self, now: Timestamp) -> Result<(), KeyRefusal> {
         if !self.is_enabled {
             Err(KeyRefusal::Revoked)

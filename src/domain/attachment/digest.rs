@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-/// Bytes of a digest.
+/// The number of bytes of a digest.
 pub const DIGEST_BYTES: usize = 32;
 
 /// The digest of all chunks so far.
@@ -15,7 +15,7 @@ impl AttachmentDigest {
         self.0.update(chunk);
     }
 
-    /// The digest of the chunks that were added.
+    /// Returns the digest of all chunks that were added.
     pub fn value(&self) -> [u8; DIGEST_BYTES] {
         self.0.clone().finalize().into()
     }

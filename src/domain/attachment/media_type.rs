@@ -1,4 +1,4 @@
-//! Media types of attachments, detected from the content alone, chunk by chunk, without inflating anything.
+//! Media types of attachments, detected from the content alone, chunk by chunk, without decompressing anything.
 
 use super::super::charset::ByteOrder;
 
@@ -22,7 +22,7 @@ pub enum MediaType {
 impl MediaType {
     const ALL: [Self; 6] = [Self::Pdf, Self::Docx, Self::Odt, Self::Text, Self::WesternText, Self::Utf16Text];
 
-    /// The value of `Content-Type`.
+    /// Returns the value of `Content-Type`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pdf => "application/pdf",
@@ -39,7 +39,7 @@ impl MediaType {
         Self::ALL.into_iter().find(|one| one.as_str() == text)
     }
 
-    /// The file name extension.
+    /// Returns the file name extension.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Pdf => "pdf",
@@ -50,7 +50,7 @@ impl MediaType {
     }
 }
 
-/// Detects the media type of an attachment during its upload.
+/// The detection of an attachment's media type during its upload.
 #[derive(Debug, Clone, Default)]
 pub struct MediaTypeScan(PossibleType);
 
@@ -67,7 +67,7 @@ enum PossibleType {
 }
 
 impl MediaTypeScan {
-    /// Takes the next chunk. The first chunk must have a few hundred bytes, or the whole content.
+    /// Scans the next chunk. The first chunk must have a few hundred bytes or contain the whole content.
     pub fn take(&mut self, chunk: &[u8]) {
         if matches!(self.0, PossibleType::Nothing) {
             self.0 = begin(chunk);
@@ -91,7 +91,7 @@ impl MediaTypeScan {
         !matches!(self.0, PossibleType::Other)
     }
 
-    /// The type of the whole content.
+    /// Returns the type of the whole content; `None` if the type is not accepted.
     pub fn media_type(&self) -> Option<MediaType> {
         match &self.0 {
             PossibleType::Nothing | PossibleType::Other => None,
@@ -126,7 +126,7 @@ const ENTRY_NAME_AT: usize = 30;
 /// The checked bytes of an entry: its header, and enough of its name to recognize it.
 const ENTRY_BYTES: usize = ENTRY_NAME_AT + 20;
 
-/// Whether the first entry is the uncompressed media type that OpenDocument requires there.
+/// Whether the first entry contains the uncompressed media type that OpenDocument requires.
 fn is_odt(chunk: &[u8]) -> bool {
     let is_stored = chunk.get(8..10) == Some(&[0, 0]);
     let named = chunk.get(ENTRY_NAME_AT..).unwrap_or_default();
@@ -135,15 +135,16 @@ fn is_odt(chunk: &[u8]) -> bool {
     is_stored && chunk.get(26..30) == Some(&[8, 0, 0, 0]) && rest.is_some_and(|rest| !rest.starts_with(b"-"))
 }
 
-/// An archive, recognized by its entry names. The content of an entry could look like another entry. Then the service
-/// accepts an archive that is no document. This is harmless: the service never opens it and hands it out unchanged.
+/// An archive, recognized by its entry names. The content of an entry could look like another entry, so the service may
+/// accept an archive that is not a document. This is harmless, because the service never opens the archive and delivers
+/// it unchanged.
 #[derive(Debug, Clone, Default)]
 struct Archive {
     is_odt: bool,
     has_content_types: bool,
     has_word: bool,
     has_macros: bool,
-    /// The last bytes so far, in which an entry may have begun.
+    /// The last bytes of the content so far, in which an entry may have begun.
     carried: Vec<u8>,
 }
 
@@ -156,7 +157,7 @@ impl Archive {
         self.carried = bytes.split_off(ends);
     }
 
-    /// Notes the names of the entries that begin within the first `ends` bytes.
+    /// Records the names of the entries that begin within the first `ends` bytes.
     fn note_entries(&mut self, bytes: &[u8], ends: usize) {
         let begins = |at: &usize| bytes[*at] == ENTRY[0] && bytes[*at..].starts_with(ENTRY);
         for at in (0..ends).filter(begins) {
@@ -189,7 +190,7 @@ struct Utf16 {
 }
 
 impl Utf16 {
-    /// Whether the content can still be text.
+    /// Scans a chunk. Returns whether the content can still be text.
     fn take(&mut self, chunk: &[u8]) -> bool {
         chunk.iter().all(|byte| match self.carried.take() {
             Some(first) => self.take_unit(self.order.unit([first, *byte])),
@@ -204,7 +205,7 @@ impl Utf16 {
         let high = self.high.take();
         match char::decode_utf16(high.into_iter().chain([unit])).next() {
             Some(Ok(c)) => !c.is_control() || matches!(c, '\t' | '\n' | '\r'),
-            // A high surrogate waits for the low one.
+            // A high surrogate waits for its low surrogate.
             Some(Err(_)) if high.is_none() && (0xd800..0xdc00).contains(&unit) => {
                 self.high = Some(unit);
                 true
@@ -229,7 +230,7 @@ struct Text {
 }
 
 impl Text {
-    /// Whether the content can still be text.
+    /// Scans a chunk. Returns whether the content can still be text.
     fn take(&mut self, chunk: &[u8]) -> bool {
         let is_control = |byte: &u8| (*byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r')) || *byte == 0x7f;
         if chunk.iter().any(is_control) {
@@ -254,7 +255,7 @@ impl Text {
                 std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
             }
         };
-        // The control characters of ISO 8859-1, in two bytes each.
+        // In UTF-8, the control characters of ISO 8859-1 have two bytes, so a check of single bytes does not find them.
         self.is_invalid_utf8 |= whole.chars().any(|c| ('\u{80}'..='\u{9f}').contains(&c));
     }
 
@@ -268,7 +269,7 @@ impl Text {
 mod tests {
     use super::*;
 
-    /// The type if the content comes in chunks of this size after the first.
+    /// Returns the type of content that arrives in chunks of this size after the first chunk.
     fn type_in_chunks(bytes: &[u8], size: usize) -> Option<MediaType> {
         let mut scan = MediaTypeScan::default();
         let (first, rest) = bytes.split_at(bytes.len().min(512));
@@ -285,7 +286,7 @@ mod tests {
         at_once
     }
 
-    /// An archive of stored entries.
+    /// Returns an archive of uncompressed entries.
     fn archive(entries: &[(&str, &[u8])]) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (name, content) in entries {

@@ -1,7 +1,7 @@
 //! Attachments: size limits, detection of the media type, and safe file names.
 //!
-//! The service never opens an attachment. It detects the type from the first bytes and from the entry names of archives,
-//! and never inflates anything.
+//! The service never opens an attachment. It detects the type from the first bytes and from the entry names of
+//! archives, and never decompresses anything.
 
 mod digest;
 mod media_type;
@@ -17,24 +17,25 @@ pub use self::digest::{AttachmentDigest, DIGEST_BYTES};
 pub use self::media_type::{MediaType, MediaTypeScan};
 pub use self::name::{NAMELESS_FILE, file_name};
 
-/// The largest attachment.
+/// The maximum number of bytes of an attachment.
 pub const ATTACHMENT_BYTES_MAX: usize = 10 * 1_024 * 1_024;
 
-/// The largest chunk, which is one write: short enough that other jobs of the writer barely wait.
+/// The maximum number of bytes of a chunk. Each chunk is one write, which is short enough that other jobs of the writer
+/// hardly wait.
 pub const CHUNK_BYTES_MAX: usize = 64 * 1_024;
 
-/// How long an attachment stays staged without a signup: long enough to correct a form.
+/// The time for which an attachment stays staged without a signup, which is long enough to correct a form.
 pub const STAGED_MAX: Duration = Duration::from_secs(60 * 60);
 
-/// The maximum number of bytes of staged attachments, some 10 GiB, so that uploads without signups cannot fill the
-/// disk. An unfinished upload counts with the largest size.
+/// The maximum number of bytes of all staged attachments, about 10 GiB, so that uploads without signups cannot fill the
+/// disk. The size of an unfinished upload is assumed to be the maximum size of an attachment.
 pub const STAGED_BYTES_MAX: i64 = 1_000 * ATTACHMENT_BYTES_MAX as i64;
 
-/// The maximum number of staged attachments. Small ones cost little, so this is ten times as many as of the largest
-/// size.
+/// The maximum number of staged attachments. Small attachments cost little, so this number is ten times the number of
+/// staged attachments of the maximum size.
 pub const STAGED_ATTACHMENTS_MAX: i64 = 10_000;
 
-/// The random bytes of an attachment token: 128 bits.
+/// The number of random bytes of an attachment token: 128 bits.
 pub const ATTACHMENT_TOKEN_BYTES: usize = 16;
 
 const NO_ROOM_DETAIL: &str =
@@ -60,11 +61,11 @@ pub enum AttachmentFault {
 }
 
 impl AttachmentFault {
-    /// The defect as a sentence without its subject, the field.
+    /// Returns the fault as a sentence without its subject, which is the field.
     pub fn detail(self) -> String {
         match self {
             Self::TooLarge => format!("must be at most {ATTACHMENT_BYTES_MAX} bytes"),
-            Self::WrongType => "must be a PDF, DOCX, ODT or plain text file, by its content".to_owned(),
+            Self::WrongType => "must have the content of a PDF, DOCX, ODT or plain text file".to_owned(),
             Self::Empty => "must not be an empty file".to_owned(),
             Self::MoreThanOne => "must be one file".to_owned(),
             Self::NoRoom => NO_ROOM_DETAIL.to_owned(),
@@ -77,23 +78,23 @@ impl AttachmentFault {
 pub struct AttachmentToken(String);
 
 impl AttachmentToken {
-    /// Makes a token from random bytes.
+    /// Creates a token from random bytes.
     pub fn new(random: [u8; ATTACHMENT_TOKEN_BYTES]) -> Self {
         Self(id::token(&random))
     }
 
-    /// Parses a token. Returns `None` for a text of another form.
+    /// Parses a token. Returns `None` for a string of another format.
     pub fn parse(text: &str) -> Option<Self> {
         let has_form = text.len() == 26 && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
         has_form.then(|| Self(text.to_owned()))
     }
 
-    /// The text, for the form.
+    /// Returns the token, for the form.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// The digest, which the file stores.
+    /// Returns the digest, which the file stores.
     pub fn digest(&self) -> [u8; 32] {
         api_key::digest(&self.0)
     }

@@ -3,14 +3,14 @@
 use super::media_type::MediaType;
 use crate::domain::text;
 
-/// The longest name, in characters.
+/// The maximum number of characters of a name.
 const CHARACTERS_MAX: usize = 255;
 
 /// The name of an attachment without a usable name.
 pub const NAMELESS_FILE: &str = "document";
 
 /// Removes folders, control characters, characters that change the direction of text, and dots and spaces at both ends.
-/// The result has the extension of the detected type, so that nobody who opens a text runs a script.
+/// The result has the extension of the detected type, so that a person who opens a text file never runs a script.
 pub fn file_name(given: &str, media_type: Option<MediaType>) -> String {
     let last = given.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain: String = last.chars().filter(|c| !is_unfit(*c)).collect();
@@ -31,7 +31,8 @@ fn cut(name: &str, characters_max: usize) -> &str {
     if cut.is_empty() { NAMELESS_FILE } else { cut }
 }
 
-/// Control characters, line and paragraph separators, and direction marks, which make `fdp.exe` look like `exe.pdf`.
+/// Whether a name must not contain this character. These are control characters, line and paragraph separators, and
+/// direction marks, which can make `fdp.exe` look like `exe.pdf`.
 fn is_unfit(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')

@@ -1,4 +1,4 @@
-//! The facts for a decision and its result, which all decisions on a candidate step share.
+//! The facts for a decision, and the result of a decision. All decisions on a candidate step share these types.
 
 use super::status::ApplicationStatus;
 use super::step::{CandidateStep, current_step};
@@ -14,7 +14,7 @@ use crate::domain::user::{self, OrgRole, PlatformRole};
 pub struct HireRecord {
     /// The day of the hire.
     pub hired_date: Timestamp,
-    /// When the offer was accepted.
+    /// The time at which the offer was accepted.
     pub offer_accepted_date: Option<Timestamp>,
     /// The position's code in the organization's HR system.
     pub external_position_id: Option<String>,
@@ -39,7 +39,7 @@ pub struct StepFacts {
     pub application_id: ApplicationId,
     /// The status before the decision.
     pub application_status: ApplicationStatus,
-    /// When the candidate applied.
+    /// The time at which the candidate applied.
     pub applied_at: Timestamp,
     /// The details of the hire, while the candidate is hired.
     pub hire: Option<HireRecord>,
@@ -60,7 +60,7 @@ pub struct StepFacts {
 pub struct Decision {
     /// The changed steps, after the decision.
     pub steps: Vec<CandidateStep>,
-    /// The step in the answer, after the decision.
+    /// The step in the response, after the decision.
     pub answer_step: CandidateStep,
     /// The step to which the candidate moves, after the decision.
     pub next: Option<CandidateStep>,
@@ -72,9 +72,10 @@ pub struct Decision {
     pub seats: Seats,
     /// The role step where the candidate is after the decision, while the application is in progress.
     pub at_role_step: Option<RoleStepId>,
-    /// When the candidate originally reached that step, if the decision returns them to it. Otherwise they reach it now.
+    /// The time at which the candidate originally reached that step, if the decision returns them to it. Otherwise,
+    /// they reach the step now.
     pub back_since: Option<Timestamp>,
-    /// The change of the organization's figures.
+    /// The change to the organization's counts.
     pub status_change: StatusCounts,
     /// The caller's remark. Only the activity stores it.
     pub remark: Option<Remark>,
@@ -90,7 +91,7 @@ pub enum Remark {
 }
 
 impl StepFacts {
-    /// The step that the caller named.
+    /// Returns the step that the caller named.
     pub fn addressed_step(&self) -> &CandidateStep {
         &self.steps[self.addressed]
     }
@@ -101,7 +102,9 @@ impl StepFacts {
 
     pub(super) fn require_authority(&self) -> Result<(), Refusal> {
         if !user::may_manage(self.caller_org_role, self.caller_platform_role) {
-            return Err(Refusal::Forbidden("your role in the organization may not manage its candidates' steps"));
+            return Err(Refusal::Forbidden(
+                "your role in the organization does not permit managing its candidates' steps",
+            ));
         }
         // A decision would store new data about a person whose data was erased.
         if self.is_erased {
@@ -110,7 +113,8 @@ impl StepFacts {
         Ok(())
     }
 
-    /// The decision that leads to these steps. Takes all steps, and returns those that changed.
+    /// Returns the decision that leads to these steps. `steps` contains all steps; the decision contains only the
+    /// changed steps.
     pub(super) fn decision(
         &self,
         steps: Vec<CandidateStep>,

@@ -13,14 +13,14 @@ pub struct HireInput {
     pub notes: Option<String>,
     /// The day of the hire; defaults to now.
     pub hired_date: Option<Timestamp>,
-    /// When the offer was accepted.
+    /// The time at which the offer was accepted.
     pub offer_accepted_date: Option<Timestamp>,
-    /// The position's code in the organization's HR system; blank counts as missing.
+    /// The position's code in the organization's HR system. A blank code is treated as missing.
     pub external_position_id: Option<String>,
 }
 
-/// `POST …/hire`: validates the addressed step and the final step. All other open steps become `skipped`. The hire fills
-/// a position; the last position makes the role `filled`.
+/// `POST …/hire`: validates the addressed step and the final step. All other open steps become `skipped`. The hire
+/// fills a position. If it fills the last position, the role becomes `filled`.
 ///
 /// # Errors
 /// `forbidden` without authority over the steps; `conflict` if the candidate is already hired or rejected for the role,
@@ -81,7 +81,7 @@ mod tests {
     use StepStatus::{InProgress, Pending, Rejected, Skipped, Validated};
 
     #[test]
-    fn a_hire_validates_the_addressed_and_final_steps_and_skips_open_ones() {
+    fn a_hire_validates_the_addressed_and_final_steps_and_skips_other_open_steps() {
         let before = [Validated, InProgress, Pending, Pending];
         for (addressed, expected) in [
             (0, [Validated, Skipped, Skipped, Validated]),
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn only_open_roles_with_a_free_position_hire() {
+    fn candidates_are_hired_only_for_open_roles_with_a_free_position() {
         for (status, hired, detail) in [
             (RoleStatus::Filled, 2, "positions already filled"),
             (RoleStatus::Closed, 2, "positions already filled"),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_external_position_id_counts_as_missing() {
+    fn a_blank_external_position_id_is_treated_as_missing() {
         let facts = StepFacts { require_external_position_id: true, ..facts(&[InProgress], 0) };
         let with = |id: Option<&str>| HireInput { external_position_id: id.map(str::to_owned), ..HireInput::default() };
         for missing in [None, Some(""), Some("  \t")] {

@@ -9,17 +9,17 @@ use crate::domain::timestamp::Timestamp;
 /// The input of a rejection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RejectInput {
-    /// Stored as the rejection reason.
+    /// The notes on the outcome, which are stored as the rejection reason.
     pub outcome_notes: Option<String>,
-    /// Who ended the application.
+    /// The party that ended the application.
     pub outcome_type: Option<String>,
-    /// Why it ended.
+    /// The reason why the application ended.
     pub outcome_reason: Option<String>,
 }
 
-/// `POST …/reject`: ends the application at any step that is not yet rejected. For a hired candidate this reverses the
-/// hire: the position becomes free, a `filled` role becomes `open`, and the final step becomes `pending` unless it is
-/// the rejected one.
+/// `POST …/reject`: ends the application at any step that is not yet rejected. If the candidate is hired, the rejection
+/// reverses the hire: the position becomes free, a `filled` role becomes `open`, and the final step becomes `pending`
+/// unless it is the rejected one.
 ///
 /// # Errors
 /// `forbidden` without authority over the steps; `conflict` if the step is already rejected.

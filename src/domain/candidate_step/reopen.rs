@@ -1,6 +1,6 @@
 //! `POST …/reopen`: undoes a rejection and returns the candidate to the step.
 //!
-//! The activities still have the state before the rejection, so the step gets its earlier status back. A hire that the
+//! The activities record the state before the rejection, so the step gets its earlier status back. A hire that the
 //! rejection reversed is not restored: the candidate is at the rejected step, and all later steps are pending.
 
 use super::decision::{Decision, Remark, StepFacts};
@@ -13,7 +13,7 @@ use crate::domain::timestamp::Timestamp;
 /// The input of a reopening.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReopenInput {
-    /// Stored in the activity of the reopening.
+    /// The reason, which is stored in the activity of the reopening.
     pub reason: String,
 }
 
@@ -26,14 +26,14 @@ pub struct Rejection {
     pub application_status: ApplicationStatus,
     /// The step's status before the rejection.
     pub step_status: StepStatus,
-    /// When the step had been validated, if it had.
+    /// The time at which the step had been validated, if it was validated before the rejection.
     pub validated_at: Option<Timestamp>,
 }
 
 /// `POST …/reopen`: restores the step's status before the rejection. The application stays `Not Selected` while another
-/// step is rejected; then its earlier status returns, too. `rejections` are those of the application, newest first.
-/// Nothing is known about imported rejections: the candidate counts as having been at that step, unless another step is
-/// in progress.
+/// step is rejected. Otherwise, it also gets its earlier status back. `rejections` are the application's rejections,
+/// newest first. For an imported rejection, the earlier state is unknown. The rule then assumes that the candidate was
+/// at the rejected step, unless another step is in progress.
 ///
 /// # Errors
 /// `forbidden` without authority over the steps; `conflict` if the step is not rejected, or the candidate has withdrawn.
@@ -55,7 +55,8 @@ pub fn reopen(facts: &StepFacts, rejections: &[Rejection], input: &ReopenInput) 
     }
     let is_rejected = steps.iter().any(|step| step.status == StepStatus::Rejected);
     let status = if is_rejected { ApplicationStatus::NotSelected } else { status_before(rejections) };
-    // The original time, so that a mistaken rejection does not change the candidate's position on the board.
+    // The original time is restored, so that a mistaken rejection does not change the candidate's position on the
+    // board.
     let back_since = Some(at_step_since(facts.applied_at, &steps));
     let decision = facts.decision(steps, facts.addressed, status, None, facts.seats);
     Ok(Decision { back_since, remark: Some(Remark::Reason(input.reason.clone())), ..decision })
@@ -85,15 +86,15 @@ impl CandidateStep {
     }
 }
 
-/// Resets the steps that a hire validated or skipped to pending. Rejected steps stay rejected.
+/// Sets later steps, which a hire validated or skipped, to pending. Rejected steps stay rejected.
 fn reset_to_pending(later: &mut [CandidateStep]) {
     for step in later.iter_mut().filter(|step| step.status != StepStatus::Rejected) {
         step.return_to(StepStatus::Pending, None);
     }
 }
 
-/// The assumed status of an imported step before its rejection. A candidate at an earlier step has not reached it. A
-/// candidate at a later step has moved past it at an unknown time.
+/// Returns the assumed status of an imported step before its rejection. A candidate at an earlier step has not reached
+/// this step. A candidate at a later step has moved past it at an unknown time.
 fn assumed_status(steps: &[CandidateStep], addressed: usize) -> StepStatus {
     match steps.iter().position(|step| step.status == StepStatus::InProgress) {
         None => StepStatus::InProgress,
@@ -102,7 +103,7 @@ fn assumed_status(steps: &[CandidateStep], addressed: usize) -> StepStatus {
     }
 }
 
-/// The application's status before its current rejections. A hire is never restored.
+/// Returns the application's status before its current rejections. A hire is never restored.
 fn status_before(rejections: &[Rejection]) -> ApplicationStatus {
     let statuses = rejections.iter().map(|rejection| rejection.application_status);
     match statuses.into_iter().find(|status| *status != ApplicationStatus::NotSelected) {
@@ -124,7 +125,7 @@ mod tests {
         ReopenInput { reason: "a mistake".to_owned() }
     }
 
-    /// The facts after a decision, with another step addressed.
+    /// Returns the facts after a decision, with another step addressed.
     fn then(facts: &StepFacts, decision: &Decision, addressed: usize) -> StepFacts {
         let now = |step: &CandidateStep| decision.steps.iter().find(|changed| changed.id == step.id).cloned();
         StepFacts {
@@ -137,7 +138,7 @@ mod tests {
         }
     }
 
-    /// Rejects at this step and records the state before, as an activity does.
+    /// Rejects the candidate at this step, and records the earlier state as an activity does.
     fn rejected(facts: &StepFacts, at: usize, record: &mut Vec<Rejection>) -> StepFacts {
         let facts = StepFacts { addressed: at, ..facts.clone() };
         let decision = reject(&facts, &RejectInput::default(), NOW).unwrap();
@@ -180,15 +181,16 @@ mod tests {
     fn reopening_the_last_rejected_step_restores_the_application() {
         let whole = facts(&[Validated, InProgress, Pending], 0);
         let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
-        for made in orders {
-            for undone in orders {
+        for rejection_order in orders {
+            for reopening_order in orders {
                 let mut record = Vec::new();
-                let mut facts = made.iter().fold(whole.clone(), |facts, at| rejected(&facts, *at, &mut record));
-                for at in undone {
+                let mut facts =
+                    rejection_order.iter().fold(whole.clone(), |facts, at| rejected(&facts, *at, &mut record));
+                for at in reopening_order {
                     assert_eq!(facts.application_status, ApplicationStatus::NotSelected);
                     facts = reopened(&facts, at, &record);
                 }
-                assert_eq!(StepFacts { addressed: 0, ..facts }, whole, "{made:?}, then {undone:?}");
+                assert_eq!(StepFacts { addressed: 0, ..facts }, whole, "{rejection_order:?}, then {reopening_order:?}");
             }
         }
     }
@@ -235,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reopened_candidate_is_at_the_step_since_they_first_reached_it() {
+    fn a_reopened_candidate_has_been_at_the_step_since_they_first_reached_it() {
         let mut record = Vec::new();
         let facts_after = rejected(&facts(&[Validated, InProgress, Pending], 1), 1, &mut record);
         assert_eq!(reopen(&facts_after, &record, &input()).unwrap().back_since, Some(THEN));
@@ -254,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn imported_rejections_reopen_by_the_state_of_the_other_steps() {
+    fn reopening_an_imported_rejection_depends_on_the_other_steps() {
         for (before, at, expected) in [
             ([Validated, Rejected, Pending], 1, [Validated, InProgress, Pending]),
             ([Validated, Validated, Rejected], 2, [Validated, Validated, InProgress]),

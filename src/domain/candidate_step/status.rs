@@ -27,7 +27,7 @@ words! {
         NotSelected = "Not Selected",
         /// Staff hired the candidate.
         Hired = "Hired",
-        /// The candidate withdrew.
+        /// The candidate withdrew the application.
         Withdrawn = "Withdrawn",
     }
 }

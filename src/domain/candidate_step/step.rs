@@ -1,14 +1,14 @@
-//! A candidate step: one step of an application, with its outcome. Finds the step at which the candidate is.
+//! A candidate step: one step of an application, with its outcome. Also finds the candidate's current step.
 
 use super::status::{ApplicationStatus, StepStatus};
 use crate::domain::id::{CandidateStepId, RoleStepId};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::words::words;
 
-/// The longest `reason`, `outcomeNotes` or `notes`, in characters.
+/// The maximum number of characters of a `reason`, `outcomeNotes` or `notes`.
 pub const NOTES_CHARACTERS_MAX: usize = 10_000;
 
-/// The longest `outcomeType`, `outcomeReason` or `externalPositionId`, in characters.
+/// The maximum number of characters of an `outcomeType`, `outcomeReason` or `externalPositionId`.
 pub const OUTCOME_CHARACTERS_MAX: usize = 255;
 
 words! {
@@ -36,7 +36,7 @@ words! {
 pub struct CandidateStep {
     /// The candidate step's own id, not the role step's.
     pub id: CandidateStepId,
-    /// The role step from which it was copied.
+    /// The role step from which this step was copied.
     pub role_step_id: RoleStepId,
     /// A copy of the role step's name.
     pub name: String,
@@ -50,16 +50,16 @@ pub struct CandidateStep {
     pub rejected_at: Option<Timestamp>,
     /// The notes of that rejection; empty if the caller gave none.
     pub rejection_reason: Option<String>,
-    /// Who ended the application, in the caller's words.
+    /// The party that ended the application, in the caller's words.
     pub outcome_type: Option<String>,
-    /// Why it ended, in the caller's words.
+    /// The reason why the application ended, in the caller's words.
     pub outcome_reason: Option<String>,
     /// The time of the validation, while the step is validated.
     pub validated_at: Option<Timestamp>,
 }
 
 impl CandidateStep {
-    /// Validates the step. The time of an earlier validation stays.
+    /// Validates the step. The time of an earlier validation does not change.
     pub(super) fn validate(&mut self, now: Timestamp) {
         if self.status != StepStatus::Validated {
             self.status = StepStatus::Validated;
@@ -68,14 +68,15 @@ impl CandidateStep {
     }
 }
 
-/// The time at which the candidate reached the current step: the latest validation, but not before they applied.
+/// Returns the time at which the candidate reached the current step: the latest validation, but not before they
+/// applied.
 pub fn at_step_since(applied_at: Timestamp, steps: &[CandidateStep]) -> Timestamp {
     let validated_at = steps.iter().filter_map(|step| step.validated_at).max();
     validated_at.map_or(applied_at, |at| at.max(applied_at))
 }
 
-/// The candidate's current step: the first step in progress or, in an import without one, the first pending step.
-/// `None` if the application has ended.
+/// Returns the candidate's current step: the first step in progress or, in an import without a step in progress, the
+/// first pending step. `None` if the application has ended.
 pub fn current_step(status: ApplicationStatus, steps: &[CandidateStep]) -> Option<&CandidateStep> {
     let first = |wanted| steps.iter().find(|step| step.status == wanted);
     let here = || first(StepStatus::InProgress).or_else(|| first(StepStatus::Pending));

@@ -55,7 +55,7 @@ pub(super) fn hired(statuses: &[StepStatus], addressed: usize) -> StepFacts {
     }
 }
 
-/// The statuses of all steps after a decision.
+/// Returns the statuses of all steps after a decision.
 pub(super) fn after(facts: &StepFacts, decision: &Decision) -> Vec<StepStatus> {
     let now = |step: &CandidateStep| decision.steps.iter().find(|changed| changed.id == step.id).cloned();
     facts.steps.iter().map(|step| now(step).unwrap_or_else(|| step.clone()).status).collect()

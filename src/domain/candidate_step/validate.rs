@@ -9,7 +9,7 @@ use crate::domain::timestamp::Timestamp;
 /// The input of a validation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ValidateInput {
-    /// Stored in the activity of the validation.
+    /// The notes, which are stored in the activity of the validation.
     pub outcome_notes: Option<String>,
 }
 
@@ -19,16 +19,16 @@ const NOTHING_LEFT: Refusal =
     Refusal::Conflict("no pending step follows this one; hire the candidate: POST /api/v1/candidate-steps/{id}/hire");
 
 /// `POST …/validate`: validates the candidate's current step and moves the candidate to the next pending step. If an
-/// import has no step in progress, the first pending step is the current one. If it has several, the others stay in
-/// progress.
+/// import has no step in progress, the first pending step is the current one. If an import has several steps in
+/// progress, the others stay in progress.
 ///
 /// # Errors
 /// `forbidden` without authority over the steps; `conflict` if the application has ended, the candidate is not at the
-/// step, or no pending step follows: then only a hire is possible.
+/// step, or no pending step follows, so that only a hire is possible.
 pub fn validate(facts: &StepFacts, input: &ValidateInput, now: Timestamp) -> Result<Decision, Refusal> {
     facts.require_authority()?;
-    require_running(facts.application_status)?;
-    require_here(facts)?;
+    require_in_progress(facts.application_status)?;
+    require_current_step(facts)?;
     if facts.addressed == facts.final_index() {
         return Err(HIRE_INSTEAD);
     }
@@ -40,7 +40,7 @@ pub fn validate(facts: &StepFacts, input: &ValidateInput, now: Timestamp) -> Res
     Ok(Decision { next: Some(next), remark: input.outcome_notes.clone().map(Remark::OutcomeNotes), ..decision })
 }
 
-/// Moves the candidate on and returns the index of the current step: another step in progress, or the next pending one.
+/// Moves the candidate to the next step and returns its index: another step in progress, or the next pending step.
 fn advance(steps: &mut [CandidateStep], from: usize) -> Option<usize> {
     if let Some(other) = steps.iter().position(|step| step.status == StepStatus::InProgress) {
         return Some(other);
@@ -51,7 +51,7 @@ fn advance(steps: &mut [CandidateStep], from: usize) -> Option<usize> {
     Some(next)
 }
 
-fn require_running(status: ApplicationStatus) -> Result<(), Refusal> {
+fn require_in_progress(status: ApplicationStatus) -> Result<(), Refusal> {
     match status {
         ApplicationStatus::InProgress => Ok(()),
         ApplicationStatus::Hired => Err(Refusal::Conflict("the candidate is already hired for this role")),
@@ -62,11 +62,11 @@ fn require_running(status: ApplicationStatus) -> Result<(), Refusal> {
     }
 }
 
-fn require_here(facts: &StepFacts) -> Result<(), Refusal> {
+fn require_current_step(facts: &StepFacts) -> Result<(), Refusal> {
     let step = facts.addressed_step();
-    let is_here = current_step(facts.application_status, &facts.steps).is_some_and(|here| here.id == step.id);
+    let is_current = current_step(facts.application_status, &facts.steps).is_some_and(|here| here.id == step.id);
     match step.status {
-        _ if is_here => Ok(()),
+        _ if is_current => Ok(()),
         StepStatus::InProgress => Ok(()),
         StepStatus::Pending => Err(Refusal::Conflict("the step is pending; the candidate is at another step")),
         StepStatus::Validated => Err(Refusal::Conflict("the step is already validated")),
@@ -93,7 +93,7 @@ mod tests {
             ([InProgress, Pending, Pending, Pending], 0, [Validated, InProgress, Pending, Pending], 1),
             ([Validated, InProgress, Skipped, Pending], 1, [Validated, Validated, Skipped, InProgress], 3),
             ([Validated, InProgress, Validated, Pending], 1, [Validated, Validated, Validated, InProgress], 3),
-            // An import without a step in progress, and one with two.
+            // An import without a step in progress, and an import with two of them.
             ([Validated, Pending, Pending, Pending], 1, [Validated, Validated, InProgress, Pending], 2),
             ([InProgress, InProgress, Pending, Pending], 0, [Validated, InProgress, Pending, Pending], 1),
             ([InProgress, InProgress, Pending, Pending], 1, [InProgress, Validated, Pending, Pending], 0),

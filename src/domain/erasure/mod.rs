@@ -1,6 +1,7 @@
 //! Rules for erasures and legal holds, and the values that replace an erased name and address.
 //!
-//! `replay` has the rule for the erasure list at a start, and `deferred` the rule for erasures that wait for a hidden hire.
+//! `replay` contains the rule for the erasure list when the service starts, and `deferred` contains the rule for
+//! erasures that wait for a hidden hire.
 
 pub mod deferred;
 pub mod replay;
@@ -11,13 +12,13 @@ use super::refusal::Refusal;
 use super::text::Email;
 use super::timestamp::Timestamp;
 
-/// The longest reason of a legal hold, in characters.
+/// The maximum number of characters of the reason for a legal hold.
 pub const REASON_CHARACTERS_MAX: usize = 1_000;
 
 /// The name of an erased candidate.
 pub const ERASED_NAME: &str = "Erased";
 
-/// The domain of erased addresses. It is reserved, so nobody can have an address there (RFC 2606 §2).
+/// The domain of erased addresses. The domain is reserved, so nobody can have an address in it (RFC 2606 §2).
 const DOMAIN: &str = "erased.invalid";
 
 /// Whether an address is in the domain of erased addresses.
@@ -28,15 +29,15 @@ pub fn is_erased_address(email: &Email) -> bool {
 /// The legal hold and the erasure of a candidate in an interchange document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Privacy {
-    /// The reason of the legal hold, if there is one.
+    /// The reason for the legal hold, if there is one.
     pub hold_reason: Option<String>,
     /// The time of the erasure, if the candidate was erased.
     pub erased_at: Option<Timestamp>,
 }
 
 impl Privacy {
-    /// The contradiction between these values and the candidate's name, address and application; `None` if they agree.
-    /// The state after an erasure passes, so an import accepts each export.
+    /// Returns the contradiction between these values and the candidate's name, address and application; `None` if they
+    /// agree. The state after an erasure has no contradiction, so an import accepts every export.
     pub fn contradiction(&self, name: &str, email: &Email, status: ApplicationStatus) -> Option<&'static str> {
         self.erased_at?;
         if self.hold_reason.is_some() {
@@ -65,7 +66,7 @@ pub struct CandidateRef {
 pub struct ErasureFacts {
     /// The candidate's number in the file.
     pub number: i64,
-    /// The reason of the legal hold, if there is one.
+    /// The reason for the legal hold, if there is one.
     pub hold_reason: Option<String>,
     /// The time of the erasure, if the candidate was erased.
     pub erased_at: Option<Timestamp>,
@@ -76,12 +77,12 @@ pub struct ErasureFacts {
 pub enum ErasureDecision {
     /// Erase the candidate now.
     Now,
-    /// The candidate was erased at this time.
+    /// The candidate was already erased, at this time.
     Before(Timestamp),
 }
 
-/// `DELETE /api/v1/candidates/{id}`: erases a candidate without a legal hold, at any status of their applications. A
-/// repetition changes nothing.
+/// `DELETE /api/v1/candidates/{id}`: erases a candidate who is not under a legal hold, even if their applications are
+/// in progress. A repetition changes nothing.
 ///
 /// # Errors
 /// `conflict` if the candidate is under a legal hold.
@@ -106,10 +107,10 @@ pub fn hold(facts: &ErasureFacts, reason: &str) -> Result<bool, Refusal> {
     Ok(facts.hold_reason.as_deref() != Some(reason))
 }
 
-/// The address of an erased candidate. Only the id identifies the person. If another candidate already has the address,
-/// the next `attempt` gives another one.
+/// Returns the address of an erased candidate, which identifies the person only by the id. If another candidate already
+/// has the address, the next `attempt` returns another address.
 pub fn erased_address(id: &CandidateId, number: i64, attempt: usize) -> String {
-    // Ids are case-sensitive, and addresses are not.
+    // Ids are case-sensitive, but addresses are not.
     let is_plain = !id.as_str().bytes().any(|byte| byte.is_ascii_uppercase());
     match attempt {
         0 if is_plain => format!("{id}@{DOMAIN}"),

@@ -1,24 +1,25 @@
-//! The erasure list at a start: which of its erasures the service repeats.
+//! The rule for the erasure list when the service starts: it decides which erasures the service repeats.
 //!
-//! An older copy of the file still has the data of everybody who was erased after it was made. The list beside the file
-//! names them, so the next start can erase them again.
+//! An older copy of the file still has the data of all candidates who were erased after the copy was created. The list
+//! beside the file names these candidates, so the next start can erase them again.
 
 use std::collections::BTreeSet;
 
 use crate::domain::id::{CandidateId, SignupId};
 use crate::domain::timestamp::Timestamp;
 
-/// One erasure on the list. The order is the order of the replay: a deleted signup must not make anybody a candidate, and
-/// the erasure of a candidate with all signups comes after those that leave the signups of others.
+/// One erasure on the list. The order of the variants is the order of the replay. Deleted signups come first, because a
+/// deleted signup must not create a candidate. The erasure of a candidate with all signups comes after erasures that
+/// leave the signups of others.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ListedErasure {
     /// A signup whose sender deleted it.
     Signup(SignupId),
-    /// A candidate who erased themselves. The signups of others under the same address stay.
+    /// A candidate who erased themselves. The signups of others under the same address remain.
     Own(CandidateId),
     /// A candidate with all signups under their address.
     Candidate(CandidateId),
-    /// A candidate whom retention erased. The list only records them.
+    /// A candidate whom retention erased. The list only records this erasure.
     Retention(CandidateId),
 }
 
@@ -27,12 +28,12 @@ pub enum ListedErasure {
 pub struct LastChange {
     /// The time of the last change.
     pub at: Timestamp,
-    /// The number of the last activity; 0 without one. A wrong clock does not affect it.
+    /// The number of the last activity; 0 if there is none. A wrong clock does not affect this number.
     pub activity: i64,
 }
 
 impl LastChange {
-    /// The later value of each part.
+    /// Returns the later value of each part.
     pub fn or_later(self, other: Self) -> Self {
         Self { at: self.at.max(other.at), activity: self.activity.max(other.activity) }
     }
@@ -42,28 +43,30 @@ impl LastChange {
     }
 }
 
-/// Whether a candidate in the file has changed since their erasure was put on the list. In an older copy of the file they
-/// have not, so the service erases them again. Otherwise staff acted after the erasure was recorded: a person must decide
-/// which of the two is right, and the service only reports the candidate.
+/// Whether a candidate in the file has changed since their erasure was put on the list. In an older copy of the file,
+/// the candidate has not changed, so the service erases them again. Otherwise, staff acted after the erasure was
+/// recorded. A person must then decide which of the two acts is right, and the service only reports the candidate.
 ///
-/// `recorded` is the change that the list names. Lines of earlier versions name none; they are repeated in any case.
+/// `recorded` is the last change according to the list. Lines of earlier versions do not contain a last change, and
+/// their erasures are always repeated.
 pub fn is_only_reported(recorded: Option<LastChange>, current: LastChange) -> bool {
     recorded.is_some_and(|recorded| current.is_beyond(recorded))
 }
 
-/// The data that the file has of a listed erasure.
+/// The data in the file that a listed erasure concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListedData {
-    /// None: the erasure is complete in this file, or the file is older than the data.
+    /// No data: the erasure is complete in this file, or the file is older than the data.
     Absent,
     /// Data of this candidate. A signup without a candidate has `None`.
     Present(Option<CandidateId>),
 }
 
-/// Whether a start repeats an erasure. `reported` are the candidates whom it only reports; they stay with all their signups.
+/// Whether a start repeats an erasure. `reported` contains the candidates whom the start only reports. They remain,
+/// with all their signups.
 pub fn is_repeated(erasure: &ListedErasure, data: &ListedData, reported: &BTreeSet<CandidateId>) -> bool {
     match (erasure, data) {
-        // An older copy does not know why the candidate was due, so retention decides again, on a clock that it trusts.
+        // An older copy does not show why the candidate was due, so retention decides again, when it trusts the clock.
         (ListedErasure::Retention(_), _) | (_, ListedData::Absent) => false,
         (_, ListedData::Present(Some(candidate))) => !reported.contains(candidate),
         (_, ListedData::Present(None)) => true,
@@ -88,12 +91,12 @@ mod tests {
     }
 
     #[test]
-    fn the_later_part_of_two_changes_counts() {
+    fn two_changes_are_combined_into_their_later_parts() {
         assert_eq!(change(5, 1).or_later(change(3, 9)), change(5, 9));
     }
 
     #[test]
-    fn erasures_are_repeated_where_data_is_left_and_nobody_changed_it() {
+    fn erasures_are_repeated_if_data_remains_and_has_not_changed() {
         let candidate = |id: &str| CandidateId::parse(id).unwrap();
         let reported = BTreeSet::from([candidate("reported")]);
         let own = |id: &str| ListedErasure::Own(candidate(id));
@@ -118,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn deleted_signups_come_first_and_whole_candidates_after_own_erasures() {
+    fn deleted_signups_come_first_and_full_erasures_follow_own_erasures() {
         let candidate = CandidateId::parse("a").unwrap();
         let signup = ListedErasure::Signup(SignupId::parse("z").unwrap());
         assert!(signup < ListedErasure::Own(candidate.clone()));

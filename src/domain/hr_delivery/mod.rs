@@ -1,7 +1,7 @@
-//! Deliveries to HR systems: events, the retry schedule, and the outcome of an attempt. `hr_dispatch` has the order of
-//! organizations.
+//! Deliveries to HR systems: events, the retry schedule, and the outcome of an attempt. `hr_dispatch` decides the order
+//! of organizations.
 //!
-//! The `hr` floor makes the attempts and hands each in as a [`DeliveryAttempt`].
+//! The `hr` floor makes the attempts and passes in each attempt as a [`DeliveryAttempt`].
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -15,18 +15,19 @@ use super::refusal::Refusal;
 use super::timestamp::Timestamp;
 use super::words::words;
 
-/// The longest time by which `Retry-After` may delay the next attempt.
+/// The maximum time by which `Retry-After` may delay the next attempt.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 3_600);
 
-/// Bounds of a schedule. After months, nobody waits for a delivery any more.
+/// The bounds of a schedule. After months, nobody waits for a delivery anymore.
 const DELAY_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
 const DELAY_MIN: Duration = Duration::from_millis(1);
 const DELAYS_MAX: usize = 30;
 
-/// Jitter adds at most a delay divided by this, so that deliveries that failed together are not retried together.
+/// Jitter adds at most the delay divided by this number, so that deliveries that failed at the same time are not
+/// retried at the same time.
 const JITTER_PART: u32 = 10;
 
-/// The status by which a receiver ends all deliveries (Standard Webhooks; RFC 9110 §15.5.11).
+/// The status with which a receiver ends all deliveries (Standard Webhooks; RFC 9110 §15.5.11).
 pub const STATUS_GONE: u16 = 410;
 
 words! {
@@ -42,7 +43,7 @@ words! {
 }
 
 impl DeliveryEvent {
-    /// The event that an act causes, if any. HR systems learn only of hires and of reversed hires.
+    /// Returns the event that an act causes, if any. HR systems receive only hires and reversed hires.
     pub fn of_action(action: Action) -> Option<Self> {
         match action {
             Action::Hired => Some(Self::Hired),
@@ -55,7 +56,7 @@ impl DeliveryEvent {
 words! {
     /// The state of a delivery.
     DeliveryState {
-        /// The delivery waits for its next attempt, or something holds it.
+        /// The delivery waits for its next attempt, or is held.
         Pending = "pending",
         /// The HR system accepted the delivery.
         Delivered = "delivered",
@@ -78,7 +79,8 @@ impl RetrySchedule {
     /// Parses a setting such as `5s,5m,2h`.
     ///
     /// # Errors
-    /// A sentence for the usage message, for no delay, more than 30 delays, or a delay that is invalid or out of range.
+    /// Returns a sentence for the usage message if the setting has no delay, more than 30 delays, or a delay that is
+    /// invalid or out of range.
     pub fn parse(text: &str) -> Result<Self, String> {
         let delays = text.split(',').map(|part| {
             parse_duration(part, DELAY_MIN..=DELAY_MAX).ok_or_else(|| {
@@ -89,12 +91,12 @@ impl RetrySchedule {
         });
         let delays: Vec<Duration> = delays.collect::<Result<_, _>>()?;
         if delays.len() > DELAYS_MAX {
-            return Err(format!("a schedule has at most {DELAYS_MAX} delays, this one has {}", delays.len()));
+            return Err(format!("a schedule has at most {DELAYS_MAX} delays; this one has {}", delays.len()));
         }
         Ok(Self(delays))
     }
 
-    /// The delay after this many failed attempts; `None` if there is no further attempt.
+    /// Returns the delay after this many failed attempts; `None` if there is no further attempt.
     fn delay(&self, failed: u32) -> Option<Duration> {
         self.0.get(usize::try_from(failed.checked_sub(1)?).ok()?).copied()
     }
@@ -103,24 +105,24 @@ impl RetrySchedule {
 /// One attempt to send a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryAttempt {
-    /// When the attempt began.
+    /// The time at which the attempt began.
     pub at: Timestamp,
-    /// How long the attempt took.
+    /// The duration of the attempt.
     pub duration: Duration,
-    /// The status of the answer, if one came.
+    /// The status of the response, if there was one.
     pub status: Option<u16>,
     /// An error other than the status, as a sentence for admins.
     pub error: Option<String>,
-    /// The beginning of the answer's body.
+    /// The beginning of the response body.
     pub answer: Option<String>,
-    /// The delay that the HR system asked for.
+    /// The delay that the HR system requested.
     pub retry_after: Option<Duration>,
     /// Whether the attempt timed out.
     pub timed_out: bool,
 }
 
 impl DeliveryAttempt {
-    /// Whether the HR system accepted the delivery: with a complete answer of class 2xx.
+    /// Whether the HR system accepted the delivery with a complete response of class 2xx.
     pub fn is_delivered(&self) -> bool {
         self.error.is_none() && self.status.is_some_and(|status| (200..300).contains(&status))
     }
@@ -135,7 +137,7 @@ pub fn describe_outcome(status: Option<u16>, error: Option<&str>) -> String {
     }
 }
 
-/// The result of an attempt for its delivery.
+/// The effect of an attempt on its delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttemptOutcome {
     /// The delivery arrived.
@@ -148,8 +150,9 @@ pub enum AttemptOutcome {
     Gone,
 }
 
-/// Limits the time `next` of the next attempt to what the schedule allows from now. Otherwise a clock that was once ahead
-/// would delay the attempt by the same time. `failed` counts the failed attempts; the last began at `last_attempt_at`.
+/// Limits `next`, the time of the next attempt, to the latest time that the schedule allows from now. Otherwise, if the
+/// clock was ahead earlier, the attempt would be late by the same time. `failed` is the number of failed attempts; the
+/// last of them began at `last_attempt_at`.
 pub fn bounded_attempt_time(
     schedule: &RetrySchedule,
     failed: u32,
@@ -158,20 +161,20 @@ pub fn bounded_attempt_time(
     now: Timestamp,
 ) -> Timestamp {
     let Some(delay) = schedule.delay(failed) else {
-        // No attempt has failed, so there is no delay.
+        // No attempt has failed, or the schedule has no further delay.
         return next.min(now);
     };
     let longest = delay.saturating_add(delay / JITTER_PART).max(RETRY_AFTER_MAX);
     let wait = match last_attempt_at {
-        // The clock was ahead during the last attempt, so the delay counts from now.
+        // The clock was ahead during the last attempt, so the delay begins now.
         Some(at) if at > now => next.since(at).min(longest),
         _ => longest,
     };
     next.min(now.plus(wait))
 }
 
-/// The outcome of an attempt. `failed` counts the failed attempts since the delivery was queued, including this one.
-/// `jitter` is random: 0 adds nothing to the delay, `u16::MAX` adds a tenth.
+/// Returns the outcome of an attempt. `failed` is the number of failed attempts since the delivery was queued,
+/// including this one. `jitter` is random: 0 adds nothing to the delay, and `u16::MAX` adds a tenth.
 pub fn outcome_of(
     event: DeliveryEvent,
     schedule: &RetrySchedule,
@@ -196,11 +199,12 @@ pub fn outcome_of(
     }
 }
 
-/// Parses a `Retry-After` field (RFC 9110 §10.2.3): seconds or a date, limited to 24 hours. `None` for any other text.
+/// Parses a `Retry-After` field (RFC 9110 §10.2.3): seconds or a date, limited to 24 hours. Returns `None` for any
+/// other string.
 pub fn parse_retry_after(text: &str, now: Timestamp) -> Option<Duration> {
     let text = text.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        // A number that overflows is longer than a day, too.
+        // A number that overflows is also longer than a day.
         let seconds = text.parse().map_or(RETRY_AFTER_MAX, Duration::from_secs);
         return Some(seconds.min(RETRY_AFTER_MAX));
     }
@@ -233,16 +237,16 @@ pub struct DeliveryFacts {
 }
 
 impl DeliveryFacts {
-    /// The reason why the delivery is held; `None` if it is free to go or not pending.
+    /// Returns the reason why the delivery is held; `None` if it can be sent or is not pending.
     pub fn held(&self) -> Option<HeldBy> {
         if self.state == DeliveryState::Pending { self.obstacle() } else { None }
     }
 
-    /// `POST …/hr-deliveries/{id}/retry`: succeeds if the delivery can be sent now.
+    /// `POST …/hr-deliveries/{id}/retry`: checks that the delivery can be sent now.
     ///
     /// # Errors
-    /// `conflict` if the delivery has arrived, no integration is enabled, or an earlier delivery of the same application
-    /// must go first.
+    /// `conflict` if the delivery has arrived, no integration is enabled, or an earlier delivery of the same
+    /// application must be sent first.
     pub fn require_retry(&self) -> Result<(), Refusal> {
         let conflict = match (self.state, self.obstacle()) {
             (DeliveryState::Delivered, _) => "the delivery has arrived; there is nothing to send again",
@@ -258,7 +262,8 @@ impl DeliveryFacts {
         Err(Refusal::Conflict(conflict))
     }
 
-    /// The obstacle to sending. Pings ignore a disabled integration, because admins use them to test it.
+    /// Returns the reason why the delivery cannot be sent, if there is one. Pings ignore a disabled integration,
+    /// because admins use pings to test the integration.
     fn obstacle(&self) -> Option<HeldBy> {
         match (self.enabled, &self.earlier) {
             (None, _) => Some(HeldBy::NoIntegration),

@@ -30,15 +30,15 @@ fn again_in(duration: Duration) -> AttemptOutcome {
 }
 
 #[test]
-fn only_complete_answers_of_class_2xx_deliver() {
+fn only_a_complete_response_of_class_2xx_accepts_a_delivery() {
     for status in [200, 201, 204, 299] {
         assert_eq!(after(1, &answered(status), 0), AttemptOutcome::Delivered, "{status}");
     }
     for status in [199, 300, 301, 304, 400, 404, 429, 500, 503] {
         assert_eq!(after(1, &answered(status), 0), again_in(Duration::from_secs(5)), "{status}");
     }
-    let broken_off = DeliveryAttempt { error: Some("the response ended early".to_owned()), ..answered(200) };
-    assert_eq!(after(1, &broken_off, 0), again_in(Duration::from_secs(5)));
+    let incomplete = DeliveryAttempt { error: Some("the response ended early".to_owned()), ..answered(200) };
+    assert_eq!(after(1, &incomplete, 0), again_in(Duration::from_secs(5)));
     assert_eq!(after(1, &answered(410), 0), AttemptOutcome::Gone);
 }
 
