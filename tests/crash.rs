@@ -87,7 +87,7 @@ fn make_keys(service: &Service, admin_key: &str, users: impl Iterator<Item = Str
     users.enumerate().map(make).collect()
 }
 
-/// The texts of the keys of all connections. The keys belong to the owners in turn.
+/// Returns the texts of the keys of all connections. The keys belong to the owners in turn.
 fn load_keys(service: &Service, file: &ImportedFile, company: &Company) -> Vec<String> {
     let owners = (0..CONNECTIONS).map(|number| company.organization_of(number).owner_id.clone());
     make_keys(service, &file.admin_key(), owners).into_iter().map(|(_, key)| key).collect()

@@ -46,7 +46,7 @@ impl Source {
         Self { path: path.to_owned(), text: text.to_owned(), code, shipped, strings }
     }
 
-    /// The top-level module of the file.
+    /// Returns the top-level module of the file.
     fn top(&self) -> &str {
         let first = self.path.split('/').next().unwrap_or_default();
         first.strip_suffix(".rs").unwrap_or(first)
@@ -80,7 +80,7 @@ impl Source {
     }
 }
 
-/// Whether a snippet is not part of a longer word.
+/// Returns whether a snippet is not part of a longer word.
 fn stands_alone(text: &str, at: usize, snippet: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let joins =
@@ -132,13 +132,13 @@ fn separate_strings(text: &str) -> (String, Vec<(usize, String)>) {
     (code, strings)
 }
 
-/// Whether a token begins here. The `b` of a byte string may precede it.
+/// Returns whether a token begins here. The `b` of a byte string may precede it.
 fn begins_token(text: &str, at: usize) -> bool {
     let before = text[..at].trim_end_matches('b');
     !before.ends_with(|c: char| c.is_alphanumeric() || c == '_')
 }
 
-/// The length of a block comment with nested ones.
+/// Returns the length of a block comment with nested ones.
 fn block_comment(rest: &str) -> usize {
     let (mut depth, mut at) = (0_usize, 0);
     while at < rest.len() {
@@ -154,7 +154,7 @@ fn block_comment(rest: &str) -> usize {
     rest.len()
 }
 
-/// The distance to the closing quote.
+/// Returns the distance to the closing quote.
 fn quoted(rest: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in rest.char_indices() {
@@ -168,7 +168,7 @@ fn quoted(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// The length of a character literal, or `None` for a lifetime.
+/// Returns the length of a character literal, or `None` for a lifetime.
 fn character(rest: &str) -> Option<usize> {
     let inside = rest.strip_prefix('\'')?;
     let first = inside.chars().next()?;
@@ -192,7 +192,7 @@ fn without_tests(code: &str) -> String {
     shipped
 }
 
-/// The words of code, each with its position.
+/// Returns the words of code, each with its position.
 fn identifiers(code: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -205,7 +205,7 @@ fn identifiers(code: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// The top-level modules that the code names, as `crate::…`, `crate::{…}` or with `super`.
+/// Returns the top-level modules that the code names, as `crate::…`, `crate::{…}` or with `super`.
 fn imports(source: &Source) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (at, _) in identifiers(&source.code).into_iter().filter(|(_, word)| *word == "crate") {
@@ -224,7 +224,7 @@ fn imports(source: &Source) -> Vec<(usize, String)> {
     found
 }
 
-/// The first name of a path, or of each path in braces.
+/// Returns the first name of a path, or of each path in braces.
 fn first_names(path: &str) -> Vec<String> {
     let path = path.trim_start();
     let word = |path: &str| -> String {
@@ -273,7 +273,7 @@ fn imports_go_down(source: &Source) -> Vec<String> {
     wrong.map(|(at, name)| source.finding(at, &format!("{} must not import `{name}`", source.top()))).collect()
 }
 
-/// The path of a file's module, as the names of its segments from the crate root.
+/// Returns the path of a file's module, as the names of its segments from the crate root.
 fn module(source: &Source) -> Vec<String> {
     let path = source.path.strip_suffix(".rs").unwrap_or(&source.path);
     let path = path.strip_suffix("/mod").unwrap_or(path);
@@ -314,14 +314,14 @@ fn add_paths(text: &str, before: &[String], paths: &mut Vec<Vec<String>>) {
     }
 }
 
-/// Whether the word at this position begins a path.
+/// Returns whether the word at this position begins a path.
 fn begins_path(code: &str, at: usize, word: &str) -> bool {
     let before = code[..at].trim_end();
     let is_visibility = before.ends_with("(in");
     code[at + word.len()..].trim_start().starts_with("::") && !before.ends_with("::") && !is_visibility
 }
 
-/// The modules that a file imports, with `use` or by a path.
+/// Returns the modules that a file imports, with `use` or by a path.
 fn module_imports(source: &Source, modules: &BTreeSet<Vec<String>>) -> BTreeSet<Vec<String>> {
     let (own, code) = (module(source), source.shipped.as_str());
     let mut paths = Vec::new();
@@ -345,7 +345,7 @@ fn module_imports(source: &Source, modules: &BTreeSet<Vec<String>>) -> BTreeSet<
     paths.into_iter().filter_map(file).filter(|path| *path != own).collect()
 }
 
-/// The import cycles. Each is a set of modules that import one another, directly or through others.
+/// Returns the import cycles. Each is a set of modules that import one another, directly or through others.
 fn module_cycles(sources: &[Source]) -> Vec<BTreeSet<String>> {
     let modules: BTreeSet<Vec<String>> = sources.iter().map(module).filter(|path| !path.is_empty()).collect();
     let imports: BTreeMap<Vec<String>, BTreeSet<Vec<String>>> =
@@ -373,7 +373,7 @@ fn module_cycles(sources: &[Source]) -> Vec<BTreeSet<String>> {
     cycles.into_iter().collect()
 }
 
-/// The top-level modules that import themselves through others.
+/// Returns the top-level modules that import themselves through others.
 fn cycles(sources: &[Source]) -> Vec<String> {
     let mut known = BTreeMap::<&str, BTreeSet<String>>::new();
     for source in sources.iter().filter(|source| floor(source.top()).is_some()) {
@@ -524,7 +524,7 @@ fn a_file_is_short_enough(source: &Source) -> Vec<String> {
     vec![format!("src/{} has {lines} lines, more than {LINES_MAX}: make it a folder of the same name", source.path)]
 }
 
-/// Every file of `src`.
+/// Returns every file of `src`.
 fn sources() -> Vec<Source> {
     fn read(folder: &Path, below: &str, sources: &mut Vec<Source>) {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -623,7 +623,7 @@ fn every_module_has_its_floor() {
     }
 }
 
-/// A top-level module, or a folder directly in `http`.
+/// Returns a top-level module, or a folder directly in `http`.
 fn room(module: &[String]) -> String {
     let parts = if module[0] == "http" { module.len().min(2) } else { 1 };
     module[..parts].join("/")

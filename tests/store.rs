@@ -44,12 +44,12 @@ impl Fixture {
         Self { store, world, path, _dir: dir }
     }
 
-    /// A connection like that of another process.
+    /// Returns a connection like that of another process.
     fn other(&self) -> rusqlite::Connection {
         rusqlite::Connection::open(&self.path).unwrap()
     }
 
-    /// The sorted names of the users that another connection sees.
+    /// Returns the sorted names of the users that another connection sees.
     fn users(&self) -> Vec<String> {
         let other = self.other();
         let mut statement = other.prepare("SELECT name FROM users ORDER BY name").unwrap();
@@ -99,7 +99,7 @@ impl Answers {
         self.receiver.recv_timeout(PATIENCE).unwrap()
     }
 
-    /// The next `count` answers, sorted by name, each as the job's name and `ok` or the error.
+    /// Returns the next `count` answers, sorted by name, each as the job's name and `ok` or the error.
     fn take(&self, count: usize) -> Vec<String> {
         let describe = |outcome| match outcome {
             Ok(()) => "ok".to_owned(),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Output, WorkDir, is_key};
 
-/// The admin's key, as the list of keys shows it.
+/// Returns the admin's key, as the list of keys shows it.
 fn only_key(service: &crate::support::RunningService, key: &str) -> Value {
     let listed = service.get("/api/admin/api-keys", key).expect(200).json();
     assert_eq!(listed["data"].as_array().unwrap().len(), 1, "{listed}");

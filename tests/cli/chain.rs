@@ -9,7 +9,7 @@ const NO_TRIGGERS: &str = "DROP TRIGGER activities_are_appended;
      DROP TRIGGER activities_stay;
      DROP TRIGGER activities_stay_as_they_are;";
 
-/// A file with three decisions, recorded by the real service.
+/// Returns a file with three decisions, recorded by the real service.
 fn with_decisions() -> WorkDir {
     let dir = WorkDir::new();
     dir.write("document.json", document().to_string());
@@ -30,7 +30,8 @@ fn with_decisions() -> WorkDir {
     dir
 }
 
-/// The number of the nth decision's row. Rows of platform activity precede it: the import, the admin and their key.
+/// Returns the number of the nth decision's row. Rows of platform activity precede it: the import, the admin and their
+/// key.
 fn nth(dir: &WorkDir, nth: i64) -> i64 {
     dir.number("a.db", "SELECT min(number) FROM activities WHERE organization_id IS NOT NULL") + nth - 1
 }
@@ -40,14 +41,14 @@ fn with_row_numbers(dir: &WorkDir, sql: &str) -> String {
     (1..=9).fold(sql.to_owned(), |sql, one| sql.replace(&format!(":{one}"), &nth(dir, one).to_string()))
 }
 
-/// The id of the nth decision's row.
+/// Returns the id of the nth decision's row.
 fn id(dir: &WorkDir, number: i64) -> String {
     let number = nth(dir, number);
     let connection = rusqlite::Connection::open(dir.path("a.db")).unwrap();
     connection.query_row("SELECT id FROM activities WHERE number = ?1", [number], |row| row.get(0)).unwrap()
 }
 
-/// The findings of `check` about the chain after this change. Other findings may concern HR deliveries.
+/// Returns the findings of `check` about the chain after this change. Other findings may concern HR deliveries.
 fn found(dir: &WorkDir, change: &str) -> Vec<String> {
     dir.change("a.db", &format!("{NO_TRIGGERS} {}", with_row_numbers(dir, change)));
     let output = dir.run(&["check", "--db", "a.db"]);

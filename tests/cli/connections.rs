@@ -20,7 +20,7 @@ fn connect_from(source: Ipv4Addr, address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Whether a request on this connection is answered with 200.
+/// Returns whether a request on this connection is answered with 200.
 fn is_served(stream: &mut TcpStream) -> bool {
     let mut begin = [0; 15];
     let sent = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");

@@ -2,7 +2,7 @@
 
 use crate::support::{WorkDir, is_key};
 
-/// The rest of the only line that begins with this label.
+/// Returns the rest of the only line that begins with this label.
 fn labelled<'a>(stdout: &'a str, label: &str) -> &'a str {
     let mut found = stdout.lines().filter_map(|line| line.strip_prefix(label));
     let value = found.next().unwrap_or_else(|| panic!("no line begins with {label:?}: {stdout}"));

@@ -10,7 +10,7 @@ fn export(dir: &WorkDir, db: &str) -> String {
     dir.run(&["export", "--db", db]).succeeded().stdout
 }
 
-/// A document with one organization, one role and this many candidates.
+/// Returns a document with one organization, one role and this many candidates.
 fn large(candidates: usize) -> String {
     let candidate = |number| json!({ "name": "A", "email": format!("a{number}@example.net") });
     let candidates: Vec<Value> = (0..candidates).map(candidate).collect();

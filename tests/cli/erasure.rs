@@ -87,7 +87,7 @@ impl Person {
 /// The number of leading bytes by which the search groups needles.
 const HEAD: usize = 6;
 
-/// The needles that occur in the file or its companions, each with the name of that file.
+/// Returns the needles that occur in the file or its companions, each with the name of that file.
 pub(crate) fn found<N: AsRef<[u8]>>(dir: &WorkDir, needles: &[N]) -> Vec<String> {
     let mut by_head: HashMap<&[u8], Vec<&[u8]>> = HashMap::new();
     // The first two bytes rule out most positions quickly.
@@ -109,14 +109,14 @@ pub(crate) fn found<N: AsRef<[u8]>>(dir: &WorkDir, needles: &[N]) -> Vec<String>
     found
 }
 
-/// The digests of all attachments in the file.
+/// Returns the digests of all attachments in the file.
 fn digests(dir: &WorkDir) -> Vec<[u8; 32]> {
     let connection = rusqlite::Connection::open(dir.path("a.db")).unwrap();
     let mut statement = connection.prepare("SELECT sha256 FROM documents WHERE sha256 IS NOT NULL").unwrap();
     statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// An HR system that answers with the body of the request.
+/// Returns an HR system that answers with the body of the request.
 fn echo() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
@@ -165,7 +165,7 @@ fn send(service: &RunningService, key: &str, method: &str, path: &str, body: &Va
     send_with_key(service, key, method, path, body, "")
 }
 
-/// The same with an `Idempotency-Key`, unless it is empty.
+/// Returns the same with an `Idempotency-Key`, unless it is empty.
 fn send_with_key(
     service: &RunningService,
     key: &str,
@@ -245,7 +245,7 @@ fn apply(dir: &WorkDir, nth: usize, person: &Person, application: Option<&str>) 
     id
 }
 
-/// The number of these candidates whose address is in the file.
+/// Returns the number of these candidates whose address is in the file.
 fn people_found(dir: &WorkDir, people: &[(usize, &Person)]) -> usize {
     let needles: Vec<String> = people.iter().map(|(_, person)| format!("{}@", person.local)).collect();
     let found: BTreeSet<String> =

@@ -37,7 +37,7 @@ fn decide(service: &RunningService, key: &str, candidate: usize, decision: &str)
     send(service, key, "POST", &format!("/api/v1/candidate-steps/cstep_{candidate}_2/{decision}"), &json!({}));
 }
 
-/// The fields of each line that the command prints.
+/// Returns the fields of each line that the command prints.
 fn stuck(dir: &WorkDir) -> Vec<Vec<String>> {
     let output = dir.run(&["hr-deliveries", "--db", "a.db"]).succeeded();
     assert_eq!(output.stderr, if output.stdout.is_empty() { "no delivery is stuck\n" } else { "" });

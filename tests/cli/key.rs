@@ -12,7 +12,7 @@ fn create(dir: &WorkDir, more: &[&str]) -> Output {
     run(dir, "create", &[&["--user", "owner@acme.example", "--name", "Ours"], more].concat())
 }
 
-/// The fields of each line that `key list` prints.
+/// Returns the fields of each line that `key list` prints.
 fn list(dir: &WorkDir) -> Vec<Vec<String>> {
     let output = run(dir, "list", &[]).succeeded();
     assert!(

@@ -65,7 +65,7 @@ fn logged(format: &str) -> (Vec<(&'static str, &'static str, Answer)>, String, O
     (answers, id, output)
 }
 
-/// The lines about requests. Other lines have another form.
+/// Returns the lines about requests. Other lines have another form.
 fn lines(output: &Output) -> Vec<&str> {
     let own = ["listening on ", "stopping", "stopped"];
     let own_within = ["sign-in succeeded ", " and is not trusted, so all its clients count as one address."];
@@ -84,7 +84,7 @@ fn require_no_secret(lines: &[&str], answers: &[(&'static str, &'static str, Ans
     }
 }
 
-/// The number of bytes that the log shows: the length of the answer's body, even for HEAD.
+/// Returns the number of bytes that the log shows: the length of the answer's body, even for HEAD.
 fn body_bytes(answer: &Answer) -> usize {
     answer.header("content-length").unwrap().parse().unwrap()
 }
@@ -111,7 +111,7 @@ fn a_text_line_has_time_id_method_route_status_duration_bytes_and_key() {
     }
 }
 
-/// Whether the request was authenticated: its route requires a key, and the key was accepted.
+/// Returns whether the request was authenticated: its route requires a key, and the key was accepted.
 fn is_authenticated(answer: &Answer, route: &str) -> bool {
     route.starts_with("/api/v1/") && answer.status != 401
 }
@@ -209,7 +209,7 @@ fn a_log_line_counts_dropped_lines() {
     assert_eq!(logged + dropped.iter().sum::<usize>(), TOO_MANY, "{dropped:?}");
 }
 
-/// The words of a line about a sign-in, after its time.
+/// Returns the words of a line about a sign-in, after its time.
 fn sign_in_words(line: &str) -> Option<Vec<String>> {
     let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
     (words.get(2).map(String::as_str) == Some("sign-in")).then(|| words[3..].to_vec())

@@ -12,7 +12,7 @@ const BYTES: usize = 2_000;
 /// The maximum growth of the peak memory while they send.
 const MORE_KIB_MAX: u64 = 20 * 1_024;
 
-/// A value of `/proc/PID/status`, in KiB.
+/// Returns a value of `/proc/PID/status`, in KiB.
 fn kib(service: &RunningService, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", service.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();

@@ -10,7 +10,7 @@ fn activity(dir: &WorkDir) -> Vec<Value> {
     serde_json::from_str(&output.stdout).unwrap()
 }
 
-/// The details of each recorded command, oldest first.
+/// Returns the details of each recorded command, oldest first.
 fn commands(dir: &WorkDir) -> Vec<Value> {
     let rows = activity(dir).into_iter().filter(|row| row["action"] == "command.ran");
     let mut commands: Vec<Value> = rows.map(|row| row["after"].clone()).collect();

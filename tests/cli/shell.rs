@@ -2,7 +2,7 @@
 
 use crate::support::WorkDir;
 
-/// The completions that bash offers for a line, with the printed script.
+/// Returns the completions that bash offers for a line, with the printed script.
 fn completed(dir: &WorkDir, words: &[&str]) -> Vec<String> {
     let script = dir.run(&["completions", "bash"]).succeeded().stdout;
     let line = format!(

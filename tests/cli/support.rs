@@ -34,7 +34,7 @@ impl WorkDir {
         self.0.path().join(name)
     }
 
-    /// The sorted names of all entries of the directory.
+    /// Returns the sorted names of all entries of the directory.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -55,7 +55,7 @@ impl WorkDir {
         self.run_with(args, &[], b"")
     }
 
-    /// The same with environment variables and standard input.
+    /// Returns the same with environment variables and standard input.
     pub(crate) fn run_with(&self, args: &[&str], variables: &[(&str, &str)], input: &[u8]) -> Output {
         let mut child = self.spawn(args, variables);
         let mut stdin = child.stdin.take().unwrap();
@@ -78,7 +78,7 @@ impl WorkDir {
         self.serve_with(args, &[])
     }
 
-    /// The same with environment variables.
+    /// Returns the same with environment variables.
     pub(crate) fn serve_with(&self, args: &[&str], variables: &[(&str, &str)]) -> RunningService {
         let listen = ["serve", "--listen", "127.0.0.1:0"];
         let has_address = args.contains(&"--listen") || variables.iter().any(|(name, _)| *name == "APPLIANCE_LISTEN");
@@ -100,12 +100,12 @@ impl WorkDir {
         service
     }
 
-    /// The same as [`WorkDir::run`], with standard output on a full disk.
+    /// Returns the same as [`WorkDir::run`], with standard output on a full disk.
     pub(crate) fn run_with_full_stdout(&self, args: &[&str]) -> Output {
         self.run_with_stdout(args, File::create("/dev/full").unwrap())
     }
 
-    /// The same as [`WorkDir::run`], with standard output on a pipe whose reader has gone.
+    /// Returns the same as [`WorkDir::run`], with standard output on a pipe whose reader has gone.
     pub(crate) fn run_with_closed_stdout(&self, args: &[&str]) -> Output {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -117,7 +117,7 @@ impl WorkDir {
         Output { code: output.status.code(), stdout: String::new(), stderr: String::from_utf8(output.stderr).unwrap() }
     }
 
-    /// A command in this directory, with an empty environment and piped streams.
+    /// Returns a command in this directory, with an empty environment and piped streams.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_appliance"));
         // The environment of the tests must not influence the command.
@@ -155,7 +155,7 @@ impl WorkDir {
         std::fs::set_permissions(self.path(db), private).unwrap();
     }
 
-    /// The number that a query returns.
+    /// Returns the number that a query returns.
     pub(crate) fn number(&self, db: &str, sql: &str) -> i64 {
         rusqlite::Connection::open(self.path(db)).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
     }
@@ -241,7 +241,7 @@ impl RunningService {
         }
     }
 
-    /// The process id.
+    /// Returns the process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
@@ -347,12 +347,12 @@ pub(crate) fn eventually(mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Whether a text is exactly one key.
+/// Returns whether a text is exactly one key.
 pub(crate) fn is_key(text: &str) -> bool {
     appliance::domain::api_key::KeySecret::parse(text).is_some()
 }
 
-/// The permission bits of a file.
+/// Returns the permission bits of a file.
 pub(crate) fn mode(path: &Path) -> u32 {
     std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(path).unwrap()) & 0o7777
 }
@@ -360,7 +360,7 @@ pub(crate) fn mode(path: &Path) -> u32 {
 /// The secret that signs the deliveries of the organization in the document.
 pub(crate) const HR_SECRET: &str = "whsec_YS1zZWNyZXQtb2YtaHItMDEyMzQ1Njc4OQ==";
 
-/// An organization with an owner, an open public role with two steps, and two candidates at the first step.
+/// Returns an organization with an owner, an open public role with two steps, and two candidates at the first step.
 pub(crate) fn document() -> Value {
     let candidate = |number: usize| {
         json!({

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::support::{RunningService, WorkDir, eventually};
 
-/// The usage of the admin's own key.
+/// Returns the usage of the admin's own key.
 fn usage(service: &RunningService, key: &str) -> Value {
     let keys = service.get("/api/admin/api-keys", key).expect(200).json();
     let id = keys["data"][0]["id"].as_str().unwrap().to_owned();

@@ -12,7 +12,7 @@ fn create(dir: &WorkDir, email: &str, name: &str, more: &[&str]) -> Output {
     run(dir, "create", &[&["--email", email, "--name", name], more].concat())
 }
 
-/// The fields of each line that `user list` prints.
+/// Returns the fields of each line that `user list` prints.
 fn list(dir: &WorkDir) -> Vec<Vec<String>> {
     let output = run(dir, "list", &[]).succeeded();
     assert_eq!(output.stderr, "");

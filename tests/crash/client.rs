@@ -65,7 +65,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// The cookie that the answer sets, as `name=value`.
+    /// Returns the cookie that the answer sets, as `name=value`.
     #[track_caller]
     pub(crate) fn cookie(&self) -> String {
         self.cookie.clone().expect("the answer sets a cookie")

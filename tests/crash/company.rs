@@ -54,12 +54,12 @@ impl Company {
         Self { organizations: (0..ORGANIZATIONS).map(|number| Organization::new(number, rounds)).collect() }
     }
 
-    /// The organization of the `worker`-th worker.
+    /// Returns the organization of the `worker`-th worker.
     pub(crate) fn organization_of(&self, worker: usize) -> &Organization {
         &self.organizations[worker % ORGANIZATIONS]
     }
 
-    /// The ids of all applications.
+    /// Returns the ids of all applications.
     pub(crate) fn applications(&self) -> impl Iterator<Item = &str> {
         self.organizations
             .iter()
@@ -67,7 +67,7 @@ impl Company {
             .map(|one| one.id.as_str())
     }
 
-    /// The interchange document.
+    /// Returns the interchange document.
     pub(crate) fn document(&self) -> Value {
         let users: Vec<Value> = self.organizations.iter().map(Organization::user).collect();
         let organizations: Vec<Value> = self.organizations.iter().map(Organization::document).collect();
@@ -98,17 +98,17 @@ impl Organization {
         }
     }
 
-    /// The next application that can be hired independently of all others.
+    /// Returns the next application that can be hired independently of all others.
     pub(crate) fn take_uncontested(&self) -> Option<Application> {
         self.uncontested.get(self.uncontested_taken.fetch_add(1, Ordering::Relaxed)).cloned()
     }
 
-    /// The next application to a role whose positions several workers fill at the same time.
+    /// Returns the next application to a role whose positions several workers fill at the same time.
     pub(crate) fn take_contested(&self) -> Option<Application> {
         self.contested.get(self.contested_taken.fetch_add(1, Ordering::Relaxed)).cloned()
     }
 
-    /// A role for signup links, chosen by any number.
+    /// Returns a role for signup links, chosen by any number.
     pub(crate) fn linked(&self, number: usize) -> &str {
         &self.linked[number % self.linked.len()]
     }

@@ -61,7 +61,8 @@ struct Tally {
 }
 
 impl ApplicationState {
-    /// The status of the application and of its steps, the notes, and the numbers of activity rows and HR deliveries.
+    /// Returns the status of the application and of its steps, the notes, and the numbers of activity rows and HR
+    /// deliveries.
     fn row(&self) -> String {
         match self {
             Self::InProgress => "In Progress|in_progress|pending|-|0|0".to_owned(),
@@ -207,7 +208,7 @@ impl History {
     }
 }
 
-/// The user agents of all requests with a usage row.
+/// Returns the user agents of all requests with a usage row.
 pub(crate) fn agents(db: &Path) -> HashSet<String> {
     usage_rows(&open(db)).into_keys().collect()
 }
@@ -239,7 +240,7 @@ fn wrong_counts(file: &Connection) -> Vec<String> {
     [roles, keys].into_iter().flat_map(|sql| pairs(file, sql)).map(|(id, counts)| format!("{id}: {counts}")).collect()
 }
 
-/// The usage rows of this test's requests: key, method and path, by user agent.
+/// Returns the usage rows of this test's requests: key, method and path, by user agent.
 fn usage_rows(file: &Connection) -> Rows {
     let sql = "SELECT u.user_agent, k.name || '|' || u.method || '|' || u.path
                FROM api_key_usage u
@@ -252,7 +253,7 @@ fn usage_rows(file: &Connection) -> Rows {
     rows
 }
 
-/// Every application, in the form of [`ApplicationState::row`].
+/// Returns every application, in the form of [`ApplicationState::row`].
 fn applications(file: &Connection) -> HashMap<String, String> {
     pairs(
         file,

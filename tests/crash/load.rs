@@ -156,7 +156,7 @@ impl Load {
         }
     }
 
-    /// All exchanges answered so far.
+    /// Returns all exchanges answered so far.
     pub(crate) fn answered(&self) -> Vec<Exchange> {
         lock(&self.shared.answered).clone()
     }
@@ -178,7 +178,7 @@ impl Load {
     }
 }
 
-/// The number of successful decisions among these exchanges.
+/// Returns the number of successful decisions among these exchanges.
 pub(crate) fn decisions(exchanges: &[Exchange]) -> usize {
     exchanges.iter().filter(|exchange| exchange.is_decision()).count()
 }
@@ -231,7 +231,7 @@ impl Worker {
         chosen.unwrap_or(Action::Me)
     }
 
-    /// The rejection that reverses a hire, after about every second hire.
+    /// Returns the rejection that reverses a hire, after about every second hire.
     fn reversal(&mut self, exchange: &Exchange) -> Option<Action> {
         let Action::Hire(application) = &exchange.action else { return None };
         let reverses = self.reverses && exchange.is_decision() && self.dice().is_multiple_of(2);
@@ -239,7 +239,7 @@ impl Worker {
         reverses.then(|| Action::Reject { application: application.clone(), notes })
     }
 
-    /// The next number of a sequence seeded with the load's name and the connection's number (xorshift).
+    /// Returns the next number of a sequence seeded with the load's name and the connection's number (xorshift).
     fn dice(&mut self) -> usize {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
@@ -279,7 +279,7 @@ impl Exchange {
         self.repeat(key, &self.agent)
     }
 
-    /// The same request with another user agent.
+    /// Returns the same request with another user agent.
     pub(crate) fn repeat(&self, key: &str, agent: &str) -> Request {
         let request = Request::new(self.method(), &self.path()).with_header("User-Agent", agent);
         match &self.action {
@@ -310,7 +310,7 @@ impl Exchange {
         self.answer.as_ref().map(|answer| answer.status)
     }
 
-    /// Whether it is a successful hire or rejection.
+    /// Returns whether it is a successful hire or rejection.
     fn is_decision(&self) -> bool {
         matches!(self.action, Action::Hire(_) | Action::Reject { .. }) && self.status() == Some(200)
     }

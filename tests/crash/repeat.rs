@@ -80,7 +80,7 @@ fn is_hire(exchange: &Exchange) -> bool {
     matches!(exchange.action, Action::Hire(_))
 }
 
-/// The body of an answer without the request id of a problem.
+/// Returns the body of an answer without the request id of a problem.
 fn body_without_request_id(answer: &Answer) -> serde_json::Value {
     let mut body = answer.json();
     if answer.status >= 400 {

@@ -60,7 +60,7 @@ impl Service {
         service
     }
 
-    /// The process, for a thread that kills it under load.
+    /// Returns the process, for a thread that kills it under load.
     pub(crate) fn process(&self) -> ServiceProcess {
         Arc::clone(&self.child)
     }
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &[&str]) -> String {
     run_with_input(args, "")
 }
 
-/// The same with this standard input.
+/// Returns the same with this standard input.
 pub(crate) fn run_with_input(args: &[&str], input: &str) -> String {
     let mut child = Command::new(BINARY)
         .args(args)
@@ -128,7 +128,7 @@ pub(crate) fn run_with_input(args: &[&str], input: &str) -> String {
     out.into_owned()
 }
 
-/// A path with a suffix.
+/// Returns a path with a suffix.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

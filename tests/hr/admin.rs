@@ -55,13 +55,13 @@ impl Admin {
         self.ask("POST", &path, Some(&json!({ "notes": NOTE })), 200);
     }
 
-    /// A page of deliveries, newest first.
+    /// Returns a page of deliveries, newest first.
     pub(crate) fn deliveries(&self, query: &str) -> Vec<Value> {
         let path = format!("/api/admin/hr-deliveries?{query}");
         self.ask("GET", &path, None, 200)["data"].as_array().unwrap().clone()
     }
 
-    /// The newest delivery of an application.
+    /// Returns the newest delivery of an application.
     #[track_caller]
     pub(crate) fn delivery_of(&self, application: &Application) -> Value {
         let found =

@@ -45,12 +45,12 @@ impl Fixture {
         self.db.to_str().unwrap()
     }
 
-    /// The ids of the organizations.
+    /// Returns the ids of the organizations.
     pub(crate) fn organizations(&self) -> &[String] {
         &self.organizations
     }
 
-    /// The next application to the first organization.
+    /// Returns the next application to the first organization.
     pub(crate) fn take(&self) -> Application {
         self.company.organization_of(0).take_uncontested().unwrap()
     }
@@ -68,7 +68,7 @@ impl Fixture {
     }
 }
 
-/// The path and query of an organization's URL.
+/// Returns the path and query of an organization's URL.
 pub(crate) fn path_of(organization: &str) -> String {
     format!("/hooks-of-{organization}?{QUERY}")
 }

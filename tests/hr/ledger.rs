@@ -82,7 +82,7 @@ impl<'a> Ledger<'a> {
         findings
     }
 
-    /// Each answered decision is in the file. Catches an answer that is sent before its commit.
+    /// Returns each answered decision is in the file. Catches an answer that is sent before its commit.
     fn answers(&self) -> Vec<String> {
         let mut findings = Vec::new();
         for DecidedApplication { application_id, hire, reversal } in self.decided {
@@ -103,8 +103,9 @@ impl<'a> Ledger<'a> {
         findings
     }
 
-    /// The file has exactly one message for each hire and each reversal, and no other message. Catches a message that is
-    /// queued outside the transaction of its decision, and one that is queued again when a client repeats a hire.
+    /// Returns the file has exactly one message for each hire and each reversal, and no other message. Catches a
+    /// message that is queued outside the transaction of its decision, and one that is queued again when a client
+    /// repeats a hire.
     fn queue(&self) -> Vec<String> {
         let mut queued: HashMap<&str, Vec<&str>> = HashMap::new();
         for delivery in &self.deliveries {
@@ -129,8 +130,9 @@ impl<'a> Ledger<'a> {
         findings
     }
 
-    /// Each message in the file arrived and was accepted. Catches a message that is never sent, one that a kill loses, and
-    /// one that is recorded as delivered too early: before it is sent, without an answer, or after the status line alone.
+    /// Returns each message in the file arrived and was accepted. Catches a message that is never sent, one that a kill
+    /// loses, and one that is recorded as delivered too early: before it is sent, without an answer, or after the
+    /// status line alone.
     fn every_delivery(&self) -> Vec<String> {
         let mut accepted: HashMap<String, bool> = HashMap::new();
         for arrival in self.arrivals {
@@ -148,9 +150,10 @@ impl<'a> Ledger<'a> {
         self.deliveries.iter().filter_map(describe).collect()
     }
 
-    /// Each message that arrived is in the file with the same bytes, is signed, and went to its organization's URL. Catches
-    /// an id or a body that changes between attempts, and a message that is sent before the commit of its decision or
-    /// despite a rollback. Also catches a signature over other bytes, with another secret, or with an old time.
+    /// Returns each message that arrived is in the file with the same bytes, is signed, and went to its organization's
+    /// URL. Catches an id or a body that changes between attempts, and a message that is sent before the commit of its
+    /// decision or despite a rollback. Also catches a signature over other bytes, with another secret, or with an old
+    /// time.
     fn every_arrival(&self) -> Vec<String> {
         let known: HashMap<&str, &Delivery> = self.deliveries.iter().map(|one| (one.id.as_str(), one)).collect();
         let describe = |arrival: &Arrival| {
@@ -167,8 +170,9 @@ impl<'a> Ledger<'a> {
         self.arrivals.iter().filter_map(describe).collect()
     }
 
-    /// Each message arrived after all earlier ones of its application were accepted, and none of those arrived after it.
-    /// Catches a delivery that does not wait for an earlier one that failed, was interrupted or is retried by an admin.
+    /// Returns each message arrived after all earlier ones of its application were accepted, and none of those arrived
+    /// after it. Catches a delivery that does not wait for an earlier one that failed, was interrupted or is retried by
+    /// an admin.
     fn order(&self) -> Vec<String> {
         let mut came: HashMap<String, Vec<&Arrival>> = HashMap::new();
         self.arrivals.iter().for_each(|arrival| came.entry(arrival.message.id()).or_default().push(arrival));
@@ -194,9 +198,9 @@ impl<'a> Ledger<'a> {
         findings
     }
 
-    /// Each attempt is recorded, except those that a kill interrupted, and the accepted attempt is the last. Catches
-    /// attempts that are not recorded, which would make the schedule endless. Also catches parallel attempts for one
-    /// organization, and a delivery that is sent again after it was recorded as delivered.
+    /// Returns each attempt is recorded, except those that a kill interrupted, and the accepted attempt is the last.
+    /// Catches attempts that are not recorded, which would make the schedule endless. Also catches parallel attempts
+    /// for one organization, and a delivery that is sent again after it was recorded as delivered.
     fn attempts(&self, lost_max: usize) -> Vec<String> {
         let mut findings = Vec::new();
         for Delivery { id, attempts, recorded, accepted, .. } in &self.deliveries {

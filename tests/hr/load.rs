@@ -161,7 +161,7 @@ impl Worker {
         if answer.status == 200 { Outcome::Made } else { Outcome::Wrong(answer.status) }
     }
 
-    /// The previous connection if it leads to the present service, or a new one.
+    /// Returns the previous connection if it leads to the present service, or a new one.
     fn connected(&mut self) -> (SocketAddr, Client) {
         let mut refused = None;
         loop {

@@ -106,7 +106,7 @@ impl Receiver {
         Self::with(Arc::default())
     }
 
-    /// The same, with a trigger to report events to.
+    /// Returns the same, with a trigger to report events to.
     pub(crate) fn with(trigger: Arc<Trigger>) -> Self {
         let reserved = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         reserved.set_reuse_address(true).unwrap();
@@ -185,17 +185,17 @@ impl Receiver {
         waited.arrivals.clone()
     }
 
-    /// All messages so far.
+    /// Returns all messages so far.
     pub(crate) fn arrivals(&self) -> Vec<Arrival> {
         self.wait_for(0)
     }
 
-    /// The server name of each TLS handshake, if it had one.
+    /// Returns the server name of each TLS handshake, if it had one.
     pub(crate) fn names(&self) -> Vec<Option<String>> {
         self.shared.lock().names.clone()
     }
 
-    /// How often the receiver behaved in each way.
+    /// Returns how often the receiver behaved in each way.
     pub(crate) fn tally(&self) -> BTreeMap<Behaviour, usize> {
         self.shared.lock().tally.clone()
     }
@@ -213,7 +213,7 @@ impl State {
         self.now
     }
 
-    /// The behaviour on the next connection.
+    /// Returns the behaviour on the next connection.
     fn choose(&mut self) -> Behaviour {
         let Choice::Random(random) = &mut self.choice else { return self.always() };
         match random.below(100) {
@@ -233,7 +233,7 @@ impl State {
         }
     }
 
-    /// Whether a randomly behaving receiver never accepts this message: about one in eight.
+    /// Returns whether a randomly behaving receiver never accepts this message: about one in eight.
     fn never_accepts(&self, id: &str) -> bool {
         matches!(self.choice, Choice::Random(_)) && id.bytes().map(usize::from).sum::<usize>().is_multiple_of(8)
     }

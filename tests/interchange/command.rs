@@ -39,7 +39,7 @@ impl Place {
         run(Command::new(BINARY).arg("export").arg("--db").arg(self.db()), "")
     }
 
-    /// The names of all files in the folder.
+    /// Returns the names of all files in the folder.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.dir.path()).unwrap();
         let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -159,7 +159,7 @@ fn a_foreign_file_is_not_changed() {
     assert_eq!(fs::read_to_string(place.db()).unwrap(), text);
 }
 
-/// The valid document with this many candidates.
+/// Returns the valid document with this many candidates.
 fn crowd(candidates: usize) -> Value {
     let candidate = |number: usize| json!({ "name": "C", "email": format!("{number}@example.org") });
     with("/organizations/0/roles/0/candidates", (0..candidates).map(candidate).collect())

@@ -327,7 +327,7 @@ fn one_of_two_parallel_imports_of_a_table_wins() {
     assert_eq!(company.role("role_wri")["candidates"].as_array().unwrap().len(), 1);
 }
 
-/// A table with this many rows.
+/// Returns a table with this many rows.
 fn crowd(rows: usize) -> String {
     let row = |number| format!("C,c{number}@x.org,Engineer\n");
     "name,email,role\n".to_owned() + &(0..rows).map(row).collect::<String>()

@@ -43,7 +43,7 @@ fn decide(file: &File, step: &str, (action, rule): (Action, Rule)) {
     decided.unwrap();
 }
 
-/// A role with one position, and an application of this status with three steps, `a`, `b` and `c`.
+/// Returns a role with one position, and an application of this status with three steps, `a`, `b` and `c`.
 fn file(status: &str, steps: [&str; 3]) -> File {
     let role_steps = json!([{ "id": "1", "name": "1" }, { "id": "2", "name": "2" }, { "id": "3", "name": "3" }]);
     let steps: Vec<Value> = [("a", "1", steps[0]), ("b", "2", steps[1]), ("c", "3", steps[2])]

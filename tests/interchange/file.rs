@@ -16,7 +16,7 @@ fn other() -> Value {
     serde_json::from_str(&text.replace("acme", "other").replace("@example.org", "@example.net")).unwrap()
 }
 
-/// The findings of importing a document into a file that has the valid one.
+/// Returns the findings of importing a document into a file that has the valid one.
 fn refusal(document: &Value) -> Vec<(String, String)> {
     let file = File::new();
     file.import(&read(&sound())).unwrap();

@@ -16,14 +16,14 @@ fn folder() -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interchange/greenhouse").to_str().unwrap().to_owned()
 }
 
-/// The whole export as one object.
+/// Returns the whole export as one object.
 fn whole() -> Value {
     let read = |name: &str| std::fs::read(format!("{}/{name}.json", folder())).unwrap();
     let members = RESOURCES.iter().map(|name| ((*name).to_owned(), serde_json::from_slice(&read(name)).unwrap()));
     Value::Object(members.collect::<Map<String, Value>>())
 }
 
-/// The export with one value replaced.
+/// Returns the export with one value replaced.
 fn with(pointer: &str, value: Value) -> Value {
     let mut export = whole();
     set(&mut export, pointer, value);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{CANDIDATES, DEMO, File, NOW, ORGANIZATION, ROLE, read, set, sound, with, world};
 
-/// The document after import and export. A second round must give the same bytes.
+/// Returns the document after import and export. A second round must give the same bytes.
 fn through(document: &Value) -> Value {
     let first = File::new();
     first.import(&read(document)).unwrap();
@@ -232,8 +232,8 @@ fn whole_amounts_have_no_fraction_and_members_have_the_documented_order() {
     assert!(places.is_sorted(), "{places:?}");
 }
 
-/// The valid document after one step was added, one was removed and the others were reordered. Two applications still have
-/// the old steps.
+/// Returns the valid document after one step was added, one was removed and the others were reordered. Two applications
+/// still have the old steps.
 fn with_a_pipeline_that_was_changed() -> Value {
     let mut document = sound();
     let pipeline = json!([

@@ -31,7 +31,7 @@ impl Latencies {
         Figures::new(self.0.iter().filter(|(of, _)| *of == kind).map(|(_, latency)| *latency).collect())
     }
 
-    /// The number of requests with a key.
+    /// Returns the number of requests with a key.
     pub(crate) fn with_keys(&self) -> usize {
         self.0.iter().filter(|(kind, _)| kind.has_key()).count()
     }
