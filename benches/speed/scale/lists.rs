@@ -83,7 +83,7 @@ const QUESTIONS: &[Question] = &[
     list("activity of a candidate", |size| format!("/api/v1/candidates/{}/activity", crowd::candidate_of_same(size))),
 ];
 
-/// Asks all questions of both sides in alternating rounds. The first side is the smaller one.
+/// Measures all questions in alternating rounds of both sides. The first side is the smaller one.
 pub(crate) fn measure(setup: &Setup, sides: &mut [Side; 2], part: &mut Part<'_>) {
     for question in QUESTIONS {
         part.add([compare(setup, sides, question)]);
