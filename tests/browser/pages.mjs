@@ -12,7 +12,8 @@ async function sendWithErrors(page, lang) {
 
 let nth = 0;
 
-/// Each page in one language: its name, and a function that opens it. Creates the applications that the pages show first.
+/// Returns each page in one language: its name, and a function that opens it. First creates the applications that the
+/// pages show.
 export async function pages(browser, company, lang, fault) {
   const { acme, empty, closed, draft, roles, engineer } = company;
   const role = roles.pop();

@@ -26,7 +26,7 @@ fn bootstrap_admin_prints_only_the_key_and_stores_no_copy() {
     assert!(made.stderr.contains("root@example.org") && made.stderr.contains("90 days"), "{made:?}");
     for name in dir.names() {
         let bytes = dir.read(&name);
-        assert!(!bytes.windows(key.len()).any(|window| window == key.as_bytes()), "{name} holds the key");
+        assert!(!bytes.windows(key.len()).any(|window| window == key.as_bytes()), "{name} contains the key");
     }
 }
 
@@ -113,7 +113,7 @@ fn bootstrap_admin_creates_nothing_if_it_cannot_print_the_key() {
         dir.number("a.db", sql)
     };
     assert_eq!(counts(), 200);
-    // Neither for a new user nor for an existing one.
+    // This is true for a new user and for an existing one.
     for email in ["root@example.org", "owner@acme.example"] {
         let args = ["bootstrap-admin", "--db", "a.db", "--email", email];
         let output = dir.run_with_full_stdout(&args).failed(1, "standard output cannot be written");

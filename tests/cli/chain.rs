@@ -1,5 +1,5 @@
-//! `check` verifies the hash chain of activity rows. It finds every change of a row, and accepts what the service appends and
-//! erases. These tests drop the triggers before a change, as anybody with the file could.
+//! `check` verifies the hash chain of activity rows. It finds every change to a row, and accepts rows that the service
+//! appends or empties. These tests drop the triggers before a change, as anybody who can write the file could.
 
 use serde_json::json;
 
@@ -36,7 +36,7 @@ fn nth(dir: &WorkDir, nth: i64) -> i64 {
     dir.number("a.db", "SELECT min(number) FROM activities WHERE organization_id IS NOT NULL") + nth - 1
 }
 
-/// Replaces `:1` in a statement by the number of the first decision's row, and so on.
+/// Replaces each `:N` in a statement with the number of the Nth decision's row.
 fn with_row_numbers(dir: &WorkDir, sql: &str) -> String {
     (1..=9).fold(sql.to_owned(), |sql, one| sql.replace(&format!(":{one}"), &nth(dir, one).to_string()))
 }
@@ -89,7 +89,7 @@ fn an_emptied_detail_is_found() {
 }
 
 #[test]
-fn a_change_of_any_column_is_found() {
+fn a_change_to_any_column_is_found() {
     let dir = with_decisions();
     let whole = dir.read("a.db");
     for change in [
@@ -112,7 +112,7 @@ fn a_change_of_any_column_is_found() {
 }
 
 #[test]
-fn a_changed_hash_is_found_in_its_row_and_the_next() {
+fn a_changed_hash_is_found_in_its_row_and_in_the_next_row() {
     let dir = with_decisions();
     let found = found(&dir, "UPDATE activities SET hash = zeroblob(32) WHERE number = :2");
     let broken_row = |number| format!("activity {}: the row, or the one before it, was changed", id(&dir, number));
@@ -130,7 +130,7 @@ fn a_gap_between_rows_is_found() {
 }
 
 #[test]
-fn a_removed_row_is_found_even_if_the_next_takes_its_number() {
+fn a_removed_row_is_found_even_if_the_next_row_takes_its_number() {
     let dir = with_decisions();
     let id = id(&dir, 3);
     let close_up = "DELETE FROM activities WHERE number = :2; UPDATE activities SET number = :2 WHERE number = :3;";

@@ -1,5 +1,6 @@
-//! Erasure to the last byte. The test erases many candidates who have left every kind of trace. No byte of them may be left
-//! in the database, its write-ahead log, the service's log or the erasure list, even after an older backup is restored.
+//! An erasure removes every byte. The test erases many candidates who have left every kind of trace. No byte of their
+//! data may be left in the database, its write-ahead log, the service's log or the erasure list, even after an older
+//! backup is restored.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{Read, Write};
@@ -17,7 +18,7 @@ use crate::personal_data;
 use crate::rounds::rounds;
 use crate::support::{RunningService, WorkDir, document, eventually, mode};
 
-/// Candidates who are erased, and candidates who stay.
+/// The number of candidates who are erased, and the number of those who stay.
 const ERASED: usize = rounds(40, 200);
 const STAYING: usize = 14 * ERASED;
 
@@ -29,7 +30,7 @@ struct Person {
     local: String,
     /// A former name.
     former: String,
-    /// The name that the candidate typed into the form.
+    /// The name that the candidate entered in the form.
     typed: String,
     /// The name after a correction by staff.
     corrected: String,
@@ -37,7 +38,7 @@ struct Person {
 
 impl Person {
     fn new(nth: usize) -> Self {
-        // Hashed numbers lie far apart in the order of the indexes, as real names do.
+        // Hashed numbers are far apart in the order of the indexes, like real names.
         let random_word = |part: u64| {
             let number = (nth as u64 * 8 + part + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             number.to_be_bytes().map(|byte| char::from(b'a' + byte % 26)).iter().collect::<String>()
@@ -65,7 +66,8 @@ impl Person {
         format!("{} of {} wrote", self.name(), self.email())
     }
 
-    /// Byte strings that would reveal the candidate: as typed, in lower case, escaped as JSON, and as indexed words.
+    /// Returns strings that would reveal the candidate: as entered, in lower case, escaped as JSON, and as indexed
+    /// words.
     fn needles(&self) -> Vec<String> {
         let mut needles = Vec::new();
         let (name, email) = (self.name(), self.email());
@@ -145,7 +147,8 @@ fn echo() -> String {
     url
 }
 
-/// Imports all candidates, in progress at the first of two steps. Candidates who stay lie between those who are erased.
+/// Imports all candidates, in progress at the first of two steps. Candidates who stay and candidates who are erased
+/// alternate in the file.
 fn import(dir: &WorkDir, people: &[Person], url: &str) {
     let mut document = document();
     document["organizations"][0]["hrIntegration"]["url"] = json!(url);
@@ -165,7 +168,7 @@ fn send(service: &RunningService, key: &str, method: &str, path: &str, body: &Va
     send_with_key(service, key, method, path, body, "")
 }
 
-/// Returns the same with an `Idempotency-Key`, unless it is empty.
+/// Sends a request with an `Idempotency-Key`, unless the key is empty. Returns the body of the answer.
 fn send_with_key(
     service: &RunningService,
     key: &str,
@@ -187,7 +190,7 @@ fn leave_traces(service: &RunningService, key: &str, nth: usize, person: &Person
     let step = format!("/api/v1/candidate-steps/c{id}_1");
     if nth.is_multiple_of(2) {
         let hire = json!({ "notes": note, "externalPositionId": person.family });
-        // The client made the idempotency key from a name.
+        // This idempotency key is a name, as a client may choose it.
         let idempotency_key = person.needles().into_iter().find(|needle| needle.is_ascii()).unwrap();
         for _ in 0..2 {
             send_with_key(service, key, "POST", &format!("{step}/hire"), &hire, &idempotency_key);
@@ -203,7 +206,7 @@ fn leave_traces(service: &RunningService, key: &str, nth: usize, person: &Person
     send(service, key, "DELETE", &hold, &Value::Null);
 }
 
-/// Stores what a form leaves: the typed texts, an attachment and a status page. It belongs to an application, or is a later
+/// Stores a signup with its text, an attachment and a status page. The signup belongs to an application, or is a later
 /// signup. Returns the attachment's id.
 fn apply(dir: &WorkDir, nth: usize, person: &Person, application: Option<&str>) -> AttachmentId {
     let world: &dyn World = &Real::new();
@@ -217,8 +220,8 @@ fn apply(dir: &WorkDir, nth: usize, person: &Person, application: Option<&str>) 
     let name = format!("{}.txt", person.typed);
     let stage = |tx: &store::Tx<'_>| -> Result<(), Error> {
         store::attachment::begin(tx, &id, &token, &name)?;
-        for (piece, number) in content.as_bytes().chunks(CHUNK_BYTES_MAX).zip(1..) {
-            store::attachment::append_chunk(tx, &id, number, piece)?;
+        for (chunk, number) in content.as_bytes().chunks(CHUNK_BYTES_MAX).zip(1..) {
+            store::attachment::append_chunk(tx, &id, number, chunk)?;
         }
         let bytes = u32::try_from(content.len()).unwrap();
         store::attachment::finish(tx, &id, &name, MediaType::Text, bytes, &Sha256::digest(content.as_bytes()).into())
@@ -253,7 +256,7 @@ fn people_found(dir: &WorkDir, people: &[(usize, &Person)]) -> usize {
     found.len()
 }
 
-/// Polls until none of the needles is found, because page wiping ends after the answers.
+/// Polls until none of the needles is found, because page wiping ends after the requests are answered.
 #[track_caller]
 pub(crate) fn await_wiped<N: AsRef<[u8]>>(dir: &WorkDir, needles: &[N]) {
     eventually(|| found(dir, needles).is_empty());
@@ -274,7 +277,7 @@ fn no_byte_of_erased_candidates_is_left_even_after_an_old_backup_is_restored() {
     assert_eq!(erased.len(), ERASED);
     for (nth, person) in &erased {
         let document = apply(&dir, *nth, person, Some(&format!("app_{}", person.id)));
-        // Opening an attachment leaves activity.
+        // The opening of an attachment is recorded as activity.
         service.get(&format!("/api/v1/candidates/{}/documents/{document}", person.id), &key).expect(200);
         leave_traces(&service, &key, *nth, person);
         apply(&dir, *nth, person, None);

@@ -276,7 +276,7 @@ fn wrong_variables_exit_with_status_2() {
 }
 
 #[test]
-fn a_command_takes_its_options_from_variables() {
+fn a_command_reads_its_options_from_variables() {
     let dir = WorkDir::new();
     let variables = [
         ("APPLIANCE_DB", "b.db"),
@@ -317,7 +317,7 @@ fn a_flag_overrides_its_variable() {
 }
 
 #[test]
-fn a_service_takes_its_options_from_variables() {
+fn a_service_reads_its_options_from_variables() {
     let dir = WorkDir::new();
     dir.imported("b.db");
     let key = dir.admin_key("b.db");

@@ -47,7 +47,7 @@ fn stuck(dir: &WorkDir) -> Vec<Vec<String>> {
     lines
 }
 
-/// Waits until these lines match, and returns them.
+/// Waits until the printed lines match, and returns them.
 fn stuck_once(dir: &WorkDir, matches: impl Fn(&[Vec<String>]) -> bool) -> Vec<Vec<String>> {
     let mut lines = Vec::new();
     eventually(|| {
@@ -89,7 +89,7 @@ fn delivered_and_untried_deliveries_are_not_stuck() {
     service.wait_for(|line| line.ends_with(": answered 200; delivered"));
     assert!(stuck(&dir).is_empty());
     service.stop("TERM").succeeded();
-    // A queued delivery, while no service runs.
+    // Simulates a queued delivery while no service runs.
     dir.change("a.db", "UPDATE hr_deliveries SET state = 'pending', attempts = 0, next_attempt_at = 0");
     assert!(stuck(&dir).is_empty());
 }
@@ -182,13 +182,13 @@ fn held_deliveries_are_listed_oldest_first_with_the_reason() {
 }
 
 #[test]
-fn an_unreadable_file_exits_with_status_1() {
+fn an_unreadable_file_causes_exit_status_1() {
     use std::os::unix::fs::PermissionsExt;
     let dir = WorkDir::new();
     dir.imported("a.db");
     let list = ["hr-deliveries", "--db", "a.db"];
     std::fs::set_permissions(dir.path("a.db"), std::fs::Permissions::from_mode(0o000)).unwrap();
-    // Root may read the file despite its mode, so the test proves nothing then.
+    // Root may read the file despite its mode, so this part runs only for other users.
     if std::fs::File::open(dir.path("a.db")).is_err() {
         dir.run(&list).failed(1, "a.db cannot be");
     }
@@ -202,7 +202,7 @@ fn an_unreadable_file_exits_with_status_1() {
 }
 
 #[test]
-fn a_list_that_cannot_be_printed_exits_with_status_1() {
+fn a_list_that_cannot_be_printed_causes_exit_status_1() {
     let dir = WorkDir::new();
     let (service, key) = serve(&dir, CLOSED_URL, false, &[]);
     decide(&service, &key, 1, "hire");
