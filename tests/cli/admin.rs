@@ -181,7 +181,7 @@ fn a_password_excludes_its_final_line_end() {
         set_password(&dir, "owner@acme.example", input.as_bytes()).succeeded();
         service.sign_in("owner@acme.example", "first horse battery").expect(200);
     }
-    // Spaces belong to the password.
+    // Spaces are part of the password.
     set_password(&dir, "owner@acme.example", b" first horse battery \n").succeeded();
     service.sign_in("owner@acme.example", "first horse battery").expect(401);
     service.sign_in("owner@acme.example", " first horse battery ").expect(200);

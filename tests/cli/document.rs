@@ -213,7 +213,7 @@ fn a_running_service_sees_an_import() {
     let key = dir.admin_key("a.db");
     service.send("GET", "/api/public/portal/acme", &[], "").expect(404);
     dir.imported("a.db");
-    // A cached response of the portal may be a moment old. Reads with a key see the import at once.
+    // The cached response for the portal may be a moment old. Requests with a key see the import at once.
     let body = json!({ "name": "a", "userId": "user_owner" }).to_string();
     service.send("POST", "/api/admin/api-keys", &[("Authorization", &format!("Bearer {key}"))], &body).expect(200);
     eventually(|| service.send("GET", "/api/public/portal/acme", &[], "").status == 200);

@@ -324,7 +324,7 @@ fn no_byte_of_erased_candidates_is_left_even_after_an_old_backup_is_restored() {
     assert!(needles.iter().all(|needle| !output.stderr.contains(needle.as_str())));
     assert_eq!(found(&dir, &needles), Vec::<String>::new());
 
-    // The older backup replaces the file.
+    // Replace the file with the older backup.
     std::fs::copy(dir.path("old.backup"), dir.path("a.db")).unwrap();
     assert!(!found(&dir, &needles).is_empty());
     let mut service = dir.serve(&["--db", "a.db"]);
@@ -344,7 +344,7 @@ fn a_damaged_erasure_list_prevents_the_start() {
     dir.imported("a.db");
     dir.write("a.db.erased", "cand_1\nnot an id\n");
     dir.run(&["serve", "--db", "a.db", "--listen", "127.0.0.1:0"]).failed(78, "line 2 of ");
-    // A last line that a crash cut short is ignored.
+    // An incomplete last line, as after a crash, is ignored.
     dir.write("a.db.erased", "cand_1\ncand_");
     let mut service = dir.serve(&["--db", "a.db"]);
     service.wait_for(|line| line.starts_with("erased 1 candidate"));
@@ -390,7 +390,8 @@ fn a_listed_candidate_with_a_later_hold_is_reported_and_not_erased() {
     let service = dir.serve(&["--db", "a.db"]);
     send(&service, &key, "PUT", "/api/v1/candidates/cand_1/hold", &json!({ "reason": "a case" }));
     service.stop("TERM");
-    // The second candidate changed before the line was written, so the file is an older copy.
+    // The line for the second candidate was written after their last change, so the file is an older copy, and they are
+    // erased again.
     let later = i64::MAX / 2;
     let lines = format!("cand_1 at={later} activity=0\ncand_1 own at=1 activity=9\ncand_2 at={later} activity=9\n");
     dir.write("a.db.erased", &lines);

@@ -7,16 +7,17 @@ use serde_json::{Value, json};
 
 use crate::support::{HR_SECRET, RunningService, WorkDir, document, eventually};
 
-/// An address without a listener. Without a flag, the service sends nothing to it, because it is private.
+/// An address without a listener. Without `--allow-private-hr-targets`, the service sends nothing to this address,
+/// because it is private.
 const CLOSED_URL: &str = "http://127.0.0.1:9/hook";
 
-/// The reason for refusing that address.
+/// The reason for which the service refuses that address.
 const REFUSED: &str = "refused: the host's address 127.0.0.1 is ";
 
 const INTEGRATION: &str = "/api/admin/organizations/org_acme/hr-integration";
 
-/// Starts a service on `a.db` with these flags, for an organization with an HR system at this URL. Returns an admin's key
-/// too.
+/// Starts a service on `a.db` with these flags, for an organization with an HR system at this URL. Also returns an
+/// admin's key.
 fn serve(dir: &WorkDir, url: &str, enabled: bool, flags: &[&str]) -> (RunningService, String) {
     let mut document = document();
     document["organizations"][0]["hrIntegration"] = json!({ "url": url, "secret": HR_SECRET, "enabled": enabled });

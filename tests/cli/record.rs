@@ -1,5 +1,5 @@
-//! Activity records commands on the file. The manifest of a backup and `/metrics` show the chain head, which reveals a rewritten
-//! chain.
+//! Commands on the file are recorded as activity. The manifest of a backup and `/metrics` contain the chain head, which
+//! reveals a rewritten chain.
 
 use serde_json::{Value, json};
 
@@ -124,7 +124,8 @@ fn the_manifest_of_a_backup_reveals_a_rewritten_chain() {
     check(&dir, head).succeeded();
     dir.run(&["user", "create", "--db", "a.db", "--email", "ada@example.org", "--name", "Ada"]).succeeded();
     check(&dir, head).succeeded();
-    // Somebody with the file deletes the last rows, and the service appends others: another valid chain.
+    // Somebody who can write the file deletes the last rows, and the service appends others. The result is another
+    // valid chain.
     dir.change(
         "a.db",
         &format!(

@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 
 const ORGANIZATIONS: usize = 3;
 
-/// Per organization and round: applications to the role with a position for each applicant, and roles with too few
-/// positions.
+/// The numbers per organization and round of applications to the role with a position for each applicant, and of roles
+/// with too few positions.
 const UNCONTESTED_PER_ROUND: usize = 70;
 const CONTESTED_PER_ROUND: usize = 4;
 
-/// The positions of a contested role and the applications to it.
+/// The numbers of positions of a contested role and of applications to it.
 const CONTESTED_POSITIONS: usize = 2;
 const CONTESTED_APPLICATIONS: usize = 8;
 
-/// Per organization and round: open roles without applications, for signup links.
+/// The number per organization and round of open roles without applications, for signup links.
 const LINKED_PER_ROUND: usize = 6;
 
 /// All data that a load uses.
@@ -39,7 +39,7 @@ pub(crate) struct Organization {
     contested_taken: AtomicUsize,
 }
 
-/// An application with two steps, in progress at the first.
+/// An application with two steps, in progress at the first step.
 #[derive(Debug, Clone)]
 pub(crate) struct Application {
     pub(crate) id: String,
@@ -108,7 +108,7 @@ impl Organization {
         self.contested.get(self.contested_taken.fetch_add(1, Ordering::Relaxed)).cloned()
     }
 
-    /// Returns a role for signup links, chosen by any number.
+    /// Returns a role for signup links. Any number selects a role.
     pub(crate) fn linked(&self, number: usize) -> &str {
         &self.linked[number % self.linked.len()]
     }
