@@ -1,6 +1,6 @@
-//! The architecture rules of the source: which module may import which, and which code belongs in which file. Reads
-//! `src/**`.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! The architecture rules of the source: which module may import which, and which code belongs in which file. The tests
+//! read `src/**`.
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue must fail")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,7 +21,7 @@ const FLOORS: [(&str, usize); 9] = [
 /// Above the ground floor, the only import allowed between two modules on the same floor.
 const SIDEWAYS: (&str, &str) = ("http", "interchange");
 
-/// The maximum number of lines of a file. A file that approaches it becomes a folder of the same name.
+/// The maximum number of lines in a file. A longer file becomes a folder of the same name.
 const LINES_MAX: usize = 400;
 
 /// A source file, with its code and its string literals separated.
@@ -90,7 +90,8 @@ fn stands_alone(text: &str, at: usize, snippet: &str) -> bool {
     !joins(snippet.chars().next(), before) && !joins(snippet.chars().next_back(), after)
 }
 
-/// Blanks comments, strings and characters, without changing any positions. Returns the code and the strings.
+/// Replaces comments, strings and characters with blanks, so that all positions stay the same. Returns the code and the
+/// strings.
 fn separate_strings(text: &str) -> (String, Vec<(usize, String)>) {
     let mut code = text.to_owned().into_bytes();
     let mut strings = Vec::new();
@@ -138,7 +139,7 @@ fn begins_token(text: &str, at: usize) -> bool {
     !before.ends_with(|c: char| c.is_alphanumeric() || c == '_')
 }
 
-/// Returns the length of a block comment with nested ones.
+/// Returns the length of a block comment, including nested comments.
 fn block_comment(rest: &str) -> usize {
     let (mut depth, mut at) = (0_usize, 0);
     while at < rest.len() {
@@ -176,7 +177,7 @@ fn character(rest: &str) -> Option<usize> {
     inside[length..].starts_with('\'').then_some(length + 2)
 }
 
-/// Blanks the items after `#[cfg(test)]`.
+/// Replaces the items after `#[cfg(test)]` with blanks.
 fn without_tests(code: &str) -> String {
     let mut shipped = code.to_owned();
     while let Some(begin) = shipped.find("#[cfg(test)]") {
@@ -212,7 +213,7 @@ fn imports(source: &Source) -> Vec<(usize, String)> {
         let Some(path) = source.code[at + "crate".len()..].trim_start().strip_prefix("::") else { continue };
         found.extend(first_names(path).into_iter().map(|name| (at, name)));
     }
-    // This many `super` lead from the file's module to the crate root.
+    // A path with this many `super` leads from the file's module to the crate root.
     let parts: Vec<&str> = source.path.split('/').collect();
     let depth = parts.len() - usize::from(parts.last() == Some(&"mod.rs"));
     let climb = format!("{}::", vec!["super"; depth].join("::"));
@@ -458,8 +459,8 @@ fn transactions_are_opened_by_the_gate(source: &Source) -> Vec<String> {
         return Vec::new();
     }
     let mut opening = vec!["act_alone", "read_alone", "store.write", "store.record", ".savepoint("];
-    // The handler reads a password's hash before the transaction, because the comparison takes longer than a transaction
-    // may.
+    // The handler reads a password's hash before the transaction, because the comparison takes longer than a
+    // transaction may take.
     if source.path != "http/api/session.rs" {
         opening.push("store.read");
     }
@@ -467,14 +468,15 @@ fn transactions_are_opened_by_the_gate(source: &Source) -> Vec<String> {
 }
 
 fn nothing_is_unsafe(source: &Source) -> Vec<String> {
-    source.with_words(&source.code, &["unsafe"], "there is no need for it here")
+    source.with_words(&source.code, &["unsafe"], "the service needs no unsafe code")
 }
 
 fn no_unwrap_outside_tests(source: &Source) -> Vec<String> {
     source.with_snippets(&source.shipped, &[".unwrap()", ".unwrap_unchecked()"], "say with `expect` why it cannot fail")
 }
 
-/// SQLite numbers parameters by first appearance and ignores the numbers in their names.
+/// Reports SQL whose parameters do not appear in order. SQLite numbers parameters by first appearance and ignores the
+/// numbers in their names.
 fn parameters_are_numbered_as_they_appear(source: &Source) -> Vec<String> {
     let mut findings = Vec::new();
     for (at, text) in
@@ -496,7 +498,8 @@ fn parameters_are_numbered_as_they_appear(source: &Source) -> Vec<String> {
     findings
 }
 
-/// Reports `.get(0)`: reading a column by number breaks as soon as a query lists another column before it.
+/// Reports calls such as `.get(0)`. Code that reads a column by number breaks when the query lists another column
+/// before it.
 fn columns_have_no_numbers(source: &Source) -> Vec<String> {
     if !source.is_under("store") {
         return Vec::new();
@@ -614,22 +617,22 @@ fn a_planted_import_cycle_is_found() {
     }
 }
 
-/// `FLOORS` lists all folders of `src`.
+/// Checks that `FLOORS` lists all folders of `src`.
 #[test]
 fn every_module_has_its_floor() {
     for source in sources() {
         let is_root = ["main.rs", "lib.rs"].contains(&source.path.as_str());
-        assert!(is_root || floor(source.top()).is_some(), "src/{} is on no floor", source.path);
+        assert!(is_root || floor(source.top()).is_some(), "src/{} has no floor", source.path);
     }
 }
 
-/// Returns a top-level module, or a folder directly in `http`.
+/// Returns the top-level module that contains a module, or in `http` the folder directly below.
 fn room(module: &[String]) -> String {
     let parts = if module[0] == "http" { module.len().min(2) } else { 1 };
     module[..parts].join("/")
 }
 
-/// `docs/architecture.md` lists the imports that the source has.
+/// Checks that `docs/architecture.md` lists the imports that the source has.
 #[test]
 fn the_architecture_lists_the_imports_between_folders() {
     let sources = sources();

@@ -252,19 +252,21 @@ impl RunningService {
         assert!(Command::new("sh").args(["-c", &format!("kill -{name} {pid}")]).status().unwrap().success());
     }
 
-    /// Sends a signal and waits for the end of the process.
+    /// Sends a signal and waits until the process has ended.
     pub(crate) fn stop(self, signal: &str) -> Output {
         self.signal(signal);
         self.wait()
     }
 
-    /// Waits for the end of the process.
+    /// Waits until the process has ended.
     pub(crate) fn wait(mut self) -> Output {
         loop {
             match self.lines.recv_timeout(PATIENCE) {
                 Ok(line) => self.seen.push(line),
                 Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => panic!("it does not end; standard error had {:?}", self.seen),
+                Err(RecvTimeoutError::Timeout) => {
+                    panic!("the service does not end; standard error had {:?}", self.seen)
+                }
             }
         }
         let status: ExitStatus = self.child.wait().unwrap();
@@ -294,7 +296,7 @@ impl Drop for RunningService {
     }
 }
 
-/// Sends one request on a connection of its own.
+/// Sends one request on a new connection.
 pub(crate) fn send_to(address: SocketAddr, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
     let mut request = format!("{method} {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n");
     for (name, value) in headers {

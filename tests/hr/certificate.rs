@@ -34,12 +34,12 @@ impl Authority {
         self.certify_with(name, |_| {})
     }
 
-    /// Returns the same after `change` has modified the certificate.
+    /// Creates a server with a certificate for this name, which `change` modifies.
     pub(crate) fn certify_with(&self, name: &str, change: impl FnOnce(&mut CertificateParams)) -> Layer {
         self.server(name, VERSIONS, change)
     }
 
-    /// Returns the same, limited to the older version of TLS.
+    /// Creates a server with a certificate for this name that supports only the older version of TLS.
     pub(crate) fn certify_older(&self, name: &str) -> Layer {
         self.server(name, &VERSIONS[1..], |_| {})
     }

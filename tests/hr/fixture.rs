@@ -1,4 +1,4 @@
-//! A file with organizations and candidates, and the texts of it that no log may contain.
+//! A file with organizations and candidates, and the private texts in it that no log may contain.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::service::run;
 const NAME: &str = "Wilhelmina Ostrander";
 const QUERY: &str = "token=c3VwZXItc2VjcmV0";
 
-/// A file into which a company without HR integrations was imported, in a directory of its own.
+/// A file into which a company without HR integrations was imported, in its own directory.
 pub(crate) struct Fixture {
     pub(crate) db: PathBuf,
     pub(crate) company: Company,
@@ -55,7 +55,7 @@ impl Fixture {
         self.company.organization_of(0).take_uncontested().unwrap()
     }
 
-    /// Requires that the log has no secret, no name or address of a candidate, and no part of a URL after its host.
+    /// Checks that the log has no secret, no name or address of a candidate, and no part of a URL after its host.
     #[track_caller]
     pub(crate) fn require_no_private_text(&self, log: &str, secrets: &[String]) {
         assert!(log.contains("HR delivery evt_"), "the log mentions attempts: {log}");

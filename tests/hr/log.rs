@@ -1,4 +1,4 @@
-//! Log lines about deliveries, without personal data.
+//! Log lines about deliveries have no personal data.
 
 use crate::admin::Admin;
 use crate::fixture::Fixture;
@@ -45,7 +45,7 @@ fn logged(format: &str) -> (Fixture, Vec<String>, String, Vec<(String, &'static 
     (fixture, secrets, log, attempts)
 }
 
-/// Requires one line for each attempt, no other line about deliveries, and no private text.
+/// Checks that the log has one line for each attempt, no other line about deliveries, and no private text.
 fn require_lines(format: &str) {
     let (fixture, secrets, log, attempts) = logged(format);
     fixture.require_no_private_text(&log, &secrets);

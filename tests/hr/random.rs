@@ -1,4 +1,4 @@
-//! Random numbers that are the same in each run.
+//! Pseudo-random numbers that are the same in each run.
 
 /// A sequence that starts with a seed (xorshift).
 #[derive(Debug)]
