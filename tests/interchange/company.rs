@@ -1,4 +1,4 @@
-//! A company that imports candidates from other programs, and the command for it.
+//! A company that imports candidates from other programs, and the import command.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -113,7 +113,7 @@ impl Company {
         self.import(&[&["--format", "csv", "--organization", "acme"], args, &["-"]].concat(), table.as_ref())
     }
 
-    /// Returns the exported file.
+    /// Returns the export of the file.
     pub(crate) fn export(&self) -> Value {
         serde_json::from_str(&self.file.export(appliance::interchange::Secrets::LeftOut)).unwrap()
     }
@@ -133,7 +133,7 @@ impl Company {
     }
 }
 
-/// Returns the same member of each item.
+/// Returns this member of each item.
 pub(crate) fn each<'a>(items: &'a Value, member: &str) -> Vec<&'a str> {
     items.as_array().unwrap().iter().map(|item| item[member].as_str().unwrap_or("-")).collect()
 }

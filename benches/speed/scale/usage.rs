@@ -15,7 +15,7 @@ pub(crate) fn fill_usage(connection: &Connection, size: &Size) {
     let sql = "INSERT INTO api_key_usage_newest (key_number, at, number)
                SELECT key_number, max(at), max(number) FROM api_key_usage GROUP BY key_number";
     connection.execute(sql, []).unwrap();
-    let sql = "UPDATE api_key_usage_marking SET updated_to = $1 WHERE id = 1";
+    let sql = "UPDATE api_key_usage_marking SET marked_to = $1 WHERE id = 1";
     let updated = connection.execute(sql, [usage_at(size.usage_rows - 1)]).unwrap();
     assert_eq!(updated, 1, "the end of the index is stored");
 }
