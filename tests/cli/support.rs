@@ -55,7 +55,7 @@ impl WorkDir {
         self.run_with(args, &[], b"")
     }
 
-    /// Runs a command with environment variables and standard input, and waits until it has ended.
+    /// Runs a command with environment variables and standard input.
     pub(crate) fn run_with(&self, args: &[&str], variables: &[(&str, &str)], input: &[u8]) -> Output {
         let mut child = self.spawn(args, variables);
         let mut stdin = child.stdin.take().unwrap();
@@ -178,7 +178,7 @@ impl Output {
         self
     }
 
-    /// Checks for this status, an empty standard output, and an error of one line that contains this sentence.
+    /// Checks for this status, an empty standard output, and a line of error that contains this sentence.
     #[track_caller]
     pub(crate) fn failed(self, code: i32, sentence: &str) -> Self {
         assert_eq!((self.code, self.stdout.as_str()), (Some(code), ""), "{self:?}");
@@ -340,7 +340,7 @@ impl Answer {
     }
 }
 
-/// Repeats a check until it succeeds, because a change by another process may take effect a little later.
+/// Repeats a check until it succeeds, because changes by other processes may take effect a little later.
 #[track_caller]
 pub(crate) fn eventually(mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
@@ -362,8 +362,7 @@ pub(crate) fn mode(path: &Path) -> u32 {
 /// The secret that signs the deliveries of the organization in the document.
 pub(crate) const HR_SECRET: &str = "whsec_YS1zZWNyZXQtb2YtaHItMDEyMzQ1Njc4OQ==";
 
-/// Returns an interchange document. Its organization has an owner, an open public role with two steps, and two
-/// candidates at the first step.
+/// Returns an interchange document with an owner, an open public role with two steps, and two candidates at the first.
 pub(crate) fn document() -> Value {
     let candidate = |number: usize| {
         json!({

@@ -4,11 +4,13 @@
   exist in the file.
 - A generated cursor is refused with 400, because no page issued it. Valid requests have no cursor.
 - JSON Schema accepts 1.0 as an integer. This service does not.
-- A name may contain an invisible character only after certain others, and validators read patterns for characters beyond
-  U+FFFF differently. In valid strings, a letter replaces each of these characters.
+- A name may contain an invisible character only after certain others, and validators read patterns for characters
+  beyond U+FFFF differently. In valid strings, a letter replaces each of these characters.
 - Few generated strings in the form of an IPv6 address or a time zone are valid, so valid requests get a fixed value.
-- An Idempotency-Key names one request, so each valid key is new. A dry run ignores the key, so a request with an invalid key is never a dry run.
-- The run must not revoke its own credential. Requests that would change its key or its user get an id that does not exist.
+- An Idempotency-Key names one request, so each valid key is new. A dry run ignores the key, so a request with an
+  invalid key is never a dry run.
+- The run must not revoke its own credential. Requests that would change its key or its user get an id that does not
+  exist.
 """
 
 import json
