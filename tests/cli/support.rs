@@ -178,7 +178,7 @@ impl Output {
         self
     }
 
-    /// Checks for this status, an empty standard output, and a line of error that contains this sentence.
+    /// Checks for this status, an empty standard output, and an error of one line that contains this sentence.
     #[track_caller]
     pub(crate) fn failed(self, code: i32, sentence: &str) -> Self {
         assert_eq!((self.code, self.stdout.as_str()), (Some(code), ""), "{self:?}");
@@ -265,7 +265,7 @@ impl RunningService {
                 Ok(line) => self.seen.push(line),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {
-                    panic!("the service does not end; standard error had {:?}", self.seen)
+                    panic!("never ended; standard error had {:?}", self.seen)
                 }
             }
         }
@@ -362,7 +362,7 @@ pub(crate) fn mode(path: &Path) -> u32 {
 /// The secret that signs the deliveries of the organization in the document.
 pub(crate) const HR_SECRET: &str = "whsec_YS1zZWNyZXQtb2YtaHItMDEyMzQ1Njc4OQ==";
 
-/// Returns an interchange document with an owner, an open public role with two steps, and two candidates at the first.
+/// Returns a document with an owner, an open public role with two steps, and two candidates at the first step.
 pub(crate) fn document() -> Value {
     let candidate = |number: usize| {
         json!({
