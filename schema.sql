@@ -448,7 +448,7 @@ BEGIN
   UPDATE attachment_totals SET bytes = bytes - length(old.content) WHERE id = 1;
 END;
 
--- The secret that signs forms, so that a form proves its age even after a restart.
+-- The secret that signs forms, so that the service can verify the age of a form even after a restart.
 CREATE TABLE form_secrets (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   secret BLOB NOT NULL CHECK (length(secret) = 32)
@@ -668,8 +668,8 @@ BEGIN
   UPDATE credential_changes SET number = number + 1 WHERE id = 1;
 END;
 
--- The believed time, written every few minutes and when the service ends. `confirmations` counts how often an admin has
--- confirmed that the machine's clock is right.
+-- The believed time, written every few minutes and when the service ends. `confirmations` is the number of times that
+-- an admin has confirmed that the machine's clock is right.
 CREATE TABLE believed_clock (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   believed_at INTEGER NOT NULL,

@@ -1,7 +1,7 @@
 //! `cargo bench --bench hr`: measures how much a hanging HR system slows down hires, and how soon a hire reaches a
 //! healthy HR system.
 //!
-//! The bench runs the real binary, each service on a file of its own below the target directory. Only errors fail the
+//! The bench runs the real binary, and each service has its own file below the target directory. Only errors fail the
 //! bench. It merely reports a missed target, because other work on the machine can be the cause.
 
 #![allow(clippy::unwrap_used, reason = "if a step fails, the bench must fail")]

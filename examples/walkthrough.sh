@@ -104,9 +104,8 @@ request() {
 }
 
 # expect STATUS METHOD PATH [curl arguments…] makes the request and checks the
-# status, and the facts that hold for every answer of the API: it has a request
-# id, and an error is a problem document. STATUS may be `200|204`. With a code,
-# such as `409:conflict`, the problem document must have that code.
+# status, and what is true for every answer of the API: it has a request id, and an error is a problem document. STATUS
+# may be `200|204`. With a code, such as `409:conflict`, the problem document must have that code.
 expect() {
   local statuses=${1%%:*} code=
   [[ $1 == *:* ]] && code=${1#*:}

@@ -45,7 +45,7 @@ impl Fixture {
         Self { store, world, path, _dir: dir }
     }
 
-    /// Returns a connection like that of another process.
+    /// Returns a second connection, as another process would open it.
     fn other(&self) -> rusqlite::Connection {
         rusqlite::Connection::open(&self.path).unwrap()
     }
@@ -383,7 +383,7 @@ fn jobs_are_unavailable_while_another_process_holds_the_write_lock() {
     let answers = Answers::new();
     let other = fixture.other();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    // The first job waits for the full 5 s that another process may hold the lock. The others wait as one batch after it.
+    // The first job waits for the full 5 s for which another process may hold the lock. The others wait as one batch.
     for name in ["a", "b", "c"] {
         fixture.add(&answers, Grade::Durable, name);
     }

@@ -1,8 +1,8 @@
 //! The limit for decisions: the SQLite statements of a decision, on one thread, with all values known beforehand.
 //!
-//! The writing statements are those of `src/store`, in the same order. The limit omits the service's reads (the key,
-//! the facts, the last usage row and the last activity row). It does not parse, check, hash or answer. The bench
-//! computes the same hashes of activity rows as the service, but in advance.
+//! The statements that write are the same as in `src/store`, in the same order. The limit omits the service's reads
+//! (the key, the facts, the last usage row and the last activity row). It does not parse, check, hash or answer. The
+//! bench computes the same hashes of activity rows as the service, but in advance.
 
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};

@@ -13,7 +13,7 @@ use super::process::Process;
 use super::round::Round;
 use super::template::{BINARY, Copy, usage_rows};
 
-/// The maximum time until the first answer of a service.
+/// The maximum time until the service sends its first answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The maximum number of attempts to start the service. Each uses another port.

@@ -143,7 +143,7 @@ export async function applied(browser, fault, { slug, role, lang = 'en', person 
   return { form, status: pathname, confirmation: pathname + search };
 }
 
-/// Runs `work` on all items with this many workers. Each worker takes the next item.
+/// Runs `work` on all items with this many workers. Each worker gets the next item.
 export async function inParallel(workers, items, work) {
   const left = [...items];
   await Promise.all(Array.from({ length: workers }, async () => {

@@ -93,7 +93,7 @@ async function travel(page, context, { acme, engineer }, { lang, width, hasScrip
   expect(`the browser has cookies ${JSON.stringify(cookies)}`, cookies.every(isRight));
 }
 
-/// Checks that the form shows the error beside its field and keeps the entered values.
+/// Checks that the form shows the error beside its field and still has the entered values.
 async function checkFormWithError(page, person, file, expect) {
   const links = field(page, 'links');
   expect('the field with the error is not marked', (await links.getAttribute('aria-invalid')) === 'true');

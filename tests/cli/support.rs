@@ -264,9 +264,7 @@ impl RunningService {
             match self.lines.recv_timeout(PATIENCE) {
                 Ok(line) => self.seen.push(line),
                 Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => {
-                    panic!("never ended; standard error had {:?}", self.seen)
-                }
+                Err(RecvTimeoutError::Timeout) => panic!("never ended; standard error had {:?}", self.seen),
             }
         }
         let status: ExitStatus = self.child.wait().unwrap();

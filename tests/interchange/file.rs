@@ -1,4 +1,4 @@
-//! Conflicts between a document and the file. A document with a conflict changes nothing.
+//! Conflicts between a document and the file. The import of a document with a conflict changes nothing.
 
 use appliance::domain::refusal::Refusal;
 use appliance::interchange::{self, Secrets};

@@ -25,7 +25,7 @@ const IDLE_CONNECTIONS: usize = 10_000;
 /// The number of descriptors for other files of this process and the service.
 const OTHER_DESCRIPTORS: usize = 500;
 
-/// The time after the first answer until the memory is that of an idle service.
+/// The time after the first answer until the service uses as little memory as an idle service.
 const CALM: Duration = Duration::from_secs(1);
 
 /// The interval at which the memory of a busy service is read.

@@ -25,7 +25,7 @@ const FIRST: usize = 4_000;
 /// The share of the peak rate that the load uses.
 const PART_OF_PEAK: f64 = 0.5;
 
-/// The maximum of the 99th percentile for decisions divided by that of a quiet phase.
+/// The maximum of the 99th percentile for decisions divided by the 99th percentile in a quiet phase.
 const TARGET: f64 = 3.0;
 
 /// The maximum duration of a backup. The requests for that time are prepared in advance.

@@ -63,7 +63,8 @@ impl Report {
 }
 
 impl Part<'_> {
-    /// Prints each finding and adds it to the report. It does so at once, because a run is long and may be interrupted.
+    /// Prints each finding and adds it to the report. Writes the report at once, because a run is long and may be
+    /// interrupted.
     pub(crate) fn add(&mut self, findings: impl IntoIterator<Item = Finding>) {
         let (_, all) = self.0.parts.last_mut().expect("a part has begun");
         for finding in findings {
