@@ -141,7 +141,7 @@ fn answered_changes_survive_kill_9() {
 }
 
 #[test]
-fn a_backup_under_load_contains_every_decision_answered_before_it_began() {
+fn a_backup_under_load_contains_every_decision_answered_before_the_backup() {
     let company = Arc::new(Company::for_rounds(10 * BACKUPS));
     let file = ImportedFile::with(&company);
     let service = Service::start(&file.db, &[]);

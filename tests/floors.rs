@@ -619,7 +619,7 @@ fn a_planted_import_cycle_is_found() {
 
 /// Checks that `FLOORS` lists all folders of `src`.
 #[test]
-fn every_module_has_its_floor() {
+fn every_module_has_a_floor() {
     for source in sources() {
         let is_root = ["main.rs", "lib.rs"].contains(&source.path.as_str());
         assert!(is_root || floor(source.top()).is_some(), "src/{} has no floor", source.path);

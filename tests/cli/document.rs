@@ -173,7 +173,7 @@ fn an_error_names_an_unreadable_document() {
 }
 
 #[test]
-fn control_characters_of_a_document_are_escaped_on_the_terminal() {
+fn control_characters_in_a_document_are_escaped_on_the_terminal() {
     let dir = WorkDir::new();
     let escape = r"\u001b[31m\u0007\u009b31m";
     let user = |members: &str| format!(r#"{{"users":[{{"email":"a@b.example","name":"A",{members}}}]}}"#);

@@ -141,7 +141,7 @@ fn an_export_reports_how_many_deliveries_it_omits() {
 }
 
 #[test]
-fn a_delivery_to_retry_is_listed_with_its_next_attempt() {
+fn a_delivery_that_will_be_retried_is_listed_with_its_next_attempt() {
     let dir = WorkDir::new();
     let flags = ["--allow-private-hr-targets", "--hr-retry-schedule", "24h"];
     let (service, key) = serve(&dir, CLOSED_URL, true, &flags);

@@ -116,7 +116,7 @@ fn the_service_stops_if_its_file_is_overwritten_and_leaves_it_unchanged() {
 }
 
 #[test]
-fn a_stopping_service_leaves_a_foreign_file_unchanged() {
+fn a_stopping_service_does_not_change_another_file() {
     let dir = WorkDir::new();
     let service = serve_until_marked(&dir);
     dir.imported("b.db");

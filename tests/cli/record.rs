@@ -100,7 +100,7 @@ fn a_failed_command_is_not_recorded() {
 }
 
 #[test]
-fn platform_activity_is_listed_line_by_line() {
+fn platform_activity_is_listed_one_row_per_line() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     let lines = dir.run(&["activity", "--db", "a.db", "--limit", "1"]).succeeded().stdout;

@@ -137,5 +137,5 @@ fn unknown_users_and_malformed_addresses_are_refused() {
     for arguments in [&["list"][..], &["disable", "a@b"], &["create", "--email", "a@b", "--name", "A"]] {
         dir.run(&[&["user"], arguments].concat()).failed(1, "appliance.db");
     }
-    assert!(!dir.names().contains(&"appliance.db".to_owned()), "none of them creates a file");
+    assert!(!dir.names().contains(&"appliance.db".to_owned()), "none of these commands creates a file");
 }

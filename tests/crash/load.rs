@@ -320,5 +320,5 @@ impl Exchange {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().expect("no connection's thread failed")
+    mutex.lock().expect("no thread of a connection panicked")
 }

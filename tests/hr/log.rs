@@ -63,11 +63,11 @@ fn require_lines(format: &str) {
 }
 
 #[test]
-fn each_attempt_has_one_line_of_text_without_secret_person_or_path() {
+fn each_attempt_has_one_text_line_without_secrets_names_or_paths() {
     require_lines("text");
 }
 
 #[test]
-fn each_attempt_has_one_line_of_json_without_secret_person_or_path() {
+fn each_attempt_has_one_json_line_without_secrets_names_or_paths() {
     require_lines("json");
 }

@@ -204,7 +204,7 @@ impl Receiver {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("no connection's thread failed")
+        self.state.lock().expect("no thread of a connection panicked")
     }
 }
 
@@ -305,7 +305,7 @@ fn serve(shared: &Shared, mut stream: impl Read + Write, connected: u64, behavio
         Behaviour::Accept => accept(shared, index, stream),
         Behaviour::Hold => {
             let held = shared.changed.wait_timeout_while(shared.lock(), PATIENCE, |state| !state.is_released);
-            drop(held.expect("no connection's thread failed"));
+            drop(held.expect("no thread of a connection panicked"));
             accept(shared, index, stream)
         }
         Behaviour::Refuse => stream.write_all(b"HTTP/1.1 500 Broken\r\nContent-Length: 0\r\n\r\n"),

@@ -116,7 +116,10 @@ fn within_an_organization_one_address_has_one_id() {
     let elsewhere = |role| with("/organizations/-", json!({ "slug": "other", "name": "Other", "roles": [role] }));
     let location = "/organizations/1/roles/0/candidates/0";
     assert_refused(&elsewhere(role("cand_1", "cleo@example.org")), location, "or in another organization");
-    assert!(findings(&elsewhere(role("cand_9", "cleo@example.org"))).is_empty(), "elsewhere it is another candidate");
+    assert!(
+        findings(&elsewhere(role("cand_9", "cleo@example.org"))).is_empty(),
+        "in another organization it is another candidate"
+    );
 }
 
 #[test]

@@ -63,13 +63,13 @@ fn words(output: &Output) -> String {
 }
 
 #[test]
-fn an_import_reports_its_counts_and_the_time_of_the_lock() {
+fn an_import_reports_its_counts_and_the_duration_of_the_lock() {
     let folder = Folder::new();
     let output = folder.import(&sound());
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
     let expected = "users 2, organizations 1, roles 1, candidates 4, applications 4; the write lock was held for ";
     assert!(words(&output).contains(expected) && words(&output).ends_with(" ms\n"), "{}", words(&output));
-    assert!(output.stdout.is_empty(), "messages for people are not on standard output");
+    assert!(output.stdout.is_empty(), "messages for people are on standard error");
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_missing_file_is_reported_and_not_created() {
 }
 
 #[test]
-fn a_foreign_file_is_not_changed() {
+fn a_file_of_another_program_is_not_changed() {
     let folder = Folder::new();
     let text = "not a database, but long enough to look like something: ".repeat(40);
     fs::write(folder.db(), &text).unwrap();

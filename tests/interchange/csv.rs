@@ -185,7 +185,7 @@ fn missing_times_default_to_the_time_of_the_import() {
 }
 
 #[test]
-fn text_limits_equal_those_of_a_document() {
+fn text_limits_are_the_same_as_in_a_document() {
     let company = Company::new();
     let row = |name: usize, id: usize, notes: usize, address: usize| {
         let email = format!("{}@x.org", "e".repeat(address - 6));

@@ -86,7 +86,7 @@ fn a_second_document_is_added_to_the_first() {
 }
 
 #[test]
-fn a_member_must_be_a_user_of_the_document_or_the_file() {
+fn a_member_must_be_a_user_in_the_document_or_the_file() {
     let document = |user: &str| {
         let members = json!([{ "userId": "xuser_1" }, { "userId": user }]);
         let mut document = other();
@@ -149,7 +149,7 @@ fn the_first_membership_in_the_document_is_the_oldest() {
 }
 
 #[test]
-fn times_of_a_document_are_imported_unchanged() {
+fn times_in_a_document_are_imported_unchanged() {
     let mut document = with(&format!("{CANDIDATES}/0/appliedAt"), json!("2020-01-02T03:04:05.678901+01:00"));
     set(&mut document, &format!("{CANDIDATES}/1/offerAcceptedDate"), json!("2026-10-31"));
     let file = File::new();

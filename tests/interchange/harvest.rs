@@ -112,7 +112,7 @@ fn without_a_list_of_stages_the_steps_come_from_applications() {
 }
 
 #[test]
-fn an_active_application_is_at_its_stage() {
+fn an_active_application_is_imported_at_its_stage() {
     let company = Company::new();
     company.harvest(&[], &with("/applications/0/last_activity_at", Value::Null)).fine();
     let ida = company.application("gh_job_501", "Ida@Home.example");

@@ -37,7 +37,7 @@ fn text_at_the_limit_is_accepted_and_one_more_character_is_refused() {
 }
 
 #[test]
-fn ids_slugs_addresses_and_urls_have_their_limits() {
+fn ids_slugs_addresses_and_urls_have_limits() {
     for (pointer, before, characters_max) in [
         ("/users/0/id", "", 64),
         (&format!("{ORGANIZATION}/id"), "", 64),
