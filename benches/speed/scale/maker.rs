@@ -13,7 +13,7 @@ use super::usage::fill_usage;
 use crate::company::{self, ORG_ROLES, PORTAL_ROLES};
 use crate::template::run;
 
-/// Increase this number with every change that affects the created file.
+/// The version of the created file. Increase it with every change that affects the file.
 pub(crate) const VERSION: usize = 2;
 
 /// Durability is off, because the next run replaces an incomplete file.

@@ -1,4 +1,5 @@
-//! `cargo bench --bench speed -- --scale`: big files, the footprint of the service, and latencies under a mixed load.
+//! `cargo bench --bench speed -- --scale`: measures big files, the footprint of the service, and latencies under a
+//! mixed load.
 //!
 //! A run has four parts. `growth` compares the same requests on a small and a big file. `footprint` measures memory,
 //! start times and bytes read. `mixed` sends requests at a fixed rate, independently of the answers. `lists` compares
