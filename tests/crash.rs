@@ -41,8 +41,8 @@ const CONNECTIONS: usize = 64;
 /// The minimum number of unanswered requests at a kill.
 const UNANSWERED_MIN: usize = 32;
 
-/// The maximum number of kills in one round. A kill with too few unanswered requests is checked like any other, but does not
-/// end the round.
+/// The maximum number of kills in one round. A kill with too few unanswered requests is checked like any other kill,
+/// but does not end the round.
 const KILLS_MAX: usize = 10;
 
 /// The number of backups that are made under load.

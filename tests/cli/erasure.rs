@@ -211,7 +211,7 @@ fn leave_traces(service: &RunningService, key: &str, nth: usize, person: &Person
 fn apply(dir: &WorkDir, nth: usize, person: &Person, application: Option<&str>) -> AttachmentId {
     let world: &dyn World = &Real::new();
     let line = format!("{} {} {} {}\n", person.typed, person.name(), person.email(), person.note());
-    // Some attachments have one chunk, some have several.
+    // Some attachments have one chunk; others have several.
     let bytes = if nth.is_multiple_of(150) { 3 * CHUNK_BYTES_MAX } else { 5_000 };
     let content = line.repeat(bytes / line.len() + 1);
     let mut random = [0; ATTACHMENT_TOKEN_BYTES];

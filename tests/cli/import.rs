@@ -104,7 +104,7 @@ fn a_dropped_import_leaves_no_byte_of_its_rows() {
         "a.db",
         "CREATE TRIGGER stop BEFORE UPDATE OF decided_at ON imports BEGIN SELECT raise(ABORT, 'stop'); END",
     );
-    // This import ends before it drops its rows, like a killed one. The next start of the service drops them.
+    // This import ends before it drops its rows, like a killed import. The next start of the service drops them.
     dir.change("a.db", "CREATE TRIGGER keep BEFORE DELETE ON import_rows BEGIN SELECT raise(ABORT, 'keep'); END");
     refused(&service);
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM import_rows"), ROWS);
