@@ -57,7 +57,7 @@ impl Fixture {
         statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     }
 
-    /// Blocks the writer inside a job until the returned sender is dropped. Jobs that are queued before then form one
+    /// Blocks the writer inside a job until the returned sender is dropped. Jobs that are queued until then form one
     /// batch.
     fn hold(&self) -> Sender<()> {
         let (begun, has_begun) = channel();
