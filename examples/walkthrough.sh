@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 #
-# Walks through the HTTP interface on a new copy of the sample company, one call after another, and checks every answer.
-# The script is a test and a tour. Read it from top to bottom to see how to call most endpoints.
+# Walks through the HTTP interface on a new copy of the sample company, one call after
+# another, and checks every answer. The script is a test and a tour. Read it from top
+# to bottom to see how to call most endpoints.
 #
 #     examples/walkthrough.sh [APPLIANCE [RECEIVER]]
 #
@@ -31,8 +32,9 @@ for program in "$appliance" "$receiver" curl jq; do
   fi
 done
 
-# Every option is also an environment variable. This run must not depend on variables that happen to be set. shellcheck
-# disable=SC2086
+# Every option is also an environment variable. This run must not depend on variables
+# that happen to be set.
+# shellcheck disable=SC2086
 unset ${!APPLIANCE_@}
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/appliance-walkthrough.XXXXXX")
@@ -96,7 +98,8 @@ request() {
   [[ -n $hr_key && " $* " == *" $hr_key "* ]] && hr_requests=$((hr_requests + 1))
   : >"$work/headers"
   : >"$work/body"
-  # --disable must be the first option: with it, curl ignores .curlrc. No request may use a proxy.
+  # --disable must be the first option: with it, curl ignores .curlrc. No request may
+  # use a proxy.
   status=$(curl --disable --silent --show-error --noproxy '*' --globoff --max-time 20 \
     --user-agent walkthrough/1 "${method[@]}" --dump-header "$work/headers" --output "$work/body" \
     --write-out '%{http_code}' "$@" --url "$base$path" 2>"$work/curl.err") ||
@@ -104,8 +107,9 @@ request() {
 }
 
 # expect STATUS METHOD PATH [curl arguments…] makes the request and checks the
-# status, and what is true for every answer of the API: it has a request id, and an error is a problem document. STATUS
-# may be `200|204`. With a code, such as `409:conflict`, the problem document must have that code.
+# status, and what is true for every answer of the API: it has a request id, and an
+# error is a problem document. STATUS may be `200|204`. With a code, such as
+# `409:conflict`, the problem document must have that code.
 expect() {
   local statuses=${1%%:*} code=
   [[ $1 == *:* ]] && code=${1#*:}
@@ -152,7 +156,8 @@ matches() {
   ok "$3"
 }
 
-# exits STATUS 'sentence' command… leaves the output of the command in `out` and `err`.
+# exits STATUS 'sentence' command… leaves the output of the command in `out` and
+# `err`.
 exits() {
   local expected=$1 sentence=$2 came=0
   shift 2
@@ -184,7 +189,8 @@ start() {
 stop() {
   kill -TERM "$server"
   local try came=0
-  # No request is in progress, so the server should end quickly. A service manager would wait 30 s.
+  # No request is in progress, so the server should end quickly. A service manager
+  # would wait 30 s.
   for ((try = 0; try < 300; try++)); do
     kill -0 "$server" 2>/dev/null || break
     sleep 0.1
@@ -195,7 +201,8 @@ stop() {
   equals "$came" 0 "serve ends on SIGTERM with exit status 0"
 }
 
-# until_holds 'jq expression' 'sentence' PATH requests the path until the expression holds.
+# until_holds 'jq expression' 'sentence' PATH requests the path until the expression
+# holds.
 until_holds() {
   local expression=$1 sentence=$2 path=$3 try
   for ((try = 0; try < 100; try++)); do
@@ -246,7 +253,8 @@ matches "$(header Allow)" 'GET' 'the 405 names the methods that work'
 
 section 'GET /api/public/portal/{orgSlug}'
 
-# The expected values come from the document, so a change to the document needs no change to this script.
+# The expected values come from the document, so a change to the document needs no
+# change to this script.
 open_roles=$(jq --compact-output \
   '[.organizations[] | select(.slug == "halmwind").roles[] | select(.status == "open" and .public)]
    | sort_by(.createdAt) | reverse | map(.id)' "$document")
@@ -344,7 +352,8 @@ holds '.auth.type == "session" and .user.role == "admin"' 'sign-in answers like 
 matches "$(header Set-Cookie)" 'HttpOnly' 'no script can read the session cookie'
 matches "$(header Set-Cookie)" 'SameSite=Lax' 'no other site can send the session cookie with a form'
 
-# The next requests only read the jar, so they send the same cookie even after the sign-out.
+# The next requests only read the jar, so they send the same cookie even after the
+# sign-out.
 as_session=(--cookie "$work/cookies")
 expect 200 GET /api/v1/me "${as_session[@]}"
 # shellcheck disable=SC2016
@@ -361,7 +370,8 @@ section 'POST /api/admin/api-keys'
 
 keys=/api/admin/api-keys
 
-# create_key NAME USER [more members as JSON] leaves the key in $key and its id in $key_id.
+# create_key NAME USER [more members as JSON] leaves the key in $key and its id in
+# $key_id.
 create_key() {
   expect 200 POST "$keys" "${as_admin[@]}" "${json[@]}" \
     "$(jq --null-input --compact-output --arg name "$1" --arg userId "$2" --argjson more "${3:-"{}"}" '{$name, $userId} + $more')"
@@ -606,7 +616,8 @@ holds 'any(.data.rows[]; .method == "POST" and .path == "/api/v1/candidate-steps
        and .authEndpoint == "/api/v1/candidate-steps/{id}/hire")' 'the hire is in the log'
 jq '[.data.rows[].timestamp]' "$work/body" >"$work/all.json"
 
-# One row per page, from the newest to the oldest. The loop has a limit, in case a defect makes the log endless.
+# One row per page, from the newest to the oldest. The loop has a limit, in case a
+# defect makes the log endless.
 : >"$work/paged"
 before=(--data-urlencode limit=1)
 for ((page = 1; page <= 200; page++)); do

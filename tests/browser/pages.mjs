@@ -22,7 +22,7 @@ export async function pages(browser, company, lang, fault) {
     return applied(browser, fault, { slug: acme.slug, role, lang, person: { email: `page.${nth}@example.org`, note: 'Hello.' } });
   };
   const [one, two] = [await candidate(role), await candidate(role)];
-  // This role is closed after its form was opened.
+  // This role is closed after a candidate has applied, so its form is no longer available.
   const last = roles.pop();
   const ended = await candidate(last);
   await close(last);
