@@ -9,7 +9,7 @@ use crate::support::WorkDir;
 /// Columns that the byte scan does not seed, each with the reason.
 const NOT_SEEDED: &[(&str, &str)] = &[
     ("candidates.hold_reason", "a hold prevents the erasure; its reason stays in the activity, which is scanned"),
-    ("idempotency_keys.made_id", "an id, and no hire causes one"),
+    ("idempotency_keys.made_id", "an id that a hire does not set"),
     ("import_rows.application", "an import moves its rows into other tables; that import has its own test"),
 ];
 

@@ -174,16 +174,16 @@ impl<'a> Ledger<'a> {
     /// those arrived after it. Catches a delivery that does not wait for an earlier one that failed, was interrupted or
     /// is retried by an admin.
     fn order(&self) -> Vec<String> {
-        let mut came: HashMap<String, Vec<&Arrival>> = HashMap::new();
-        self.arrivals.iter().for_each(|arrival| came.entry(arrival.message.id()).or_default().push(arrival));
-        let came = |delivery: &Delivery| came.get(&delivery.id).cloned().unwrap_or_default();
+        let mut arrivals_of: HashMap<String, Vec<&Arrival>> = HashMap::new();
+        self.arrivals.iter().for_each(|arrival| arrivals_of.entry(arrival.message.id()).or_default().push(arrival));
+        let arrivals_of = |delivery: &Delivery| arrivals_of.get(&delivery.id).cloned().unwrap_or_default();
         let mut findings = Vec::new();
         let mut before: HashMap<&str, &Delivery> = HashMap::new();
         for later in &self.deliveries {
             let Some(earlier) = before.insert(&later.application_id, later) else { continue };
-            let accepted = came(earlier).iter().filter_map(|arrival| arrival.accepted).min();
-            let last = came(earlier).iter().map(|arrival| arrival.connected).max();
-            let first = came(later).iter().map(|arrival| arrival.connected).min();
+            let accepted = arrivals_of(earlier).iter().filter_map(|arrival| arrival.accepted).min();
+            let last = arrivals_of(earlier).iter().map(|arrival| arrival.connected).max();
+            let first = arrivals_of(later).iter().map(|arrival| arrival.connected).min();
             // A missing time means that nothing arrived, which is another finding.
             if let (Some(accepted), Some(last), Some(first)) = (accepted, last, first)
                 && (first < accepted || first < last)

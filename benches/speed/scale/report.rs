@@ -91,7 +91,7 @@ impl fmt::Display for Report {
             let sides = match *part {
                 "growth" => ["small, or 30 roles", "big"],
                 "lists" => ["a hundredth", "whole"],
-                "mixed" => ["quiet", "with work"],
+                "mixed" => ["quiet", "with other work"],
                 _ => ["", ""],
             };
             writeln!(f, "\n{}", row([part, sides[0], sides[1], "figure, or ratio", "target"]).trim_end())?;
