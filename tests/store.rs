@@ -158,7 +158,7 @@ fn a_read_that_panics_leaves_its_connection_usable_and_outside_a_transaction() {
     let answers = Answers::new();
     fixture.add(&answers, Grade::Durable, "later");
     assert_eq!(answers.take(1), ["later: ok"]);
-    // A connection still inside the earlier transaction could not begin another, or would not see this user.
+    // A connection that is still inside the earlier transaction could not begin another, or would not see this user.
     for read in on_every_reader(&fixture, |tx| has(tx, "later")) {
         assert!(matches!(read, Ok(Ok(true))), "{read:?}");
     }

@@ -406,7 +406,7 @@ fn a_listed_candidate_with_a_later_hold_is_reported_and_not_erased() {
     assert_eq!(dir.number("a.db", sql), 1);
     let checked = dir.run(&["check", "--db", "a.db"]).succeeded();
     assert_eq!(checked.stdout.matches(report).count(), 1, "{checked:?}");
-    // A line in the format of earlier versions still names a candidate to erase.
+    // A line in the format of earlier versions also causes an erasure.
     dir.write("a.db.erased", "cand_1\n");
     dir.serve(&["--db", "a.db"]).stop("TERM");
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM candidates WHERE erased_at IS NULL"), 0);

@@ -10,7 +10,7 @@ use crate::service::{PATIENCE, ServiceProcess};
 pub(crate) enum KillPoint {
     /// A client has sent a decision and has no answer yet.
     Sent,
-    /// The service has answered a decision, so its message was queued just before.
+    /// The service has answered a decision, so it owes the message.
     Decided,
     /// The receiver has a message and has not answered yet.
     Taken,
