@@ -38,9 +38,10 @@ CREATE TABLE organization_logos (
   updated_at INTEGER NOT NULL
 ) STRICT;
 
--- An organization's settings for its HR system. A row without a secret is never enabled. After a rotation, the previous
--- secret signs too until `previous_secret_until`. `disabled_reason` is set if the service itself disabled the
--- integration. `timed_out`: the last attempt timed out, so the next one waits behind those of other organizations.
+-- An organization's settings for its HR system. A row without a secret is never enabled. After a rotation, the service
+-- also signs with the previous secret, until `previous_secret_until`. `disabled_reason` is set if the service itself
+-- disabled the integration. `timed_out`: the last attempt timed out, so the next attempt waits behind attempts for
+-- other organizations.
 CREATE TABLE hr_integrations (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   url TEXT NOT NULL CHECK (url <> ''),
@@ -56,7 +57,7 @@ CREATE TABLE hr_integrations (
   CHECK ((previous_secret IS NULL) = (previous_secret_until IS NULL))
 ) STRICT, WITHOUT ROWID;
 
--- The status cache: one row an organization, always equal to a recount (`appliance check` proves it).
+-- The status cache: one row per organization, always equal to a recount (`appliance check` verifies this).
 CREATE TABLE organization_statuses (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   open_roles INTEGER NOT NULL CHECK (open_roles >= 0),
@@ -104,7 +105,7 @@ CREATE INDEX sessions_of_user ON sessions (user_id);
 
 -- A key that acts as a user. The file has only the SHA-256 of its text. Revoked keys stay, for audits. `scopes_explicit`:
 -- the creator of the key named its scopes, so they decide whether it opens `/api/admin`. `ended_at`: when the service saw
--- that the key had expired. From then on it stays expired, even if the clock goes back.
+-- that the key had expired. After that, the key stays expired even if the clock goes back.
 CREATE TABLE api_keys (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -123,8 +124,8 @@ CREATE TABLE api_keys (
 CREATE INDEX api_keys_of_user ON api_keys (user_id);
 
 -- One row for each request that a key authenticated. `at` always increases over all keys, so each insert is an append.
--- `number` counts within the key, so the newest row has the key's statistics. `previous_at` is the key's previous row, so
--- a page can follow the rows of one key from any of them.
+-- `number` is the position among the key's rows, so the newest row has the key's statistics. `previous_at` is the key's
+-- previous row, so a page can follow the rows of one key from any row.
 CREATE TABLE api_key_usage (
   at INTEGER NOT NULL PRIMARY KEY,
   key_number INTEGER NOT NULL REFERENCES api_keys (number),
@@ -138,9 +139,9 @@ CREATE TABLE api_key_usage (
 ) STRICT;
 
 -- The usage index: the rows from which to follow the rows of a key. These are the key's newest row, and one row in 64
--- (marks). The service adds entries for many rows at once, so that a request costs almost nothing more. Rows after
--- `api_key_usage_marking.marked_to` may have no entry. Rows up to `pruned_to` were deleted with their marks. The
--- `api_key_usage_newest` row of each key still has the number of its requests.
+-- (an index entry). The service adds entries for many rows at once, so that a request costs almost nothing extra. Rows
+-- after `api_key_usage_marking.marked_to` may have no entry. Rows up to `pruned_to` were deleted with their index
+-- entries. The `api_key_usage_newest` row of each key still has the number of its requests.
 CREATE TABLE api_key_usage_marks (
   key_number INTEGER NOT NULL,
   at INTEGER NOT NULL,
@@ -231,7 +232,7 @@ CREATE TABLE role_steps (
   UNIQUE (role_id, step_order)
 ) STRICT;
 
--- A link by which people apply for a role. It ends when it expires, or when the role is no longer open.
+-- A signup link, by which people apply for a role. The link ends when it expires, or when the role is no longer open.
 CREATE TABLE invitations (
   token TEXT NOT NULL PRIMARY KEY CHECK (length(token) >= 26),
   role_id TEXT NOT NULL REFERENCES roles (id),
@@ -241,8 +242,8 @@ CREATE TABLE invitations (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX invitations_of_role ON invitations (role_id, expires_at);
 
--- A person who applies to one organization, with a unique address there. `number` is the order of creation. A candidate
--- under a legal hold (`hold_reason`) is not erased. Of an erased candidate, only a tombstone is left.
+-- A person who applies to one organization. The address is unique in the organization. `number` is the order of
+-- creation. A candidate under a legal hold (`hold_reason`) is not erased. An erased candidate is a tombstone.
 CREATE TABLE candidates (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -333,10 +334,10 @@ CREATE TABLE candidate_role_steps (
 ) STRICT;
 CREATE INDEX candidate_role_steps_of_role_step ON candidate_role_steps (role_step_id, status);
 
--- A submitted application form, as typed (`/signup/{token}`). A later signup has no application: a candidate with the
+-- A submitted application form, as entered (`/signup/{token}`). A later signup has no application: a candidate with the
 -- same address had applied to the role before (`later_of`), and an address alone proves nothing. Its status page shows
--- only the submitted form and `steps`, the names of the role's steps at that time. `links` and `steps` are JSON arrays of
--- texts; `locale` is the language of the form.
+-- only the submitted form and `steps`, the names of the role's steps at that time. `links` and `steps` are JSON arrays
+-- of strings; `locale` is the language of the form.
 CREATE TABLE signups (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -363,8 +364,8 @@ CREATE TABLE signups (
 CREATE INDEX signups_later ON signups (later_of) WHERE later_of IS NOT NULL;
 
 -- The status page (`/status/{token}`) of an application, or of a later signup. The file has only the SHA-256 of the token;
--- a new link replaces the old one. `is_trusted`: the holder of the link counts as the candidate, because their signup
--- created the candidate, or staff gave them the link. `withdrawn_at`: when the holder withdrew the application.
+-- a new link replaces the old one. `is_trusted`: the holder of the link is treated as the candidate, because their
+-- signup created the candidate, or staff gave them the link. `withdrawn_at`: when the holder withdrew the application.
 CREATE TABLE status_pages (
   number INTEGER NOT NULL PRIMARY KEY,
   digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
@@ -377,7 +378,7 @@ CREATE TABLE status_pages (
   CHECK ((candidate_role_id IS NULL) = (signup_id IS NOT NULL))
 ) STRICT;
 
--- The SHA-256 of the tokens of spent links, for the day in which their forms could be sent again.
+-- The SHA-256 of the tokens of spent links. They are stored for a day, while their forms could be sent again.
 CREATE TABLE spent_links (
   digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
   spent_at INTEGER NOT NULL
@@ -385,18 +386,18 @@ CREATE TABLE spent_links (
 CREATE INDEX spent_links_by_time ON spent_links (spent_at);
 
 -- Candidates who asked for their erasure on a status page while a hire was still hidden from them, with the application of
--- that page. They are erased once none of their hires is hidden.
+-- that page. They are erased when none of their hires is hidden.
 CREATE TABLE erasures_asked (
   candidate_number INTEGER NOT NULL PRIMARY KEY REFERENCES candidates (number),
   candidate_role_id TEXT REFERENCES candidate_roles (id),
   asked_at INTEGER NOT NULL
 ) STRICT;
 
--- Attachments, in chunks of at most 64 KiB, each of which is a short write. Without a signup, an attachment is staged
--- under a token, and `digest` is the SHA-256 of the token. Staged attachments are deleted after an hour. `bytes`,
--- `media_type` and `sha256` are set when the upload is complete. After the deletion of its signup, an attachment is
--- detached: its `created_at` is 0, and the sweep deletes it in slices. `sha256` is the digest of the whole content, which
--- downloads and `check` compare.
+-- Attachments, in chunks of at most 64 KiB. Writing a chunk is a short transaction. Without a signup, an attachment is
+-- staged under a token, and `digest` is the SHA-256 of the token. Staged attachments are deleted after an hour.
+-- `bytes`, `media_type` and `sha256` are set when the upload is complete. After the deletion of its signup, an
+-- attachment is detached: its `created_at` is 0, and the sweep deletes it in slices. `sha256` is the digest of the
+-- whole content, which downloads and `check` compare.
 CREATE TABLE documents (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -447,7 +448,7 @@ BEGIN
   UPDATE attachment_totals SET bytes = bytes - length(old.content) WHERE id = 1;
 END;
 
--- The secret that signs forms, so that a form proves its age even after a restart.
+-- The secret that signs forms, so that the service can verify the age of a form even after a restart.
 CREATE TABLE form_secrets (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   secret BLOB NOT NULL CHECK (length(secret) = 32)
@@ -455,11 +456,12 @@ CREATE TABLE form_secrets (
 
 -- Activity: who acted (a user and their key; null for the service itself), when, on which records, and the facts as JSON.
 -- `number` is the order of the acts. The rows are a chain: `hash` is the SHA-256 of the previous hash and of the row's
--- columns, with `detail_hash` instead of the detail. The detail may hold personal data, so it is not part of the chain:
--- `detail_hash` is its SHA-256 with a random salt. An erasure removes the detail and the salt, so the hash then reveals
--- nothing. A deleted draft leaves its id in `role_id`. A row without an organization is platform activity: keys, users,
--- sign-ins, commands on the file. Only two kinds of rows lose their detail: those of an erased candidate, and those with
--- a candidate's name from a signup that was deleted later. `check` reports any other row that lacks its detail.
+-- columns, with `detail_hash` instead of the detail. The detail may contain personal data, so the detail itself is not
+-- part of the chain: `detail_hash` is its SHA-256 with a random salt. An erasure removes the detail and the salt, so
+-- the hash then reveals nothing. The id of a deleted draft stays in `role_id`. A row without an organization is
+-- platform activity: changes to keys and users, sign-ins, commands on the file. Only two kinds of rows lose their
+-- detail: those of an erased candidate, and those with a candidate's name from a signup that was deleted later. `check`
+-- reports any other row that lacks its detail.
 CREATE TABLE activities (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -512,7 +514,7 @@ BEGIN
 END;
 
 -- The `number` of the last activity that the outbox has turned into deliveries. Deliveries for later activities are owed
--- too. The service writes them a moment later, because staff wait for each additional write of a hire.
+-- too. The service writes them a moment later, because each additional write would delay the answer to a hire.
 CREATE TABLE hr_intake (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   activity_number INTEGER NOT NULL CHECK (activity_number >= 0)
@@ -520,11 +522,11 @@ CREATE TABLE hr_intake (
 INSERT INTO hr_intake (id, activity_number) VALUES (1, 0);
 
 -- The outbox: the deliveries that the service owes to HR systems. `number` is the order within an application; a `ping`
--- belongs to none. `attempts` counts all attempts. `failed_attempts` counts the failures since the delivery was queued or
--- retried, which is its position in the retry schedule. A pending row has a time for its next attempt, unless an earlier
--- delivery of its application has not arrived. The row does not record whether the integration is enabled. Two of the
--- indexes get their entry with the first attempt, so that queueing stays cheap. Deliveries without an attempt are in the
--- index of pending ones.
+-- belongs to no application. `attempts` counts all attempts. `failed_attempts` counts the failures since the delivery
+-- was queued or retried. This count is the position in the retry schedule. A pending row has a time for its next
+-- attempt, unless an earlier delivery of its application has not arrived. The row does not record whether the
+-- integration is enabled. Two of the indexes contain a delivery only after its first attempt, so that queueing stays
+-- cheap. Deliveries without an attempt are in the index of pending deliveries.
 CREATE TABLE hr_deliveries (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -562,10 +564,10 @@ CREATE TABLE hr_attempts (
   CHECK (status IS NOT NULL OR error IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
 
--- Unfinished imports beside a running service. An import without `decided_at` is dropped with its rows. If its `skipped`
--- is above 0 as well, it was dropped, and waits for page wiping. A decided import is always finished: its rows are moved
--- to their tables, a few in each transaction. `skipped` counts the rows that the file no longer allowed. `application` is
--- JSON with the application, its steps and its candidate.
+-- Unfinished imports that began while the service was running. An import without `decided_at` is dropped with its rows.
+-- If its `skipped` is above 0 as well, it was dropped, and waits for page wiping. A decided import is always completed:
+-- its rows are moved to their tables, a few in each transaction. `skipped` counts the rows that the file no longer
+-- allowed. `application` is JSON with the application, its steps and its candidate.
 CREATE TABLE imports (
   number INTEGER NOT NULL PRIMARY KEY,
   started_at INTEGER NOT NULL,
@@ -585,8 +587,9 @@ CREATE INDEX import_rows_of_import ON import_rows (import_number);
 CREATE INDEX import_rows_of_candidate ON import_rows (candidate_id);
 CREATE INDEX import_rows_hired ON import_rows (role_id) WHERE status = 'Hired';
 
--- Change numbers, by which caches in memory notice changes. Triggers move them for each process that changes the file: one
--- number for each portal, for its public content, and one for all credentials, for the rights of keys and users.
+-- Change numbers, by which caches in memory notice changes. Triggers increase them for each process that changes the
+-- file: one number for each portal, for its public content, and one for all credentials, for the rights of keys and
+-- users.
 CREATE TABLE portal_changes (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   number INTEGER NOT NULL UNIQUE
@@ -665,8 +668,8 @@ BEGIN
   UPDATE credential_changes SET number = number + 1 WHERE id = 1;
 END;
 
--- The believed time, written every few minutes and when the service ends. `confirmations` counts how often an admin has
--- confirmed that the machine's clock is right.
+-- The believed time, written every few minutes and when the service ends. `confirmations` is the number of times that
+-- an admin has confirmed that the machine's clock is right.
 CREATE TABLE believed_clock (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   believed_at INTEGER NOT NULL,
@@ -685,7 +688,7 @@ CREATE TABLE retention_due (
 ) STRICT;
 CREATE INDEX retention_due_of_organization ON retention_due (organization_id, candidate_number);
 
--- The number of candidates whom the retention erased without confirmation on an organization's last day, which began at
+-- The number of candidates whom retention erased without confirmation on an organization's last day, which began at
 -- `day`.
 CREATE TABLE retention_days (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),

@@ -1,6 +1,7 @@
-//! `cargo bench --bench hr`: how much a hanging HR system slows down hires, and how soon a hire reaches a healthy one.
+//! `cargo bench --bench hr`: measures how much a hanging HR system slows down hires, and how soon a hire reaches a
+//! healthy HR system.
 //!
-//! The bench runs the real binary, each service on a file of its own below the target directory. Only errors fail the
+//! The bench runs the real binary, and each service has its own file below the target directory. Only errors fail the
 //! bench. It merely reports a missed target, because other work on the machine can be the cause.
 
 #![allow(clippy::unwrap_used, reason = "if a step fails, the bench must fail")]
@@ -8,7 +9,7 @@
 #[path = "support/arrivals.rs"]
 mod arrivals;
 #[path = "../tests/crash/client.rs"]
-#[allow(dead_code, reason = "the tests use all of it")]
+#[allow(dead_code, reason = "the tests use every item")]
 mod client;
 #[path = "support/company.rs"]
 mod company;
@@ -19,7 +20,7 @@ mod hires;
 #[path = "support/receiver.rs"]
 mod receiver;
 #[path = "../tests/crash/service.rs"]
-#[allow(dead_code, reason = "the tests use all of it")]
+#[allow(dead_code, reason = "the tests use every item")]
 mod service;
 
 use std::path::Path;
@@ -27,7 +28,8 @@ use std::time::Instant;
 
 use serde_json::json;
 
-/// Numbers of organizations with hanging targets. The limit applies to the first; the second is for information.
+/// The numbers of organizations with hanging targets. The limit applies to the first number; the second is for
+/// information.
 const HANGING: [usize; 2] = [8, 200];
 
 fn main() {

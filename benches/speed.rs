@@ -1,5 +1,5 @@
-//! `cargo bench --bench speed`: the release binary over real sockets, compared with limits that are measured at the
-//! same time.
+//! `cargo bench --bench speed`: measures the release binary over real sockets and compares it with limits that are
+//! measured at the same time.
 //!
 //! `-- a b64` measures only these lines. `-- --short` measures all lines in about two minutes. `speed/lines.rs` lists
 //! the comparisons, and `speed/line.rs` defines a comparison. `-- --scale` measures big files, the footprint of the
@@ -79,7 +79,7 @@ fn main() -> ExitCode {
     }
     if let Some(unknown) = names.iter().find(|name| LINES.iter().all(|line| line.name != **name)) {
         let known: Vec<_> = LINES.iter().map(|line| line.name).collect();
-        eprintln!("there is no line {unknown}; there are {}", known.join(", "));
+        eprintln!("there is no line {unknown}; the lines are {}", known.join(", "));
         return ExitCode::FAILURE;
     }
     let chosen = LINES.iter().filter(|line| names.is_empty() || names.contains(&line.name));

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 #
-# From an empty file to a hired candidate, over HTTP. A command creates the first admin key; every later step is a call that
-# you can copy. Read it from top to bottom.
+# Creates a file and hires a candidate over HTTP. A command creates the first admin key; every later step is a call that
+# you can copy. Read the script from top to bottom.
 #
 #     examples/hire.sh [APPLIANCE]
 #
 # APPLIANCE is the program, as an argument or in the environment. Without it, the script uses `appliance` on the PATH, or
 # else target/release/appliance. The script needs curl and jq. It works in a temporary directory, on a free port of the
-# loopback, and leaves nothing behind. It ends with a line that names the hired candidate, and exit status 0.
+# loopback, and leaves nothing behind. Its last line names the hired candidate, and its exit status is 0.
 
 set -euo pipefail
 
@@ -18,7 +18,7 @@ if [[ -z $appliance ]]; then
 fi
 for program in "$appliance" curl jq; do
   if ! command -v "$program" >/dev/null; then
-    echo "hire: there is no program $program" >&2
+    echo "hire: program not found: $program" >&2
     exit 2
   fi
 done
@@ -47,8 +47,8 @@ for _ in $(seq 100); do
   sleep 0.1
 done
 
-# call KEY METHOD PATH [BODY]: prints the body of the answer; any status but a 2xx ends the script. Each POST carries an
-# Idempotency-Key, so that a call without an answer could be sent again and still act once.
+# call KEY METHOD PATH [BODY]: prints the body of the answer; any status other than 2xx ends the script. Each POST has
+# an Idempotency-Key, so that a call without an answer could be repeated and would still act once.
 calls=0
 call() {
   local key=$1 method=$2 path=$3 body=${4:-}
@@ -82,7 +82,7 @@ organization=$(call "$admin" POST /api/admin/organizations '{
 }' | jq -er .data.id)
 report "organization $organization" true "$(call "$admin" GET "/api/admin/organizations/$organization" | jq .data.portal.enabled)"
 
-# Rosa recruits for it. Her key acts as her, and may do what both her role and its scopes permit.
+# Rosa recruits for this organization. Her key acts as her, and may do what both her role and its scopes permit.
 rosa=$(call "$admin" POST /api/admin/users '{ "email": "rosa@acme.example", "name": "Rosa" }' | jq -er .data.id)
 call "$admin" PUT "/api/admin/organizations/$organization/memberships/$rosa" '{ "orgRole": "hr_representative" }' >"$work/ignored"
 key=$(call "$admin" POST /api/admin/api-keys "$(jq -n --arg user "$rosa" '{ name: "Rosa", userId: $user, scopes:
@@ -102,7 +102,7 @@ for step in '{ "name": "Application", "stepType": "application" }' '{ "name": "I
   call "$key" POST "/api/v1/roles/$role/steps" "$step" >"$work/ignored"
 done
 report "role $role" open "$(call "$key" POST "/api/v1/roles/$role/open" | jq -r .data.status)"
-report "it is on the career portal" "Platform Engineer" "$(curl -sf "$base/api/public/portal/acme" | jq -r '.roles[0].name')"
+report "the role is on the career portal" "Platform Engineer" "$(curl -sf "$base/api/public/portal/acme" | jq -r '.roles[0].name')"
 
 # ------------------------------------------------------------- a candidate ----
 
@@ -111,7 +111,7 @@ candidate=$(call "$key" POST "/api/v1/organizations/$organization/candidates" "$
 report "candidate $candidate" "$candidate" \
   "$(call "$key" GET "/api/v1/organizations/$organization/candidates?q=zoe" | jq -r '.data[0].id')"
 
-# She passes the first two steps, and is hired at the last.
+# She passes the first two steps and is hired at the last step.
 step() {
   call "$key" GET "/api/v1/candidates/$candidate" |
     jq -er '.data.applications[0].steps | map(select(.status == "in_progress"))[0].id'

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# Walks through the HTTP interface on a fresh copy of the sample company, one call
-# after another, and checks every answer. It is a test and a tour: read it from top
-# to bottom to see how most endpoints are called.
+# Walks through the HTTP interface on a new copy of the sample company, one call after
+# another, and checks every answer. The script is a test and a tour. Read it from top
+# to bottom to see how to call most endpoints.
 #
 #     examples/walkthrough.sh [APPLIANCE [RECEIVER]]
 #
@@ -27,13 +27,13 @@ fi
 receiver=${2:-${RECEIVER:-$(dirname "$(command -v "$appliance" || echo "$appliance")")/examples/webhook_receiver}}
 for program in "$appliance" "$receiver" curl jq; do
   if ! command -v "$program" >/dev/null; then
-    echo "walkthrough: there is no program $program" >&2
+    echo "walkthrough: program not found: $program" >&2
     exit 2
   fi
 done
 
-# Every option can also come from the environment, and this run must not depend
-# on what happens to be set there.
+# Every option is also an environment variable. This run must not depend on variables
+# that happen to be set.
 # shellcheck disable=SC2086
 unset ${!APPLIANCE_@}
 
@@ -67,7 +67,7 @@ ok() {
 
 # fail SENTENCE EXPECTED ACTUAL
 fail() {
-  printf 'FAIL %s\n     expected: %s\n     came:     %s\n' "$1" "$2" "$3"
+  printf 'FAIL %s\n     expected: %s\n     actual:   %s\n' "$1" "$2" "$3"
   if [[ -s $work/serve.log ]]; then
     printf '     the last lines of the server:\n'
     tail -n 15 "$work/serve.log" | sed 's/^/       /'
@@ -76,10 +76,10 @@ fail() {
   exit 1
 }
 
-# The last answer, for a message.
+# answer prints the last answer, for a message.
 answer() { printf '%s answered %s %s' "$asked" "$status" "$(head -c 2000 "$work/body")"; }
 
-# The value of a header of the last answer, or nothing.
+# header NAME prints the value of a header of the last answer, or nothing.
 header() {
   { grep -i "^$1:" "$work/headers" || true; } | tail -n 1 | cut -d: -f2- | tr -d '\r' | sed 's/^ *//'
 }
@@ -91,14 +91,15 @@ hr_requests=0
 request() {
   local method=(--request "$1") path=$2
   asked="$1 $2"
-  # With --request HEAD curl would wait for a body that never comes.
+  # With --request HEAD, curl would wait for a body that never arrives.
   [[ $1 == HEAD ]] && method=(--head)
   shift 2
   # The usage log is compared with this count later.
   [[ -n $hr_key && " $* " == *" $hr_key "* ]] && hr_requests=$((hr_requests + 1))
   : >"$work/headers"
   : >"$work/body"
-  # --disable must come first: it ignores a .curlrc. No request may go through a proxy.
+  # --disable must be the first option: with it, curl ignores .curlrc. No request may
+  # use a proxy.
   status=$(curl --disable --silent --show-error --noproxy '*' --globoff --max-time 20 \
     --user-agent walkthrough/1 "${method[@]}" --dump-header "$work/headers" --output "$work/body" \
     --write-out '%{http_code}' "$@" --url "$base$path" 2>"$work/curl.err") ||
@@ -106,9 +107,9 @@ request() {
 }
 
 # expect STATUS METHOD PATH [curl arguments…] makes the request and checks the
-# status, and the facts that hold for every answer of the API: it has a request
-# id, and an error is a problem document. STATUS may be `200|204`. With a code,
-# such as `409:conflict`, the problem document must have that code.
+# status, and what is true for every answer of the API: it has a request id, and an
+# error is a problem document. STATUS may be `200|204`. With a code, such as
+# `409:conflict`, the problem document must have that code.
 expect() {
   local statuses=${1%%:*} code=
   [[ $1 == *:* ]] && code=${1#*:}
@@ -155,7 +156,8 @@ matches() {
   ok "$3"
 }
 
-# exits STATUS 'sentence' command… leaves the output of the command in `out` and `err`.
+# exits STATUS 'sentence' command… leaves the output of the command in `out` and
+# `err`.
 exits() {
   local expected=$1 sentence=$2 came=0
   shift 2
@@ -166,13 +168,13 @@ exits() {
 }
 
 # start [arguments of serve…] starts the server and waits until it reports its
-# address. Port 0 takes a free port, so two runs never conflict.
+# address. With port 0 it listens on a free port, so two runs never conflict.
 start() {
   : >"$work/serve.log"
   "$appliance" serve --db "$db" --listen 127.0.0.1:0 "$@" 2>"$work/serve.log" >"$work/serve.out" &
   server=$!
   local try
-  # Ten seconds are ample for a small file, on a busy machine too.
+  # Ten seconds are enough for a small file, even on a busy machine.
   for ((try = 0; try < 100; try++)); do
     base=$(sed -n 's|.*listening on \(http://[^ ]*\).*|\1|p' "$work/serve.log" | head -n 1)
     base=${base%/}
@@ -183,11 +185,12 @@ start() {
   fail "serve starts" "a line 'listening on http://…' within 10 s" "$(cat "$work/serve.log")"
 }
 
-# stop asks the server to end as a service manager does.
+# stop ends the server in the same way as a service manager.
 stop() {
   kill -TERM "$server"
   local try came=0
-  # No request is under way, so this should be quick. A service manager would wait 30 s.
+  # No request is in progress, so the server should end quickly. A service manager
+  # would wait 30 s.
   for ((try = 0; try < 300; try++)); do
     kill -0 "$server" 2>/dev/null || break
     sleep 0.1
@@ -198,7 +201,8 @@ stop() {
   equals "$came" 0 "serve ends on SIGTERM with exit status 0"
 }
 
-# until_holds 'jq expression' 'sentence' PATH requests the path until the expression holds.
+# until_holds 'jq expression' 'sentence' PATH requests the path until the expression
+# holds.
 until_holds() {
   local expression=$1 sentence=$2 path=$3 try
   for ((try = 0; try < 100; try++)); do
@@ -209,22 +213,22 @@ until_holds() {
   fail "$sentence" "$expression within 10 s" "$(answer)"
 }
 
-# Content type and body of a request, in front of the JSON text.
+# The curl arguments that precede the JSON body of a request.
 json=(--header 'Content-Type: application/json' --data)
 
 # ------------------------------------------------------ before the server ----
 
 section 'A new file with the sample company'
 
-exits 0 'import takes the sample company' "$appliance" import --db "$db" "$document"
-exits 1 'importing it again is refused, because the ids exist' "$appliance" import --db "$db" "$document"
-matches "$(cat "$work/err")" '/(users|organizations)/0' 'the refusal names the place in the document'
+exits 0 'import accepts the sample company' "$appliance" import --db "$db" "$document"
+exits 1 'a second import is refused, because the ids exist' "$appliance" import --db "$db" "$document"
+matches "$(cat "$work/err")" '/(users|organizations)/0' 'the refusal names the location in the document'
 
 admin_email=platform@example.com
 password='a long enough passphrase'
-exits 0 'bootstrap-admin makes an admin' "$appliance" bootstrap-admin --db "$db" --email "$admin_email" --name 'Platform Admin'
+exits 0 'bootstrap-admin creates an admin' "$appliance" bootstrap-admin --db "$db" --email "$admin_email" --name 'Platform Admin'
 admin_key=$(cat "$work/out")
-matches "$admin_key" '^rpk_[0-9A-Za-z]{38}$' 'its key stands alone on standard output'
+matches "$admin_key" '^rpk_[0-9A-Za-z]{38}$' 'standard output has only the key'
 exits 0 'set-password reads the password from standard input' \
   "$appliance" set-password --db "$db" --email "$admin_email" <<<"$password"
 
@@ -236,7 +240,7 @@ as_admin=(--oauth2-bearer "$admin_key")
 
 # ----------------------------------------------------------------- health ----
 
-section 'Health, and what every path has in common'
+section 'Health, and the errors that all paths have in common'
 
 expect 200 GET /healthz
 expect 200 GET /readyz
@@ -249,7 +253,8 @@ matches "$(header Allow)" 'GET' 'the 405 names the methods that work'
 
 section 'GET /api/public/portal/{orgSlug}'
 
-# The expected values come from the document, so it can change without this script.
+# The expected values come from the document, so a change to the document needs no
+# change to this script.
 open_roles=$(jq --compact-output \
   '[.organizations[] | select(.slug == "halmwind").roles[] | select(.status == "open" and .public)]
    | sort_by(.createdAt) | reverse | map(.id)' "$document")
@@ -269,12 +274,12 @@ holds '.roles[] | select(.id == "role_treasury-analyst") | keys | any(startswith
   'a role without a salary has none of its fields'
 holds '.roles[] | select(.id == "role_treasury-analyst") | .workType == null and .collarType == null' \
   'a work type and a collar type may be null'
-equals "$(header Access-Control-Allow-Origin)" '*' 'any page may read the portal'
+equals "$(header Access-Control-Allow-Origin)" '*' 'any site may read the portal'
 
 etag=$(header ETag)
 matches "$etag" '^"[^"]+"$' 'the portal has a strong ETag'
 expect 304 GET /api/public/portal/halmwind --header "If-None-Match: $etag"
-equals "$(wc -c <"$work/body" | tr -d ' ')" 0 'a portal that did not change is not sent again'
+equals "$(wc -c <"$work/body" | tr -d ' ')" 0 'an unchanged portal is not sent again'
 expect 200 HEAD /api/public/portal/halmwind
 # An unknown portal and a disabled one get the same response.
 expect 404:not_found GET /api/public/portal/no-such-company
@@ -283,7 +288,7 @@ expect 404:not_found GET /api/public/portal/brennick-marine
 section 'GET /api/public/portal/{orgSlug}/roles/{roleId}'
 
 expect 200 GET /api/public/portal/halmwind/roles/role_controls-engineer
-holds '.org.slug == "halmwind" and .org.portalTheme.showSalary == true' 'the role comes with its organization'
+holds '.org.slug == "halmwind" and .org.portalTheme.showSalary == true' 'the answer has the organization of the role'
 holds '.role | .id == "role_controls-engineer" and .workType == "hybrid" and .collarType == "white"
        and .salaryMin == 68000 and .salaryPeriod == "year" and .description.format == "markdown"' 'the role has its fields'
 # In this order: a draft, a closed role, a filled one, an open one that is not
@@ -300,14 +305,14 @@ section 'POST /api/public/portal/{orgSlug}/apply'
 apply=/api/public/portal/halmwind/apply
 expect 200 POST "$apply" "${json[@]}" '{"roleId": "role_controls-engineer"}'
 invite=$(jq --raw-output .inviteUrl "$work/body")
-matches "$invite" "^$base/signup/[^/?]+\?locale=en$" 'apply answers with a sign-up link in English'
+matches "$invite" "^$base/signup/[^/?]+\?locale=en$" 'apply answers with a signup link in English'
 expect 200 GET "${invite#"$base"}"
 expect 200 POST "$apply" "${json[@]}" '{"roleId": "role_controls-engineer"}'
 # shellcheck disable=SC2016
 holds '.inviteUrl == $url' 'a second call answers with the same link' --arg url "$invite"
 expect 200 POST "$apply" "${json[@]}" '{"roleId": "role_controls-engineer", "locale": "de"}'
 # shellcheck disable=SC2016
-holds '.inviteUrl == $url' 'the locale is that of the call' --arg url "${invite%en}de"
+holds '.inviteUrl == $url' 'the link has the locale of the request' --arg url "${invite%en}de"
 expect 400:validation_error POST "$apply" "${json[@]}" '{}'
 holds 'any(.errors[]; .field == "roleId")' 'the refusal names the missing roleId'
 expect 400:validation_error POST "$apply" "${json[@]}" '{"roleId": "role_controls-engineer", "locale": "not a locale"}'
@@ -318,7 +323,7 @@ expect 404:not_found POST /api/public/portal/brennick-marine/apply "${json[@]}" 
 
 expect '200|204' OPTIONS "$apply" --header 'Origin: https://halmwind.example.com' \
   --header 'Access-Control-Request-Method: POST' --header 'Access-Control-Request-Headers: content-type'
-equals "$(header Access-Control-Allow-Origin)" '*' 'the preflight lets any page apply'
+equals "$(header Access-Control-Allow-Origin)" '*' 'the preflight allows any origin'
 matches "$(header Access-Control-Allow-Methods)" 'POST' 'the preflight allows POST'
 matches "$(header Access-Control-Allow-Headers)" '(\*|[Cc]ontent-[Tt]ype)' 'the preflight allows a JSON body'
 equals "$(header Access-Control-Allow-Credentials)" '' 'the preflight allows no credentials'
@@ -333,7 +338,7 @@ holds '.user.email == $email and .user.role == "admin" and (.user.id | length > 
 holds '.auth.type == "api_key" and (.auth.keyId | length > 0) and (.auth.scopes | index("pipeline:write") != null)' \
   'me names the key and its scopes'
 equals "$(header RateLimit-Policy)" '"default";q=1200;w=60' 'an authenticated answer states the rate limit'
-equals "$(header Access-Control-Allow-Origin)" '' 'no other page may read what a key sees'
+equals "$(header Access-Control-Allow-Origin)" '' 'no other site may read the answer to a request with a key'
 
 expect 401:unauthorized GET /api/v1/me
 matches "$(header WWW-Authenticate)" '^Bearer realm=' 'the 401 asks for a bearer key'
@@ -347,7 +352,8 @@ holds '.auth.type == "session" and .user.role == "admin"' 'sign-in answers like 
 matches "$(header Set-Cookie)" 'HttpOnly' 'no script can read the session cookie'
 matches "$(header Set-Cookie)" 'SameSite=Lax' 'no other site can send the session cookie with a form'
 
-# From here on, the jar is only read, so the same cookie is sent after the sign-out too.
+# The next requests only read the jar, so they send the same cookie even after the
+# sign-out.
 as_session=(--cookie "$work/cookies")
 expect 200 GET /api/v1/me "${as_session[@]}"
 # shellcheck disable=SC2016
@@ -364,7 +370,8 @@ section 'POST /api/admin/api-keys'
 
 keys=/api/admin/api-keys
 
-# create_key NAME USER [more members as JSON] leaves the key in $key and its id in $key_id.
+# create_key NAME USER [more members as JSON] leaves the key in $key and its id in
+# $key_id.
 create_key() {
   expect 200 POST "$keys" "${as_admin[@]}" "${json[@]}" \
     "$(jq --null-input --compact-output --arg name "$1" --arg userId "$2" --argjson more "${3:-"{}"}" '{$name, $userId} + $more')"
@@ -377,8 +384,8 @@ hr_key=$key hr_key_id=$key_id
 as_hr=(--oauth2-bearer "$hr_key")
 holds '.success == true and .data.name == "Recruiting desk" and .data.userId == "user_joel-lindqvist"' 'the key is created for the user'
 holds '.data | .prefix == "rpk_" and (.key | test("^rpk_[0-9A-Za-z]{38}$")) and .start == .key[0:8]' 'the key has its prefix and start'
-holds '.data.expiresAt | sub("\\.[0-9]+Z$"; "Z") | (fromdateiso8601 - now) / 86400 | . > 89.9 and . <= 90' 'it lives for 90 days'
-holds '.data.scopes | sort == ["candidates:read", "pipeline:write", "roles:read"]' 'it has the usual scopes'
+holds '.data.expiresAt | sub("\\.[0-9]+Z$"; "Z") | (fromdateiso8601 - now) / 86400 | . > 89.9 and . <= 90' 'the key is valid for 90 days'
+holds '.data.scopes | sort == ["candidates:read", "pipeline:write", "roles:read"]' 'the key has the default scopes'
 
 create_key 'Plain member' user_leonie-brandt '{"expiresInDays": 1}'
 as_member=(--oauth2-bearer "$key")
@@ -394,7 +401,7 @@ holds '[.errors[].field] | sort == ["name", "userId"]' 'every invalid field is n
 for days in 0 366 '"90"'; do
   expect 400:validation_error POST "$keys" "${as_admin[@]}" "${json[@]}" \
     "{\"name\": \"Wrong\", \"userId\": \"user_joel-lindqvist\", \"expiresInDays\": $days}"
-  holds '[.errors[].field] == ["expiresInDays"]' "a life of $days days is refused"
+  holds '[.errors[].field] == ["expiresInDays"]' "$days is refused as expiresInDays"
 done
 expect 400:validation_error POST "$keys" "${as_admin[@]}" "${json[@]}" \
   '{"name": "Wrong", "userId": "user_joel-lindqvist", "scopes": ["everything"]}'
@@ -405,7 +412,7 @@ expect 401:unauthorized POST "$keys" "${json[@]}" '{"name": "Mine", "userId": "u
 section 'GET /api/admin/api-keys'
 
 expect 200 GET "$keys" "${as_admin[@]}"
-holds '.success == true and (.data | length == 5)' 'every key is listed, the first one too'
+holds '.success == true and (.data | length == 5)' 'every key is listed, including the first'
 # shellcheck disable=SC2016
 holds '.data[] | select(.id == $id) | .name == "Recruiting desk" and .prefix == "rpk_" and (.start | length == 8)
        and .enabled == true and .requestCount == $count and (.lastRequest | length > 0) and (.updatedAt | length > 0)
@@ -417,7 +424,7 @@ holds '.data[] | select(.id == $id).owner | [.id, .email, .name, .platformRole, 
 holds '.data[] | select(.owner.platformRole == "admin").owner | .orgRole == null and .organizationId == null' \
   'an owner without an organization has neither role nor organization'
 # shellcheck disable=SC2016
-holds '[.. | strings | select(. == $key)] == []' 'the list never holds a whole key' --arg key "$hr_key"
+holds '[.. | strings | select(. == $key)] == []' 'the list never contains a whole key' --arg key "$hr_key"
 expect 403:forbidden GET "$keys" "${as_hr[@]}"
 expect 401:unauthorized GET "$keys"
 
@@ -428,7 +435,7 @@ holds '(.user | [.id, .email, .role] == ["user_joel-lindqvist", "joel.lindqvist@
 
 # ------------------------------------------------------------- HR system ----
 
-section 'An HR system that learns of every hire'
+section 'An HR system that receives every hire'
 
 integration=/api/admin/organizations/org_halmwind/hr-integration
 expect 404:not_found GET "$integration" "${as_admin[@]}"
@@ -436,9 +443,9 @@ expect 403:forbidden PUT "$integration" "${as_hr[@]}" "${json[@]}" '{"url": "htt
 expect 400:validation_error PUT "$integration" "${as_admin[@]}" "${json[@]}" '{"url": "ftp://hr.example.com/hooks", "secret": "short"}'
 holds '[.errors[].field] == ["url", "secret"]' 'every invalid field is named at once'
 
-# Without a secret the service generates one, and shows it this once.
+# If the request has no secret, the service generates one. Only this answer shows it.
 expect 200 PUT "$integration" "${as_admin[@]}" "${json[@]}" '{"url": "https://hr.example.com/hooks", "enabled": false}'
-holds '.data | .hasSecret and .enabled == false and (.secret | test("^whsec_[A-Za-z0-9+/]{43}=$"))' 'the secret is made and shown'
+holds '.data | .hasSecret and .enabled == false and (.secret | test("^whsec_[A-Za-z0-9+/]{43}=$"))' 'the secret is generated and shown'
 hr_secret=$(jq --raw-output .data.secret "$work/body")
 expect 200 GET "$integration" "${as_admin[@]}"
 holds '.data.hasSecret and (.data | has("secret") | not)' 'the secret is never shown again'
@@ -461,7 +468,7 @@ deliveries=/api/admin/hr-deliveries
 until_holds '.data.state == "delivered"' 'the ping is delivered' "$deliveries/$ping"
 holds '.data.lastAttempt | .status == 204 and .error == null' 'the attempt is recorded'
 # The receiver prints only what the library of Standard Webhooks has verified.
-equals "$(jq --raw-output '[.id, .message.type] | join(" ")' "$work/received")" "$ping ping" 'the HR system has verified it'
+equals "$(jq --raw-output '[.id, .message.type] | join(" ")' "$work/received")" "$ping ping" 'the HR system has verified the ping'
 
 # ----------------------------------------------------------------- reject ----
 
@@ -511,7 +518,7 @@ expect 200 POST "$offer/hire" "${as_hr[@]}" "${json[@]}" \
 holds '.success == true and .step.status == "validated" and (.step.validatedAt | length > 0)' 'the step is validated'
 holds '.step | .id == "cstep_emeka-obi_offer" and .roleId == "role_wind-turbine-technician"
        and .roleStepId == "step_wind-turbine-technician_offer" and .name == "Offer" and .order == 6 and .stepType == "offer"' \
-  'the answer is the final step'
+  'the answer has the final step'
 expect 409:conflict POST "$offer/hire" "${as_hr[@]}"
 # The first candidate was rejected earlier, and the second has withdrawn.
 expect 409:conflict POST "$steps/cstep_lars-iversen_practical-day/hire" "${as_hr[@]}"
@@ -519,7 +526,7 @@ expect 409:conflict POST "$steps/cstep_milan-dvorak_crew-interview/hire" "${as_h
 
 expect 200 POST "$steps/cstep_soren-matthiesen_medical-check/hire" "${as_hr[@]}"
 holds '.step | .id == "cstep_soren-matthiesen_offer" and .status == "validated"' \
-  'a hire at an earlier step answers with the final step too'
+  'a hire at an earlier step is answered with the final step too'
 
 section 'The last position of a role'
 
@@ -531,7 +538,7 @@ holds '.detail | test("filled")' 'the next hire is refused because the positions
 expect 404:not_found GET /api/public/portal/halmwind/roles/role_control-room-operator
 expect 404:not_found POST "$apply" "${json[@]}" '{"roleId": "role_control-room-operator"}'
 expect 200 GET /api/public/portal/halmwind --header "If-None-Match: $etag"
-holds '[.roles[].id] | index("role_control-room-operator") == null' 'the filled role is off the portal at once'
+holds '[.roles[].id] | index("role_control-room-operator") == null' 'the filled role is no longer on the portal'
 
 expect 200 POST "$steps/cstep_nadia-rahimi_offer/reject" "${as_hr[@]}" "${json[@]}" \
   '{"outcomeNotes": "She changed her mind.", "outcomeType": "rejected_by_candidate", "outcomeReason": "accepted_other_offer"}'
@@ -550,17 +557,17 @@ expect 400:bad_request POST "$skipper/hire" "${as_fleet[@]}" "${json[@]}" '{"ext
 expect 200 POST "$skipper/hire" "${as_fleet[@]}" "${json[@]}" '{"externalPositionId": "BM-CTV-05", "outcomeNotes": "Takes over in January."}'
 holds '.step.status == "validated"' 'with the position id the step is validated'
 
-section 'What the HR system has heard'
+section 'The messages that the HR system received'
 
-until_holds '.data == []' 'nothing is left to be delivered' "$deliveries?organizationId=org_halmwind&state=pending"
+until_holds '.data == []' 'no delivery is pending' "$deliveries?organizationId=org_halmwind&state=pending"
 heard=$(jq --raw-output 'select(.message.type != "ping") | [.message.type, .message.data.candidate.name] | join(" ")' "$work/received" | LC_ALL=C sort)
 equals "$heard" "candidate.hire_reversed Nadia Rahimi
 candidate.hired Emeka Obi
 candidate.hired Nadia Rahimi
 candidate.hired Sören Matthiesen
-candidate.hired Viktor Lauritzen" 'every hire has arrived, and the reversal'
+candidate.hired Viktor Lauritzen" 'every hire and the reversal have arrived'
 equals "$(jq --raw-output 'select(.message.data.candidate.name == "Nadia Rahimi").message.type' "$work/received" | tr '\n' ' ')" \
-  'candidate.hired candidate.hire_reversed ' 'in their order'
+  'candidate.hired candidate.hire_reversed ' 'the messages of one application arrive in order'
 jq 'select(.message.data.candidate.name == "Emeka Obi").message' "$work/received" >"$work/body"
 holds '.version == 1 and (.data | .hiredDate == "2026-11-02T00:00:00.000000Z" and .externalPositionId == "HW-FS-0313"
        and .note == "Starts with the December group." and .role.name == "Offshore Wind Turbine Technician"
@@ -574,14 +581,14 @@ holds '(.data | length) == 4 and .pagination.hasMore == false' 'the next page ha
 expect 409:conflict POST "$deliveries/$newest/retry" "${as_admin[@]}"
 expect 403:forbidden GET "$deliveries" "${as_hr[@]}"
 exits 0 'no delivery is stuck' "$appliance" hr-deliveries --db "$db"
-equals "$(cat "$work/out")" '' 'so nothing is listed'
+equals "$(cat "$work/out")" '' 'the list of stuck deliveries is empty'
 
 # Decisions work while the HR system is unreachable.
 kill -KILL "$hr_system"
 wait "$hr_system" 2>/dev/null || true
 hr_system=
 expect 202 POST "$integration/test" "${as_admin[@]}"
-until_holds '.data.state == "failed" and (.data.lastAttempt.error | test("no connection"))' 'a ping without a receiver has failed, and names the reason' \
+until_holds '.data.state == "failed" and (.data.lastAttempt.error | test("no connection"))' 'a ping without a receiver fails, and its attempt names the reason' \
   "$deliveries/$(jq --raw-output .data.id "$work/body")"
 expect 200 GET "$deliveries?state=failed" "${as_admin[@]}"
 holds '[.data[].type] == ["ping"]' 'failed deliveries can be listed separately'
@@ -601,7 +608,7 @@ holds '.success == true and (.data.key | .id == $id and .name == "Recruiting des
 # shellcheck disable=SC2016
 holds '(.data.rows | length == $count) and .data.key.requestCount == $count' \
   "the log has a row for each of the $hr_requests requests with the key" --argjson count "$hr_requests"
-holds '.data.pagination | [.limit, .hasMore, .nextBefore] == [100, false, null]' 'without a limit a page has 100 rows'
+holds '.data.pagination | [.limit, .hasMore, .nextBefore] == [100, false, null]' 'without a limit, a page has at most 100 rows'
 holds 'all(.data.rows[]; (.id | length > 0) and (.method | length > 0) and (.path | startswith("/api/"))
        and .ip == "127.0.0.1" and .userAgent == "walkthrough/1")' 'each row has its fields'
 holds '.data.key.lastRequest == .data.rows[0].timestamp' 'the newest row is first'
@@ -609,8 +616,8 @@ holds 'any(.data.rows[]; .method == "POST" and .path == "/api/v1/candidate-steps
        and .authEndpoint == "/api/v1/candidate-steps/{id}/hire")' 'the hire is in the log'
 jq '[.data.rows[].timestamp]' "$work/body" >"$work/all.json"
 
-# One row a page, from the newest to the oldest. A log that never ended would
-# be a defect, so there is a limit.
+# One row per page, from the newest to the oldest. The loop has a limit, in case a
+# defect makes the log endless.
 : >"$work/paged"
 before=(--data-urlencode limit=1)
 for ((page = 1; page <= 200; page++)); do
@@ -623,13 +630,13 @@ done
 holds '.data.pagination | [.limit, .hasMore, .nextBefore] == [1, false, null]' 'the last page has no next page'
 jq --raw-input --slurp 'split("\n") | map(select(. != ""))' "$work/paged" >"$work/body"
 # shellcheck disable=SC2016
-holds '. == $all[0]' 'page by page, no row is missing and none comes twice' --slurpfile all "$work/all.json"
+holds '. == $all[0]' 'the pages contain each row exactly once' --slurpfile all "$work/all.json"
 holds '. == (unique | reverse)' 'each row is older than the one before it'
 
 expect 200 GET "$usage?limit=0" "${as_admin[@]}"
-holds '.data.pagination.limit == 1' 'a limit below the range is the least'
+holds '.data.pagination.limit == 1' 'a limit below the range becomes the minimum'
 expect 200 GET "$usage?limit=501" "${as_admin[@]}"
-holds '.data.pagination.limit == 500' 'a limit above the range is the greatest'
+holds '.data.pagination.limit == 500' 'a limit above the range becomes the maximum'
 expect 400:validation_error GET "$usage?limit=abc" "${as_admin[@]}"
 expect 400:validation_error GET "$usage?before=yesterday" "${as_admin[@]}"
 expect 404:not_found GET "$keys/key_nobody/usage" "${as_admin[@]}"
@@ -681,7 +688,7 @@ expect 200 GET /api/v1/me "${as_admin[@]}"
 expect 429:rate_limited GET /api/v1/me "${as_admin[@]}"
 matches "$(header Retry-After)" '^[1-9][0-9]*$' 'the refusal states when to retry'
 expect 200 GET /api/public/portal/halmwind
-holds '[.roles[].id] | index("role_control-room-operator") == null' 'the decisions are still there'
+holds '[.roles[].id] | index("role_control-room-operator") == null' 'the decisions are stored'
 stop
 
 # ----------------------------------------------------------- command line ----
@@ -703,12 +710,12 @@ holds "$application"' | .status == "Hired" and ([.steps[].status] == ["validated
   'a hire at an earlier step validates that step as well' --arg id app_soren-matthiesen
 holds "$application"' | .status == "Not Selected" and ([.steps[] | select(.status == "rejected").outcomeReason] == ["preferred_another_candidate"])' \
   'the export has the rejection' --arg id app_jonas-petersen
-holds "$application"'.status == "In Progress"' 'the same candidate goes on for another role' --arg id app_jonas-petersen_grid-data
-holds "$application"' | .status == "Not Selected" and (.hiredDate // null) == null' 'the reversed hire has no date left' --arg id app_nadia-rahimi
+holds "$application"'.status == "In Progress"' 'the other application of the same candidate is in progress' --arg id app_jonas-petersen_grid-data
+holds "$application"' | .status == "Not Selected" and (.hiredDate // null) == null' 'the reversed hire has no date' --arg id app_nadia-rahimi
 holds '[.organizations[].roles[] | select(.status == "filled").id] | sort
        == ["role_control-room-operator", "role_crew-transfer-skipper", "role_people-partner"]' 'the export has the filled roles'
 # shellcheck disable=SC2016
-holds '[.. | strings | select(startswith("rpk_") or startswith("$argon2"))] == []' 'the export holds no key and no password'
+holds '[.. | strings | select(startswith("rpk_") or startswith("$argon2"))] == []' 'the export contains no key and no password'
 
 # Arrays without a meaningful order are sorted; steps are not.
 same='.users |= sort_by(.id) | .organizations |= (sort_by(.id) | map(.members |= sort_by(.userId)
@@ -720,6 +727,6 @@ equals "$(jq --sort-keys "$same" "$work/out")" "$(jq --sort-keys "$same" "$work/
 
 exits 0 'backup copies the file' "$appliance" backup --db "$db" "$work/backup.db"
 equals "$(find "$work/backup.db" -perm 600)" "$work/backup.db" 'only its owner can read the backup'
-exits 0 'the backup passes check' "$appliance" check --db "$work/backup.db"
+exits 0 'check finds nothing wrong in the backup' "$appliance" check --db "$work/backup.db"
 
 printf '\n%d passed, 0 failed\n' "$passed"

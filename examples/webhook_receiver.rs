@@ -1,13 +1,13 @@
-//! A small HR system: receives deliveries of the service, verifies their signatures, and prints each message as a line of
-//! JSON.
+//! A small HR system that receives deliveries of the service, verifies their signatures, and prints each message as a
+//! line of JSON.
 //!
 //! ```sh
 //! cargo run --example webhook_receiver -- --listen 127.0.0.1:9000 --secret whsec_…
 //! ```
 //!
-//! It does everything that a receiver should do. It verifies the signature over the received bytes with a library of
-//! Standard Webhooks, which most languages have and which also refuses old messages. It answers soon, and with 2xx only
-//! once the message is safe. It recognizes a repeated message by its `webhook-id`.
+//! It does everything that a receiver should do. It verifies the signature over the received bytes with a library for
+//! Standard Webhooks. Such libraries exist for most languages and also refuse old messages. It answers soon, and with
+//! 2xx only after it has stored the message. It recognizes a repeated message by its `webhook-id`.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -30,13 +30,13 @@ use tokio::net::TcpListener;
 /// The service's messages are smaller than 20 kB. A larger body comes from another sender.
 const MESSAGE_BYTES_MAX: usize = 64 * 1_024;
 
-/// The time in which a connection must send the head of a message.
+/// The maximum time in which a connection must send the head of a message.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Receives what the service delivers to an HR system.
+/// Receives the service's messages to an HR system.
 #[derive(Debug, Parser)]
 struct Args {
-    /// The address to listen on; port 0 takes a free one.
+    /// The address to listen on; with port 0, the system chooses a free port.
     #[arg(long, default_value = "127.0.0.1:9000")]
     listen: SocketAddr,
 

@@ -1,8 +1,9 @@
-//! An answered change is in the file, even if the process is killed right after the answer. No secret is ever in the file.
+//! Tests that an answered change is in the file even if the process is killed right after the answer, and that the file
+//! never contains a secret.
 //!
-//! The tests run the real binary on a file and a port of its own, under load from many connections.
+//! The tests run the real binary on its own file and port, under load from many connections.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue must fail")]
 
 #[path = "crash/client.rs"]
 mod client;
@@ -31,23 +32,23 @@ use repeat::Repeats;
 use rounds::rounds;
 use service::{Service, run, run_with_input};
 
-/// Rounds with a kill of the service.
+/// The number of rounds. Each has at least one kill of the service.
 const ROUNDS: usize = rounds(3, 20);
 
-/// Connections with one request each at a time.
+/// The number of connections. Each has one request at a time.
 const CONNECTIONS: usize = 64;
 
 /// The minimum number of unanswered requests at a kill.
 const UNANSWERED_MIN: usize = 32;
 
-/// The maximum number of kills in one round. A kill with too few unanswered requests is checked like any other, but does not
-/// end the round.
+/// The maximum number of kills in one round. A kill with too few unanswered requests is checked like any other kill,
+/// but does not end the round.
 const KILLS_MAX: usize = 10;
 
-/// Backups that are made under load.
+/// The number of backups that are made under load.
 const BACKUPS: usize = rounds(2, 3);
 
-/// A file into which a company was imported, in a directory of its own.
+/// A file into which a company was imported, in its own directory.
 struct ImportedFile {
     db: PathBuf,
     dir: tempfile::TempDir,
@@ -87,7 +88,7 @@ fn make_keys(service: &Service, admin_key: &str, users: impl Iterator<Item = Str
     users.enumerate().map(make).collect()
 }
 
-/// The texts of the keys of all connections. The keys belong to the owners in turn.
+/// Returns the texts of the keys of all connections. The keys belong to the owners in turn.
 fn load_keys(service: &Service, file: &ImportedFile, company: &Company) -> Vec<String> {
     let owners = (0..CONNECTIONS).map(|number| company.organization_of(number).owner_id.clone());
     make_keys(service, &file.admin_key(), owners).into_iter().map(|(_, key)| key).collect()
@@ -101,7 +102,7 @@ fn answered_changes_survive_kill_9() {
     let keys = load_keys(&service, &file, &company);
     let (mut history, mut repeats) = (History::default(), Repeats::default());
     for round in 1..=ROUNDS {
-        let counts = (0..KILLS_MAX).any(|kill| {
+        let is_complete = (0..KILLS_MAX).any(|kill| {
             let load = Load::begin(&company, &service, &keys, &format!("{round}-{kill}"), true);
             let crash = load.until_killed(&KillMoment::of_round(round + kill));
             service.require_killed();
@@ -130,14 +131,17 @@ fn answered_changes_survive_kill_9() {
             }
             crash.unanswered_at_kill >= UNANSWERED_MIN
         });
-        assert!(counts, "round {round}: {KILLS_MAX} kills, each with fewer than {UNANSWERED_MIN} unanswered requests");
+        assert!(
+            is_complete,
+            "round {round}: {KILLS_MAX} kills, each with fewer than {UNANSWERED_MIN} unanswered requests"
+        );
     }
     history.require_variety();
     repeats.require_variety();
 }
 
 #[test]
-fn a_backup_under_load_contains_every_decision_answered_before_it_began() {
+fn a_backup_under_load_contains_every_decision_answered_before_the_backup() {
     let company = Arc::new(Company::for_rounds(10 * BACKUPS));
     let file = ImportedFile::with(&company);
     let service = Service::start(&file.db, &[]);
@@ -186,19 +190,19 @@ fn require_no_secret(log_format: &str) {
     require_absent(&file.db, &secrets, &service.log());
     let bytes =
         [std::fs::read(&file.db).unwrap(), std::fs::read(service::with_suffix(&file.db, "-wal")).unwrap()].concat();
-    // The search finds other texts that are there, so it would find a secret too.
+    // The search finds other strings that the file and the log contain, so it would find a secret too.
     for (key_id, key) in &keys {
         assert!(contains(&bytes, &key[..8]), "the file has the beginning of each key");
         assert!(contains(&service.log(), key_id), "the log has the id of each key");
     }
-    // The same after a checkpoint has moved everything from the write-ahead log into the file.
+    // Check again after a checkpoint has moved everything from the write-ahead log into the file.
     let mut service = Service::start(&file.db, &["--log-format", log_format]);
     service.terminate();
     require_absent(&file.db, &secrets, &service.log());
     assert!(contains(&std::fs::read(&file.db).unwrap(), &keys[0].1[..8]));
 }
 
-/// Uses keys in every valid and invalid way. Returns the texts that must not be stored.
+/// Uses keys in every valid and invalid way. Returns the strings that must not be stored.
 fn use_keys(service: &Service, company: &Company, admin_key: &str, keys: &[(String, String)]) -> Vec<String> {
     let mut client = Client::connect(service.address).unwrap();
     let mut ask = |request: Request, status: u16| {
@@ -229,7 +233,7 @@ fn use_keys(service: &Service, company: &Company, admin_key: &str, keys: &[(Stri
     secrets.iter().map(|secret| secret[8..].to_owned()).collect()
 }
 
-/// Signs in in every valid and invalid way. Returns the texts that must not be stored.
+/// Sends every valid and invalid kind of sign-in. Returns the strings that must not be stored.
 fn use_passwords(service: &Service, file: &ImportedFile, company: &Company) -> Vec<String> {
     let (right, wrong, old) = ("Tr0ub4dor-and-a-horse", "Tr0ub4dor-or-no-horse", "an-older-battery-staple");
     let email = &company.organizations[0].owner_email;
@@ -251,14 +255,14 @@ fn use_passwords(service: &Service, file: &ImportedFile, company: &Company) -> V
         let me = Request::new("GET", "/api/v1/me").with_header("Cookie", cookie);
         client.ask(&me).unwrap().expect(200);
     }
-    // One session ends, the other stays.
+    // One session ends; the other continues.
     let sign_out = Request::new("POST", "/api/auth/sign-out").with_header("Cookie", &cookies[0]);
     client.ask(&sign_out.with_header("Sec-Fetch-Site", "same-origin")).unwrap().expect(204);
     let values = cookies.iter().map(|cookie| cookie.split_once('=').unwrap().1.to_owned());
     [right, wrong, old].map(str::to_owned).into_iter().chain(values).collect()
 }
 
-/// Requires that none of these texts is in the database, in the files beside it or in the log.
+/// Checks that none of these strings is in the database, in the files beside it or in the log.
 fn require_absent(db: &Path, secrets: &[String], log: &[u8]) {
     for suffix in ["", "-wal", "-shm", ".lock"] {
         let bytes = std::fs::read(service::with_suffix(db, suffix)).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! The architecture rules of the source: which module may import which, and which code belongs in which file. Reads
-//! `src/**`.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! The architecture rules of the source: which module may import which, and which code belongs in which file. The tests
+//! read `src/**`.
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue must fail")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,7 +21,7 @@ const FLOORS: [(&str, usize); 9] = [
 /// Above the ground floor, the only import allowed between two modules on the same floor.
 const SIDEWAYS: (&str, &str) = ("http", "interchange");
 
-/// The maximum number of lines of a file. A file that approaches it becomes a folder of the same name.
+/// The maximum number of lines in a file. A longer file becomes a folder of the same name.
 const LINES_MAX: usize = 400;
 
 /// A source file, with its code and its string literals separated.
@@ -46,7 +46,7 @@ impl Source {
         Self { path: path.to_owned(), text: text.to_owned(), code, shipped, strings }
     }
 
-    /// The top-level module of the file.
+    /// Returns the top-level module of the file.
     fn top(&self) -> &str {
         let first = self.path.split('/').next().unwrap_or_default();
         first.strip_suffix(".rs").unwrap_or(first)
@@ -80,7 +80,7 @@ impl Source {
     }
 }
 
-/// Whether a snippet is not part of a longer word.
+/// Returns whether a snippet is not part of a longer word.
 fn stands_alone(text: &str, at: usize, snippet: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let joins =
@@ -90,7 +90,8 @@ fn stands_alone(text: &str, at: usize, snippet: &str) -> bool {
     !joins(snippet.chars().next(), before) && !joins(snippet.chars().next_back(), after)
 }
 
-/// Blanks comments, strings and characters, without changing any positions. Returns the code and the strings.
+/// Replaces comments, strings and characters with blanks, so that all positions stay the same. Returns the code and the
+/// strings.
 fn separate_strings(text: &str) -> (String, Vec<(usize, String)>) {
     let mut code = text.to_owned().into_bytes();
     let mut strings = Vec::new();
@@ -132,13 +133,13 @@ fn separate_strings(text: &str) -> (String, Vec<(usize, String)>) {
     (code, strings)
 }
 
-/// Whether a token begins here. The `b` of a byte string may precede it.
+/// Returns whether a token begins here. The `b` of a byte string may precede it.
 fn begins_token(text: &str, at: usize) -> bool {
     let before = text[..at].trim_end_matches('b');
     !before.ends_with(|c: char| c.is_alphanumeric() || c == '_')
 }
 
-/// The length of a block comment with nested ones.
+/// Returns the length of a block comment, including nested comments.
 fn block_comment(rest: &str) -> usize {
     let (mut depth, mut at) = (0_usize, 0);
     while at < rest.len() {
@@ -154,7 +155,7 @@ fn block_comment(rest: &str) -> usize {
     rest.len()
 }
 
-/// The distance to the closing quote.
+/// Returns the distance to the closing quote.
 fn quoted(rest: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in rest.char_indices() {
@@ -168,7 +169,7 @@ fn quoted(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// The length of a character literal, or `None` for a lifetime.
+/// Returns the length of a character literal, or `None` for a lifetime.
 fn character(rest: &str) -> Option<usize> {
     let inside = rest.strip_prefix('\'')?;
     let first = inside.chars().next()?;
@@ -176,7 +177,7 @@ fn character(rest: &str) -> Option<usize> {
     inside[length..].starts_with('\'').then_some(length + 2)
 }
 
-/// Blanks the items after `#[cfg(test)]`.
+/// Replaces the items after `#[cfg(test)]` with blanks.
 fn without_tests(code: &str) -> String {
     let mut shipped = code.to_owned();
     while let Some(begin) = shipped.find("#[cfg(test)]") {
@@ -192,7 +193,7 @@ fn without_tests(code: &str) -> String {
     shipped
 }
 
-/// The words of code, each with its position.
+/// Returns the words of code, each with its position.
 fn identifiers(code: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -205,14 +206,14 @@ fn identifiers(code: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// The top-level modules that the code names, as `crate::…`, `crate::{…}` or with `super`.
+/// Returns the top-level modules that the code names, as `crate::…`, `crate::{…}` or with `super`.
 fn imports(source: &Source) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (at, _) in identifiers(&source.code).into_iter().filter(|(_, word)| *word == "crate") {
         let Some(path) = source.code[at + "crate".len()..].trim_start().strip_prefix("::") else { continue };
         found.extend(first_names(path).into_iter().map(|name| (at, name)));
     }
-    // This many `super` lead from the file's module to the crate root.
+    // A path with this many `super` leads from the file's module to the crate root.
     let parts: Vec<&str> = source.path.split('/').collect();
     let depth = parts.len() - usize::from(parts.last() == Some(&"mod.rs"));
     let climb = format!("{}::", vec!["super"; depth].join("::"));
@@ -224,7 +225,7 @@ fn imports(source: &Source) -> Vec<(usize, String)> {
     found
 }
 
-/// The first name of a path, or of each path in braces.
+/// Returns the first name of a path, or of each path in braces.
 fn first_names(path: &str) -> Vec<String> {
     let path = path.trim_start();
     let word = |path: &str| -> String {
@@ -273,7 +274,7 @@ fn imports_go_down(source: &Source) -> Vec<String> {
     wrong.map(|(at, name)| source.finding(at, &format!("{} must not import `{name}`", source.top()))).collect()
 }
 
-/// The path of a file's module, as the names of its segments from the crate root.
+/// Returns the path of a file's module, as the names of its segments from the crate root.
 fn module(source: &Source) -> Vec<String> {
     let path = source.path.strip_suffix(".rs").unwrap_or(&source.path);
     let path = path.strip_suffix("/mod").unwrap_or(path);
@@ -314,14 +315,14 @@ fn add_paths(text: &str, before: &[String], paths: &mut Vec<Vec<String>>) {
     }
 }
 
-/// Whether the word at this position begins a path.
+/// Returns whether the word at this position begins a path.
 fn begins_path(code: &str, at: usize, word: &str) -> bool {
     let before = code[..at].trim_end();
     let is_visibility = before.ends_with("(in");
     code[at + word.len()..].trim_start().starts_with("::") && !before.ends_with("::") && !is_visibility
 }
 
-/// The modules that a file imports, with `use` or by a path.
+/// Returns the modules that a file imports, with `use` or by a path.
 fn module_imports(source: &Source, modules: &BTreeSet<Vec<String>>) -> BTreeSet<Vec<String>> {
     let (own, code) = (module(source), source.shipped.as_str());
     let mut paths = Vec::new();
@@ -345,7 +346,7 @@ fn module_imports(source: &Source, modules: &BTreeSet<Vec<String>>) -> BTreeSet<
     paths.into_iter().filter_map(file).filter(|path| *path != own).collect()
 }
 
-/// The import cycles. Each is a set of modules that import one another, directly or through others.
+/// Returns the import cycles. Each is a set of modules that import one another, directly or through others.
 fn module_cycles(sources: &[Source]) -> Vec<BTreeSet<String>> {
     let modules: BTreeSet<Vec<String>> = sources.iter().map(module).filter(|path| !path.is_empty()).collect();
     let imports: BTreeMap<Vec<String>, BTreeSet<Vec<String>>> =
@@ -373,7 +374,7 @@ fn module_cycles(sources: &[Source]) -> Vec<BTreeSet<String>> {
     cycles.into_iter().collect()
 }
 
-/// The top-level modules that import themselves through others.
+/// Returns the top-level modules that import themselves through others.
 fn cycles(sources: &[Source]) -> Vec<String> {
     let mut known = BTreeMap::<&str, BTreeSet<String>>::new();
     for source in sources.iter().filter(|source| floor(source.top()).is_some()) {
@@ -458,8 +459,8 @@ fn transactions_are_opened_by_the_gate(source: &Source) -> Vec<String> {
         return Vec::new();
     }
     let mut opening = vec!["act_alone", "read_alone", "store.write", "store.record", ".savepoint("];
-    // The handler reads a password's hash before the transaction, because the comparison takes longer than a transaction
-    // may.
+    // The handler reads a password's hash before the transaction, because the comparison takes longer than a
+    // transaction may take.
     if source.path != "http/api/session.rs" {
         opening.push("store.read");
     }
@@ -467,14 +468,15 @@ fn transactions_are_opened_by_the_gate(source: &Source) -> Vec<String> {
 }
 
 fn nothing_is_unsafe(source: &Source) -> Vec<String> {
-    source.with_words(&source.code, &["unsafe"], "there is no need for it here")
+    source.with_words(&source.code, &["unsafe"], "the service needs no unsafe code")
 }
 
 fn no_unwrap_outside_tests(source: &Source) -> Vec<String> {
     source.with_snippets(&source.shipped, &[".unwrap()", ".unwrap_unchecked()"], "say with `expect` why it cannot fail")
 }
 
-/// SQLite numbers parameters by first appearance and ignores the numbers in their names.
+/// Reports SQL whose parameters do not appear in order. SQLite numbers parameters by first appearance and ignores the
+/// numbers in their names.
 fn parameters_are_numbered_as_they_appear(source: &Source) -> Vec<String> {
     let mut findings = Vec::new();
     for (at, text) in
@@ -496,7 +498,8 @@ fn parameters_are_numbered_as_they_appear(source: &Source) -> Vec<String> {
     findings
 }
 
-/// Reports `.get(0)`: reading a column by number breaks as soon as a query lists another column before it.
+/// Reports calls such as `.get(0)`. Code that reads a column by number breaks when the query lists another column
+/// before it.
 fn columns_have_no_numbers(source: &Source) -> Vec<String> {
     if !source.is_under("store") {
         return Vec::new();
@@ -524,7 +527,7 @@ fn a_file_is_short_enough(source: &Source) -> Vec<String> {
     vec![format!("src/{} has {lines} lines, more than {LINES_MAX}: make it a folder of the same name", source.path)]
 }
 
-/// Every file of `src`.
+/// Returns every file of `src`.
 fn sources() -> Vec<Source> {
     fn read(folder: &Path, below: &str, sources: &mut Vec<Source>) {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -614,22 +617,22 @@ fn a_planted_import_cycle_is_found() {
     }
 }
 
-/// `FLOORS` lists all folders of `src`.
+/// Checks that `FLOORS` lists all folders of `src`.
 #[test]
-fn every_module_has_its_floor() {
+fn every_module_has_a_floor() {
     for source in sources() {
         let is_root = ["main.rs", "lib.rs"].contains(&source.path.as_str());
-        assert!(is_root || floor(source.top()).is_some(), "src/{} is on no floor", source.path);
+        assert!(is_root || floor(source.top()).is_some(), "src/{} has no floor", source.path);
     }
 }
 
-/// A top-level module, or a folder directly in `http`.
+/// Returns the top-level module that contains a module, or in `http` the folder directly below.
 fn room(module: &[String]) -> String {
     let parts = if module[0] == "http" { module.len().min(2) } else { 1 };
     module[..parts].join("/")
 }
 
-/// `docs/architecture.md` lists the imports that the source has.
+/// Checks that `docs/architecture.md` lists the imports that the source has.
 #[test]
 fn the_architecture_lists_the_imports_between_folders() {
     let sources = sources();

@@ -1,19 +1,19 @@
-//! Deliveries to HR systems by the real binary, with real clocks, processes and connections. A kill of either side neither
-//! loses a message nor sends it under a second id. Only valid certificates are accepted, the log has no personal data, and a
-//! stop is quick.
+//! Deliveries to HR systems by the real binary, with real clocks, processes and connections. The tests check that a
+//! kill of either side does not lose a message or send it under a second id, that only valid certificates are accepted,
+//! that the log has no personal data, and that a stop is quick.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue must fail")]
 
-#[allow(dead_code, reason = "other tests use the rest")]
+#[allow(dead_code, reason = "other tests use the other items")]
 #[path = "crash/client.rs"]
 mod client;
-#[allow(dead_code, reason = "other tests use the rest")]
+#[allow(dead_code, reason = "other tests use the other items")]
 #[path = "crash/company.rs"]
 mod company;
-#[allow(dead_code, reason = "other tests use the rest")]
+#[allow(dead_code, reason = "other tests use the other items")]
 #[path = "crash/service.rs"]
 mod service;
-#[allow(dead_code, reason = "other tests use the rest")]
+#[allow(dead_code, reason = "other tests use the other items")]
 #[path = "cli/support.rs"]
 mod support;
 

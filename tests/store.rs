@@ -1,5 +1,6 @@
-//! The store without a service: failing jobs within a batch, the time of answers, a full or closed queue, and panics.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! The store without a service: failing jobs within a batch, the time at which jobs are answered, a full or closed
+//! queue, and panics.
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue must fail")]
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,13 +16,13 @@ use appliance::domain::user::PlatformRole;
 use appliance::store::{self, Closed, Error, Grade, Halt, OpenError, READERS_MAX, Store, Tx};
 use appliance::world::{Scripted, World};
 
-/// How long a test waits before it fails.
+/// The maximum time for which a test waits.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The maximum number of jobs in the writer's queue.
 const QUEUE_JOBS_MAX: usize = 4_096;
 
-/// An open store with a file of its own.
+/// An open store with its own file.
 struct Fixture {
     store: Arc<Store>,
     world: Arc<Scripted>,
@@ -29,7 +30,7 @@ struct Fixture {
     _dir: tempfile::TempDir,
 }
 
-/// Receives the answers to jobs, each with the job's name.
+/// A channel for the answers to jobs, each with the job's name.
 struct Answers {
     sender: Sender<(String, Result<(), Error>)>,
     receiver: Receiver<(String, Result<(), Error>)>,
@@ -44,19 +45,20 @@ impl Fixture {
         Self { store, world, path, _dir: dir }
     }
 
-    /// A connection like that of another process.
+    /// Returns a second connection, as another process would open it.
     fn other(&self) -> rusqlite::Connection {
         rusqlite::Connection::open(&self.path).unwrap()
     }
 
-    /// The sorted names of the users that another connection sees.
+    /// Returns the sorted names of the users that another connection sees.
     fn users(&self) -> Vec<String> {
         let other = self.other();
         let mut statement = other.prepare("SELECT name FROM users ORDER BY name").unwrap();
         statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     }
 
-    /// Blocks the writer inside a job until the returned sender is dropped. Jobs queued meanwhile form one batch.
+    /// Blocks the writer inside a job until the returned sender is dropped. Jobs that are queued until then form one
+    /// batch.
     fn hold(&self) -> Sender<()> {
         let (begun, has_begun) = channel();
         let (hold, held) = channel::<()>();
@@ -99,7 +101,7 @@ impl Answers {
         self.receiver.recv_timeout(PATIENCE).unwrap()
     }
 
-    /// The next `count` answers, sorted by name, each as the job's name and `ok` or the error.
+    /// Returns the next `count` answers, sorted by name, each as the job's name and `ok` or the error.
     fn take(&self, count: usize) -> Vec<String> {
         let describe = |outcome| match outcome {
             Ok(()) => "ok".to_owned(),
@@ -156,7 +158,7 @@ fn a_read_that_panics_leaves_its_connection_usable_and_outside_a_transaction() {
     let answers = Answers::new();
     fixture.add(&answers, Grade::Durable, "later");
     assert_eq!(answers.take(1), ["later: ok"]);
-    // A connection still inside the earlier transaction could not begin another, or would not see this user.
+    // A connection that is still inside the earlier transaction could not begin another, or would not see this user.
     for read in on_every_reader(&fixture, |tx| has(tx, "later")) {
         assert!(matches!(read, Ok(Ok(true))), "{read:?}");
     }
@@ -188,7 +190,7 @@ fn a_failing_job_is_undone_and_the_rest_of_its_batch_is_committed() {
         drop(hold);
         assert_eq!(answers.take(5), ["a: ok", "b: ok", &expected, "d: ok", "e: ok"]);
         assert_eq!(fixture.users(), ["a", "b", "d", "e"]);
-        assert_eq!(runs.load(Ordering::Relaxed), 2, "it first ran in one transaction with the failing job");
+        assert_eq!(runs.load(Ordering::Relaxed), 2, "the job first ran in one transaction with the failing job");
     }
 }
 
@@ -241,7 +243,7 @@ fn a_refused_savepoint_is_undone_and_the_rest_of_its_job_is_committed() {
     assert_eq!(answers.take(2), ["a: ok", "b: ok"]);
     let committed = ["a-after", "a-before", "a-second", "b-after", "b-before", "b-second"];
     assert_eq!(fixture.users(), committed);
-    // The same for a command on a file without a service.
+    // A command on a file without a service has the same savepoints.
     let done = store::act_alone(&fixture.path, fixture.world.as_ref(), |tx| {
         add(tx, "c-before")?;
         let _ = tx.savepoint(|| add(tx, "c-act").and(Err::<(), _>(Error::Defect("of its own".to_owned()))));
@@ -290,7 +292,7 @@ fn a_panicking_answer_does_not_block_other_jobs() {
 }
 
 #[test]
-fn a_full_queue_refuses_at_once_and_still_runs_its_jobs() {
+fn a_full_queue_refuses_new_jobs_at_once_and_still_runs_its_jobs() {
     let fixture = Fixture::new();
     let (queued, refused) = (Answers::new(), Answers::new());
     let hold = fixture.hold();
@@ -314,11 +316,11 @@ fn a_full_queue_refuses_at_once_and_still_runs_its_jobs() {
 }
 
 #[test]
-fn closing_runs_queued_jobs_and_refuses_later_ones() {
+fn closing_runs_queued_jobs_and_refuses_later_jobs() {
     let fixture = Fixture::new();
     let answers = Answers::new();
     let hold = fixture.hold();
-    // More jobs than one transaction can hold.
+    // These are more jobs than one transaction may contain.
     for number in 0..600 {
         fixture.add(&answers, Grade::Logged, &format!("{number:03}"));
     }
@@ -368,7 +370,7 @@ fn batches_of_any_grade_are_committed() {
         assert!(answers.take(3).iter().all(|answer| answer.ends_with(": ok")));
         assert_eq!(fixture.users(), expected);
     }
-    // A job that updates an existing row.
+    // This job updates an existing row.
     for grade in [logged, durable] {
         fixture.write(&answers, grade, "readiness", store::health::touch);
         assert_eq!(answers.take(1), ["readiness: ok"]);
@@ -381,7 +383,7 @@ fn jobs_are_unavailable_while_another_process_holds_the_write_lock() {
     let answers = Answers::new();
     let other = fixture.other();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    // The first job waits for the full 5 s that another process may hold the lock. The others wait as one batch after it.
+    // The first job waits for the full 5 s for which another process may hold the lock. The others wait as one batch.
     for name in ["a", "b", "c"] {
         fixture.add(&answers, Grade::Durable, name);
     }
@@ -418,7 +420,7 @@ fn no_job_succeeds_after_the_file_is_moved() {
         let moved = fixture.path.with_file_name("moved.db");
         std::fs::rename(&fixture.path, &moved).unwrap();
         if grade == Grade::Durable {
-            // The writer notices it before it commits.
+            // The writer notices the move before it commits.
             fixture.add(&answers, grade, "after");
             let answer = answers.take(1).remove(0);
             assert!(answer.starts_with("after: Unavailable(") && answer.contains("removed or moved"), "{answer}");

@@ -1,4 +1,4 @@
-//! Reading, compared with a bare server.
+//! Reads, compared with a bare server.
 
 use std::ops::Range;
 use std::sync::{Arc, mpsc};
@@ -16,7 +16,7 @@ use super::round::Round;
 use super::server::Server;
 use super::setup::Setup;
 
-/// The interval between changes of portals, and the time before the first one of a round.
+/// The interval between changes to portals, and the time before the first change of a round.
 const CHANGE_EVERY: Duration = Duration::from_secs(1);
 const CHANGE_FIRST_AFTER: Duration = Duration::from_millis(300);
 
@@ -27,7 +27,7 @@ pub(crate) enum Reading {
     Portals,
     /// The career pages of all organizations, while they change.
     Pages,
-    /// The same, compressed.
+    /// The same pages, compressed.
     PagesCompressed,
     /// `GET /api/v1/me` with the keys of all members.
     Me,
@@ -87,7 +87,7 @@ impl Contest for AgainstBare {
     fn service(&mut self) -> Round {
         let Self { server, requests, connections, course, changes, .. } = self;
         match changes {
-            Some(changes) => changes.beside(server, || server.round(*connections, requests, course)),
+            Some(changes) => changes.round_with_changes(server, || server.round(*connections, requests, course)),
             None => server.round_with_keys(*connections, requests, course),
         }
     }
@@ -97,33 +97,34 @@ impl Contest for AgainstBare {
     }
 }
 
-/// Requests for the career pages of all organizations, and their answers. The first answer must have a length in this range.
+/// Returns requests for the career pages of all organizations, and their answers. The length of the first answer must
+/// be in this range.
 fn visits(server: &Server, codings: &str, bytes: Range<usize>) -> (Vec<Vec<u8>>, Vec<Answer>) {
     let requests: Vec<_> = (0..ORGANIZATIONS).map(|nth| visit(&company::page_path(nth), codings)).collect();
     let answers: Vec<_> = requests.iter().map(|request| server.ask(request)).collect();
     let length = answers[0].body.len();
     assert!(bytes.contains(&length), "the page has {length} bytes instead of {bytes:?}");
     let is_compressed = answers[0].fields.iter().any(|(name, _)| name == "content-encoding");
-    assert_eq!(is_compressed, codings.contains("gzip"), "a page is compressed if the request accepts that");
+    assert_eq!(is_compressed, codings.contains("gzip"), "a page is compressed if and only if the request accepts gzip");
     (requests, answers)
 }
 
-/// Changes portals from a process other than the service's.
+/// A connection that changes portals from outside the service's process.
 struct Changes {
     connection: Connection,
     random: Random,
-    made: usize,
+    count: usize,
 }
 
 impl Changes {
     fn of(server: &Server) -> Self {
         let connection = Connection::open(server.db()).unwrap();
         connection.busy_timeout(Duration::from_secs(5)).unwrap();
-        Self { connection, random: Random::new(2), made: 0 }
+        Self { connection, random: Random::new(2), count: 0 }
     }
 
-    /// Changes a portal each second during `round`. Requires that the service then shows every change.
-    fn beside(&mut self, server: &Server, round: impl FnOnce() -> Round) -> Round {
+    /// Changes a portal each second during `round`. Then checks that the service shows every change.
+    fn round_with_changes(&mut self, server: &Server, round: impl FnOnce() -> Round) -> Round {
         let (end, ended) = mpsc::channel::<()>();
         let (round, changed) = std::thread::scope(|scope| {
             let changer = scope.spawn(move || {
@@ -151,11 +152,11 @@ impl Changes {
         round
     }
 
-    /// Renames a role of a portal, without changing the length. Returns the organization and the name.
+    /// Renames a role of a portal, without changing the length of its name. Returns the organization and the name.
     fn change(&mut self) -> (usize, String) {
-        self.made += 1;
+        self.count += 1;
         let organization = self.random.below(ORGANIZATIONS);
-        let name = format!("Engineer for Water Systems, Change {:03}", self.made);
+        let name = format!("Engineer for Water Systems, Change {:03}", self.count);
         let sql = "UPDATE roles
                    SET name = $1, updated_at = updated_at + 1
                    WHERE id = $2";

@@ -1,4 +1,4 @@
-//! Reading during decisions, compared with reading alone, on the same service.
+//! Reads during decisions, compared with reads alone, on the same service.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use super::round::Round;
 use super::server::Server;
 use super::setup::Setup;
 
-/// Connections that send decisions.
+/// The number of connections that send decisions.
 const CONNECTIONS: usize = 64;
 
 /// The service and its requests.
@@ -36,7 +36,7 @@ impl Contest for AgainstItself<'_> {
         self.server.round(1, &self.portals, &Course::For(self.setup.lengths.reading))
     }
 
-    /// The round counts only the requests for portals. It ends with the last decision.
+    /// Runs a round that contains only the requests for portals. The round ends with the last decision.
     fn service(&mut self) -> Round {
         let Self { setup, server, portals, decisions } = self;
         let decisions = decisions.take(setup.lengths.decisions).into_iter();

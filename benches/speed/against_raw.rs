@@ -14,10 +14,10 @@ use super::setup::Setup;
 pub(crate) struct AgainstRaw<'a> {
     setup: &'a Setup,
     server: Server,
-    of_service: Decisions,
+    service_decisions: Decisions,
     raw: Raw,
-    of_raw: Decisions,
-    /// The connections to the service, and the number of decisions that SQLite commits in one transaction.
+    raw_decisions: Decisions,
+    /// The number of connections to the service, and of decisions that SQLite commits in one transaction.
     connections: usize,
 }
 
@@ -25,8 +25,8 @@ impl<'a> AgainstRaw<'a> {
     pub(crate) fn prepare(setup: &'a Setup, order: Order, connections: usize) -> Self {
         let server = Server::on(&setup.cores, setup.template.copy());
         let raw = Raw::on(&setup.template);
-        let (of_service, of_raw) = (Decisions::new(order), Decisions::new(order));
-        Self { setup, server, of_service, raw, of_raw, connections }
+        let (service_decisions, raw_decisions) = (Decisions::new(order), Decisions::new(order));
+        Self { setup, server, service_decisions, raw, raw_decisions, connections }
     }
 
     fn count(&self) -> usize {
@@ -37,26 +37,26 @@ impl<'a> AgainstRaw<'a> {
 
 impl Contest for AgainstRaw<'_> {
     fn limit(&mut self) -> Round {
-        let decisions = self.of_raw.take(self.count());
+        let decisions = self.raw_decisions.take(self.count());
         let Self { setup, raw, connections, .. } = self;
         let elapsed = raw.decide(&setup.cores, &setup.template.keys, &decisions, *connections);
         Round::without_server(decisions.len(), elapsed)
     }
 
     fn service(&mut self) -> Round {
-        let decisions = self.of_service.take(self.count()).into_iter();
+        let decisions = self.service_decisions.take(self.count()).into_iter();
         let request = |decision: Decision| decision.request(&self.setup.template.keys);
         let requests = Arc::new(decisions.map(request).collect());
         self.server.round_with_keys(self.connections, &requests, &Course::Through)
     }
 
-    /// Requires the same figures in both files.
+    /// Checks that both files have the same figures.
     fn end(self: Box<Self>) {
-        let of_service = self.server.end();
-        let of_raw = self.raw.end();
+        let service_copy = self.server.end();
+        let raw_copy = self.raw.end();
         assert_eq!(
-            raw::figures(&of_service.db),
-            raw::figures(&of_raw.db),
+            raw::figures(&service_copy.db),
+            raw::figures(&raw_copy.db),
             "the figures of the service and of SQLite alone"
         );
     }

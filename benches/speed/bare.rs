@@ -1,4 +1,4 @@
-//! The limit of reading: a server of only hyper and tokio, in a process of its own.
+//! The limit for reads: a server that uses only hyper and tokio, in its own process.
 
 use std::convert::Infallible;
 use std::io::{BufRead, BufReader, Write};
@@ -23,11 +23,11 @@ use super::load::{self, Course};
 use super::process::Process;
 use super::round::Round;
 
-/// The first argument that makes the bench run as the server.
+/// The first argument with which the bench runs as the bare server.
 pub(crate) const ARGUMENT: &str = "--as-bare-server";
 
 /// Header fields that hyper adds itself.
-const OF_HYPER: [&str; 3] = ["content-length", "date", "connection"];
+const HYPER_FIELDS: [&str; 3] = ["content-length", "date", "connection"];
 
 /// A running bare server.
 pub(crate) struct Bare {
@@ -36,7 +36,7 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    /// Starts the server on the server's core. It sends these answers in turn, for any request.
+    /// Starts the server on the server's core. The server sends these answers in turn, for any request.
     pub(crate) fn start(cores: &Cores, answers: &[Answer]) -> Self {
         let mut command = cores.server(std::env::current_exe().unwrap());
         let mut process = Process(command.arg(ARGUMENT).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
@@ -53,7 +53,7 @@ impl Bare {
 }
 
 fn wire(answer: &Answer) -> Value {
-    let fields = answer.fields.iter().filter(|(name, _)| !OF_HYPER.contains(&name.as_str()));
+    let fields = answer.fields.iter().filter(|(name, _)| !HYPER_FIELDS.contains(&name.as_str()));
     // One character per byte, because a body need not be text.
     let body: String = answer.body.iter().copied().map(char::from).collect();
     json!({ "fields": fields.collect::<Vec<_>>(), "body": body })
@@ -69,7 +69,7 @@ pub(crate) fn serve() -> ! {
         let _ = std::io::stdin().read_line(&mut String::new());
         std::process::exit(0);
     });
-    // The same runtime with the same number of threads as the service.
+    // This runtime has the same type and the same number of threads as the service's.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(accept(answers))
 }

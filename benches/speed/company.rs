@@ -1,30 +1,30 @@
-//! The data of the file: organizations with portals, members and applications. Ids are numbers, as long as the ids of the
-//! service, so that code can compute them.
+//! The data of the file: organizations with portals, members and applications. Ids contain numbers, so that code can
+//! compute them, and are as long as the ids of the service.
 
 use serde_json::{Value, json};
 
 pub(crate) const ORGANIZATIONS: usize = 200;
 
-/// Public open roles of each organization. With them, the response of its portal has about 20 kB.
+/// The number of public open roles of each organization. With this number, a portal response has about 20 kB.
 pub(crate) const PORTAL_ROLES: usize = 30;
 
-/// Members of each organization. All of them may decide.
+/// The number of members of each organization. All of them may decide.
 pub(crate) const MEMBERS: usize = 5;
 
 pub(crate) const APPLICATIONS: usize = 200_000;
 
-/// Applications of each organization, to one open role that is not public.
+/// The number of applications in each organization. They are for one open role that is not public.
 const APPLICATIONS_OF_ONE: usize = APPLICATIONS / ORGANIZATIONS;
 
 /// One position more than applications, so that the role stays open.
 pub(crate) const POSITIONS: usize = APPLICATIONS_OF_ONE + 1;
 
-/// Applications of one document: the limit on an import beside a running service.
+/// The number of applications in one document: the maximum for an import while the service runs.
 const APPLICATIONS_OF_DOCUMENT: usize = 20_000;
 
 pub(crate) const ORG_ROLES: [&str; MEMBERS] = ["owner", "admin", "moderator", "hr_representative", "hr_representative"];
 
-/// An id as long as those of the service.
+/// Returns an id that is as long as the ids of the service.
 pub(crate) fn id(prefix: &str, number: usize) -> String {
     format!("{prefix}_{number:026}")
 }
@@ -41,17 +41,17 @@ pub(crate) fn portal_path(organization: usize) -> String {
     format!("/api/public/portal/{}", slug(organization))
 }
 
-/// The path of the career page.
+/// Returns the path of the organization's career page.
 pub(crate) fn page_path(organization: usize) -> String {
     format!("/careers/{}", slug(organization))
 }
 
-/// The first role on the organization's portal.
+/// Returns the first role on the organization's portal.
 pub(crate) fn portal_role_id(organization: usize) -> String {
     id("role", organization * 100)
 }
 
-/// The role with the applications.
+/// Returns the role with the applications.
 pub(crate) fn role_id(organization: usize) -> String {
     id("role", organization * 100 + PORTAL_ROLES)
 }
@@ -76,17 +76,17 @@ pub(crate) fn step_id(application: usize, order: usize) -> String {
     id("cstep", application * 10 + order)
 }
 
-/// The step in progress of an application, which the bench decides.
+/// Returns the step in progress of an application. The bench decides at this step.
 pub(crate) fn last_step_id(application: usize) -> String {
     step_id(application, 2)
 }
 
-/// The organization of an application.
+/// Returns the organization of an application.
 pub(crate) fn organization_of(application: usize) -> usize {
     application / APPLICATIONS_OF_ONE
 }
 
-/// Interchange documents with all data. Each stays within the limit of an import beside a running service.
+/// Returns interchange documents with all data. Each document is within the limit for an import while the service runs.
 pub(crate) fn documents() -> impl Iterator<Item = Value> {
     let organizations = APPLICATIONS_OF_DOCUMENT / APPLICATIONS_OF_ONE;
     (0..ORGANIZATIONS).step_by(organizations).map(move |first| {

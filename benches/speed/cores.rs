@@ -1,9 +1,9 @@
-//! One core for the measured process and one for the client.
+//! The two cores of a measurement: one for the measured process and one for the client.
 
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
-/// The cores to use.
+/// The two cores, if the system has them.
 pub(crate) struct Cores(Option<Pair>);
 
 struct Pair {
@@ -12,8 +12,8 @@ struct Pair {
 }
 
 impl Cores {
-    /// Moves this process and its future children to the client's core, if the system has two cores and `taskset`. Call
-    /// it before a second thread starts.
+    /// Moves this process and its future children to the client's core, if the system has two cores and `taskset`. The
+    /// caller must call this function before a second thread starts.
     pub(crate) fn claim() -> Self {
         let allowed = allowed();
         let [server, client, ..] = allowed[..] else { return Self(None) };
@@ -21,7 +21,7 @@ impl Cores {
         Self(is_moved.then_some(Pair { server, client }))
     }
 
-    /// A command that runs on the server's core.
+    /// Returns a command that runs on the server's core.
     pub(crate) fn server(&self, program: impl AsRef<OsStr>) -> Command {
         let Some(Pair { server, .. }) = &self.0 else { return Command::new(program) };
         let mut command = Command::new("taskset");
@@ -35,16 +35,16 @@ impl Cores {
         let Some(Pair { server, .. }) = &self.0 else { return };
         let thread = std::fs::read_link("/proc/thread-self").unwrap();
         let thread = thread.file_name().unwrap().to_str().unwrap().to_owned();
-        assert!(pin(*server, &thread), "a thread can be moved where its process could");
+        assert!(pin(*server, &thread), "the thread moves to the server's core");
     }
 
-    /// A description for the report.
+    /// Returns a description for the report.
     pub(crate) fn describe(&self) -> String {
         match &self.0 {
             Some(Pair { server, client }) => {
                 format!("pinned: servers and SQLite to core {server}, the client to core {client}")
             }
-            None => "not pinned: there are no two cores, or no taskset".to_owned(),
+            None => "not pinned: fewer than two cores, or no taskset".to_owned(),
         }
     }
 }
@@ -55,7 +55,7 @@ fn pin(core: usize, thread: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// The cores that this process may use.
+/// Returns the cores that this process may use.
 fn allowed() -> Vec<usize> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default();

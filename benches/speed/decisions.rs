@@ -1,4 +1,4 @@
-//! Decisions: the application, the kind and the key of each.
+//! The decisions of the bench. Each has an application, a kind and a key.
 
 use serde_json::json;
 
@@ -37,7 +37,7 @@ impl Decisions {
         if let Order::Scattered = order {
             Random::new(1).shuffle(&mut applications);
         }
-        // Alternately reject and hire.
+        // Rejections and hires alternate.
         let decisions = applications.into_iter().enumerate();
         let decisions = decisions.map(|(nth, application)| Decision { application, is_hire: nth % 2 == 1 });
         Self(decisions.collect::<Vec<_>>().into_iter())
@@ -45,13 +45,13 @@ impl Decisions {
 
     pub(crate) fn take(&mut self, count: usize) -> Vec<Decision> {
         let decisions: Vec<_> = self.0.by_ref().take(count).collect();
-        assert_eq!(decisions.len(), count, "every decision has an undecided application");
+        assert_eq!(decisions.len(), count, "enough applications are undecided");
         decisions
     }
 }
 
 impl Decision {
-    /// The index of the key that decides.
+    /// Returns the index of the key that decides.
     pub(crate) fn key(self) -> usize {
         company::organization_of(self.application) * MEMBERS + self.application % MEMBERS
     }
@@ -65,7 +65,7 @@ impl Decision {
         self.request_with(&keys[self.key()].text)
     }
 
-    /// The request with any key whose user may decide.
+    /// Returns the request with another key whose user may decide.
     pub(crate) fn request_with(self, key: &str) -> Vec<u8> {
         let body = if self.is_hire {
             json!({ "notes": NOTES })

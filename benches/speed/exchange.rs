@@ -1,4 +1,4 @@
-//! Requests as bytes, and single exchanges to prepare a round and to check its results.
+//! Requests as bytes, and single exchanges that prepare a round or check its results.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -12,12 +12,12 @@ pub(crate) struct Answer {
     pub(crate) body: Vec<u8>,
 }
 
-/// A GET request.
+/// Returns a GET request.
 pub(crate) fn get(path: &str, key: Option<&str>) -> Vec<u8> {
     format!("{}\r\n", head("GET", path, key)).into_bytes()
 }
 
-/// A GET request like that of a browser, with these content codings.
+/// Returns a GET request as a browser sends it, with these content codings.
 pub(crate) fn visit(path: &str, codings: &str) -> Vec<u8> {
     let head = head("GET", path, None);
     let languages = "de-CH,de;q=0.9,en;q=0.8";
@@ -25,14 +25,14 @@ pub(crate) fn visit(path: &str, codings: &str) -> Vec<u8> {
         .into_bytes()
 }
 
-/// A POST request with JSON.
+/// Returns a POST request with JSON.
 pub(crate) fn post(path: &str, key: &str, body: &str) -> Vec<u8> {
     let head = head("POST", path, Some(key));
     let length = body.len();
     format!("{head}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()
 }
 
-/// A DELETE request.
+/// Returns a DELETE request.
 pub(crate) fn delete(path: &str, key: &str) -> Vec<u8> {
     format!("{}\r\n", head("DELETE", path, Some(key))).into_bytes()
 }
@@ -48,15 +48,15 @@ fn head(method: &str, path: &str, key: Option<&str>) -> String {
 /// Sends a request on a new connection.
 ///
 /// # Errors
-/// Fails if the connection cannot be opened, or breaks.
+/// Returns an error if the connection cannot be opened, or if it breaks.
 pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> std::io::Result<Answer> {
     ask_on(&TcpStream::connect(address)?, request)
 }
 
-/// Sends a request on an open connection on which no other request is under way.
+/// Sends a request on an open connection on which no other request is in progress.
 ///
 /// # Errors
-/// Fails if the connection breaks.
+/// Returns an error if the connection breaks.
 pub(crate) fn ask_on(mut stream: &TcpStream, request: &[u8]) -> std::io::Result<Answer> {
     stream.write_all(request)?;
     let mut stream = BufReader::new(stream);

@@ -37,7 +37,8 @@ pub(crate) struct Ratio {
 /// The target for a ratio.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Target {
-    /// The service must reach at least this fraction of the limit. Above 1 it is better than the limit.
+    /// The service must reach at least this fraction of the limit. With a ratio above 1, the service is better than the
+    /// limit.
     AtLeast(f64),
     /// The service may take at most this many times as long as the limit.
     AtMost(f64),
@@ -70,7 +71,7 @@ pub(crate) fn alternate<S: ?Sized>(
     first: impl Fn(&mut S) -> Round,
     second: impl Fn(&mut S) -> Round,
 ) -> (Vec<Round>, Vec<Round>) {
-    // The first round fills caches and the write-ahead log, and does not count.
+    // The first round of each side fills caches and the write-ahead log. Its figures are not used.
     first(sides);
     second(sides);
     let (mut firsts, mut seconds) = (Vec::new(), Vec::new());
@@ -87,7 +88,7 @@ pub(crate) fn alternate<S: ?Sized>(
 }
 
 impl Ratio {
-    /// The ratios of neighbouring rounds.
+    /// Returns the ratios of neighbouring rounds.
     pub(crate) fn of(&self, measured: &Measured) -> Spread {
         let pairs = measured.limits.iter().zip(&measured.services);
         Spread::new(pairs.map(|(limit, service)| self.of_pair(self.figure.of(limit), self.figure.of(service))))
@@ -95,16 +96,16 @@ impl Ratio {
 
     fn of_pair(&self, limit: f64, service: f64) -> f64 {
         match self.figure {
-            // Less is better. The ratio is the fraction of the limit that the service reaches.
+            // Less is better. The ratio is the part of the limit that the service reaches.
             Figure::Cpu => limit / service,
             // More is better.
             Figure::Rate => service / limit,
-            // Less is better. The ratio is how many times as long the service takes.
+            // Less is better. The ratio is the time of the service divided by the time of the limit.
             Figure::P50 | Figure::P99 => service / limit,
         }
     }
 
-    /// Whether the median meets its target, or `None` without a target.
+    /// Returns whether the median meets its target, or `None` without a target.
     pub(crate) fn is_met(&self, measured: &Measured) -> Option<bool> {
         let median = self.of(measured).median();
         match self.target {

@@ -1,4 +1,4 @@
-//! The client: connections with one request under way each, on one thread, with little work per request.
+//! The client. It has one request in progress on each connection, uses one thread, and does little work per request.
 
 use std::future::poll_fn;
 use std::io;
@@ -14,8 +14,8 @@ use tokio::net::TcpStream;
 
 use super::random::Random;
 
-/// Larger than most answers; the buffer grows for the others. Each read leaves room in the buffer, so tokio knows
-/// without another system call that it has read everything.
+/// The initial size of the buffer. It is larger than most answers, and the buffer grows for the others. Because each
+/// read leaves room in the buffer, tokio needs no further system call to detect that it has read everything.
 pub(crate) const BUFFER_BYTES: usize = 64 * 1_024;
 
 /// The requests that the client sends, and the end of the load.
@@ -23,7 +23,7 @@ pub(crate) const BUFFER_BYTES: usize = 64 * 1_024;
 pub(crate) enum Course {
     /// Random requests, for this long.
     For(Duration),
-    /// Random requests, until this is set.
+    /// Random requests, until this flag is set.
     Until(Arc<AtomicBool>),
     /// Each request once, in order.
     Through,
@@ -37,7 +37,7 @@ pub(crate) struct Load {
     pub(crate) latencies: Vec<u32>,
 }
 
-/// Sends requests on this many connections. Requires status 200 for every answer.
+/// Sends requests on this many connections. Panics if an answer does not have the status 200.
 pub(crate) fn run(address: SocketAddr, connections: usize, requests: &Arc<Vec<Vec<u8>>>, course: &Course) -> Load {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
     runtime.block_on(async {
@@ -106,7 +106,7 @@ pub(crate) async fn send(stream: &mut TcpStream, mut request: &[u8]) -> io::Resu
     Ok(())
 }
 
-/// Receives a complete answer and checks only its status and length.
+/// Receives a complete answer. Checks only its status and its length.
 pub(crate) async fn receive(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<()> {
     let mut read = 0;
     let mut total = None;
@@ -126,11 +126,11 @@ pub(crate) async fn receive(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io:
     }
     assert_eq!(total, Some(read), "no bytes follow an answer");
     let is_good = buffer.starts_with(b"HTTP/1.1 200 ");
-    assert!(is_good, "the status is 200, not that of {}", String::from_utf8_lossy(&buffer[..read]));
+    assert!(is_good, "the status is 200: {}", String::from_utf8_lossy(&buffer[..read]));
     Ok(())
 }
 
-/// The length of a complete answer, once its head has arrived.
+/// Returns the length of the complete answer, or `None` if its head has not arrived.
 fn length(answer: &[u8]) -> Option<usize> {
     let head = find(answer, b"\r\n\r\n")?;
     let name = b"\r\ncontent-length: ";

@@ -1,4 +1,4 @@
-//! Processes: CPU time, memory, input and output, and the end.
+//! Processes: their CPU time, memory, input and output, and how to end them.
 
 use std::process::{Child, Command};
 use std::time::Duration;
@@ -10,18 +10,18 @@ const TICK: Duration = Duration::from_millis(10);
 pub(crate) struct Process(pub(crate) Child);
 
 impl Process {
-    /// The CPU time of all threads.
+    /// Returns the CPU time of all threads.
     pub(crate) fn cpu(&self) -> Duration {
         cpu(&self.0.id().to_string())
     }
 
-    /// A memory figure in kB, such as `VmRSS` or `RssAnon`.
+    /// Returns a memory figure in kB, such as `VmRSS` or `RssAnon`.
     pub(crate) fn memory_kb(&self, name: &str) -> usize {
         figure(&format!("/proc/{}/status", self.0.id()), name)
     }
 
-    /// An I/O figure in bytes: `rchar` counts bytes read, `read_bytes` bytes fetched from disk. The figure stays
-    /// available after the process has ended, until its parent waits for it.
+    /// Returns an I/O figure in bytes: `rchar` is the number of bytes read, `read_bytes` the number of bytes read from
+    /// disk. The figure stays available after the process has ended, until its parent waits for it.
     pub(crate) fn io_bytes(&self, name: &str) -> usize {
         figure(&format!("/proc/{}/io", self.0.id()), name)
     }
@@ -34,7 +34,7 @@ impl Process {
         }
     }
 
-    /// Sends SIGTERM and requires success.
+    /// Sends SIGTERM and checks that the process succeeds.
     pub(crate) fn terminate(&mut self) {
         let id = self.0.id().to_string();
         assert!(Command::new("sh").args(["-c", &format!("kill -TERM {id}")]).status().unwrap().success());
@@ -59,7 +59,7 @@ fn figure(file: &str, name: &str) -> usize {
     figure.split_ascii_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// The CPU time of this process.
+/// Returns the CPU time of this process.
 pub(crate) fn own_cpu() -> Duration {
     cpu("self")
 }

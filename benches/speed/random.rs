@@ -1,6 +1,6 @@
-//! Random numbers that are the same in every run (SplitMix64).
+//! Pseudo-random numbers that are the same in every run (SplitMix64).
 
-/// A sequence of random numbers.
+/// A sequence of pseudo-random numbers.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -8,7 +8,7 @@ impl Random {
         Self(seed)
     }
 
-    /// The next number below `bound`.
+    /// Returns the next number below `bound`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         (((self.next() >> 32) * bound as u64) >> 32) as usize
     }

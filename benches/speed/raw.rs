@@ -1,8 +1,8 @@
-//! The limit of deciding: the SQLite statements of a decision, on one thread, with all values known beforehand.
+//! The limit for decisions: the SQLite statements of a decision, on one thread, with all values known beforehand.
 //!
-//! The writing statements are those of `src/store`, in the same order. The limit omits the service's reads (the key,
-//! the facts, the last usage row and the last activity row), and it does not parse, check, hash or answer. The bench
-//! computes the same hashes of activity rows as the service, but in advance.
+//! The statements that write are the same as in `src/store`, in the same order. The limit omits the service's reads
+//! (the key, the facts, the last usage row and the last activity row). It does not parse, check, hash or answer. The
+//! bench computes the same hashes of activity rows as the service, but in advance.
 
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
@@ -39,11 +39,11 @@ const SAVE_APPLICATION: &str = "UPDATE candidate_roles
       at_role_step_id = $6, at_since = CASE WHEN at_role_step_id = $6 THEN at_since ELSE $7 END, updated_at = $8
     WHERE id = $9 AND status = $10";
 
-const SAVE_SEATS: &str = "UPDATE roles
+const SAVE_ROLE: &str = "UPDATE roles
     SET hired = $1, updated_at = $2
     WHERE id = $3 AND status = $4 AND hired = $5 AND positions = $6";
 
-const MOVE_STATUS: &str = "UPDATE organization_statuses
+const CHANGE_STATUS_COUNTS: &str = "UPDATE organization_statuses
     SET open_roles = open_roles + $1, open_positions = open_positions + $2, in_progress = in_progress + $3,
       hired = hired + $4, not_selected = not_selected + $5, withdrawn = withdrawn + $6
     WHERE organization_id = $7";
@@ -82,7 +82,7 @@ const FIGURES: [&str; 8] = [
 pub(crate) struct Raw {
     connection: Connection,
     copy: Copy,
-    /// The hires so far of each organization's role.
+    /// The number of hires so far for each organization's role.
     hired: Vec<i64>,
     /// The number of uses and the time of the last use, for each member's key.
     uses: Vec<(i64, Option<i64>)>,
@@ -108,7 +108,7 @@ struct Prepared {
     activity: Activity,
 }
 
-/// The values of an activity row for the hash chain.
+/// The values of an activity row in the hash chain.
 struct Activity {
     number: i64,
     id: String,
@@ -131,7 +131,8 @@ impl Raw {
         Self { connection, copy, hired, uses, last_at, last_activity }
     }
 
-    /// Makes all decisions on the server's core, this many per transaction, and returns the time.
+    /// Makes all decisions on the server's core, `at_once` of them per transaction, and returns the time that they
+    /// took.
     pub(crate) fn decide(&mut self, cores: &Cores, keys: &[Key], decisions: &[Decision], at_once: usize) -> Duration {
         let prepared: Vec<_> = decisions.iter().map(|decision| self.prepare(keys, *decision)).collect();
         std::thread::scope(|scope| {
@@ -170,7 +171,7 @@ impl Raw {
         }
     }
 
-    /// The next activity row.
+    /// Returns the next activity row.
     fn chain(&mut self, decision: Decision, key: &str, detail: &str) -> Activity {
         let organization = company::organization_of(decision.application);
         let subject = Subject {
@@ -236,15 +237,15 @@ fn save(transaction: &Transaction<'_>, one: &Prepared, now: i64, hired: &mut i64
             [&"Hired", &now, &none, &none, &NOTES, &none, &none, &now, application, &"In Progress"];
         run(SAVE_APPLICATION, &params);
         let positions = company::POSITIONS as i64;
-        run(SAVE_SEATS, &[&(*hired + 1), &now, &one.role_id, &"open", &*hired, &positions]);
+        run(SAVE_ROLE, &[&(*hired + 1), &now, &one.role_id, &"open", &*hired, &positions]);
         *hired += 1;
-        run(MOVE_STATUS, &[&0, &-1, &-1, &1, &0, &0, &one.organization_id]);
+        run(CHANGE_STATUS_COUNTS, &[&0, &-1, &-1, &1, &0, &0, &one.organization_id]);
     } else {
         run(SAVE_STEP, &[&"rejected", &now, &NOTES, &OUTCOME_TYPE, &OUTCOME_REASON, &none, step, application]);
         let params: [&dyn ToSql; 10] =
             [&"Not Selected", &none, &none, &none, &none, &none, &none, &now, application, &"In Progress"];
         run(SAVE_APPLICATION, &params);
-        run(MOVE_STATUS, &[&0, &0, &-1, &0, &1, &0, &one.organization_id]);
+        run(CHANGE_STATUS_COUNTS, &[&0, &0, &-1, &0, &1, &0, &one.organization_id]);
     }
 }
 
@@ -286,7 +287,7 @@ fn append_usage(
         .unwrap();
 }
 
-/// The detail of the activity row. It is as long as the service's own, which contains other times.
+/// Returns the detail of the activity row. It is as long as the service's detail, which contains other times.
 fn detail(decision: Decision) -> Value {
     let time = "2026-01-01T00:00:00.000000Z";
     let id = company::last_step_id(decision.application);
@@ -315,7 +316,7 @@ fn detail(decision: Decision) -> Value {
     json!({ "before": side("In Progress", Value::Null, step("in_progress")), "after": after })
 }
 
-/// The figures that decisions change, as texts.
+/// Returns the figures that decisions change, as strings.
 pub(crate) fn figures(db: &Path) -> Vec<String> {
     let connection = Connection::open(db).unwrap();
     FIGURES.map(|sql| connection.query_row(sql, [], |row| row.get(0)).unwrap()).into()

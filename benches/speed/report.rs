@@ -10,7 +10,7 @@ use super::line::{Measured, Ratio, Target};
 use super::round::{Round, Spread};
 use super::setup::Setup;
 
-/// The measurements and the conditions under which they were made.
+/// The measurements and their conditions.
 pub(crate) struct Report {
     machine: String,
     cores: String,
@@ -122,7 +122,7 @@ impl Measured {
     }
 }
 
-/// The directory for reports and for files that later runs use again.
+/// Returns the directory for reports and for files that later runs use again.
 pub(crate) fn folder() -> PathBuf {
     // Cargo places this directory in the target directory.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("bench");

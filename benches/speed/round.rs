@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::load::Load;
 use super::process::{Process, own_cpu};
 
-/// The pause after a round, so that its background work counts for this round and not for the next. It is longer than the
-/// interval at which the service checks its write-ahead log.
+/// The pause after a round, so that the round's CPU time includes its background work, and the next round's CPU time
+/// does not. It is longer than the interval at which the service checks its write-ahead log.
 const SETTLE: Duration = Duration::from_millis(300);
 
 /// One round of one side.
@@ -51,12 +51,12 @@ impl Round {
         Self { requests, elapsed, server_cpu: Some(server_cpu), client_cpu: Some(client_cpu), latencies }
     }
 
-    /// A round without a server.
+    /// Returns a round without a server.
     pub(crate) fn without_server(requests: usize, elapsed: Duration) -> Self {
         Self { requests, elapsed, server_cpu: None, client_cpu: None, latencies: Vec::new() }
     }
 
-    /// The number of answered requests.
+    /// Returns the number of answered requests.
     pub(crate) fn requests(&self) -> usize {
         self.requests
     }
@@ -69,14 +69,15 @@ impl Round {
         self.server_cpu.map(|cpu| cpu.as_secs_f64() * 1e6 / self.requests as f64)
     }
 
-    /// A percentile of the latencies, in microseconds.
+    /// Returns a percentile of the latencies, in microseconds.
     fn percentile(&self, part: f64) -> Option<f64> {
         let nth = (self.latencies.len() as f64 * part).ceil() as usize;
         self.latencies.get(nth.saturating_sub(1)).map(|nanos| f64::from(*nanos) / 1e3)
     }
 
     pub(crate) fn json(&self) -> Value {
-        // The share of the round's time. For the server it includes the background work after the round.
+        // The CPU time divided by the round's duration. For the server, it includes the background work after the
+        // round.
         let busy = |cpu: Option<Duration>| cpu.map(|cpu| rounded(cpu.as_secs_f64() / self.elapsed.as_secs_f64()));
         json!({
             "requests": self.requests,
@@ -108,7 +109,7 @@ impl Figure {
         Spread::new(rounds.iter().map(|round| self.of(round)))
     }
 
-    /// The name in the table, with the unit.
+    /// Returns the figure's name in the table, with its unit.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Cpu => "CPU per request, µs",
@@ -118,7 +119,7 @@ impl Figure {
         }
     }
 
-    /// The definition of its ratio.
+    /// Returns the definition of the figure's ratio.
     pub(crate) fn ratio_words(self) -> &'static str {
         match self {
             Self::Cpu => "limit / service",
@@ -134,7 +135,7 @@ impl Spread {
         Self(figures)
     }
 
-    /// The median. For an even number of figures, it is the mean of the two in the middle.
+    /// Returns the median. For an even number of figures, it is the mean of the two in the middle.
     pub(crate) fn median(&self) -> f64 {
         (self.0[(self.0.len() - 1) / 2] + self.0[self.0.len() / 2]) / 2.0
     }

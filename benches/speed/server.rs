@@ -1,4 +1,4 @@
-//! A running service with a file of its own.
+//! A running service with its own file.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
@@ -13,13 +13,13 @@ use super::process::Process;
 use super::round::Round;
 use super::template::{BINARY, Copy, usage_rows};
 
-/// The maximum time until the first answer of a service.
+/// The maximum time until the service sends its first answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How many times the bench tries to start the service, each time on another port.
+/// The maximum number of attempts to start the service. Each uses another port.
 const TRIES: usize = 5;
 
-/// Requests per minute. The rate limit is on and never reached.
+/// The rate limit in requests per minute. It is on, but never reached.
 const RATE_LIMIT: &str = "60000000";
 
 /// The service, its file, and the expected number of usage rows.
@@ -68,7 +68,7 @@ impl Server {
         round
     }
 
-    /// Runs a round of `load`, which also returns how many answers were to requests with keys.
+    /// Runs a round of `load`, which also returns the number of answers to requests with keys.
     pub(crate) fn round_of(&mut self, load: impl FnOnce(SocketAddr) -> (Load, usize)) -> Round {
         let mut with_keys = 0;
         let address = self.address;
@@ -81,25 +81,25 @@ impl Server {
         round
     }
 
-    /// The CPU time that the service has used so far.
+    /// Returns the CPU time that the service has used so far.
     pub(crate) fn cpu(&self) -> Duration {
         self.process.cpu()
     }
 
-    /// Counts answers to requests with keys that the caller has sent itself.
+    /// Adds answers to requests with keys that the caller has sent itself.
     pub(crate) fn count_with_keys(&mut self, answers: usize) {
         self.usage_rows += answers;
     }
 
-    /// The path of the file.
+    /// Returns the path of the file.
     pub(crate) fn db(&self) -> &Path {
         &self.copy.db
     }
 
-    /// Stops the service and requires a usage row for each answer to a request with a key.
+    /// Stops the service and checks that each answer to a request with a key has a usage row.
     pub(crate) fn end(mut self) -> Copy {
         self.process.terminate();
-        assert_eq!(usage_rows(&self.copy.db), self.usage_rows, "a usage row for each answer to a request with a key");
+        assert_eq!(usage_rows(&self.copy.db), self.usage_rows, "each answer to a request with a key has a usage row");
         self.copy
     }
 }

@@ -14,13 +14,14 @@ pub(crate) struct Setup {
 
 /// The lengths of a measurement.
 pub(crate) struct Lengths {
-    /// Rounds that count. One warm-up round precedes them.
+    /// The number of measured rounds. One warm-up round precedes them.
     pub(crate) rounds: usize,
     /// The duration of a round that reads.
     pub(crate) reading: Duration,
-    /// Decisions of a round on many connections. All rounds together must not exceed the number of applications.
+    /// The number of decisions in a round on many connections. All rounds together must not exceed the number of
+    /// applications.
     pub(crate) decisions: usize,
-    /// Decisions of a round on one connection.
+    /// The number of decisions in a round on one connection.
     pub(crate) decisions_alone: usize,
 }
 

@@ -15,7 +15,7 @@ use super::server::Server;
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_appliance");
 
-/// A complete file, and the facts about it that the lines use.
+/// A complete file, and the keys in it.
 pub(crate) struct Template {
     /// One key of each member.
     pub(crate) keys: Vec<Key>,
@@ -29,7 +29,7 @@ pub(crate) struct Key {
     pub(crate) number: i64,
 }
 
-/// A file in a directory of its own, which is removed on drop.
+/// A file in its own directory, which is removed on drop.
 pub(crate) struct Copy {
     pub(crate) db: PathBuf,
     _folder: TempDir,
@@ -63,12 +63,12 @@ impl Template {
         Self { keys, copy }
     }
 
-    /// A copy that is synced to disk, so that no round is slowed down by writing it.
+    /// Returns a copy that is synced to disk, so that no round is slowed down by writing it.
     pub(crate) fn copy(&self) -> Copy {
         Copy::of(&self.copy.db)
     }
 
-    /// The texts of all keys.
+    /// Returns the texts of all keys.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         self.keys.iter().map(|key| key.text.as_str())
     }
@@ -79,8 +79,8 @@ impl Template {
 }
 
 impl Copy {
-    /// A path in the target directory, because the system's temporary directory may be in memory, where a commit costs
-    /// nothing.
+    /// Returns a path in a new directory. It is in the target directory, because the system's temporary directory may
+    /// be in memory, where a commit costs nothing.
     pub(crate) fn empty() -> Self {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         Self { db: folder.path().join("appliance.db"), _folder: folder }
@@ -103,14 +103,14 @@ fn make_key(server: &mut Server, admin: &str, member: usize) -> (String, String)
     (member("key"), member("id"))
 }
 
-/// The number of usage rows in a file.
+/// Returns the number of usage rows in a file.
 pub(crate) fn usage_rows(db: &Path) -> usize {
     let connection = Connection::open(db).unwrap();
     let sql = "SELECT count(*) FROM api_key_usage";
     connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap() as usize
 }
 
-/// Runs a command, requires success and returns its standard output.
+/// Runs a command, checks that it succeeds, and returns its standard output.
 pub(crate) fn run(arguments: &[&str]) -> String {
     let output = Command::new(BINARY).args(arguments).output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

@@ -1,4 +1,4 @@
-//! How soon a hire reaches a healthy HR system while others hang.
+//! The time until a hire reaches a healthy HR system while other HR systems hang.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ use super::service::PATIENCE;
 
 const HIRES: usize = 50;
 
-/// Hires of each organization with a hanging target: one delivery under way, the others pending.
+/// The number of hires in each organization with a hanging target: one delivery is in progress, the others are pending.
 const HIRES_OWED: usize = 3;
 
-/// The limit on the time from the answer of a hire to the arrival of its message.
+/// The maximum time from the answer to a hire to the arrival of its message.
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// The measured times of all hires.
@@ -25,7 +25,7 @@ pub(crate) struct Arrivals {
     figures: Figures,
 }
 
-/// Measures while the targets of this many organizations hang.
+/// Measures the times while the targets of this many organizations hang.
 pub(crate) fn measure(count: usize) -> Arrivals {
     let (hanging, healthy) = (Hanging::start(), Healthy::start());
     let target = Some(hanging.address);
@@ -45,7 +45,8 @@ pub(crate) fn measure(count: usize) -> Arrivals {
         std::thread::sleep(Duration::from_millis(5));
     }
     let times = (0..HIRES).map(|nth| {
-        // Spreads the hires over the polls of the delivery worker, which polls every 100 ms and after each attempt.
+        // The hires are spread over the poll interval of the delivery worker, which polls every 100 ms and after each
+        // attempt.
         std::thread::sleep(Duration::from_millis(nth as u64 * 37 % 100));
         let (request, application) = deployment.hire(&mut healthy_organization);
         client.ask(&request).unwrap().expect(200);
@@ -75,7 +76,7 @@ impl Arrivals {
     }
 }
 
-/// The table of all measurements. The limit applies to the first.
+/// Returns the table of all measurements. The limit applies only to the first measurement.
 pub(crate) fn table(all: &[Arrivals]) -> String {
     let heading = format!("{HIRES} hires, answer to arrival");
     let mut table = format!("{heading:<28}{:>10}{:>10}{:>10}  target: all in {LIMIT:?}\n", "median", "p99", "max");

@@ -18,7 +18,7 @@ pub(crate) struct Organization {
     target: Option<SocketAddr>,
 }
 
-/// A running service on a file of its own, and an admin's key.
+/// A running service with its own file, and an admin's key.
 pub(crate) struct Deployment {
     pub(crate) service: Service,
     pub(crate) db: String,
@@ -27,19 +27,19 @@ pub(crate) struct Deployment {
 }
 
 impl Organization {
-    /// An organization with this many applications. The service sends its hires to `target`, if given.
+    /// Returns an organization with this many applications. The service sends its hires to `target`, if given.
     pub(crate) fn new(id: &str, applications: usize, target: Option<SocketAddr>) -> Self {
         Self { id: id.to_owned(), applications, taken: 0, target }
     }
 
-    /// The number of the next application without a decision.
+    /// Returns the number of the next application without a decision.
     fn take(&mut self) -> usize {
         self.taken += 1;
         assert!(self.taken <= self.applications, "{} has an application left", self.id);
         self.taken
     }
 
-    /// The number of hires so far.
+    /// Returns the number of hires so far.
     pub(crate) fn taken(&self) -> usize {
         self.taken
     }
@@ -88,8 +88,8 @@ impl Organization {
 impl Deployment {
     /// Starts a service with these organizations, without a rate limit.
     pub(crate) fn with(organizations: &[&Organization]) -> Self {
-        // Use the target directory, because the system's temporary directory may be in memory, where a commit costs
-        // nothing.
+        // The file is in the target directory, because the system's temporary directory may be in memory, where a
+        // commit costs nothing.
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
         let (db, document) = (path("appliance.db"), path("company.json"));
@@ -101,7 +101,7 @@ impl Deployment {
         Self { service, db, key, _dir: dir }
     }
 
-    /// The request of the next hire, and the id of its application.
+    /// Returns the request for the next hire, and the id of its application.
     pub(crate) fn hire(&self, organization: &mut Organization) -> (Request, String) {
         let nth = organization.take();
         let request = Request::new("POST", &format!("/api/v1/candidate-steps/cstep_{}_{nth}_1/hire", organization.id));

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// The number of flushes that measure the disk.
+/// The number of flushes in the measurement of the disk.
 const FLUSHES: usize = 101;
 
 /// Sorted durations.
@@ -21,7 +21,7 @@ impl Figures {
         self.0.len()
     }
 
-    /// The median. For an even number of durations, it is the mean of the two in the middle.
+    /// Returns the median. For an even number of durations, it is the mean of the two in the middle.
     pub(crate) fn median(&self) -> Duration {
         (self.0[(self.count() - 1) / 2] + self.0[self.count() / 2]) / 2
     }
@@ -34,29 +34,30 @@ impl Figures {
         self.0[self.count() - 1]
     }
 
-    /// The 99th percentile.
+    /// Returns the 99th percentile.
     pub(crate) fn p99(&self) -> Duration {
         self.0[(self.count() * 99).div_ceil(100) - 1]
     }
 
-    /// The ratio of this median to the other one.
+    /// Returns this median divided by the other median.
     pub(crate) fn ratio(&self, base: &Self) -> f64 {
         self.median().as_secs_f64() / base.median().as_secs_f64()
     }
 
-    /// The figures in seconds.
+    /// Returns the figures in seconds.
     pub(crate) fn json(&self) -> Value {
         let [median, min, max] = [self.median(), self.min(), self.max()].map(|one| one.as_secs_f64());
         json!({ "median": median, "min": min, "max": max, "count": self.count() })
     }
 }
 
-/// Whether a target is met, for the table.
+/// Returns the words for the table that say whether a target is met.
 pub(crate) fn verdict(is_met: bool) -> &'static str {
     if is_met { "met" } else { "NOT met" }
 }
 
-/// A description of the machine: its cores, its load, and the time of a flush, which is the lower bound for a commit.
+/// Returns a description of the machine: its cores, its load, and the time of a flush, which is the lower bound for a
+/// commit.
 pub(crate) fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let cores = if cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") };

@@ -1,4 +1,4 @@
-//! How much a hanging HR system slows down hires: services with and without one, measured alternately.
+//! The slowdown of hires by a hanging HR system: services with and without one are measured alternately.
 
 use std::fmt;
 use std::sync::Barrier;
@@ -13,7 +13,7 @@ use super::company::{Deployment, Organization};
 use super::figures::{Figures, verdict};
 use super::receiver::Hanging;
 
-/// The minimum number of rounds, and the maximum while time is left.
+/// The minimum and the maximum number of rounds. After the minimum, a new round begins only while time is left.
 const ROUNDS_MIN: usize = 7;
 const ROUNDS_MAX: usize = 18;
 const TIME: Duration = Duration::from_secs(110);
@@ -21,18 +21,17 @@ const TIME: Duration = Duration::from_secs(110);
 const HIRES: usize = 1_000;
 const HIRES_BEFORE: usize = 200;
 
-/// Connections of the second mode.
+/// The number of connections in the second mode.
 const CONNECTIONS: usize = 64;
 
-/// The parts of a round, by mode. The services alternate between parts, so that other load on the machine affects all
-/// of them.
+/// The number of parts in a round, by mode. The services alternate between parts, so that other load on the machine
+/// affects all of them.
 const PARTS: [usize; 2] = [5, 1];
 
-/// The pause between parts. The pause is long enough that the checkpoint of one service does not slow down the next
-/// one.
+/// The pause between parts. It is long enough that a checkpoint of one service does not slow down the next service.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// The maximum ratio of the time of hires to the time without an integration.
+/// The maximum of the time for hires divided by the time without an integration.
 const RATIO_MAX: f64 = 1.1;
 
 /// Two identical services, whose difference is the noise, and the service with the hanging target.
@@ -90,8 +89,8 @@ pub(crate) fn measure() -> Hires {
         }
     }
     let [.., measured] = &contenders;
-    let everything_is_owed = || measured.owed() as usize == measured.organization.taken();
-    assert!(eventually(everything_is_owed), "every hire waits for the hanging target");
+    let is_everything_pending = || measured.pending() as usize == measured.organization.taken();
+    assert!(eventually(is_everything_pending), "the deliveries of all hires wait for the hanging target");
     assert!(hanging.accepted() > 0, "the service connected to the hanging target");
     Hires(times.map(|rounds| Times::new(&rounds)))
 }
@@ -114,7 +113,7 @@ impl Contender {
         (0..count).map(|_| self.deployment.hire(&mut self.organization).0).collect()
     }
 
-    /// Hires on one connection, each after the answer to the previous one.
+    /// Hires candidates on one connection, each after the answer to the previous hire.
     fn hire_one_after_another(&mut self, count: usize) -> Duration {
         let requests = self.requests(count);
         let mut client = Client::connect(self.deployment.service.address).unwrap();
@@ -125,7 +124,7 @@ impl Contender {
         began.elapsed()
     }
 
-    /// Hires on many connections, with one request under way on each.
+    /// Hires candidates on many connections, with one request in progress on each.
     fn hire_at_once(&mut self, count: usize) -> Duration {
         let requests = self.requests(count);
         let (next, ready) = (AtomicUsize::new(0), Barrier::new(CONNECTIONS + 1));
@@ -147,8 +146,8 @@ impl Contender {
         })
     }
 
-    /// The number of pending deliveries in the file. The service queues them a moment after the hire.
-    fn owed(&self) -> u32 {
+    /// Returns the number of pending deliveries in the file. The service queues them a moment after the hire.
+    fn pending(&self) -> u32 {
         let sql = "SELECT count(*) FROM hr_deliveries WHERE state = 'pending'";
         let file = Connection::open(&self.deployment.db).unwrap();
         file.query_row(sql, [], |row| row.get(0)).unwrap()

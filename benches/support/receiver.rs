@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
-/// Accepts every connection and never answers.
+/// An HR system that accepts every connection and never answers.
 pub(crate) struct Hanging {
     pub(crate) address: SocketAddr,
     accepted: Arc<AtomicUsize>,
 }
 
-/// Reads every message and answers at once.
+/// An HR system that reads every message and answers at once.
 pub(crate) struct Healthy {
     pub(crate) address: SocketAddr,
     messages: mpsc::Receiver<Message>,
@@ -36,7 +36,7 @@ impl Hanging {
         Self { address, accepted }
     }
 
-    /// The number of connections so far.
+    /// Returns the number of connections so far.
     pub(crate) fn accepted(&self) -> usize {
         self.accepted.load(Ordering::Relaxed)
     }
@@ -51,7 +51,7 @@ impl Healthy {
         Self { address, messages }
     }
 
-    /// The next message.
+    /// Returns the next message.
     pub(crate) fn next(&self) -> Message {
         self.messages.recv_timeout(super::service::PATIENCE).expect("a message arrives")
     }

@@ -8,7 +8,7 @@ import { pages } from './pages.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/// Violations of all rules except experimental ones, each with the elements concerned.
+/// Returns violations of all rules except experimental ones, each with the elements concerned.
 export async function violations(page, rules) {
   await page.evaluate(axe);
   return page.evaluate(async (rules) => {
@@ -19,13 +19,13 @@ export async function violations(page, rules) {
   }, rules);
 }
 
-/// Checks the present page at both widths and in both colour schemes.
+/// Checks the current page at both widths and in both colour schemes.
 async function everywhere(page, name, fault, hasScreenshot) {
   for (const [width, height] of [[390, 844], [1280, 900]]) {
     await page.setViewportSize({ width, height });
     for (const colorScheme of ['light', 'dark']) {
       await page.emulateMedia({ colorScheme });
-      // Dark mode changes only colours, so the other rules would repeat their result.
+      // Dark mode changes only colours, so the other rules would give the same result again.
       const rules = colorScheme === 'dark' ? ['color-contrast', 'link-in-text-block'] : undefined;
       for (const violation of await violations(page, rules)) {
         fault(`${name}, ${width} px, ${colorScheme}: ${violation}`);

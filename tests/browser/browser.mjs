@@ -1,5 +1,5 @@
-// A browser that reports faults of pages: requests to other origins, violations of the content security policy, and errors
-// of scripts.
+// A browser that reports faults in pages: requests to other origins, violations of the content security policy, and
+// errors of scripts.
 
 import { chromium } from 'playwright-core';
 
@@ -15,8 +15,8 @@ export const WORDS = {
   es: { apply: 'Presentar mi candidatura', send: 'Enviar candidatura', withdraw: 'Retirar la candidatura', sure: 'Retirar ahora' },
 };
 
-/// The service refuses forms that are sent faster than a person can fill them in.
-const FORM_AT_LEAST_MS = 3200;
+/// The service refuses a form that is sent faster than a person can fill it in.
+const FORM_MS_MIN = 3200;
 
 export function launch() {
   // The browser can reach only this machine, even if a page requests another host.
@@ -24,7 +24,7 @@ export function launch() {
   return chromium.launch({ executablePath: process.env.CHROMIUM, args });
 }
 
-/// A new visitor. Calls `fault` for everything that a page must not do. A page with an error status is not a fault.
+/// Creates a visitor. Calls `fault` for everything that a page must not do. A page with an error status is not a fault.
 export async function visitor(browser, fault, { width = 1280, height = 900, hasScript = true, origins = [base], ...more } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, javaScriptEnabled: hasScript, ...more });
   context.setDefaultTimeout(15000);
@@ -43,7 +43,7 @@ export async function visitor(browser, fault, { width = 1280, height = 900, hasS
     const isStatus = message.text().startsWith('Failed to load resource: the server responded with a status of');
     const isPage = isStatus && message.location().url === message.page()?.url();
     if (['error', 'warning'].includes(message.type()) && !isPage) {
-      fault(`${message.page()?.url()} says ${message.type()}: ${message.text()} (${message.location().url})`);
+      fault(`${message.page()?.url()} logs ${message.type()}: ${message.text()} (${message.location().url})`);
     }
   });
   context.on('weberror', (error) => fault(`${error.page()?.url()} throws ${error.error()}`));
@@ -81,11 +81,11 @@ export async function inspect(page, fault) {
   }
 }
 
-/// Opens a page of the service and reports any status other than this one.
+/// Opens a page of the service. Reports any status other than `status`.
 export async function open(page, path, fault, status = 200) {
   const answer = await page.goto(base + path);
   if (answer.status() !== status) {
-    fault(`${path} was answered ${answer.status()}, not ${status}`);
+    fault(`${path} was answered with ${answer.status()}, not ${status}`);
   }
   await inspect(page, fault);
 }
@@ -108,9 +108,9 @@ export async function apply(page, lang) {
   return Date.now();
 }
 
-/// Sends a form that was opened at this time, as soon as the service accepts it.
+/// Sends a form that was opened at `openedAt`, as soon as the service accepts it.
 export async function send(page, lang, openedAt) {
-  await page.waitForTimeout(Math.max(0, FORM_AT_LEAST_MS - (Date.now() - openedAt)));
+  await page.waitForTimeout(Math.max(0, FORM_MS_MIN - (Date.now() - openedAt)));
   const answered = page.waitForEvent('load');
   await page.getByRole('button', { name: WORDS[lang].send, exact: true }).click();
   await answered;
@@ -143,7 +143,7 @@ export async function applied(browser, fault, { slug, role, lang = 'en', person 
   return { form, status: pathname, confirmation: pathname + search };
 }
 
-/// Runs `work` on all items with this many workers. Each worker takes the next item.
+/// Runs `work` on all items with this many workers. Each worker gets the next item.
 export async function inParallel(workers, items, work) {
   const left = [...items];
   await Promise.all(Array.from({ length: workers }, async () => {

@@ -29,7 +29,7 @@ export async function check(browser, { colours }, fault) {
   });
 }
 
-/// Checks the contrast between the edge of each button and the page (WCAG 1.4.11), which axe-core does not.
+/// Checks the contrast between the edge of each button and the page (WCAG 1.4.11), which axe-core does not check.
 async function checkButtonEdges(page, fault) {
   const found = await page.evaluate(() => {
     const channel = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);

@@ -4,19 +4,19 @@ const { BASE: base, KEY: key } = process.env;
 
 export { base };
 
-/// The `data` member of a response. Any status other than a success ends the run.
+/// Sends a request and returns the `data` member of the response. Any status other than a success ends the run.
 export async function call(method, path, body, type = 'application/json') {
   const sent = body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
   const headers = { Authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'Content-Type': type }) };
   const answer = await fetch(base + path, { method, headers, body: sent });
   const text = await answer.text();
   if (!answer.ok) {
-    throw new Error(`${method} ${path} was answered ${answer.status}: ${text}`);
+    throw new Error(`${method} ${path} was answered with ${answer.status}: ${text}`);
   }
   return text === '' ? null : JSON.parse(text).data;
 }
 
-/// Texts that set `__canary` if a page executes them instead of displaying them.
+/// Strings that set `__canary` if a page executes them instead of displaying them.
 export const HOSTILE = {
   script: '<script>window.__canary=1</script>',
   image: '<img src=x onerror="window.__canary=2">',
@@ -71,7 +71,8 @@ async function organization(slug, name, primaryColor, more = {}) {
   return { slug, name, id: (await call('POST', '/api/admin/organizations', input)).id };
 }
 
-/// Creates a role with three steps and opens it. `then` leaves it a draft or closes it.
+/// Creates a role with three steps and opens it. If `then` is `draft`, the role stays a draft; if it is `closed`, the
+/// role is closed again.
 async function role(organization, input, then) {
   const path = `/api/v1/organizations/${organization.id}/roles`;
   const { id } = await call('POST', path, { public: true, positions: 3, ...input });
@@ -103,7 +104,7 @@ export async function createCompany() {
     name: 'Platform Engineer (m/f/d)', department: 'Engineering', location: 'Zurich', workType: 'hybrid',
     description: markdown(DESCRIPTION), salaryMin: 110000, salaryMax: 140000, salaryCurrency: 'CHF', salaryPeriod: 'year',
   });
-  // One role for each application, so that the order of the parts does not matter.
+  // There is one role for each application, so that the order of the parts does not matter.
   const roles = [];
   for (let nth = 0; nth < 55; nth += 1) {
     roles.push(await role(acme, {
@@ -131,7 +132,7 @@ export async function createCompany() {
   return { acme, engineer, roles, closed, draft, empty, colours, hostile, trap };
 }
 
-/// A response of the staff API that is not JSON.
+/// Returns the status and the bytes of a response of the staff API that is not JSON.
 export async function download(path) {
   const answer = await fetch(base + path, { headers: { Authorization: `Bearer ${key}` } });
   return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) };

@@ -24,7 +24,7 @@ export async function check(browser, { acme, empty, hostile, trap }, fault) {
   context.on('request', async (request) => {
     const { cookie, authorization } = await request.allHeaders().catch(() => ({}));
     if (cookie !== undefined || authorization !== undefined) {
-      fault(`${request.url()} carries the credential ${cookie ?? authorization}`);
+      fault(`${request.url()} sends the credential ${cookie ?? authorization}`);
     }
   });
   const page = await context.newPage();
@@ -61,13 +61,14 @@ export async function check(browser, { acme, empty, hostile, trap }, fault) {
   await checkOverload(browser, origin, acme, fault);
   const cookies = await context.cookies();
   if (cookies.length > 0) {
-    fault(`there are cookies ${JSON.stringify(cookies)}`);
+    fault(`the browser has cookies ${JSON.stringify(cookies)}`);
   }
   await context.close();
   site.close();
 }
 
-/// The service is overloaded for a while. The console messages of the browser about it are not faults.
+/// Checks the list while the service is overloaded, and afterwards. Console messages of the browser about the overload
+/// are not faults.
 async function checkOverload(browser, origin, acme, fault) {
   const context = await browser.newContext();
   const page = await context.newPage();

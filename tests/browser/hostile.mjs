@@ -1,4 +1,4 @@
-// Names, texts and queries that contain scripts: pages display them and never execute them.
+// Checks that pages display scripts in names, texts and queries, and never execute them.
 
 import { HOSTILE } from './company.mjs';
 import { WORDS, applied, field, fill, inspect, open, screenshot, send, visitor } from './browser.mjs';
@@ -31,7 +31,7 @@ export async function check(browser, { hostile, trap, acme }, fault) {
       fault(`the page of the role does not show ${text}`);
     }
   }
-  // After an error the form shows the typed values again, as text only.
+  // After an error the form shows the entered values again, as text only.
   await open(page, form, fault);
   const openedAt = Date.now();
   await page.locator('main form').evaluate((element) => element.setAttribute('novalidate', ''));
@@ -42,7 +42,7 @@ export async function check(browser, { hostile, trap, acme }, fault) {
   await screenshot(page, 'hostile-form');
   for (const [name, value] of Object.entries(typed)) {
     if ((await field(page, name).inputValue()) !== value) {
-      fault(`${name} came back as ${await field(page, name).inputValue()}`);
+      fault(`${name} is shown again as ${await field(page, name).inputValue()}`);
     }
   }
   await open(page, status, fault);
@@ -60,7 +60,7 @@ export async function check(browser, { hostile, trap, acme }, fault) {
   await context.close();
 }
 
-/// Triggers handlers that wait for the pointer or the focus.
+/// Triggers event handlers for the pointer and the focus.
 async function hover(page) {
   await page.evaluate(() => {
     for (const element of document.querySelectorAll('main *, header *')) {

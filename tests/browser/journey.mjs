@@ -1,5 +1,5 @@
-// The journey of a candidate: portal, role, form, confirmation, status page, withdrawal. At two widths, with JavaScript and
-// without, each time in another language.
+// The journey of a candidate: portal, role, form, confirmation, status page, withdrawal. Candidates make this journey
+// at two widths, with JavaScript and without, each in another language.
 
 import { base, call, download } from './company.mjs';
 import { WORDS, apply, field, fill, inspect, open, screenshot, send, inParallel, visitor } from './browser.mjs';
@@ -39,18 +39,18 @@ async function travel(page, context, { acme, engineer }, { lang, width, hasScrip
   };
   const expect = (message, isTrue) => isTrue || fault(message);
 
-  // The browser's preferred language decides, since the path names none.
+  // The page is in the browser's preferred language, because the path does not name a language.
   await open(page, `/careers/${acme.slug}`, fault);
   expect(`the portal is in ${await page.locator('html').getAttribute('lang')}`, (await page.locator('html').getAttribute('lang')) === lang);
   await arrive('portal');
   await page.getByRole('searchbox').fill('platform');
   await page.getByRole('search').getByRole('button').click();
   await page.waitForURL(/q=platform/);
-  expect('a search finds another number of roles than 1', (await page.locator('main li h3').count()) === 1);
+  expect('the search does not find exactly one role', (await page.locator('main li h3').count()) === 1);
   await arrive('search');
   await page.getByRole('link', { name: engineer.name, exact: true }).click();
   await page.waitForURL(/\/roles\//);
-  expect('the role has no such heading', (await page.getByRole('heading', { level: 1, name: engineer.name }).count()) === 1);
+  expect('the page of the role has no heading with its name', (await page.getByRole('heading', { level: 1, name: engineer.name }).count()) === 1);
   expect('the role shows no salary', /1[1.,’'\s\u00a0\u202f]*10[.,’'\s\u00a0\u202f]*000/u.test(await page.locator('main').innerText()));
   await arrive('role');
 
@@ -90,21 +90,21 @@ async function travel(page, context, { acme, engineer }, { lang, width, hasScrip
   const cookies = await context.cookies();
   const isRight = ({ name, httpOnly, sameSite, expires }) =>
     name.startsWith('applied_') && httpOnly && sameSite === 'Lax' && expires === -1;
-  expect(`there are cookies ${JSON.stringify(cookies)}`, cookies.every(isRight));
+  expect(`the browser has cookies ${JSON.stringify(cookies)}`, cookies.every(isRight));
 }
 
-/// The form shows the error beside its field and keeps the typed values.
+/// Checks that the form shows the error beside its field and still has the entered values.
 async function checkFormWithError(page, person, file, expect) {
   const links = field(page, 'links');
   expect('the field with the error is not marked', (await links.getAttribute('aria-invalid')) === 'true');
   const described = ((await links.getAttribute('aria-describedby')) ?? '').split(' ').filter((id) => id.includes('error'));
   const error = page.locator(`#${described[0] ?? 'nothing'}`);
-  expect('the field has no error beside it', described.length > 0 && (await error.isVisible()));
+  expect('there is no error beside the field', described.length > 0 && (await error.isVisible()));
   expect('another field is marked too', (await page.locator('main form [aria-invalid=true]').count()) === 1);
   for (const [name, value] of Object.entries(person)) {
     expect(`${name} has lost its value`, (await field(page, name).inputValue()) === value);
   }
-  expect('the consent is not ticked any more', await field(page, 'consent').isChecked());
+  expect('the consent is no longer ticked', await field(page, 'consent').isChecked());
   expect('the form does not name the file', (await page.locator('main form').innerText()).includes(file));
   expect('the title does not mention the error', /error|fehler|erreur/i.test(await page.title()));
 }

@@ -1,4 +1,5 @@
-// From the portal to a sent application with Tab and Enter alone. The focus is always visible.
+// Checks that a candidate can get from the portal to a sent application with Tab and Enter only, and always sees the
+// focus.
 
 import { base } from './company.mjs';
 import { field, inspect, screenshot, visitor, WORDS } from './browser.mjs';
@@ -73,10 +74,10 @@ async function tabTo(page, fault, is) {
       return;
     }
   }
-  throw new Error(`${page.url()}: ${TABS_MAX} stops, and none is the one; the last is ${stop.html}`);
+  throw new Error(`${page.url()}: ${TABS_MAX} stops, and none is the expected one; the last is ${stop.html}`);
 }
 
-/// The focused element. It must be inside the window, uncovered and outlined.
+/// Returns the focused element. Reports a fault unless it is inside the window, uncovered and outlined.
 async function focused(page, fault) {
   const stop = await page.evaluate(async () => {
     await new Promise(requestAnimationFrame);
@@ -98,7 +99,7 @@ async function focused(page, fault) {
     };
   });
   if (!stop.isBody && !(stop.isSeen && stop.isFree && stop.hasOutline)) {
-    fault(`${page.url()}: the focus cannot be seen on ${stop.html} (in the window: ${stop.isSeen}, free: ${stop.isFree}, outline: ${stop.hasOutline})`);
+    fault(`${page.url()}: the focus is not visible on ${stop.html} (in the window: ${stop.isSeen}, free: ${stop.isFree}, outline: ${stop.hasOutline})`);
   }
   return stop;
 }

@@ -1,5 +1,5 @@
-// Runs all parts, or those that PARTS names, and prints how many passed. Each part collects its faults instead of stopping
-// at the first, so that one run reports them all.
+// Runs all parts, or those that PARTS names, and prints how many passed. A part continues after a fault, so that one
+// run reports all faults.
 
 import { launch } from './browser.mjs';
 import { createCompany } from './company.mjs';

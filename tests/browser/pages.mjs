@@ -12,7 +12,8 @@ async function sendWithErrors(page, lang) {
 
 let nth = 0;
 
-/// Each page in one language: its name, and a function that opens it. Creates the applications that the pages show first.
+/// Returns each page in one language: its name, and a function that opens it. First creates the applications that the
+/// pages show.
 export async function pages(browser, company, lang, fault) {
   const { acme, empty, closed, draft, roles, engineer } = company;
   const role = roles.pop();
@@ -21,7 +22,7 @@ export async function pages(browser, company, lang, fault) {
     return applied(browser, fault, { slug: acme.slug, role, lang, person: { email: `page.${nth}@example.org`, note: 'Hello.' } });
   };
   const [one, two] = [await candidate(role), await candidate(role)];
-  // This role is closed after its form was opened.
+  // This role is closed after a candidate has applied, so its form is no longer available.
   const last = roles.pop();
   const ended = await candidate(last);
   await close(last);

@@ -1,4 +1,4 @@
-// No page scrolls sideways at 200 % zoom, with text of twice the size, or at a width of 320 px.
+// Checks that no page scrolls sideways at 200 % zoom, with text of twice the size, or at a width of 320 px.
 
 import { inspect, screenshot, inParallel, visitor } from './browser.mjs';
 import { pages } from './pages.mjs';
@@ -29,7 +29,7 @@ export async function check(browser, company, fault) {
       const wide = await page.evaluate(() => {
         document.querySelectorAll('details').forEach((element) => element.setAttribute('open', ''));
         const { clientWidth, scrollWidth } = document.documentElement;
-        // Tables and code in a description may be wider, because they scroll by themselves.
+        // Tables and code in a description may be wider, because they have their own scroll bars.
         const isIn = (element) => element.closest('.prose pre, .prose table, .trap, .skip, .hidden') !== null;
         const over = [...document.querySelectorAll('body *')].filter((element) => {
           const box = element.getBoundingClientRect();

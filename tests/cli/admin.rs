@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Output, WorkDir, is_key};
 
-/// The admin's key, as the list of keys shows it.
+/// Returns the admin's key, as the list of keys shows it.
 fn only_key(service: &crate::support::RunningService, key: &str) -> Value {
     let listed = service.get("/api/admin/api-keys", key).expect(200).json();
     assert_eq!(listed["data"].as_array().unwrap().len(), 1, "{listed}");
@@ -26,7 +26,7 @@ fn bootstrap_admin_prints_only_the_key_and_stores_no_copy() {
     assert!(made.stderr.contains("root@example.org") && made.stderr.contains("90 days"), "{made:?}");
     for name in dir.names() {
         let bytes = dir.read(&name);
-        assert!(!bytes.windows(key.len()).any(|window| window == key.as_bytes()), "{name} holds the key");
+        assert!(!bytes.windows(key.len()).any(|window| window == key.as_bytes()), "{name} contains the key");
     }
 }
 
@@ -113,7 +113,7 @@ fn bootstrap_admin_creates_nothing_if_it_cannot_print_the_key() {
         dir.number("a.db", sql)
     };
     assert_eq!(counts(), 200);
-    // Neither for a new user nor for an existing one.
+    // This is true for a new user and for an existing one.
     for email in ["root@example.org", "owner@acme.example"] {
         let args = ["bootstrap-admin", "--db", "a.db", "--email", email];
         let output = dir.run_with_full_stdout(&args).failed(1, "standard output cannot be written");
@@ -181,7 +181,7 @@ fn a_password_excludes_its_final_line_end() {
         set_password(&dir, "owner@acme.example", input.as_bytes()).succeeded();
         service.sign_in("owner@acme.example", "first horse battery").expect(200);
     }
-    // Spaces belong to the password.
+    // Spaces are part of the password.
     set_password(&dir, "owner@acme.example", b" first horse battery \n").succeeded();
     service.sign_in("owner@acme.example", "first horse battery").expect(401);
     service.sign_in("owner@acme.example", " first horse battery ").expect(200);

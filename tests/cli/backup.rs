@@ -47,7 +47,7 @@ fn a_backup_of_a_running_service_contains_all_answered_changes() {
     assert_eq!(dir.number("copy.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Not Selected'"), 0);
     assert_eq!(dir.number("copy.db", "SELECT count(*) FROM api_key_usage"), 1);
     dir.run(&["check", "--db", "copy.db"]).succeeded();
-    // A service runs on the backup and accepts the same key.
+    // A service can run on the backup, and accepts the same key.
     let restored = dir.serve(&["--db", "copy.db"]);
     restored.send("POST", hire, &[("Authorization", &authorization)], "").expect(409);
     restored.send("POST", reject, &[("Authorization", &authorization)], "").expect(200);
@@ -66,7 +66,7 @@ fn a_service_on_a_restored_backup_uses_a_write_ahead_log() {
         let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
         mode
     };
-    assert_eq!(dir.read("copy.db")[18..20], [1, 1], "otherwise the test proves nothing");
+    assert_eq!(dir.read("copy.db")[18..20], [1, 1], "a backup has no write-ahead log");
     std::fs::rename(dir.path("copy.db"), dir.path("a.db")).unwrap();
     for name in ["a.db-wal", "a.db-shm"] {
         let _ = std::fs::remove_file(dir.path(name));
@@ -153,7 +153,7 @@ fn check_finds_a_damaged_page() {
 fn a_killed_backup_leaves_no_target_file() {
     let dir = WorkDir::new();
     dir.imported("a.db");
-    // Large enough that the kill interrupts the backup.
+    // The file is large enough that the kill interrupts the backup.
     dir.change(
         "a.db",
         "CREATE TABLE filling (bytes BLOB);
@@ -167,7 +167,10 @@ fn a_killed_backup_leaves_no_target_file() {
         child.wait().unwrap();
         assert!(!dir.path("copy.db").exists());
     }
-    assert!(dir.path("copy.db.partial").exists(), "otherwise the kill came too late");
+    assert!(
+        dir.path("copy.db.partial").exists(),
+        "the last kill came after the beginning of the backup and before its end"
+    );
     dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
     assert!(!dir.path("copy.db.partial").exists());
     assert_eq!(dir.number("copy.db", "SELECT count(*) FROM filling"), 3_000);
@@ -228,7 +231,7 @@ fn a_restored_backup_without_its_erasure_list_causes_a_warning() {
     std::fs::copy(dir.path("copy.db.erased"), dir.path("b.db.erased")).unwrap();
     let output = dir.serve(&["--db", "b.db"]).stop("TERM").succeeded();
     assert!(!output.stderr.contains("warning"), "{output:?}");
-    // The file alone, as if it had been copied to another machine.
+    // Restore the file alone, as if it had been copied to another machine.
     std::fs::copy(dir.path("copy.db"), dir.path("c.db")).unwrap();
     let output = dir.serve(&["--db", "c.db"]).stop("TERM").succeeded();
     let warning = output.stderr.lines().find(|line| line.starts_with("warning: ")).unwrap_or_default();
@@ -236,7 +239,8 @@ fn a_restored_backup_without_its_erasure_list_causes_a_warning() {
     let list = String::from_utf8(dir.read("c.db.erased")).unwrap();
     let original = String::from_utf8(dir.read("copy.db.erased")).unwrap();
     assert!(list.starts_with("cand_1 at=") && list.lines().count() == 1, "{list}");
-    // The first list was written before the activity row of the erasure. This one counts that row.
+    // The first list was written before the activity row of the erasure. The restored list was written later and counts
+    // that row.
     let erased = |list: &str| list.split_once(" activity=").unwrap().0.to_owned();
     assert_eq!(erased(&list), erased(&original), "the restored list equals the lost one");
     let output = dir.serve(&["--db", "c.db"]).stop("TERM").succeeded();

@@ -1,5 +1,5 @@
-//! `check` verifies the hash chain of activity rows. It finds every change of a row, and accepts what the service appends and
-//! erases. These tests drop the triggers before a change, as anybody with the file could.
+//! `check` verifies the hash chain of activity rows. It finds every change to a row, and accepts rows that the service
+//! appends or empties. These tests drop the triggers before a change, as anybody who can write the file could.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ const NO_TRIGGERS: &str = "DROP TRIGGER activities_are_appended;
      DROP TRIGGER activities_stay;
      DROP TRIGGER activities_stay_as_they_are;";
 
-/// A file with three decisions, recorded by the real service.
+/// Returns a file with three decisions, recorded by the real service.
 fn with_decisions() -> WorkDir {
     let dir = WorkDir::new();
     dir.write("document.json", document().to_string());
@@ -30,24 +30,25 @@ fn with_decisions() -> WorkDir {
     dir
 }
 
-/// The number of the nth decision's row. Rows of platform activity precede it: the import, the admin and their key.
+/// Returns the number of the nth decision's row. Rows of platform activity precede it: the import, the admin and their
+/// key.
 fn nth(dir: &WorkDir, nth: i64) -> i64 {
     dir.number("a.db", "SELECT min(number) FROM activities WHERE organization_id IS NOT NULL") + nth - 1
 }
 
-/// Replaces `:1` in a statement by the number of the first decision's row, and so on.
+/// Replaces each `:N` in a statement with the number of the Nth decision's row.
 fn with_row_numbers(dir: &WorkDir, sql: &str) -> String {
     (1..=9).fold(sql.to_owned(), |sql, one| sql.replace(&format!(":{one}"), &nth(dir, one).to_string()))
 }
 
-/// The id of the nth decision's row.
+/// Returns the id of the nth decision's row.
 fn id(dir: &WorkDir, number: i64) -> String {
     let number = nth(dir, number);
     let connection = rusqlite::Connection::open(dir.path("a.db")).unwrap();
     connection.query_row("SELECT id FROM activities WHERE number = ?1", [number], |row| row.get(0)).unwrap()
 }
 
-/// The findings of `check` about the chain after this change. Other findings may concern HR deliveries.
+/// Returns the findings of `check` about the chain after this change. Other findings may concern HR deliveries.
 fn found(dir: &WorkDir, change: &str) -> Vec<String> {
     dir.change("a.db", &format!("{NO_TRIGGERS} {}", with_row_numbers(dir, change)));
     let output = dir.run(&["check", "--db", "a.db"]);
@@ -88,7 +89,7 @@ fn an_emptied_detail_is_found() {
 }
 
 #[test]
-fn a_change_of_any_column_is_found() {
+fn a_change_to_any_column_is_found() {
     let dir = with_decisions();
     let whole = dir.read("a.db");
     for change in [
@@ -111,7 +112,7 @@ fn a_change_of_any_column_is_found() {
 }
 
 #[test]
-fn a_changed_hash_is_found_in_its_row_and_the_next() {
+fn a_changed_hash_is_found_in_its_row_and_in_the_next_row() {
     let dir = with_decisions();
     let found = found(&dir, "UPDATE activities SET hash = zeroblob(32) WHERE number = :2");
     let broken_row = |number| format!("activity {}: the row, or the one before it, was changed", id(&dir, number));
@@ -129,7 +130,7 @@ fn a_gap_between_rows_is_found() {
 }
 
 #[test]
-fn a_removed_row_is_found_even_if_the_next_takes_its_number() {
+fn a_removed_row_is_found_even_if_the_next_row_takes_its_number() {
     let dir = with_decisions();
     let id = id(&dir, 3);
     let close_up = "DELETE FROM activities WHERE number = :2; UPDATE activities SET number = :2 WHERE number = :3;";

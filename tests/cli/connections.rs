@@ -1,4 +1,4 @@
-//! The limit on connections of one client.
+//! The limit on connections from one client.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -7,7 +7,7 @@ use socket2::{Domain, Socket, Type};
 
 use crate::support::{PATIENCE, WorkDir};
 
-/// The maximum number of connections of one address.
+/// The maximum number of connections from one address.
 const MAX: usize = 1_024;
 
 /// Connects from this loopback address.
@@ -20,7 +20,7 @@ fn connect_from(source: Ipv4Addr, address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Whether a request on this connection is answered with 200.
+/// Returns whether a request on this connection is answered with 200.
 fn is_served(stream: &mut TcpStream) -> bool {
     let mut begin = [0; 15];
     let sent = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -28,7 +28,7 @@ fn is_served(stream: &mut TcpStream) -> bool {
 }
 
 #[test]
-fn connections_of_one_address_are_limited_and_others_can_still_connect() {
+fn connections_from_one_address_are_limited_and_other_addresses_can_connect() {
     let dir = WorkDir::new();
     let service = dir.serve(&["--db", "a.db", "--base-url", "https://jobs.example.com"]);
     let (one, other) = (Ipv4Addr::LOCALHOST, Ipv4Addr::new(127, 0, 0, 2));
@@ -57,7 +57,7 @@ fn connections_of_one_address_are_limited_and_others_can_still_connect() {
 }
 
 #[test]
-fn connections_of_a_trusted_proxy_are_not_limited() {
+fn connections_from_a_trusted_proxy_are_not_limited() {
     let dir = WorkDir::new();
     let service = dir.serve(&["--db", "a.db", "--trusted-proxy", "127.0.0.1/32"]);
     let mut held: Vec<TcpStream> = (0..=MAX).map(|_| connect_from(Ipv4Addr::LOCALHOST, service.address)).collect();

@@ -2,7 +2,7 @@
 
 use crate::support::{WorkDir, is_key};
 
-/// The rest of the only line that begins with this label.
+/// Returns the rest of the only line that begins with this label.
 fn labelled<'a>(stdout: &'a str, label: &str) -> &'a str {
     let mut found = stdout.lines().filter_map(|line| line.strip_prefix(label));
     let value = found.next().unwrap_or_else(|| panic!("no line begins with {label:?}: {stdout}"));
@@ -31,7 +31,7 @@ fn the_first_start_prints_a_portal_a_key_and_a_command_to_try() {
     assert_eq!(service.get("/api/v1/me", key).expect(200).json()["user"]["role"], "admin");
     for name in dir.names() {
         let bytes = dir.read(&name);
-        assert!(!bytes.windows(key.len()).any(|window| window == key.as_bytes()), "{name} holds the key");
+        assert!(!bytes.windows(key.len()).any(|window| window == key.as_bytes()), "{name} contains the key");
     }
 }
 
@@ -54,7 +54,7 @@ fn a_later_start_prints_the_command_for_a_new_key() {
 }
 
 #[test]
-fn the_demo_organization_is_the_one_of_the_examples() {
+fn the_demo_has_the_organizations_of_the_example() {
     let dir = WorkDir::new();
     dir.serve(&["--demo", "--db", "a.db"]).stop("TERM").succeeded();
     assert!(!dir.path("demo.db").exists());

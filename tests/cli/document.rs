@@ -10,7 +10,7 @@ fn export(dir: &WorkDir, db: &str) -> String {
     dir.run(&["export", "--db", db]).succeeded().stdout
 }
 
-/// A document with one organization, one role and this many candidates.
+/// Returns a document with one organization, one role and this many candidates.
 fn large(candidates: usize) -> String {
     let candidate = |number| json!({ "name": "A", "email": format!("a{number}@example.net") });
     let candidates: Vec<Value> = (0..candidates).map(candidate).collect();
@@ -33,7 +33,7 @@ fn an_import_reports_its_counts_on_standard_error() {
 }
 
 #[test]
-fn a_document_may_come_from_standard_input() {
+fn a_document_can_be_read_from_standard_input() {
     let dir = WorkDir::new();
     dir.run_with(&["import", "--db", "a.db", "-"], &[], document().to_string().as_bytes()).succeeded();
     dir.imported("b.db");
@@ -42,7 +42,7 @@ fn a_document_may_come_from_standard_input() {
 }
 
 #[test]
-fn an_imported_export_exports_identically() {
+fn an_imported_export_is_exported_identically() {
     for original in [document().to_string(), DEMO.to_owned(), "{}".to_owned()] {
         let dir = WorkDir::new();
         dir.run_with(&["import", "--db", "a.db", "-"], &[], original.as_bytes()).succeeded();
@@ -128,7 +128,7 @@ fn an_import_reports_all_errors_at_once() {
     assert_eq!(output.code, Some(1), "{output:?}");
     let lines: Vec<&str> = output.stderr.lines().collect();
     assert_eq!(lines[0], "appliance: 2 errors in the document; nothing was imported");
-    // In the order of the document.
+    // Errors are in the order of the document.
     assert!(lines[1].starts_with("/users/0/platformRole: "), "{output:?}");
     assert!(lines[2].starts_with("/organizations/0/roles/0/status: "), "{output:?}");
     assert_eq!(lines.len(), 3, "{output:?}");
@@ -173,7 +173,7 @@ fn an_error_names_an_unreadable_document() {
 }
 
 #[test]
-fn control_characters_of_a_document_are_escaped_on_the_terminal() {
+fn control_characters_in_a_document_are_escaped_on_the_terminal() {
     let dir = WorkDir::new();
     let escape = r"\u001b[31m\u0007\u009b31m";
     let user = |members: &str| format!(r#"{{"users":[{{"email":"a@b.example","name":"A",{members}}}]}}"#);
@@ -213,7 +213,7 @@ fn a_running_service_sees_an_import() {
     let key = dir.admin_key("a.db");
     service.send("GET", "/api/public/portal/acme", &[], "").expect(404);
     dir.imported("a.db");
-    // A cached response of the portal may be a moment old. Reads with a key see the import at once.
+    // The cached response for the portal may be a moment old. Requests with a key see the import at once.
     let body = json!({ "name": "a", "userId": "user_owner" }).to_string();
     service.send("POST", "/api/admin/api-keys", &[("Authorization", &format!("Bearer {key}"))], &body).expect(200);
     eventually(|| service.send("GET", "/api/public/portal/acme", &[], "").status == 200);
@@ -262,8 +262,8 @@ fn an_import_of_more_than_20_000_candidates_requires_a_stopped_service() {
     assert!(output.stderr.contains("20001 applications") && output.stderr.contains("stop it"), "{output:?}");
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM organizations"), 0);
     service.send("GET", "/readyz", &[], "").expect(200);
-    // The limit allows 20,000, so a conflict with the file is the only error. The conflict saves the time of so many
-    // inserts.
+    // The limit allows 20,000, so a conflict with the file is the only error. Because of the conflict, the test does
+    // not wait for 20,000 inserts.
     dir.write("small.json", large(1));
     dir.run(&["import", "--db", "a.db", "small.json"]).succeeded();
     dir.write("large.json", large(20_000));

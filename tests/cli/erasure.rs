@@ -1,5 +1,6 @@
-//! Erasure to the last byte. The test erases many candidates who have left every kind of trace. No byte of them may be left
-//! in the database, its write-ahead log, the service's log or the erasure list, even after an older backup is restored.
+//! An erasure removes every byte. The test erases many candidates who have left every kind of trace. No byte of their
+//! data may be left in the database, its write-ahead log, the service's log or the erasure list, even after an older
+//! backup is restored.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{Read, Write};
@@ -17,7 +18,7 @@ use crate::personal_data;
 use crate::rounds::rounds;
 use crate::support::{RunningService, WorkDir, document, eventually, mode};
 
-/// Candidates who are erased, and candidates who stay.
+/// The number of candidates who are erased, and the number of those who stay.
 const ERASED: usize = rounds(40, 200);
 const STAYING: usize = 14 * ERASED;
 
@@ -29,7 +30,7 @@ struct Person {
     local: String,
     /// A former name.
     former: String,
-    /// The name that the candidate typed into the form.
+    /// The name that the candidate entered in the form.
     typed: String,
     /// The name after a correction by staff.
     corrected: String,
@@ -37,7 +38,7 @@ struct Person {
 
 impl Person {
     fn new(nth: usize) -> Self {
-        // Hashed numbers lie far apart in the order of the indexes, as real names do.
+        // Hashed numbers are far apart in the order of the indexes, like real names.
         let random_word = |part: u64| {
             let number = (nth as u64 * 8 + part + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             number.to_be_bytes().map(|byte| char::from(b'a' + byte % 26)).iter().collect::<String>()
@@ -65,7 +66,8 @@ impl Person {
         format!("{} of {} wrote", self.name(), self.email())
     }
 
-    /// Byte strings that would reveal the candidate: as typed, in lower case, escaped as JSON, and as indexed words.
+    /// Returns strings that would reveal the candidate: as entered, in lower case, escaped as JSON, and as indexed
+    /// words.
     fn needles(&self) -> Vec<String> {
         let mut needles = Vec::new();
         let (name, email) = (self.name(), self.email());
@@ -87,7 +89,7 @@ impl Person {
 /// The number of leading bytes by which the search groups needles.
 const HEAD: usize = 6;
 
-/// The needles that occur in the file or its companions, each with the name of that file.
+/// Returns the needles that occur in the file or its companions, each with the name of that file.
 pub(crate) fn found<N: AsRef<[u8]>>(dir: &WorkDir, needles: &[N]) -> Vec<String> {
     let mut by_head: HashMap<&[u8], Vec<&[u8]>> = HashMap::new();
     // The first two bytes rule out most positions quickly.
@@ -109,14 +111,14 @@ pub(crate) fn found<N: AsRef<[u8]>>(dir: &WorkDir, needles: &[N]) -> Vec<String>
     found
 }
 
-/// The digests of all attachments in the file.
+/// Returns the digests of all attachments in the file.
 fn digests(dir: &WorkDir) -> Vec<[u8; 32]> {
     let connection = rusqlite::Connection::open(dir.path("a.db")).unwrap();
     let mut statement = connection.prepare("SELECT sha256 FROM documents WHERE sha256 IS NOT NULL").unwrap();
     statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// An HR system that answers with the body of the request.
+/// Returns an HR system that answers with the body of the request.
 fn echo() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
@@ -145,7 +147,8 @@ fn echo() -> String {
     url
 }
 
-/// Imports all candidates, in progress at the first of two steps. Candidates who stay lie between those who are erased.
+/// Imports all candidates, in progress at the first of two steps. Candidates who stay and candidates who are erased
+/// alternate in the file.
 fn import(dir: &WorkDir, people: &[Person], url: &str) {
     let mut document = document();
     document["organizations"][0]["hrIntegration"]["url"] = json!(url);
@@ -165,7 +168,7 @@ fn send(service: &RunningService, key: &str, method: &str, path: &str, body: &Va
     send_with_key(service, key, method, path, body, "")
 }
 
-/// The same with an `Idempotency-Key`, unless it is empty.
+/// Sends a request with an `Idempotency-Key`, unless the key is empty. Returns the body of the answer.
 fn send_with_key(
     service: &RunningService,
     key: &str,
@@ -187,7 +190,7 @@ fn leave_traces(service: &RunningService, key: &str, nth: usize, person: &Person
     let step = format!("/api/v1/candidate-steps/c{id}_1");
     if nth.is_multiple_of(2) {
         let hire = json!({ "notes": note, "externalPositionId": person.family });
-        // The client made the idempotency key from a name.
+        // This idempotency key is a name, as a client may choose it.
         let idempotency_key = person.needles().into_iter().find(|needle| needle.is_ascii()).unwrap();
         for _ in 0..2 {
             send_with_key(service, key, "POST", &format!("{step}/hire"), &hire, &idempotency_key);
@@ -203,12 +206,12 @@ fn leave_traces(service: &RunningService, key: &str, nth: usize, person: &Person
     send(service, key, "DELETE", &hold, &Value::Null);
 }
 
-/// Stores what a form leaves: the typed texts, an attachment and a status page. It belongs to an application, or is a later
+/// Stores a signup with its text, an attachment and a status page. The signup belongs to an application, or is a later
 /// signup. Returns the attachment's id.
 fn apply(dir: &WorkDir, nth: usize, person: &Person, application: Option<&str>) -> AttachmentId {
     let world: &dyn World = &Real::new();
     let line = format!("{} {} {} {}\n", person.typed, person.name(), person.email(), person.note());
-    // Some attachments have one chunk, some have several.
+    // Some attachments have one chunk; others have several.
     let bytes = if nth.is_multiple_of(150) { 3 * CHUNK_BYTES_MAX } else { 5_000 };
     let content = line.repeat(bytes / line.len() + 1);
     let mut random = [0; ATTACHMENT_TOKEN_BYTES];
@@ -217,8 +220,8 @@ fn apply(dir: &WorkDir, nth: usize, person: &Person, application: Option<&str>) 
     let name = format!("{}.txt", person.typed);
     let stage = |tx: &store::Tx<'_>| -> Result<(), Error> {
         store::attachment::begin(tx, &id, &token, &name)?;
-        for (piece, number) in content.as_bytes().chunks(CHUNK_BYTES_MAX).zip(1..) {
-            store::attachment::append_chunk(tx, &id, number, piece)?;
+        for (chunk, number) in content.as_bytes().chunks(CHUNK_BYTES_MAX).zip(1..) {
+            store::attachment::append_chunk(tx, &id, number, chunk)?;
         }
         let bytes = u32::try_from(content.len()).unwrap();
         store::attachment::finish(tx, &id, &name, MediaType::Text, bytes, &Sha256::digest(content.as_bytes()).into())
@@ -245,7 +248,7 @@ fn apply(dir: &WorkDir, nth: usize, person: &Person, application: Option<&str>) 
     id
 }
 
-/// The number of these candidates whose address is in the file.
+/// Returns the number of these candidates whose address is in the file.
 fn people_found(dir: &WorkDir, people: &[(usize, &Person)]) -> usize {
     let needles: Vec<String> = people.iter().map(|(_, person)| format!("{}@", person.local)).collect();
     let found: BTreeSet<String> =
@@ -253,7 +256,7 @@ fn people_found(dir: &WorkDir, people: &[(usize, &Person)]) -> usize {
     found.len()
 }
 
-/// Polls until none of the needles is found, because page wiping ends after the answers.
+/// Polls until none of the needles is found, because page wiping ends after the requests are answered.
 #[track_caller]
 pub(crate) fn await_wiped<N: AsRef<[u8]>>(dir: &WorkDir, needles: &[N]) {
     eventually(|| found(dir, needles).is_empty());
@@ -274,7 +277,7 @@ fn no_byte_of_erased_candidates_is_left_even_after_an_old_backup_is_restored() {
     assert_eq!(erased.len(), ERASED);
     for (nth, person) in &erased {
         let document = apply(&dir, *nth, person, Some(&format!("app_{}", person.id)));
-        // Opening an attachment leaves activity.
+        // The opening of an attachment is recorded as activity.
         service.get(&format!("/api/v1/candidates/{}/documents/{document}", person.id), &key).expect(200);
         leave_traces(&service, &key, *nth, person);
         apply(&dir, *nth, person, None);
@@ -321,7 +324,7 @@ fn no_byte_of_erased_candidates_is_left_even_after_an_old_backup_is_restored() {
     assert!(needles.iter().all(|needle| !output.stderr.contains(needle.as_str())));
     assert_eq!(found(&dir, &needles), Vec::<String>::new());
 
-    // The older backup replaces the file.
+    // Replace the file with the older backup.
     std::fs::copy(dir.path("old.backup"), dir.path("a.db")).unwrap();
     assert!(!found(&dir, &needles).is_empty());
     let mut service = dir.serve(&["--db", "a.db"]);
@@ -341,7 +344,7 @@ fn a_damaged_erasure_list_prevents_the_start() {
     dir.imported("a.db");
     dir.write("a.db.erased", "cand_1\nnot an id\n");
     dir.run(&["serve", "--db", "a.db", "--listen", "127.0.0.1:0"]).failed(78, "line 2 of ");
-    // A last line that a crash cut short is ignored.
+    // An incomplete last line, as after a crash, is ignored.
     dir.write("a.db.erased", "cand_1\ncand_");
     let mut service = dir.serve(&["--db", "a.db"]);
     service.wait_for(|line| line.starts_with("erased 1 candidate"));
@@ -387,7 +390,8 @@ fn a_listed_candidate_with_a_later_hold_is_reported_and_not_erased() {
     let service = dir.serve(&["--db", "a.db"]);
     send(&service, &key, "PUT", "/api/v1/candidates/cand_1/hold", &json!({ "reason": "a case" }));
     service.stop("TERM");
-    // The second candidate changed before the line was written, so the file is an older copy.
+    // The line for the second candidate was written after their last change, so the file is an older copy, and they are
+    // erased again.
     let later = i64::MAX / 2;
     let lines = format!("cand_1 at={later} activity=0\ncand_1 own at=1 activity=9\ncand_2 at={later} activity=9\n");
     dir.write("a.db.erased", &lines);
@@ -402,7 +406,7 @@ fn a_listed_candidate_with_a_later_hold_is_reported_and_not_erased() {
     assert_eq!(dir.number("a.db", sql), 1);
     let checked = dir.run(&["check", "--db", "a.db"]).succeeded();
     assert_eq!(checked.stdout.matches(report).count(), 1, "{checked:?}");
-    // A line in the format of earlier versions still names a candidate to erase.
+    // A line in the format of earlier versions also causes an erasure.
     dir.write("a.db.erased", "cand_1\n");
     dir.serve(&["--db", "a.db"]).stop("TERM");
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM candidates WHERE erased_at IS NULL"), 0);

@@ -2,7 +2,8 @@
 
 use crate::support::{WorkDir, mode};
 
-/// Commands that use a file, with their required arguments. `activity`, `user`, `organization` and `key` are not among them.
+/// Commands that use a file, with their required arguments. The list omits `activity`, `user`, `organization` and
+/// `key`.
 const COMMANDS: [&[&str]; 8] = [
     &["serve", "--listen", "127.0.0.1:0"],
     &["bootstrap-admin", "--email", "a@example.org"],
@@ -14,7 +15,8 @@ const COMMANDS: [&[&str]; 8] = [
     &["hr-deliveries"],
 ];
 
-/// Requires that every command refuses this file with this sentence. The status is 78 for `serve` and 1 for the others.
+/// Checks that every command refuses this file with this sentence. The exit status is 78 for `serve` and 1 for the
+/// others.
 fn every_command_refuses(dir: &WorkDir, db: &str, sentence: &str) {
     dir.write("document.json", "{}");
     for command in COMMANDS {
@@ -99,7 +101,7 @@ fn names_that_look_like_sqlite_uris_are_plain_file_names() {
         assert!(std::fs::metadata(dir.path(name)).unwrap().len() > 0 && mode(&dir.path(name)) == 0o600, "{name}");
         let service = dir.serve(&["--db", name]);
         assert_eq!(service.get("/api/v1/me", &key).expect(200).json()["user"]["role"], "admin", "{name}");
-        // A backup to a name of the same kind, from a running service.
+        // Back up a running service to a name of the same kind.
         let copy = format!("{}{number}", names[(number + 1) % names.len()]);
         dir.run(&["backup", "--db", name, &copy]).succeeded();
         service.stop("TERM").succeeded();
@@ -110,7 +112,7 @@ fn names_that_look_like_sqlite_uris_are_plain_file_names() {
         assert_eq!(dir.number(&copy, "SELECT count(*) FROM api_key_usage"), 1, "{copy}");
         dir.serve(&["--db", &copy]).get("/api/v1/me", &key).expect(200);
     }
-    // A backup to exactly such a name.
+    // Back up to exactly these names.
     for target in ["copies/:memory:", "copies/file:x?mode=memory"] {
         let _ = std::fs::create_dir(dir.path("copies"));
         dir.run(&["backup", "--db", names[0], target]).succeeded();
@@ -155,7 +157,7 @@ fn a_read_only_file_is_refused() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     std::fs::set_permissions(dir.path("a.db"), std::fs::Permissions::from_mode(0o400)).unwrap();
-    // Root can write the file despite its mode, so the test proves nothing when run as root.
+    // Root can write the file despite its mode, so this part runs only for other users.
     if std::fs::OpenOptions::new().append(true).open(dir.path("a.db")).is_err() {
         dir.run(&["serve", "--db", "a.db", "--listen", "127.0.0.1:0"]).failed(78, "cannot be written");
         dir.run(&["bootstrap-admin", "--db", "a.db", "--email", "a@example.org"]).failed(1, "cannot be written");
@@ -221,7 +223,7 @@ fn serve_refuses_an_empty_file() {
 }
 
 #[test]
-fn serve_leaves_no_companions_beside_a_foreign_file() {
+fn serve_creates_no_files_beside_a_file_of_another_program() {
     let dir = WorkDir::new();
     dir.write("text.db", "hello\n".repeat(1_000));
     dir.change("other.db", "PRAGMA application_id = 123456; CREATE TABLE a (b INTEGER);");

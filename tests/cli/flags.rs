@@ -152,7 +152,7 @@ fn the_version_is_printed() {
 }
 
 #[test]
-fn wrong_flags_exit_with_status_2_and_change_nothing() {
+fn wrong_flags_cause_exit_status_2_and_change_nothing() {
     let dir = WorkDir::new();
     let long_name = "a".repeat(256);
     let admin = ["bootstrap-admin", "--email", "a@example.org"];
@@ -218,7 +218,7 @@ fn wrong_flags_exit_with_status_2_and_change_nothing() {
 }
 
 #[test]
-fn a_wrong_schedule_or_time_limit_of_deliveries_is_refused_with_a_valid_example() {
+fn a_wrong_schedule_or_time_limit_for_deliveries_is_refused_with_a_valid_example() {
     let dir = WorkDir::new();
     let too_many = ["1s"; 31].join(",");
     let (delay, limit) = ("is not a delay between 1ms and 168h", "a time limit is between 100ms and 2m, such as 15s");
@@ -249,7 +249,7 @@ fn a_wrong_schedule_or_time_limit_of_deliveries_is_refused_with_a_valid_example(
 }
 
 #[test]
-fn wrong_variables_exit_with_status_2() {
+fn wrong_variables_cause_exit_status_2() {
     let dir = WorkDir::new();
     for (name, value) in [
         ("APPLIANCE_LISTEN", "nowhere"),
@@ -276,7 +276,7 @@ fn wrong_variables_exit_with_status_2() {
 }
 
 #[test]
-fn a_command_takes_its_options_from_variables() {
+fn a_command_reads_its_options_from_variables() {
     let dir = WorkDir::new();
     let variables = [
         ("APPLIANCE_DB", "b.db"),
@@ -317,7 +317,7 @@ fn a_flag_overrides_its_variable() {
 }
 
 #[test]
-fn a_service_takes_its_options_from_variables() {
+fn a_service_reads_its_options_from_variables() {
     let dir = WorkDir::new();
     dir.imported("b.db");
     let key = dir.admin_key("b.db");

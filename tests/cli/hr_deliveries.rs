@@ -7,16 +7,17 @@ use serde_json::{Value, json};
 
 use crate::support::{HR_SECRET, RunningService, WorkDir, document, eventually};
 
-/// An address without a listener. Without a flag, the service sends nothing to it, because it is private.
+/// An address without a listener. Without `--allow-private-hr-targets`, the service sends nothing to this address,
+/// because it is private.
 const CLOSED_URL: &str = "http://127.0.0.1:9/hook";
 
-/// The reason for refusing that address.
+/// The reason for which the service refuses that address.
 const REFUSED: &str = "refused: the host's address 127.0.0.1 is ";
 
 const INTEGRATION: &str = "/api/admin/organizations/org_acme/hr-integration";
 
-/// Starts a service on `a.db` with these flags, for an organization with an HR system at this URL. Returns an admin's key
-/// too.
+/// Starts a service on `a.db` with these flags, for an organization with an HR system at this URL. Also returns an
+/// admin's key.
 fn serve(dir: &WorkDir, url: &str, enabled: bool, flags: &[&str]) -> (RunningService, String) {
     let mut document = document();
     document["organizations"][0]["hrIntegration"] = json!({ "url": url, "secret": HR_SECRET, "enabled": enabled });
@@ -37,7 +38,7 @@ fn decide(service: &RunningService, key: &str, candidate: usize, decision: &str)
     send(service, key, "POST", &format!("/api/v1/candidate-steps/cstep_{candidate}_2/{decision}"), &json!({}));
 }
 
-/// The fields of each line that the command prints.
+/// Returns the fields of each line that the command prints.
 fn stuck(dir: &WorkDir) -> Vec<Vec<String>> {
     let output = dir.run(&["hr-deliveries", "--db", "a.db"]).succeeded();
     assert_eq!(output.stderr, if output.stdout.is_empty() { "no delivery is stuck\n" } else { "" });
@@ -47,7 +48,7 @@ fn stuck(dir: &WorkDir) -> Vec<Vec<String>> {
     lines
 }
 
-/// Waits until these lines match, and returns them.
+/// Waits until the printed lines match, and returns them.
 fn stuck_once(dir: &WorkDir, matches: impl Fn(&[Vec<String>]) -> bool) -> Vec<Vec<String>> {
     let mut lines = Vec::new();
     eventually(|| {
@@ -89,7 +90,7 @@ fn delivered_and_untried_deliveries_are_not_stuck() {
     service.wait_for(|line| line.ends_with(": answered 200; delivered"));
     assert!(stuck(&dir).is_empty());
     service.stop("TERM").succeeded();
-    // A queued delivery, while no service runs.
+    // Simulates a queued delivery while no service runs.
     dir.change("a.db", "UPDATE hr_deliveries SET state = 'pending', attempts = 0, next_attempt_at = 0");
     assert!(stuck(&dir).is_empty());
 }
@@ -140,7 +141,7 @@ fn an_export_reports_how_many_deliveries_it_omits() {
 }
 
 #[test]
-fn a_delivery_to_retry_is_listed_with_its_next_attempt() {
+fn a_delivery_that_will_be_retried_is_listed_with_its_next_attempt() {
     let dir = WorkDir::new();
     let flags = ["--allow-private-hr-targets", "--hr-retry-schedule", "24h"];
     let (service, key) = serve(&dir, CLOSED_URL, true, &flags);
@@ -182,13 +183,13 @@ fn held_deliveries_are_listed_oldest_first_with_the_reason() {
 }
 
 #[test]
-fn an_unreadable_file_exits_with_status_1() {
+fn an_unreadable_file_causes_exit_status_1() {
     use std::os::unix::fs::PermissionsExt;
     let dir = WorkDir::new();
     dir.imported("a.db");
     let list = ["hr-deliveries", "--db", "a.db"];
     std::fs::set_permissions(dir.path("a.db"), std::fs::Permissions::from_mode(0o000)).unwrap();
-    // Root may read the file despite its mode, so the test proves nothing then.
+    // Root may read the file despite its mode, so this part runs only for other users.
     if std::fs::File::open(dir.path("a.db")).is_err() {
         dir.run(&list).failed(1, "a.db cannot be");
     }
@@ -202,7 +203,7 @@ fn an_unreadable_file_exits_with_status_1() {
 }
 
 #[test]
-fn a_list_that_cannot_be_printed_exits_with_status_1() {
+fn a_list_that_cannot_be_printed_causes_exit_status_1() {
     let dir = WorkDir::new();
     let (service, key) = serve(&dir, CLOSED_URL, false, &[]);
     decide(&service, &key, 1, "hire");

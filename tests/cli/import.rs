@@ -1,4 +1,4 @@
-//! `import` beside a running service: other writes continue, and a killed import is complete or absent.
+//! `import` while a service runs: other writes continue, and a killed import is complete or absent.
 
 use std::process::{Child, Command};
 
@@ -7,15 +7,15 @@ use serde_json::json;
 use crate::erasure::{await_wiped, found};
 use crate::support::{RunningService, WorkDir, eventually};
 
-/// The rows of an import: enough for several staging transactions.
+/// The number of rows in an import: enough for several staging transactions.
 const ROWS: i64 = 1_500;
 
-/// Candidates that the file has before the import.
+/// The number of candidates in the file before the import.
 const BEFORE: i64 = 2;
 
 const CANDIDATES: &str = "SELECT count(*) FROM candidates";
 
-/// Starts a service, writes a table of many candidates and returns an admin's key too.
+/// Starts a service and writes a table of many candidates. Also returns an admin's key.
 fn start(dir: &WorkDir) -> (RunningService, String) {
     dir.imported("a.db");
     let key = dir.admin_key("a.db");
@@ -35,7 +35,7 @@ fn hold(service: &RunningService, key: &str, reason: &str) {
 fn other_writes_continue_during_a_large_import() {
     let dir = WorkDir::new();
     let (service, key) = start(&dir);
-    let mut amid = 0;
+    let mut interleaved = 0;
     std::thread::scope(|scope| {
         let import = scope.spawn(|| dir.run(&IMPORT));
         let mut writes = 0;
@@ -44,19 +44,19 @@ fn other_writes_continue_during_a_large_import() {
             hold(&service, &key, &format!("reason {writes}"));
             writes += 1;
             let after = dir.number("a.db", CANDIDATES);
-            amid += i64::from(before > BEFORE && after < BEFORE + ROWS);
+            interleaved += i64::from(before > BEFORE && after < BEFORE + ROWS);
         }
         let output = import.join().unwrap().succeeded();
         assert!(output.stderr.contains(&format!("applications {ROWS}; the write lock was held for ")), "{output:?}");
     });
-    assert!(amid >= 3, "{amid} writes came between two transactions of the import");
+    assert!(interleaved >= 3, "only {interleaved} writes were committed between transactions of the import");
     assert_eq!(dir.number("a.db", CANDIDATES), BEFORE + ROWS);
     assert_eq!(dir.number("a.db", "SELECT (SELECT count(*) FROM import_rows) + (SELECT count(*) FROM imports)"), 0);
     dir.run(&["check", "--db", "a.db"]).succeeded();
 }
 
-/// Starts the import, and kills it once a query returns a number above 0.
-fn kill_once(dir: &WorkDir, sql: &str) {
+/// Starts the import, and kills it when a query returns a number above 0.
+fn kill_when(dir: &WorkDir, sql: &str) {
     let mut import: Child = dir.command(&IMPORT).spawn().unwrap();
     eventually(|| dir.number("a.db", sql) > 0);
     let pid = import.id().to_string();
@@ -68,7 +68,7 @@ fn kill_once(dir: &WorkDir, sql: &str) {
 fn a_killed_import_is_complete_or_absent() {
     let dir = WorkDir::new();
     let (service, _) = start(&dir);
-    kill_once(&dir, "SELECT count(*) FROM import_rows");
+    kill_when(&dir, "SELECT count(*) FROM import_rows");
     let decided = "SELECT count(*) FROM imports WHERE decided_at IS NOT NULL";
     let is_complete = |dir: &WorkDir| dir.number("a.db", CANDIDATES) == BEFORE + ROWS;
     if dir.number("a.db", decided) == 0 {
@@ -80,7 +80,7 @@ fn a_killed_import_is_complete_or_absent() {
         });
         assert_eq!(dir.number("a.db", CANDIDATES), BEFORE);
         // The dropped import does not prevent another one.
-        kill_once(&dir, &format!("SELECT count(*) > {BEFORE} FROM candidates"));
+        kill_when(&dir, &format!("SELECT count(*) > {BEFORE} FROM candidates"));
         eventually(|| is_complete(&dir));
         service.stop("TERM").succeeded();
     } else {
@@ -104,7 +104,7 @@ fn a_dropped_import_leaves_no_byte_of_its_rows() {
         "a.db",
         "CREATE TRIGGER stop BEFORE UPDATE OF decided_at ON imports BEGIN SELECT raise(ABORT, 'stop'); END",
     );
-    // This import ends before it drops its rows, like a killed one. The next start of the service drops them.
+    // This import ends before it drops its rows, like a killed import. The next start of the service drops them.
     dir.change("a.db", "CREATE TRIGGER keep BEFORE DELETE ON import_rows BEGIN SELECT raise(ABORT, 'keep'); END");
     refused(&service);
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM import_rows"), ROWS);

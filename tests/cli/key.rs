@@ -1,4 +1,4 @@
-//! `key list`, `create` and `revoke`, alone and beside a running service.
+//! `key list`, `create` and `revoke`, with and without a running service.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn create(dir: &WorkDir, more: &[&str]) -> Output {
     run(dir, "create", &[&["--user", "owner@acme.example", "--name", "Ours"], more].concat())
 }
 
-/// The fields of each line that `key list` prints.
+/// Returns the fields of each line that `key list` prints.
 fn list(dir: &WorkDir) -> Vec<Vec<String>> {
     let output = run(dir, "list", &[]).succeeded();
     assert!(
@@ -127,7 +127,7 @@ fn key_create_creates_nothing_if_it_cannot_print_the_key() {
 }
 
 #[test]
-fn a_key_of_a_disabled_user_works_once_the_user_is_enabled() {
+fn a_key_of_a_disabled_user_works_when_the_user_is_enabled() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     dir.run(&["user", "disable", "--db", "a.db", "owner@acme.example"]).succeeded();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Output, PATIENCE, RunningService, WorkDir, connect};
 
-/// Texts that no line may contain.
+/// Strings that no line may contain.
 const SECRETS: [&str; 9] = [
     "query-of-mine",
     "agent-of-mine",
@@ -22,7 +22,7 @@ const SECRETS: [&str; 9] = [
     "path-of-mine",
 ];
 
-/// Sends requests of every kind that contain these texts. Returns the method, route and answer of each.
+/// Sends requests of every kind that contain these strings. Returns the method, route and answer of each.
 fn requests(service: &RunningService, key: &str) -> Vec<(&'static str, &'static str, Answer)> {
     let authorization = format!("Bearer {key}");
     let headers = [
@@ -65,7 +65,7 @@ fn logged(format: &str) -> (Vec<(&'static str, &'static str, Answer)>, String, O
     (answers, id, output)
 }
 
-/// The lines about requests. Other lines have another form.
+/// Returns the lines about requests. Other lines have another form.
 fn lines(output: &Output) -> Vec<&str> {
     let own = ["listening on ", "stopping", "stopped"];
     let own_within = ["sign-in succeeded ", " but is not trusted, so all its clients are treated as one address."];
@@ -84,7 +84,7 @@ fn require_no_secret(lines: &[&str], answers: &[(&'static str, &'static str, Ans
     }
 }
 
-/// The number of bytes that the log shows: the length of the answer's body, even for HEAD.
+/// Returns the number of bytes that the log shows: the length of the answer's body, even for HEAD.
 fn body_bytes(answer: &Answer) -> usize {
     answer.header("content-length").unwrap().parse().unwrap()
 }
@@ -111,7 +111,7 @@ fn a_text_line_has_time_id_method_route_status_duration_bytes_and_key() {
     }
 }
 
-/// Whether the request was authenticated: its route requires a key, and the key was accepted.
+/// Returns whether the request was authenticated: its route requires a key, and the key was accepted.
 fn is_authenticated(answer: &Answer, route: &str) -> bool {
     route.starts_with("/api/v1/") && answer.status != 401
 }
@@ -136,10 +136,11 @@ fn a_json_line_is_one_object_with_the_same_members() {
     }
 }
 
-/// More requests than the pipe and the log queue have room for.
+/// A number of requests whose log lines do not fit in the pipe and the log queue.
 const TOO_MANY: usize = 24_000;
 
-/// Starts a service, reads only its first line of standard error, and sends these requests. All must be answered.
+/// Starts a service, reads only its first line of standard error, and sends `TOO_MANY` requests. Checks that all of
+/// them are answered.
 fn unread(dir: &WorkDir) -> (Child, BufReader<ChildStderr>) {
     let mut child = dir.command(&["serve", "--db", "a.db", "--listen", "127.0.0.1:0"]).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
@@ -168,7 +169,7 @@ fn answered(address: SocketAddr, requests: usize) -> usize {
     answers.matches("HTTP/1.1 200 OK\r\n").count()
 }
 
-/// Stops the service and waits for its end, while nobody reads its standard error.
+/// Stops the service and waits until it has ended, while nobody reads its standard error.
 fn stop(child: &mut Child) -> Option<i32> {
     let pid = child.id().to_string();
     assert!(std::process::Command::new("sh").args(["-c", &format!("kill -TERM {pid}")]).status().unwrap().success());
@@ -198,7 +199,7 @@ fn an_unread_standard_error_does_not_block_requests() {
 fn a_log_line_counts_dropped_lines() {
     let dir = WorkDir::new();
     let (mut child, stderr) = unread(&dir);
-    // From here on a thread reads standard error.
+    // Now a thread reads standard error.
     let reader = std::thread::spawn(move || stderr.lines().map_while(Result::ok).collect::<Vec<String>>());
     assert_eq!(stop(&mut child), Some(0));
     let lines = reader.join().unwrap();
@@ -209,7 +210,7 @@ fn a_log_line_counts_dropped_lines() {
     assert_eq!(logged + dropped.iter().sum::<usize>(), TOO_MANY, "{dropped:?}");
 }
 
-/// The words of a line about a sign-in, after its time.
+/// Returns the words of a line about a sign-in, after its time.
 fn sign_in_words(line: &str) -> Option<Vec<String>> {
     let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
     (words.get(2).map(String::as_str) == Some("sign-in")).then(|| words[3..].to_vec())

@@ -1,10 +1,10 @@
-//! A service stops with an error if its files are removed, moved, replaced or overwritten. It leaves the files that it finds
-//! unchanged.
+//! A service stops with an error if its files are removed, moved, replaced or overwritten. It does not change the files
+//! that it finds.
 
 use crate::support::{RunningService, WorkDir, eventually};
 
-/// Starts a service on `a.db` and sends one request. Returns once a checkpoint has moved the mark of
-/// this run from the write-ahead log into the file.
+/// Starts a service on `a.db` and sends one request. Returns when a checkpoint has moved the mark of this run from the
+/// write-ahead log into the file.
 fn serve_until_marked(dir: &WorkDir) -> RunningService {
     dir.imported("a.db");
     let key = dir.admin_key("a.db");
@@ -23,7 +23,7 @@ fn serve_until_marked(dir: &WorkDir) -> RunningService {
 fn require_stop(service: RunningService, sentence: &str) {
     let output = service.wait();
     assert_eq!(output.code, Some(78), "{sentence}: {output:?}");
-    // The log has a line about it too. It may come before or after the line of the command.
+    // The log also has a line about the reason. That line may precede or follow the line of the command.
     let own: Vec<&str> = output.stderr.lines().filter(|line| line.starts_with("appliance: ")).collect();
     assert!(
         own.len() == 1 && own[0].starts_with("appliance: the service cannot continue: ") && own[0].contains(sentence),
@@ -61,8 +61,8 @@ fn a_moved_file_contains_all_answered_requests() {
     dir.run(&["check", "--db", "b.db"]).succeeded();
 }
 
-/// Overwrites a file in place, as `cp` does. Waits first for a running checkpoint, because the service cannot recall the
-/// pages that it is writing. The next checkpoint is due 10 seconds later.
+/// Overwrites a file in place, as `cp` does. First waits for a running checkpoint, because that checkpoint could
+/// otherwise write pages after the overwrite. The next checkpoint is due 10 seconds later.
 fn overwrite(dir: &WorkDir, name: &str, bytes: &[u8]) {
     use std::io::Write;
     let path = dir.path(name);
@@ -78,7 +78,7 @@ fn overwrite(dir: &WorkDir, name: &str, bytes: &[u8]) {
     file.write_all(bytes).unwrap();
 }
 
-/// Creates the bytes that overwrite the file.
+/// A function that creates the bytes that overwrite the file.
 type Make = fn(&WorkDir) -> Vec<u8>;
 
 #[test]
@@ -116,7 +116,7 @@ fn the_service_stops_if_its_file_is_overwritten_and_leaves_it_unchanged() {
 }
 
 #[test]
-fn a_stopping_service_leaves_a_foreign_file_unchanged() {
+fn a_stopping_service_does_not_change_another_file() {
     let dir = WorkDir::new();
     let service = serve_until_marked(&dir);
     dir.imported("b.db");

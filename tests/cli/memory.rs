@@ -5,14 +5,14 @@ use std::net::TcpStream;
 
 use crate::support::{RunningService, WorkDir, connect};
 
-/// The number of parallel connections, and the bytes of body that each sends one by one.
+/// The number of parallel connections, and the number of body bytes that each sends one by one.
 const CONNECTIONS: usize = 100;
 const BYTES: usize = 2_000;
 
-/// The maximum growth of the peak memory while they send.
+/// The maximum growth of the peak memory while the bodies are sent.
 const MORE_KIB_MAX: u64 = 20 * 1_024;
 
-/// A value of `/proc/PID/status`, in KiB.
+/// Returns a value of `/proc/PID/status`, in KiB.
 fn kib(service: &RunningService, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", service.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
@@ -24,7 +24,8 @@ fn reset_peak(service: &RunningService) {
     std::fs::write(format!("/proc/{}/clear_refs", service.id()), "5").unwrap();
 }
 
-/// Sends one byte on each connection in turn, so that the service reads each byte separately. Requires this answer to each.
+/// Sends one byte on each connection in turn, so that the service reads each byte separately. Checks that each answer
+/// begins with `expected`.
 fn drip(streams: &mut [TcpStream], head: &str, bodies: &[Vec<u8>], expected: &str) {
     for stream in &mut *streams {
         stream.set_nodelay(true).unwrap();

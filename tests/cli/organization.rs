@@ -1,4 +1,4 @@
-//! `organization list`, `create`, `disable` and `enable`, alone and beside a running service.
+//! `organization list`, `create`, `disable` and `enable`, with and without a running service.
 
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ fn the_json_list_equals_the_list_of_the_service() {
 }
 
 #[test]
-fn a_new_organization_is_sound_and_recorded() {
+fn a_new_organization_is_valid_and_recorded() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     create(&dir, "other", &[]).succeeded();

@@ -9,11 +9,12 @@ use crate::support::WorkDir;
 /// Columns that the byte scan does not seed, each with the reason.
 const NOT_SEEDED: &[(&str, &str)] = &[
     ("candidates.hold_reason", "a hold prevents the erasure; its reason stays in the activity, which is scanned"),
-    ("idempotency_keys.made_id", "an id, and no hire makes one"),
-    ("import_rows.application", "an import moves its rows into other tables; it has a test of its own"),
+    ("idempotency_keys.made_id", "an id that a hire does not set"),
+    ("import_rows.application", "an import moves its rows into other tables; that import has its own test"),
 ];
 
-/// Each column with personal data has a value, so that the byte scan searches for one from every column.
+/// Checks that each column with personal data has a value, so that the byte scan searches for a value from every
+/// column.
 #[track_caller]
 pub(crate) fn assert_seeded(dir: &WorkDir) {
     for data in PERSONAL_DATA {
@@ -26,7 +27,7 @@ pub(crate) fn assert_seeded(dir: &WorkDir) {
     }
 }
 
-/// The exports show all personal data that is listed as exported.
+/// Checks that the exports contain all personal data that is listed as exported.
 #[track_caller]
 pub(crate) fn assert_exported(exports: &[Value]) {
     for data in PERSONAL_DATA {

@@ -10,7 +10,7 @@ use crate::support::{Output, WorkDir};
 /// The user of the commands if the tests run as root, because file modes do not restrict root.
 const NOBODY: u32 = 65_534;
 
-/// A read-only directory with a file, and a writable one for output.
+/// A read-only directory with a file, and a writable directory for output.
 struct ReadOnly {
     source: WorkDir,
     out: WorkDir,
@@ -23,8 +23,8 @@ impl ReadOnly {
         let (source, out) = (WorkDir::new(), WorkDir::new());
         fill(&source.path(""));
         let is_root = std::fs::metadata(out.path("")).unwrap().uid() == 0;
-        // `cp` copies the program, because Linux refuses to run a program that is open for writing. If this process copied
-        // it, a child that another test forks meanwhile would inherit the open file.
+        // `cp` copies the program, because Linux refuses to run a program that is open for writing. If this process
+        // copied it, a child that another test forks at the same time would inherit the open file.
         let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_appliance")).arg(out.path("appliance")).status();
         assert!(copied.unwrap().success());
         let names = source.names().into_iter().map(|name| source.path(&name));
@@ -71,7 +71,7 @@ fn a_read_only_file_can_be_checked_exported_and_backed_up() {
     dir.imported("a.db");
     dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
     let expected = dir.run(&["export", "--db", "a.db"]).succeeded().stdout;
-    // The file of a service has a write-ahead log, a backup has none.
+    // The file of a service has a write-ahead log; a backup has none.
     for name in ["a.db", "copy.db"] {
         let read_only = ReadOnly::holding(|directory| copy_into(directory, &dir, &[name]));
         assert!(read_only.run(&["check"]).succeeded().stderr.ends_with("is sound\n"));

@@ -1,5 +1,5 @@
-//! Activity records commands on the file. The manifest of a backup and `/metrics` show the chain head, which reveals a rewritten
-//! chain.
+//! Commands on the file are recorded as activity. The manifest of a backup and `/metrics` contain the chain head, which
+//! reveals a rewritten chain.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ fn activity(dir: &WorkDir) -> Vec<Value> {
     serde_json::from_str(&output.stdout).unwrap()
 }
 
-/// The details of each recorded command, oldest first.
+/// Returns the details of each recorded command, oldest first.
 fn commands(dir: &WorkDir) -> Vec<Value> {
     let rows = activity(dir).into_iter().filter(|row| row["action"] == "command.ran");
     let mut commands: Vec<Value> = rows.map(|row| row["after"].clone()).collect();
@@ -100,7 +100,7 @@ fn a_failed_command_is_not_recorded() {
 }
 
 #[test]
-fn platform_activity_is_listed_line_by_line() {
+fn platform_activity_is_listed_one_row_per_line() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     let lines = dir.run(&["activity", "--db", "a.db", "--limit", "1"]).succeeded().stdout;
@@ -124,7 +124,8 @@ fn the_manifest_of_a_backup_reveals_a_rewritten_chain() {
     check(&dir, head).succeeded();
     dir.run(&["user", "create", "--db", "a.db", "--email", "ada@example.org", "--name", "Ada"]).succeeded();
     check(&dir, head).succeeded();
-    // Somebody with the file deletes the last rows, and the service appends others: another valid chain.
+    // Somebody who can write the file deletes the last rows, and the service appends others. The result is another
+    // valid chain.
     dir.change(
         "a.db",
         &format!(

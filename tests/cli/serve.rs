@@ -8,7 +8,7 @@ use crate::support::{WorkDir, connect, read_answer, send_to};
 const APPLY: &str = r#"{"roleId":"role_1"}"#;
 
 #[test]
-fn serve_prints_its_address_once_it_accepts_requests() {
+fn serve_prints_its_address_when_it_accepts_requests() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     let service = dir.serve(&["--db", "a.db"]);
@@ -27,7 +27,7 @@ fn serve_prints_its_address_once_it_accepts_requests() {
 }
 
 #[test]
-fn a_taken_port_exits_with_status_1_and_creates_no_file() {
+fn a_taken_port_causes_exit_status_1_and_no_file() {
     let dir = WorkDir::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -45,7 +45,7 @@ fn a_second_service_on_a_file_is_refused() {
     let second = ["serve", "--db", "a.db", "--listen", "127.0.0.1:0"];
     dir.run(&second).failed(1, "a.db is in use by another `appliance serve`");
     first.send("GET", "/readyz", &[], "").expect(200);
-    // The lock ends with the process, even after a kill.
+    // The lock is released when the process ends, even after a kill.
     assert_eq!(first.stop("KILL").code, None);
     let third = dir.serve(&["--db", "a.db"]);
     third.stop("TERM").succeeded();
@@ -76,7 +76,7 @@ fn a_second_service_on_a_file_is_refused_under_any_name() {
 }
 
 #[test]
-fn every_other_command_works_beside_a_running_service() {
+fn every_other_command_works_while_a_service_runs() {
     let dir = WorkDir::new();
     let service = dir.serve(&["--db", "a.db"]);
     dir.imported("a.db");
@@ -90,7 +90,7 @@ fn every_other_command_works_beside_a_running_service() {
 }
 
 #[test]
-fn serve_stops_at_each_signal_with_everything_in_the_file() {
+fn serve_stops_on_each_signal_with_all_changes_in_the_file() {
     for signal in ["TERM", "INT"] {
         let dir = WorkDir::new();
         dir.imported("a.db");
@@ -122,7 +122,7 @@ fn serve_answers_running_requests_before_it_stops() {
     let mut interim = [0; 25];
     stream.read_exact(&mut interim).unwrap();
     assert_eq!(&interim, b"HTTP/1.1 100 Continue\r\n\r\n");
-    // The service waits for the body now, so it has begun the request.
+    // The service now waits for the body, so it has begun the request.
     service.signal("TERM");
     service.wait_for(|line| line.starts_with("stopping"));
     stream.write_all(APPLY.as_bytes()).unwrap();
@@ -191,7 +191,7 @@ fn a_required_proxy_that_is_not_trusted_causes_a_warning_at_the_start() {
         output.stderr.lines().find(|line| line.starts_with("warning: ")).map(str::to_owned)
     };
     let https = ["--base-url", "https://jobs.example.com"];
-    let warned = warning(&https).expect("only a proxy can reach the service");
+    let warned = warning(&https).expect("the service warns, because only a proxy can reach it");
     assert!(warned.contains("--trusted-proxy 127.0.0.1/32") && warned.contains("loopback"), "{warned}");
     assert_eq!(warning(&[&https[..], &["--trusted-proxy", "10.0.0.0/8"]].concat()), None);
     assert_eq!(warning(&[&https[..], &["--listen", "0.0.0.0:0"]].concat()), None);
@@ -223,7 +223,7 @@ fn an_untrusted_proxy_is_logged_once() {
 }
 
 #[test]
-fn links_are_built_on_the_base_url() {
+fn links_begin_with_the_base_url() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     for (base_url, begin) in [
@@ -255,7 +255,7 @@ fn the_flag_sets_the_rate_limit() {
 }
 
 #[test]
-fn metrics_have_an_address_of_their_own() {
+fn metrics_have_their_own_address() {
     let dir = WorkDir::new();
     let key = dir.admin_key("a.db");
     let mut service = dir.serve(&["--db", "a.db", "--metrics-listen", "127.0.0.1:0"]);

@@ -2,7 +2,7 @@
 
 use crate::support::WorkDir;
 
-/// The completions that bash offers for a line, with the printed script.
+/// Returns the completions that bash offers for a line, with the printed script.
 fn completed(dir: &WorkDir, words: &[&str]) -> Vec<String> {
     let script = dir.run(&["completions", "bash"]).succeeded().stdout;
     let line = format!(
@@ -84,7 +84,7 @@ fn the_manual_lists_every_command_with_its_flags() {
 }
 
 #[test]
-fn a_closed_pipe_ends_listings_quietly_but_fails_a_command_that_prints_a_key() {
+fn a_closed_pipe_ends_lists_quietly_and_fails_commands_that_print_a_key() {
     let dir = WorkDir::new();
     let bootstrap = ["bootstrap-admin", "--db", "a.db", "--email", "owner@acme.example"];
     dir.run(&bootstrap).succeeded();

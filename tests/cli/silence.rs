@@ -39,7 +39,7 @@ fn a_failing_job_is_reported_in_log_metrics_and_readyz_until_it_works_again() {
 }
 
 #[test]
-fn a_stop_with_a_failed_checkpoint_exits_with_status_1_and_loses_nothing() {
+fn a_failed_last_checkpoint_causes_exit_status_1_and_loses_nothing() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     let key = dir.admin_key("a.db");
@@ -60,7 +60,7 @@ fn a_stop_with_a_failed_checkpoint_exits_with_status_1_and_loses_nothing() {
 }
 
 #[test]
-fn a_stop_during_a_checkpoint_of_another_process_exits_with_status_1_and_loses_nothing() {
+fn a_stop_during_a_checkpoint_by_another_process_causes_exit_status_1_and_loses_nothing() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     let key = dir.admin_key("a.db");
@@ -85,10 +85,10 @@ fn a_stop_during_a_checkpoint_of_another_process_exits_with_status_1_and_loses_n
                 }
             }
         });
-        let beside = rusqlite::Connection::open(dir.path("a.db")).unwrap();
+        let poller = rusqlite::Connection::open(dir.path("a.db")).unwrap();
         eventually(|| {
             std::thread::yield_now();
-            run(&beside, "PASSIVE").is_ok_and(|found| found == (1, -1))
+            run(&poller, "PASSIVE").is_ok_and(|found| found == (1, -1))
         });
         let output = service.stop("TERM");
         assert_eq!(output.code, Some(1), "{output:?}");

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::rounds::rounds;
 use crate::support::{PATIENCE, RunningService, WorkDir, connect};
 
-/// How often a service is stopped under load.
+/// The number of times that a service is stopped under load.
 const STOPS: usize = rounds(3, 10);
 
 /// The number of parallel clients, and of connections that each uses in turn. Most connections are idle at any time.
@@ -62,7 +62,7 @@ fn exchange(stream: &mut TcpStream) -> Option<String> {
     }
 }
 
-/// Opens a connection, or returns `None` if nobody listens any more.
+/// Opens a connection, or returns `None` if the service no longer listens.
 fn open(address: SocketAddr) -> Option<TcpStream> {
     match TcpStream::connect(address) {
         Ok(stream) => {
@@ -77,7 +77,7 @@ fn open(address: SocketAddr) -> Option<TcpStream> {
     }
 }
 
-/// Uses some connections in turn until the service accepts no more.
+/// Uses some connections in turn until the service accepts no more connections.
 fn client(address: SocketAddr, counts: &Counts) {
     let mut streams: Vec<TcpStream> = Vec::new();
     let mut is_open = true;
@@ -143,7 +143,7 @@ fn a_stopping_service_answers_one_more_request_on_idle_connections() {
     for stream in [&mut used, &mut unused] {
         // The log line appears a moment before the stop takes effect.
         let last = loop {
-            let head = exchange(stream).expect("an answer");
+            let head = exchange(stream).expect("the service answers");
             assert!(head.starts_with("http/1.1 200 "), "{head}");
             if head.contains("\r\nconnection: close\r\n") {
                 break stream;

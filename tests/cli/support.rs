@@ -1,4 +1,4 @@
-//! Runs the real binary in a directory of its own: commands, and a service.
+//! Runs the real binary in its own directory: commands, and a service.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// How long a test waits before it fails.
+/// The maximum time for which a test waits.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The directory in which the binary runs. Commands name files without a path.
@@ -34,7 +34,7 @@ impl WorkDir {
         self.0.path().join(name)
     }
 
-    /// The sorted names of all entries of the directory.
+    /// Returns the sorted names of all entries in the directory.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -50,12 +50,12 @@ impl WorkDir {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    /// Runs a command and waits for its end.
+    /// Runs a command and waits until it has ended.
     pub(crate) fn run(&self, args: &[&str]) -> Output {
         self.run_with(args, &[], b"")
     }
 
-    /// The same with environment variables and standard input.
+    /// Runs a command with environment variables and standard input.
     pub(crate) fn run_with(&self, args: &[&str], variables: &[(&str, &str)], input: &[u8]) -> Output {
         let mut child = self.spawn(args, variables);
         let mut stdin = child.stdin.take().unwrap();
@@ -78,7 +78,7 @@ impl WorkDir {
         self.serve_with(args, &[])
     }
 
-    /// The same with environment variables.
+    /// Starts a service with environment variables, and waits until it listens.
     pub(crate) fn serve_with(&self, args: &[&str], variables: &[(&str, &str)]) -> RunningService {
         let listen = ["serve", "--listen", "127.0.0.1:0"];
         let has_address = args.contains(&"--listen") || variables.iter().any(|(name, _)| *name == "APPLIANCE_LISTEN");
@@ -100,12 +100,12 @@ impl WorkDir {
         service
     }
 
-    /// The same as [`WorkDir::run`], with standard output on a full disk.
+    /// Runs a command with standard output on a full disk.
     pub(crate) fn run_with_full_stdout(&self, args: &[&str]) -> Output {
         self.run_with_stdout(args, File::create("/dev/full").unwrap())
     }
 
-    /// The same as [`WorkDir::run`], with standard output on a pipe whose reader has gone.
+    /// Runs a command with standard output on a pipe whose reader is closed.
     pub(crate) fn run_with_closed_stdout(&self, args: &[&str]) -> Output {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -117,7 +117,7 @@ impl WorkDir {
         Output { code: output.status.code(), stdout: String::new(), stderr: String::from_utf8(output.stderr).unwrap() }
     }
 
-    /// A command in this directory, with an empty environment and piped streams.
+    /// Returns a command in this directory, with an empty environment and piped streams.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_appliance"));
         // The environment of the tests must not influence the command.
@@ -155,7 +155,7 @@ impl WorkDir {
         std::fs::set_permissions(self.path(db), private).unwrap();
     }
 
-    /// The number that a query returns.
+    /// Returns the number that a query returns.
     pub(crate) fn number(&self, db: &str, sql: &str) -> i64 {
         rusqlite::Connection::open(self.path(db)).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
     }
@@ -166,7 +166,7 @@ fn read_to_end(mut source: impl Read + Send + 'static) -> Receiver<String> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         let _ = source.read_to_end(&mut bytes);
-        let _ = sender.send(String::from_utf8(bytes).unwrap_or_else(|_| "output that is no UTF-8".to_owned()));
+        let _ = sender.send(String::from_utf8(bytes).unwrap_or_else(|_| "output that is not UTF-8".to_owned()));
     });
     receiver
 }
@@ -178,7 +178,7 @@ impl Output {
         self
     }
 
-    /// Requires this status, an empty standard output and one line of error that contains this sentence.
+    /// Checks for this status, an empty standard output, and an error of one line that contains this sentence.
     #[track_caller]
     pub(crate) fn failed(self, code: i32, sentence: &str) -> Self {
         assert_eq!((self.code, self.stdout.as_str()), (Some(code), ""), "{self:?}");
@@ -191,7 +191,7 @@ impl Output {
         self
     }
 
-    /// Requires the status of wrong flags and an error that contains this text.
+    /// Checks for the status of wrong flags, and an error that contains this text.
     #[track_caller]
     pub(crate) fn misused(self, text: &str) -> Self {
         assert_eq!((self.code, self.stdout.as_str()), (Some(2), ""), "{self:?}");
@@ -222,7 +222,7 @@ impl RunningService {
         format!("http://{}", self.address)
     }
 
-    /// Waits for a matching line on standard error. Lines that were read earlier count too.
+    /// Waits for a matching line on standard error. Lines that were read earlier can match too.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, matches: impl Fn(&str) -> bool) -> String {
         if let Some(line) = self.seen.iter().find(|line| matches(line)) {
@@ -241,7 +241,7 @@ impl RunningService {
         }
     }
 
-    /// The process id.
+    /// Returns the process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
@@ -252,19 +252,19 @@ impl RunningService {
         assert!(Command::new("sh").args(["-c", &format!("kill -{name} {pid}")]).status().unwrap().success());
     }
 
-    /// Sends a signal and waits for the end of the process.
+    /// Sends a signal and waits until the process has ended.
     pub(crate) fn stop(self, signal: &str) -> Output {
         self.signal(signal);
         self.wait()
     }
 
-    /// Waits for the end of the process.
+    /// Waits until the process has ended.
     pub(crate) fn wait(mut self) -> Output {
         loop {
             match self.lines.recv_timeout(PATIENCE) {
                 Ok(line) => self.seen.push(line),
                 Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => panic!("it does not end; standard error had {:?}", self.seen),
+                Err(RecvTimeoutError::Timeout) => panic!("never ended; standard error had {:?}", self.seen),
             }
         }
         let status: ExitStatus = self.child.wait().unwrap();
@@ -294,7 +294,7 @@ impl Drop for RunningService {
     }
 }
 
-/// Sends one request on a connection of its own.
+/// Sends one request on a new connection.
 pub(crate) fn send_to(address: SocketAddr, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
     let mut request = format!("{method} {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n");
     for (name, value) in headers {
@@ -338,7 +338,7 @@ impl Answer {
     }
 }
 
-/// Repeats a check until it holds, because a change by another process may take effect a little later.
+/// Repeats a check until it succeeds, because changes by other processes may take effect a little later.
 #[track_caller]
 pub(crate) fn eventually(mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
@@ -347,12 +347,12 @@ pub(crate) fn eventually(mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Whether a text is exactly one key.
+/// Returns whether a string is exactly one key.
 pub(crate) fn is_key(text: &str) -> bool {
     appliance::domain::api_key::KeySecret::parse(text).is_some()
 }
 
-/// The permission bits of a file.
+/// Returns the permission bits of a file.
 pub(crate) fn mode(path: &Path) -> u32 {
     std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(path).unwrap()) & 0o7777
 }
@@ -360,7 +360,7 @@ pub(crate) fn mode(path: &Path) -> u32 {
 /// The secret that signs the deliveries of the organization in the document.
 pub(crate) const HR_SECRET: &str = "whsec_YS1zZWNyZXQtb2YtaHItMDEyMzQ1Njc4OQ==";
 
-/// An organization with an owner, an open public role with two steps, and two candidates at the first step.
+/// Returns a document with an owner, an open public role with two steps, and two candidates at the first step.
 pub(crate) fn document() -> Value {
     let candidate = |number: usize| {
         json!({

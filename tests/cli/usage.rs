@@ -1,10 +1,10 @@
-//! The usage log stays small: paths are truncated, and old rows are pruned without a change of the request counts.
+//! The usage log stays small: paths are truncated, and old rows are pruned without a change to the request counts.
 
 use serde_json::Value;
 
 use crate::support::{RunningService, WorkDir, eventually};
 
-/// The usage of the admin's own key.
+/// Returns the usage of the admin's own key.
 fn usage(service: &RunningService, key: &str) -> Value {
     let keys = service.get("/api/admin/api-keys", key).expect(200).json();
     let id = keys["data"][0]["id"].as_str().unwrap().to_owned();
@@ -53,7 +53,7 @@ fn age(dir: &WorkDir, days: i64) {
 }
 
 #[test]
-fn rows_are_pruned_after_400_days_without_a_change_of_the_counts() {
+fn rows_are_pruned_after_400_days_without_a_change_to_the_counts() {
     const ROWS: i64 = 700;
     let dir = WorkDir::new();
     let key = dir.admin_key("a.db");
@@ -63,7 +63,7 @@ fn rows_are_pruned_after_400_days_without_a_change_of_the_counts() {
     }
     service.stop("TERM").succeeded();
     age(&dir, 399);
-    // The rows are a day too young. Another start indexes all of them, so their age alone prevents the pruning.
+    // The rows are a day too young. Another start indexes all of them, so only their age prevents the pruning.
     let service = dir.serve(&["--db", "a.db"]);
     eventually(|| dir.number("a.db", "SELECT coalesce(max(number), 0) FROM api_key_usage_newest") == ROWS);
     service.stop("TERM").succeeded();

@@ -1,4 +1,4 @@
-//! `user list`, `create`, `disable` and `enable`, alone and beside a running service.
+//! `user list`, `create`, `disable` and `enable`, with and without a running service.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn create(dir: &WorkDir, email: &str, name: &str, more: &[&str]) -> Output {
     run(dir, "create", &[&["--email", email, "--name", name], more].concat())
 }
 
-/// The fields of each line that `user list` prints.
+/// Returns the fields of each line that `user list` prints.
 fn list(dir: &WorkDir) -> Vec<Vec<String>> {
     let output = run(dir, "list", &[]).succeeded();
     assert_eq!(output.stderr, "");
@@ -25,7 +25,7 @@ fn users_are_listed_oldest_first() {
     dir.imported("a.db");
     let id = create(&dir, "Ada@Example.org", "Ada L.", &["--platform-role", "admin"]).succeeded();
     assert_eq!(id.stderr, "");
-    // Names were not always checked, so an older file may contain such a name.
+    // Names were not always checked, so an older file may contain a name with control characters.
     dir.change("a.db", "UPDATE users SET name = 'Ada ' || char(7) || char(9) || 'L.' WHERE name = 'Ada L.'");
     let lines = list(&dir);
     assert!(lines.iter().all(|parts| parts.len() == 6 && parts[5].ends_with('Z')), "{lines:?}");
@@ -114,7 +114,7 @@ fn the_last_enabled_admin_cannot_be_disabled() {
     run(&dir, "disable", &["root@example.org"]).failed(1, "this is the last enabled admin");
     run(&dir, "enable", &["ada@example.org"]).succeeded();
     run(&dir, "disable", &["root@example.org"]).succeeded();
-    // Anybody with the file can always create another admin key.
+    // A person who can write the file can always create another admin key.
     assert_ne!(dir.admin_key("a.db"), key);
     let service = dir.serve(&["--db", "a.db"]);
     service.get("/api/admin/users", &key).expect(200);
@@ -137,5 +137,5 @@ fn unknown_users_and_malformed_addresses_are_refused() {
     for arguments in [&["list"][..], &["disable", "a@b"], &["create", "--email", "a@b", "--name", "A"]] {
         dir.run(&[&["user"], arguments].concat()).failed(1, "appliance.db");
     }
-    assert!(!dir.names().contains(&"appliance.db".to_owned()), "none of them creates a file");
+    assert!(!dir.names().contains(&"appliance.db".to_owned()), "none of these commands creates a file");
 }

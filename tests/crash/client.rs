@@ -1,5 +1,5 @@
-//! A client on one connection. Its callers can tell whether a request was sent completely, and an answer received
-//! completely.
+//! A client on one connection. The results of its functions show whether a request was sent completely, and whether an
+//! answer was received completely.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -18,7 +18,7 @@ pub(crate) struct Request {
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// Whether it is a stored response (`Idempotency-Replayed`).
+    /// Whether the answer is a stored response (`Idempotency-Replayed`).
     pub(crate) is_replayed: bool,
     cookie: Option<String>,
     body: Vec<u8>,
@@ -46,7 +46,7 @@ impl Request {
         self.with_text(&body.to_string())
     }
 
-    /// Adds a body with the content type of JSON.
+    /// Adds a body with the content type for JSON.
     pub(crate) fn with_text(self, body: &str) -> Self {
         let request = self.with_header("Content-Type", "application/json");
         Self { body: body.to_owned(), ..request.with_header("Content-Length", &body.len().to_string()) }
@@ -65,7 +65,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// The cookie that the answer sets, as `name=value`.
+    /// Returns the cookie that the answer sets, as `name=value`.
     #[track_caller]
     pub(crate) fn cookie(&self) -> String {
         self.cookie.clone().expect("the answer sets a cookie")
@@ -83,7 +83,7 @@ impl Client {
     /// Sends a request and waits for its answer.
     ///
     /// # Errors
-    /// When the connection ends before the answer does.
+    /// Returns an error if the connection ends before the answer is complete.
     pub(crate) fn ask(&mut self, request: &Request) -> io::Result<Answer> {
         self.send(request)?;
         self.receive()
@@ -92,7 +92,7 @@ impl Client {
     /// Sends a request completely.
     ///
     /// # Errors
-    /// When the connection has ended. The request may have been sent partially.
+    /// Returns an error if the connection has ended. The request may have been sent partially.
     pub(crate) fn send(&mut self, request: &Request) -> io::Result<()> {
         let Request { head, body } = request;
         self.connection.get_mut().write_all(format!("{head}\r\n{body}").as_bytes())
@@ -101,7 +101,7 @@ impl Client {
     /// Receives an answer completely.
     ///
     /// # Errors
-    /// When the connection ends before the answer does.
+    /// Returns an error if the connection ends before the answer is complete.
     pub(crate) fn receive(&mut self) -> io::Result<Answer> {
         let broken = || io::Error::from(ErrorKind::InvalidData);
         let status = self.line()?.split(' ').nth(1).and_then(|status| status.parse().ok()).ok_or_else(broken)?;

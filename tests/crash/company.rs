@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 
 const ORGANIZATIONS: usize = 3;
 
-/// Per organization and round: applications to the role with a position for each applicant, and roles with too few
-/// positions.
+/// The numbers per organization and round of applications to the role with a position for each applicant, and of roles
+/// with too few positions.
 const UNCONTESTED_PER_ROUND: usize = 70;
 const CONTESTED_PER_ROUND: usize = 4;
 
-/// The positions of a contested role and the applications to it.
+/// The numbers of positions of a contested role and of applications to it.
 const CONTESTED_POSITIONS: usize = 2;
 const CONTESTED_APPLICATIONS: usize = 8;
 
-/// Per organization and round: open roles without applications, for signup links.
+/// The number per organization and round of open roles without applications, for signup links.
 const LINKED_PER_ROUND: usize = 6;
 
 /// All data that a load uses.
@@ -39,7 +39,7 @@ pub(crate) struct Organization {
     contested_taken: AtomicUsize,
 }
 
-/// An application with two steps, in progress at the first.
+/// An application with two steps, in progress at the first step.
 #[derive(Debug, Clone)]
 pub(crate) struct Application {
     pub(crate) id: String,
@@ -54,12 +54,12 @@ impl Company {
         Self { organizations: (0..ORGANIZATIONS).map(|number| Organization::new(number, rounds)).collect() }
     }
 
-    /// The organization of the `worker`-th worker.
+    /// Returns the organization of the `worker`-th worker.
     pub(crate) fn organization_of(&self, worker: usize) -> &Organization {
         &self.organizations[worker % ORGANIZATIONS]
     }
 
-    /// The ids of all applications.
+    /// Returns the ids of all applications.
     pub(crate) fn applications(&self) -> impl Iterator<Item = &str> {
         self.organizations
             .iter()
@@ -67,7 +67,7 @@ impl Company {
             .map(|one| one.id.as_str())
     }
 
-    /// The interchange document.
+    /// Returns the interchange document.
     pub(crate) fn document(&self) -> Value {
         let users: Vec<Value> = self.organizations.iter().map(Organization::user).collect();
         let organizations: Vec<Value> = self.organizations.iter().map(Organization::document).collect();
@@ -98,17 +98,17 @@ impl Organization {
         }
     }
 
-    /// The next application that can be hired independently of all others.
+    /// Returns the next application that can be hired independently of all others.
     pub(crate) fn take_uncontested(&self) -> Option<Application> {
         self.uncontested.get(self.uncontested_taken.fetch_add(1, Ordering::Relaxed)).cloned()
     }
 
-    /// The next application to a role whose positions several workers fill at the same time.
+    /// Returns the next application to a role whose positions several workers fill at the same time.
     pub(crate) fn take_contested(&self) -> Option<Application> {
         self.contested.get(self.contested_taken.fetch_add(1, Ordering::Relaxed)).cloned()
     }
 
-    /// A role for signup links, chosen by any number.
+    /// Returns a role for signup links. Any number selects a role.
     pub(crate) fn linked(&self, number: usize) -> &str {
         &self.linked[number % self.linked.len()]
     }

@@ -32,7 +32,8 @@ struct ExpectedApplication {
 struct UnansweredDecision {
     state: ApplicationState,
     agent: String,
-    /// Whether the request cannot have been refused. Then it has a usage row if and only if it was carried out.
+    /// Whether the service cannot have refused the request. Such a request has a usage row if and only if it was
+    /// carried out.
     is_certain: bool,
 }
 
@@ -61,7 +62,8 @@ struct Tally {
 }
 
 impl ApplicationState {
-    /// The status of the application and of its steps, the notes, and the numbers of activity rows and HR deliveries.
+    /// Returns the status of the application and of its steps, the notes, and the numbers of activity rows and HR
+    /// deliveries.
     fn row(&self) -> String {
         match self {
             Self::InProgress => "In Progress|in_progress|pending|-|0|0".to_owned(),
@@ -73,7 +75,7 @@ impl ApplicationState {
 }
 
 impl History {
-    /// Adds the answered requests, in the order of their answers, and the unanswered ones.
+    /// Adds the answered requests, in the order of their answers, and the unanswered requests.
     pub(crate) fn add(&mut self, answered: &[Exchange], unanswered: &[Exchange]) {
         for exchange in answered.iter().chain(unanswered) {
             self.add_decision(exchange);
@@ -85,7 +87,7 @@ impl History {
                 }
                 (Action::Me, Some(200)) => self.tally.calls += 1,
                 (Action::Hire(_) | Action::Reject { .. }, _) | (_, None) => {}
-                (_, Some(status)) => self.findings.push(format!("{} is answered {status}", exchange.path())),
+                (_, Some(status)) => self.findings.push(format!("{} was answered with {status}", exchange.path())),
             }
             if !matches!(exchange.action, Action::Apply { .. }) {
                 self.requests.insert(exchange.agent.clone(), exchange.clone());
@@ -93,8 +95,8 @@ impl History {
         }
     }
 
-    /// Compares a file that only these requests have changed. Takes over the state in which the file has each application
-    /// with an unanswered request.
+    /// Checks a file that only these requests have changed. For each application with an unanswered request, adopts the
+    /// state in the file.
     pub(crate) fn check_and_settle(&mut self, db: &Path, company: &Company) -> Vec<String> {
         let file = open(db);
         let (rows, stored) = (usage_rows(&file), applications(&file));
@@ -106,7 +108,7 @@ impl History {
             let row = &stored[id];
             let Some(entry) = self.expected.get_mut(id) else {
                 if *row != ApplicationState::InProgress.row() {
-                    findings.push(format!("{id}: no request concerned it, the file has {row}"));
+                    findings.push(format!("{id}: no request concerned this application, but the file has {row}"));
                 }
                 continue;
             };
@@ -125,13 +127,13 @@ impl History {
         findings
     }
 
-    /// Looks for every answered request in a file that other requests may have changed too.
+    /// Checks that a file contains every answered request. Other requests may have changed the file too.
     pub(crate) fn check(&mut self, db: &Path) -> Vec<String> {
         let file = open(db);
         self.differences(&file, &usage_rows(&file), &applications(&file))
     }
 
-    /// Requires that each kind of event has happened. Otherwise the run has proved nothing.
+    /// Checks that each kind of event has happened, because the test must cover all of them.
     pub(crate) fn require_variety(&self) {
         println!("{:?}", self.tally);
         let Tally { hires, rejections, reversals, full, applications, calls, lost_decisions, done_decisions } =
@@ -161,7 +163,7 @@ impl History {
                 entry.answered = state;
             }
             Some(400) if !application.is_uncontested && state == ApplicationState::Hired => self.tally.full += 1,
-            Some(status) => self.findings.push(format!("{} is answered {status}", exchange.path())),
+            Some(status) => self.findings.push(format!("{} was answered with {status}", exchange.path())),
             None => {
                 let is_certain = application.is_uncontested || state != ApplicationState::Hired;
                 entry.open = Some(UnansweredDecision { state, agent: exchange.agent.clone(), is_certain });
@@ -186,20 +188,20 @@ impl History {
                 Some([row]) if *row == expected => {}
                 Some(rows) => findings.push(format!("{agent} is logged as {rows:?}, not as {expected}")),
                 None if exchange.answer.is_none() => {}
-                None => findings.push(format!("{agent} was answered, the usage log has no row for it")),
+                None => findings.push(format!("{agent} was answered, but the usage log has no row for it")),
             }
         }
         for (id, entry) in &self.expected {
             let row = &stored[id];
             let is_open = entry.open.as_ref().is_some_and(|open| *row == open.state.row());
             if *row != entry.answered.row() && !is_open {
-                findings.push(format!("{id}: the answers imply {}, the file has {row}", entry.answered.row()));
+                findings.push(format!("{id}: the answers imply {}, but the file has {row}", entry.answered.row()));
             }
         }
         let links = pairs(file, "SELECT role_id, group_concat(token) FROM invitations GROUP BY role_id");
         for (role_id, token) in &self.links {
             if links.get(role_id) != Some(token) {
-                findings.push(format!("{role_id}: the answer was {token}, the file has {:?}", links.get(role_id)));
+                findings.push(format!("{role_id}: the answer was {token}, but the file has {:?}", links.get(role_id)));
             }
         }
         findings.extend(wrong_counts(file));
@@ -207,7 +209,7 @@ impl History {
     }
 }
 
-/// The user agents of all requests with a usage row.
+/// Returns the user agents of all requests with a usage row.
 pub(crate) fn agents(db: &Path) -> HashSet<String> {
     usage_rows(&open(db)).into_keys().collect()
 }
@@ -239,7 +241,7 @@ fn wrong_counts(file: &Connection) -> Vec<String> {
     [roles, keys].into_iter().flat_map(|sql| pairs(file, sql)).map(|(id, counts)| format!("{id}: {counts}")).collect()
 }
 
-/// The usage rows of this test's requests: key, method and path, by user agent.
+/// Returns the usage rows of this test's requests: key, method and path, by user agent.
 fn usage_rows(file: &Connection) -> Rows {
     let sql = "SELECT u.user_agent, k.name || '|' || u.method || '|' || u.path
                FROM api_key_usage u
@@ -252,7 +254,7 @@ fn usage_rows(file: &Connection) -> Rows {
     rows
 }
 
-/// Every application, in the form of [`ApplicationState::row`].
+/// Returns every application, in the form of [`ApplicationState::row`].
 fn applications(file: &Connection) -> HashMap<String, String> {
     pairs(
         file,

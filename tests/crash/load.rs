@@ -13,7 +13,7 @@ use super::company::{Application, Company};
 use super::service::{PATIENCE, Service, ServiceProcess};
 use super::{CONNECTIONS, UNANSWERED_MIN};
 
-/// Long notes make long commits, so a kill is more likely to interrupt one.
+/// Long notes cause long commits, so that a kill is more likely to interrupt a commit.
 const HIRE_NOTES_CHARACTERS: usize = 9_900;
 
 /// The purpose of a request.
@@ -39,7 +39,7 @@ pub(crate) struct Exchange {
 /// The moment of the kill: the first answer after `answers` others that arrives while enough requests are unanswered.
 pub(crate) struct KillMoment {
     answers: usize,
-    /// Whether it must be the answer to a decision. Then the kill follows a commit closely.
+    /// Whether this must be the answer to a decision, so that the kill follows a commit closely.
     of_decision: bool,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Crash {
     pub(crate) answered: Vec<Exchange>,
     /// Requests that were sent, perhaps partially, and not answered completely.
     pub(crate) unanswered: Vec<Exchange>,
-    /// How many of the unanswered requests were sent completely before the kill.
+    /// The number of unanswered requests that were sent completely before the kill.
     pub(crate) unanswered_at_kill: usize,
 }
 
@@ -68,9 +68,9 @@ struct Unanswered {
 struct Shared {
     answered: Mutex<Vec<Exchange>>,
     changed: Condvar,
-    /// Requests that are sent completely and not answered completely.
+    /// The number of requests that were sent completely and not answered completely.
     unanswered: AtomicUsize,
-    /// Requests that are answered completely.
+    /// The number of requests that were answered completely.
     answers: AtomicUsize,
     armed: Mutex<Option<ArmedKill>>,
     is_killed: AtomicBool,
@@ -90,7 +90,7 @@ struct Worker {
     number: usize,
     name: String,
     key: String,
-    /// Whether the worker sometimes rejects an application that it has hired.
+    /// Whether the worker sometimes rejects a candidate whom it has hired.
     reverses: bool,
     random: u64,
     client: Client,
@@ -99,14 +99,14 @@ struct Worker {
 }
 
 impl KillMoment {
-    /// Varies between early and late moments, and between answers of any kind and of decisions.
+    /// Returns the moment for a round. It is early or late, and after an answer of any kind or after one to a decision.
     pub(crate) fn of_round(round: usize) -> Self {
         Self { answers: 100 + round * 97 % 401, of_decision: !round.is_multiple_of(4) }
     }
 }
 
 impl Load {
-    /// Opens all connections, then starts all of them at once.
+    /// Opens all connections, then starts to use all of them at once.
     pub(crate) fn begin(
         company: &Arc<Company>,
         service: &Service,
@@ -147,7 +147,7 @@ impl Load {
             process: self.process,
             killed: sender,
         });
-        killed.recv_timeout(PATIENCE).expect("a moment comes at which the service is killed");
+        killed.recv_timeout(PATIENCE).expect("the service is killed in time");
         let unanswered: Vec<_> = self.workers.into_iter().filter_map(|worker| worker.join().unwrap()).collect();
         Crash {
             answered: lock(&self.shared.answered).clone(),
@@ -156,7 +156,7 @@ impl Load {
         }
     }
 
-    /// All exchanges answered so far.
+    /// Returns all exchanges answered so far.
     pub(crate) fn answered(&self) -> Vec<Exchange> {
         lock(&self.shared.answered).clone()
     }
@@ -178,7 +178,7 @@ impl Load {
     }
 }
 
-/// The number of successful decisions among these exchanges.
+/// Returns the number of successful decisions among these exchanges.
 pub(crate) fn decisions(exchanges: &[Exchange]) -> usize {
     exchanges.iter().filter(|exchange| exchange.is_decision()).count()
 }
@@ -201,7 +201,10 @@ impl Worker {
             let answer = match sent.and_then(|()| self.client.receive()) {
                 Ok(answer) => answer,
                 Err(error) => {
-                    assert!(self.shared.is_killed.load(Ordering::SeqCst), "a connection broke by itself: {error}");
+                    assert!(
+                        self.shared.is_killed.load(Ordering::SeqCst),
+                        "a connection broke before the kill: {error}"
+                    );
                     return Some(Unanswered { exchange, sent_before_kill });
                 }
             };
@@ -231,7 +234,7 @@ impl Worker {
         chosen.unwrap_or(Action::Me)
     }
 
-    /// The rejection that reverses a hire, after about every second hire.
+    /// Returns the rejection that reverses a hire, after about every second hire.
     fn reversal(&mut self, exchange: &Exchange) -> Option<Action> {
         let Action::Hire(application) = &exchange.action else { return None };
         let reverses = self.reverses && exchange.is_decision() && self.dice().is_multiple_of(2);
@@ -239,7 +242,7 @@ impl Worker {
         reverses.then(|| Action::Reject { application: application.clone(), notes })
     }
 
-    /// The next number of a sequence seeded with the load's name and the connection's number (xorshift).
+    /// Returns the next number of a sequence seeded with the load's name and the connection's number (xorshift).
     fn dice(&mut self) -> usize {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
@@ -256,8 +259,8 @@ fn seed(name: &str, number: usize) -> u64 {
 }
 
 impl Shared {
-    /// Kills the service if this answer is the moment to do so, and records the answer. The kill comes first, so that it
-    /// follows the answer as closely as possible.
+    /// Records the answer. If this is the moment of the kill, kills the service first, so that the kill follows the
+    /// answer as closely as possible.
     fn record(&self, exchange: Exchange) {
         let unanswered = self.unanswered.fetch_sub(1, Ordering::SeqCst) - 1;
         let answers = self.answers.fetch_add(1, Ordering::SeqCst) + 1;
@@ -279,7 +282,7 @@ impl Exchange {
         self.repeat(key, &self.agent)
     }
 
-    /// The same request with another user agent.
+    /// Returns the same request with another user agent.
     pub(crate) fn repeat(&self, key: &str, agent: &str) -> Request {
         let request = Request::new(self.method(), &self.path()).with_header("User-Agent", agent);
         match &self.action {
@@ -310,12 +313,12 @@ impl Exchange {
         self.answer.as_ref().map(|answer| answer.status)
     }
 
-    /// Whether it is a successful hire or rejection.
+    /// Returns whether this is a successful hire or rejection.
     fn is_decision(&self) -> bool {
         matches!(self.action, Action::Hire(_) | Action::Reject { .. }) && self.status() == Some(200)
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().expect("no connection's thread failed")
+    mutex.lock().expect("no thread of a connection panicked")
 }

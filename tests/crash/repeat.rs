@@ -12,7 +12,7 @@ use super::service::Service;
 /// The results of sending hires again.
 #[derive(Default)]
 pub(crate) struct Repeats {
-    /// The hires that were unanswered, with the answers that they received now.
+    /// The hires that were unanswered at the kill, with the answers to their repeats.
     pub(crate) answered: Vec<Exchange>,
     pub(crate) findings: Vec<String>,
     tally: Tally,
@@ -30,7 +30,7 @@ struct Tally {
 }
 
 impl Repeats {
-    /// Sends every hire of a crash again: answered ones once, unanswered ones twice.
+    /// Sends every hire of a crash again: an answered hire once, an unanswered hire twice.
     pub(crate) fn send(&mut self, service: &Service, db: &Path, keys: &[String], crash: &Crash) {
         self.answered.clear();
         let mut client = Client::connect(service.address).unwrap();
@@ -38,7 +38,7 @@ impl Repeats {
         let mut ask =
             |exchange: &Exchange, agent: &str| client.ask(&exchange.repeat(&keys[exchange.key], agent)).unwrap();
         for exchange in crash.answered.iter().filter(|exchange| is_hire(exchange)) {
-            let first = exchange.answer.as_ref().expect("it was answered");
+            let first = exchange.answer.as_ref().expect("the hire was answered");
             // The history ignores this user agent, because the request changes nothing.
             let second = ask(exchange, "again");
             self.require_same(exchange, first, &second);
@@ -59,7 +59,7 @@ impl Repeats {
         }
     }
 
-    /// Requires that each kind of event has happened. Otherwise the run has proved nothing.
+    /// Checks that each kind of event has happened, because the test must cover all of them.
     pub(crate) fn require_variety(&self) {
         println!("{:?}", self.tally);
         let Tally { known, done, lost } = self.tally;
@@ -80,7 +80,7 @@ fn is_hire(exchange: &Exchange) -> bool {
     matches!(exchange.action, Action::Hire(_))
 }
 
-/// The body of an answer without the request id of a problem.
+/// Returns the body of an answer without the request id of a problem.
 fn body_without_request_id(answer: &Answer) -> serde_json::Value {
     let mut body = answer.json();
     if answer.status >= 400 {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long a test waits for a process before it fails.
+/// The maximum time for which a test waits for a process.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 const BINARY: &str = env!("CARGO_BIN_EXE_appliance");
@@ -60,30 +60,30 @@ impl Service {
         service
     }
 
-    /// The process, for a thread that kills it under load.
+    /// Returns the process, for a thread that kills it under load.
     pub(crate) fn process(&self) -> ServiceProcess {
         Arc::clone(&self.child)
     }
 
-    /// `kill -9`.
+    /// Kills the process with SIGKILL.
     pub(crate) fn kill(&mut self) {
         self.child.lock().unwrap().kill().unwrap();
         self.require_killed();
     }
 
-    /// Waits for the end of the process and requires that a kill ended it.
+    /// Waits until the process has ended, and checks that a kill ended it.
     pub(crate) fn require_killed(&mut self) {
         assert_eq!(self.end().signal(), Some(9), "{}", String::from_utf8_lossy(&self.log()));
     }
 
-    /// Sends SIGTERM and requires exit status 0.
+    /// Sends SIGTERM and checks that the exit status is 0.
     pub(crate) fn terminate(&mut self) {
         let id = self.child.lock().unwrap().id().to_string();
         assert!(Command::new("sh").args(["-c", &format!("kill -TERM {id}")]).status().unwrap().success());
         assert_eq!(self.end().code(), Some(0), "{}", String::from_utf8_lossy(&self.log()));
     }
 
-    /// Everything that the process has written to standard error.
+    /// Returns everything that the process has written to standard error.
     pub(crate) fn log(&self) -> Vec<u8> {
         self.log.lock().unwrap().clone()
     }
@@ -107,12 +107,12 @@ impl Drop for Service {
     }
 }
 
-/// Runs a command, requires success and returns its standard output.
+/// Runs a command, checks that it succeeds, and returns its standard output.
 pub(crate) fn run(args: &[&str]) -> String {
     run_with_input(args, "")
 }
 
-/// The same with this standard input.
+/// Runs a command with this standard input, checks that it succeeds, and returns its standard output.
 pub(crate) fn run_with_input(args: &[&str], input: &str) -> String {
     let mut child = Command::new(BINARY)
         .args(args)
@@ -128,7 +128,7 @@ pub(crate) fn run_with_input(args: &[&str], input: &str) -> String {
     out.into_owned()
 }
 
-/// A path with a suffix.
+/// Returns a path with a suffix.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

@@ -1,4 +1,4 @@
-"""Hires a candidate, starting from an empty file, with a client that was generated from the OpenAPI description alone."""
+"""Hires a candidate, starting from an empty file, with a client that was generated from the OpenAPI description."""
 
 import sys
 

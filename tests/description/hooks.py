@@ -2,14 +2,15 @@
 
 - Generated ids do not exist, so nearly every request would end in a 404. Valid paths and bodies therefore get ids that
   exist in the file.
-- A generated cursor is refused with 400, because no page issued it. Valid requests carry no cursor.
+- A generated cursor is refused with 400, because no page issued it. Valid requests have no cursor.
 - JSON Schema accepts 1.0 as an integer. This service does not.
-- A name may contain an invisible character only after certain others, and validators read patterns for characters beyond
-  U+FFFF differently. Valid texts get a letter instead.
-- Few generated texts in the form of an IPv6 address or a time zone are valid.
-- An Idempotency-Key names one request, so each valid one is new. A dry run ignores the key, so it does not refuse an
-  invalid one.
-- The run must not revoke its own credential. Changes of its key or its user go to an id that does not exist.
+- A name may contain an invisible character only after certain others, and validators read patterns for characters
+  beyond U+FFFF differently. In valid strings, a letter replaces each of these characters.
+- Few generated strings in the form of an IPv6 address or a time zone are valid, so valid requests get a fixed value.
+- An Idempotency-Key names one request, so each valid key is new. A dry run ignores the key, so a request with an
+  invalid key is never a dry run.
+- The run must not revoke its own credential. Requests that would change its key or its user get an id that does not
+  exist.
 """
 
 import json
@@ -41,7 +42,7 @@ def get(path):
 
 
 def ids_in_document():
-    """The ids of an exported interchange document, by the path segment that precedes them."""
+    """Returns the ids of an exported interchange document, by the path segment that precedes them."""
     with open(os.environ["DESCRIPTION_DOCUMENT"], encoding="utf-8") as file:
         document = json.load(file)
     known = {"users": [user["id"] for user in document["users"]]}
@@ -107,7 +108,7 @@ def fill_path(case):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    # A stateful request takes its ids from an earlier response.
+    # The ids of a stateful request come from an earlier response.
     is_stateful = case.meta is not None and case.meta.phase.name == TestPhase.STATEFUL
     if not is_stateful and is_valid(case, ParameterLocation.PATH) and RANDOM.random() < 0.8:
         fill_path(case)

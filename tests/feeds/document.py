@@ -1,4 +1,4 @@
-"""Writes an interchange document: the demo, and an organization whose texts are all hostile."""
+"""Writes an interchange document: the demo, and an organization in which all texts are hostile."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ HOSTILE = [
 
 DESCRIPTIONS = [
     *HOSTILE[:4],
-    # The service refuses these line breaks and invisible characters in a name, so they stand in a description only.
+    # The service refuses these line breaks and invisible characters in a name, so only a description has them.
     "\u2028\u2029\u202e\ufeff\u200b ü 漢字 🛠️ \U0010ffff",
     *HOSTILE[5:],
     "[a](javascript:window.canary=1) [b](data:text/html,x) <javascript:x> [c]: javascript:x\n\n![d](x onerror=y)",

@@ -1,5 +1,5 @@
-// Loads embed.js on a page of another origin in Chromium and checks the list that people see. Its argument is the
-// base URL of the service. The variable CHROMIUM names the browser. Run it in the directory with the packages.
+// Loads embed.js on a page of another origin in Chromium and checks the list that people see. The argument is the base
+// URL of the service. The variable CHROMIUM names the browser. Run this script in the directory with the packages.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ const site = createServer((request, response) => {
     <script src="${base}/careers/${slug}/embed.js" data-target="jobs"${own} async></script>`);
 });
 await new Promise((done) => site.listen(0, '127.0.0.1', done));
-// Another host name makes it another origin and another site.
+// With another host name, this page has another origin and belongs to another site.
 const origin = `http://localhost:${site.address().port}`;
 
 const browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox'], headless: true });
@@ -68,7 +68,7 @@ const visit = async (query) => {
   return visible();
 };
 
-// The list, under a policy that allows only the service.
+// The list on a page with a policy that allows only the service.
 const globals = () => page.evaluate(() => Object.keys(window));
 await page.goto(`${origin}/none`);
 const before = await globals();
@@ -77,13 +77,13 @@ const { roles } = await (await fetch(`${base}/api/public/portal/halmwind`)).json
 assert.deepEqual(list.links, roles.map(({ id, name }) => ({ text: name, url: `${base}/careers/halmwind/roles/${id}?lang=en` })));
 assert.deepEqual([list.label, list.lang, list.status, list.retry], ['Open roles', 'en', '', '']);
 assert.ok(list.facts.includes('Engineering · Rostock, Germany · Hybrid · €68,000 – €86,000 a year'), list.facts.join('\n'));
-// puppeteer defines globals of its own.
+// puppeteer defines its own globals.
 const names = (await globals()).filter((name) => !before.includes(name) && !/^(puppeteer_|__aria)/.test(name));
 assert.deepEqual(names, [], 'the script defines a global');
 assert.deepEqual(await browser.cookies(), []);
 assert.equal(await page.evaluate(() => document.querySelector('#jobs').textContent), '', 'the script replaces the placeholder');
 
-// Languages: that of the page, one of its own, and an unsupported one.
+// Languages: the language of the page, a language in data-lang, and an unsupported language.
 assert.equal((await visit('slug=halmwind&lang=de-AT')).label, 'Offene Stellen');
 await check();
 assert.equal((await visit('slug=halmwind&lang=de&own=fr')).label, 'Postes à pourvoir');

@@ -69,7 +69,7 @@ def moment(text):
 
 
 def require_inert(text):
-    """Requires that the HTML in a feed contains only inert elements and attributes."""
+    """Checks that the HTML in a feed contains only inert elements and attributes."""
     if not text.strip():
         return
     for element in html.fragment_fromstring(text, create_parent=True).iter():
@@ -166,7 +166,7 @@ def robots(base, organizations):
 
 
 def require_refusal(check, *arguments):
-    """Requires that a check refuses wrong input. Otherwise it proves nothing."""
+    """Checks that a check refuses wrong input."""
     try:
         check(*arguments)
     except (AssertionError, ValueError, etree.LxmlError):
@@ -201,7 +201,7 @@ def main():
         if organization not in on:
             try:
                 urllib.request.urlopen(f"{page(base, organization)}/feed.atom")
-                raise AssertionError("a portal that is off has a feed")
+                raise AssertionError("a disabled portal has a feed")
             except urllib.error.HTTPError as error:
                 assert error.code == 404
     print(f"robots.txt: {robots(base, on)} sitemaps of {len(on)} portals")

@@ -1,6 +1,6 @@
 // Checks the JSON-LD of every posting against the vocabulary of schema.org and against the requirements of search engines
-// for a JobPosting. Its arguments are the base URL of the service and the interchange document. Run it in the directory with
-// the packages.
+// for a JobPosting. The arguments are the base URL of the service and the interchange document. Run this script in the
+// directory with the packages.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -12,7 +12,7 @@ import Extractor from '@marbec/web-auto-extractor';
 const [base, path] = process.argv.slice(2);
 const { organizations } = JSON.parse(readFileSync(path, 'utf8'));
 
-// Fields that only a location with a country can fill. Search engines show less of a role without them.
+// Fields that need a location with a country. Without these fields, search engines show less of a role.
 const UNKNOWABLE = ['jobLocation', 'jobLocation.address.addressCountry', 'applicantLocationRequirements'];
 const names = (issue) => issue.fieldNames ?? [];
 
@@ -30,7 +30,7 @@ for (const organization of organizations.filter(({ portal }) => portal.enabled))
     assert.match(page, new RegExp(`<link rel="canonical" href="${url}">`));
     const posting = JSON.parse(blocks[0][1]);
     check(organization, role, url, posting);
-    // A literal, because the compiler checks the members of literals only.
+    // The posting is a literal, because the compiler checks the members of literals only.
     typescript += `export const posting${pages}: WithContext<JobPosting> = ${JSON.stringify(posting)};\n`;
     const found = await errors(page);
     const known = found.filter((issue) => names(issue).length > 0 && names(issue).every((name) => UNKNOWABLE.includes(name)));

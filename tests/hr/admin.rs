@@ -12,7 +12,7 @@ use crate::receiver::{Receiver, wait_until};
 /// The beginning of the note of every hire.
 pub(crate) const NOTE: &str = "Confidential: signed";
 
-/// The platform admin, who may also decide on applications.
+/// An admin, who may also decide on applications.
 pub(crate) struct Admin {
     address: SocketAddr,
     key: String,
@@ -23,7 +23,7 @@ impl Admin {
         Self { address, key: fixture.admin_key.clone() }
     }
 
-    /// Sends a request, requires this status and returns the body.
+    /// Sends a request, checks for this status and returns the body.
     #[track_caller]
     fn ask(&self, method: &str, path: &str, body: Option<&Value>, status: u16) -> Value {
         let request = Request::new(method, path).with_key(&self.key);
@@ -55,13 +55,13 @@ impl Admin {
         self.ask("POST", &path, Some(&json!({ "notes": NOTE })), 200);
     }
 
-    /// A page of deliveries, newest first.
+    /// Returns a page of deliveries, newest first.
     pub(crate) fn deliveries(&self, query: &str) -> Vec<Value> {
         let path = format!("/api/admin/hr-deliveries?{query}");
         self.ask("GET", &path, None, 200)["data"].as_array().unwrap().clone()
     }
 
-    /// The newest delivery of an application.
+    /// Returns the newest delivery of an application.
     #[track_caller]
     pub(crate) fn delivery_of(&self, application: &Application) -> Value {
         let found =
@@ -69,14 +69,14 @@ impl Admin {
         found.unwrap_or_else(|| panic!("{} has no delivery", application.id))
     }
 
-    /// Waits until that delivery matches, and returns it.
+    /// Waits until the newest delivery of an application matches, and returns it.
     #[track_caller]
     pub(crate) fn wait_for(&self, application: &Application, matches: impl Fn(&Value) -> bool) -> Value {
         let awaited = format!("the delivery of {} matches", application.id);
         wait_until(&awaited, || Some(self.delivery_of(application)).filter(|delivery| matches(delivery)))
     }
 
-    /// Waits until that delivery has arrived, and returns it.
+    /// Waits until the newest delivery of an application has arrived, and returns it.
     #[track_caller]
     pub(crate) fn wait_delivered(&self, application: &Application) -> Value {
         self.wait_for(application, |delivery| delivery["state"] == "delivered")

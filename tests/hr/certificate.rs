@@ -24,7 +24,7 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    /// The certificate of the authority, for a file of trusted authorities.
+    /// Returns the certificate of the authority, for a file of trusted authorities.
     pub(crate) fn pem(&self) -> String {
         self.0.pem()
     }
@@ -34,12 +34,12 @@ impl Authority {
         self.certify_with(name, |_| {})
     }
 
-    /// The same after `change` has modified the certificate.
+    /// Creates a server with a certificate for this name, which `change` modifies.
     pub(crate) fn certify_with(&self, name: &str, change: impl FnOnce(&mut CertificateParams)) -> Layer {
         self.server(name, VERSIONS, change)
     }
 
-    /// The same, limited to the older version of TLS.
+    /// Creates a server with a certificate for this name that supports only the older version of TLS.
     pub(crate) fn certify_older(&self, name: &str) -> Layer {
         self.server(name, &VERSIONS[1..], |_| {})
     }

@@ -12,16 +12,18 @@ use crate::receiver::{Behaviour, Receiver, wait_until};
 use crate::rounds::rounds;
 use crate::service::{Service, run};
 
-/// Rounds with a kill of the service.
+/// The number of rounds. The service is killed in each round.
 const ROUNDS: usize = rounds(8, 20);
 
-/// The hires that clients request in each round. Kills lose some of them, and the long run still makes 200.
+/// The number of hires that clients request in each round. Kills lose some of them, but at least 200 of the long run
+/// remain.
 const HIRES: usize = 14;
 
 /// The seed of the random numbers.
 const SEED: u64 = 20_261_121;
 
-/// Attempts continue long enough to survive a kill, and end soon enough that some deliveries fail.
+/// The retry schedule. It is long enough that most deliveries outlast a kill, and short enough that some deliveries
+/// fail.
 const SCHEDULE: &str = "50ms,50ms,100ms,100ms,150ms,150ms,200ms,200ms,250ms,250ms,300ms,500ms";
 
 /// A service that is killed and started again on one file.
@@ -39,7 +41,8 @@ struct Chaos {
 
 impl Chaos {
     fn begin(hires: usize) -> Self {
-        // Twice as many, because the hires are not spread evenly over the organizations.
+        // The fixture has twice as many applications, because the hires are not distributed evenly over the
+        // organizations.
         let fixture = Arc::new(Fixture::with(2 * hires));
         let trigger = Arc::new(Trigger::default());
         let load = Load::start(&fixture, &trigger);
@@ -73,17 +76,17 @@ impl Chaos {
         });
     }
 
-    /// Kills the service at the kill point of the round, with deliveries under way, and starts it again. In every fourth
-    /// round the receiver goes down first, while it is in use, and comes back afterwards.
+    /// Kills the service at the kill point of the round, while deliveries are in progress, and starts it again. In
+    /// every fourth round, the receiver first goes down while it is in use, and is started again afterwards.
     fn round(&mut self, round: usize) {
         self.await_pending_at_most(HIRES / 2);
         let point = KILL_POINTS[round % KILL_POINTS.len()];
         let is_receiver_killed = point == KillPoint::Decided;
         let hires_before = if is_receiver_killed { HIRES / 2 } else { 0 };
         if is_receiver_killed {
-            let came = self.receiver.arrivals().len();
+            let arrived = self.receiver.arrivals().len();
             self.load.allow(hires_before);
-            self.receiver.wait_for(came + 1 + self.random.below(3));
+            self.receiver.wait_for(arrived + 1 + self.random.below(3));
             self.receiver.down();
         }
         let process = self.service.as_ref().unwrap().process();
@@ -109,7 +112,8 @@ impl Chaos {
         let mut retries = 0;
         let admin = self.admin();
         wait_until("no delivery is pending or failed", || {
-            // Pending deliveries are read first, because they may fail before the second request. Failed ones stay failed.
+            // Pending deliveries are read first, because they may fail before the second request. Failed deliveries
+            // stay failed.
             let pending = admin.deliveries("state=pending&limit=1");
             let failed = admin.deliveries("state=failed&limit=100");
             failed.iter().for_each(|delivery| admin.retry(delivery));
@@ -141,7 +145,7 @@ fn every_hire_arrives_in_order_under_one_id_despite_kills() {
     assert!(findings.is_empty(), "{} findings:\n{}", findings.len(), findings.join("\n"));
     assert_eq!(fates.len(), HIRES * ROUNDS);
     assert!(retries > 0, "no delivery exhausted its schedule");
-    assert_eq!(tally.len(), 6, "the receiver behaved in each random way: {tally:?}");
+    assert_eq!(tally.len(), 6, "the receiver showed each random behaviour: {tally:?}");
     ledger.require_variety();
     fixture.require_no_private_text(&chaos.log, &secrets);
 }

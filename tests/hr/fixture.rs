@@ -1,4 +1,4 @@
-//! A file with organizations and candidates, and the texts of it that no log may contain.
+//! A file with organizations and candidates, and the private texts in it that no log may contain.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::service::run;
 const NAME: &str = "Wilhelmina Ostrander";
 const QUERY: &str = "token=c3VwZXItc2VjcmV0";
 
-/// A file into which a company without HR integrations was imported, in a directory of its own.
+/// A file into which a company without HR integrations was imported, in its own directory.
 pub(crate) struct Fixture {
     pub(crate) db: PathBuf,
     pub(crate) company: Company,
@@ -45,17 +45,17 @@ impl Fixture {
         self.db.to_str().unwrap()
     }
 
-    /// The ids of the organizations.
+    /// Returns the ids of the organizations.
     pub(crate) fn organizations(&self) -> &[String] {
         &self.organizations
     }
 
-    /// The next application to the first organization.
+    /// Returns the next application to the first organization.
     pub(crate) fn take(&self) -> Application {
         self.company.organization_of(0).take_uncontested().unwrap()
     }
 
-    /// Requires that the log has no secret, no name or address of a candidate, and no part of a URL after its host.
+    /// Checks that the log has no secret, no name or address of a candidate, and no part of a URL after its host.
     #[track_caller]
     pub(crate) fn require_no_private_text(&self, log: &str, secrets: &[String]) {
         assert!(log.contains("HR delivery evt_"), "the log mentions attempts: {log}");
@@ -68,7 +68,7 @@ impl Fixture {
     }
 }
 
-/// The path and query of an organization's URL.
+/// Returns the path and query of an organization's URL.
 pub(crate) fn path_of(organization: &str) -> String {
     format!("/hooks-of-{organization}?{QUERY}")
 }

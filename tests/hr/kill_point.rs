@@ -1,5 +1,5 @@
-//! The points at which the service is killed. The thread that reaches the point kills the service, so that the kill follows
-//! closely.
+//! The points at which the service is killed. The thread that reaches the point kills the service, so that the kill
+//! follows the event closely.
 
 use std::sync::{Condvar, Mutex};
 
@@ -10,11 +10,11 @@ use crate::service::{PATIENCE, ServiceProcess};
 pub(crate) enum KillPoint {
     /// A client has sent a decision and has no answer yet.
     Sent,
-    /// The service has answered a decision, so its message was queued just before.
+    /// The service has answered a decision, so it owes the message.
     Decided,
     /// The receiver has a message and has not answered yet.
     Taken,
-    /// The receiver has just accepted a message, and the service has to record that.
+    /// The receiver has just accepted a message, and the service must still record this.
     Accepted,
 }
 
@@ -22,7 +22,7 @@ pub(crate) enum KillPoint {
 pub(crate) const KILL_POINTS: [KillPoint; 4] =
     [KillPoint::Sent, KillPoint::Taken, KillPoint::Decided, KillPoint::Accepted];
 
-/// Kills the service at a kill point.
+/// A trigger that kills the service at a kill point.
 #[derive(Default)]
 pub(crate) struct Trigger {
     armed: Mutex<Option<ArmedKill>>,
@@ -31,13 +31,13 @@ pub(crate) struct Trigger {
 
 struct ArmedKill {
     point: KillPoint,
-    /// How many occurrences of the point pass before the kill.
+    /// The number of occurrences of the point that are ignored before the kill.
     skipped: usize,
     process: ServiceProcess,
 }
 
 impl Trigger {
-    /// Waits for this point from now on.
+    /// Arms the trigger for this point.
     pub(crate) fn arm(&self, point: KillPoint, skipped: usize, process: ServiceProcess) {
         *self.armed.lock().unwrap() = Some(ArmedKill { point, skipped, process });
     }
@@ -55,12 +55,12 @@ impl Trigger {
         self.sprung.notify_all();
     }
 
-    /// Waits until the kill.
+    /// Waits until the service has been killed.
     #[track_caller]
     pub(crate) fn wait(&self) {
         let armed = self.armed.lock().unwrap();
         let waited = self.sprung.wait_timeout_while(armed, PATIENCE, |armed| armed.is_some()).unwrap();
         let still = waited.0.as_ref().map(|armed| armed.point);
-        assert!(still.is_none(), "{still:?} never came");
+        assert!(still.is_none(), "{still:?} was not reached");
     }
 }

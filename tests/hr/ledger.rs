@@ -1,4 +1,4 @@
-//! Compares the answers to hires, the messages at the receiver and the file.
+//! Compares the answers to hires, the messages at the receiver, and the file.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -27,7 +27,7 @@ struct Delivery {
 pub(crate) struct Ledger<'a> {
     decided: &'a [DecidedApplication],
     arrivals: &'a [Arrival],
-    /// In the order of the queue.
+    /// The deliveries in the file, in the order of the queue.
     deliveries: Vec<Delivery>,
     /// The recorded actions of each application, in order.
     actions: HashMap<String, Vec<String>>,
@@ -71,7 +71,7 @@ impl<'a> Ledger<'a> {
         Self { decided, arrivals, deliveries, actions, statuses }
     }
 
-    /// Everything that is wrong. At most `attempts_lost_max` attempts may be missing from the record.
+    /// Returns everything that is wrong. At most `attempts_lost_max` attempts may be missing from the record.
     pub(crate) fn findings(&self, attempts_lost_max: usize) -> Vec<String> {
         let mut findings = self.answers();
         findings.extend(self.queue());
@@ -82,7 +82,7 @@ impl<'a> Ledger<'a> {
         findings
     }
 
-    /// Each answered decision is in the file. Catches an answer that is sent before its commit.
+    /// Checks that each answered decision is in the file. Catches an answer that is sent before its commit.
     fn answers(&self) -> Vec<String> {
         let mut findings = Vec::new();
         for DecidedApplication { application_id, hire, reversal } in self.decided {
@@ -97,14 +97,15 @@ impl<'a> Ledger<'a> {
             };
             let is_hired = self.actions.get(application_id).is_some_and(|all| all[0] == "candidate_step.hired");
             if !may_be.contains(&status) || (*hire != Outcome::Lost && !is_hired) {
-                findings.push(format!("{application_id} is {status}, the answers were {hire:?}, {reversal:?}"));
+                findings.push(format!("{application_id} is {status}; the answers were {hire:?}, {reversal:?}"));
             }
         }
         findings
     }
 
-    /// The file has exactly one message for each hire and each reversal, and no other message. Catches a message that is
-    /// queued outside the transaction of its decision, and one that is queued again when a client repeats a hire.
+    /// Checks that the file has exactly one message for each hire and each reversal, and no other message. Catches a
+    /// message that is queued outside the transaction of its decision, and one that is queued again when a client
+    /// repeats a hire.
     fn queue(&self) -> Vec<String> {
         let mut queued: HashMap<&str, Vec<&str>> = HashMap::new();
         for delivery in &self.deliveries {
@@ -129,8 +130,9 @@ impl<'a> Ledger<'a> {
         findings
     }
 
-    /// Each message in the file arrived and was accepted. Catches a message that is never sent, one that a kill loses, and
-    /// one that is recorded as delivered too early: before it is sent, without an answer, or after the status line alone.
+    /// Checks that each message in the file arrived and was accepted. Catches a message that is never sent, one that a
+    /// kill loses, and one that is recorded as delivered too early: before it is sent, without an answer, or after the
+    /// status line alone.
     fn every_delivery(&self) -> Vec<String> {
         let mut accepted: HashMap<String, bool> = HashMap::new();
         for arrival in self.arrivals {
@@ -148,9 +150,10 @@ impl<'a> Ledger<'a> {
         self.deliveries.iter().filter_map(describe).collect()
     }
 
-    /// Each message that arrived is in the file with the same bytes, is signed, and went to its organization's URL. Catches
-    /// an id or a body that changes between attempts, and a message that is sent before the commit of its decision or
-    /// despite a rollback. Also catches a signature over other bytes, with another secret, or with an old time.
+    /// Checks that each message that arrived is in the file with the same bytes, is signed, and went to its
+    /// organization's URL. Catches an id or a body that changes between attempts, and a message that is sent before the
+    /// commit of its decision or despite a rollback. Also catches a signature over other bytes, with another secret, or
+    /// with an old time.
     fn every_arrival(&self) -> Vec<String> {
         let known: HashMap<&str, &Delivery> = self.deliveries.iter().map(|one| (one.id.as_str(), one)).collect();
         let describe = |arrival: &Arrival| {
@@ -167,19 +170,20 @@ impl<'a> Ledger<'a> {
         self.arrivals.iter().filter_map(describe).collect()
     }
 
-    /// Each message arrived after all earlier ones of its application were accepted, and none of those arrived after it.
-    /// Catches a delivery that does not wait for an earlier one that failed, was interrupted or is retried by an admin.
+    /// Checks that each message arrived after all earlier messages of its application were accepted, and that none of
+    /// those arrived after it. Catches a delivery that does not wait for an earlier one that failed, was interrupted or
+    /// is retried by an admin.
     fn order(&self) -> Vec<String> {
-        let mut came: HashMap<String, Vec<&Arrival>> = HashMap::new();
-        self.arrivals.iter().for_each(|arrival| came.entry(arrival.message.id()).or_default().push(arrival));
-        let came = |delivery: &Delivery| came.get(&delivery.id).cloned().unwrap_or_default();
+        let mut arrivals_of: HashMap<String, Vec<&Arrival>> = HashMap::new();
+        self.arrivals.iter().for_each(|arrival| arrivals_of.entry(arrival.message.id()).or_default().push(arrival));
+        let arrivals_of = |delivery: &Delivery| arrivals_of.get(&delivery.id).cloned().unwrap_or_default();
         let mut findings = Vec::new();
         let mut before: HashMap<&str, &Delivery> = HashMap::new();
         for later in &self.deliveries {
             let Some(earlier) = before.insert(&later.application_id, later) else { continue };
-            let accepted = came(earlier).iter().filter_map(|arrival| arrival.accepted).min();
-            let last = came(earlier).iter().map(|arrival| arrival.connected).max();
-            let first = came(later).iter().map(|arrival| arrival.connected).min();
+            let accepted = arrivals_of(earlier).iter().filter_map(|arrival| arrival.accepted).min();
+            let last = arrivals_of(earlier).iter().map(|arrival| arrival.connected).max();
+            let first = arrivals_of(later).iter().map(|arrival| arrival.connected).min();
             // A missing time means that nothing arrived, which is another finding.
             if let (Some(accepted), Some(last), Some(first)) = (accepted, last, first)
                 && (first < accepted || first < last)
@@ -194,9 +198,9 @@ impl<'a> Ledger<'a> {
         findings
     }
 
-    /// Each attempt is recorded, except those that a kill interrupted, and the accepted attempt is the last. Catches
-    /// attempts that are not recorded, which would make the schedule endless. Also catches parallel attempts for one
-    /// organization, and a delivery that is sent again after it was recorded as delivered.
+    /// Checks that each attempt is recorded, except attempts that a kill interrupted, and that the accepted attempt is
+    /// the last. Catches attempts that are not recorded, which would make the schedule endless. Also catches parallel
+    /// attempts for one organization, and a delivery that is sent again after it was recorded as delivered.
     fn attempts(&self, lost_max: usize) -> Vec<String> {
         let mut findings = Vec::new();
         for Delivery { id, attempts, recorded, accepted, .. } in &self.deliveries {
@@ -206,12 +210,12 @@ impl<'a> Ledger<'a> {
         }
         let made = self.deliveries.iter().map(|delivery| usize::try_from(delivery.attempts).unwrap()).sum::<usize>();
         if self.arrivals.len() > made + lost_max {
-            findings.push(format!("{} messages arrived, of {made} attempts", self.arrivals.len()));
+            findings.push(format!("{} messages arrived from {made} attempts", self.arrivals.len()));
         }
         findings
     }
 
-    /// Requires that each kind of event has happened. Otherwise the run has proved nothing.
+    /// Checks that each kind of event has happened, because the test must cover all of them.
     pub(crate) fn require_variety(&self) {
         let hires = |matches: fn(&DecidedApplication) -> bool| {
             self.decided.iter().filter(|application| matches(application)).count()

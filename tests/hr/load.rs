@@ -86,7 +86,7 @@ impl Load {
         self.change(|state| state.address = address);
     }
 
-    /// Waits for all allowed hires and returns their outcomes.
+    /// Waits until all allowed hires are done, and returns their outcomes.
     pub(crate) fn finish(&mut self) -> Vec<DecidedApplication> {
         self.change(|state| state.is_ending = true);
         self.workers.drain(..).flat_map(|worker| worker.join().unwrap()).collect()
@@ -125,7 +125,7 @@ impl Worker {
         decided
     }
 
-    /// Waits for permission for one more hire. Returns `false` if none will come.
+    /// Waits until one more hire is allowed. Returns `false` if no further hire will be allowed.
     fn may_begin(&self) -> bool {
         let waits = |state: &mut State| state.allowed == 0 && !state.is_ending;
         let state = self.shared.state.lock().unwrap();
@@ -135,7 +135,7 @@ impl Worker {
         may
     }
 
-    /// Repeats a hire as a client does without an answer. Either this request or the first one makes the hire.
+    /// Repeats a hire, as a client does if it received no answer. Either this request or an earlier one makes the hire.
     fn repeat(&mut self, step: &str, body: &Value) -> Outcome {
         loop {
             match self.decide(step, "hire", body) {
@@ -161,7 +161,7 @@ impl Worker {
         if answer.status == 200 { Outcome::Made } else { Outcome::Wrong(answer.status) }
     }
 
-    /// The previous connection if it leads to the present service, or a new one.
+    /// Returns the previous connection if the current service is at its other end, or a new connection.
     fn connected(&mut self) -> (SocketAddr, Client) {
         let mut refused = None;
         loop {
@@ -172,7 +172,7 @@ impl Worker {
             };
             let state = self.shared.state.lock().unwrap();
             let state = self.shared.changed.wait_timeout_while(state, PATIENCE, is_not_there).unwrap().0;
-            let address = state.address.expect("the service comes back");
+            let address = state.address.expect("the service is started again");
             drop(state);
             if let Some(open) = self.client.take().filter(|(known, _)| *known == address) {
                 return open;

@@ -1,4 +1,4 @@
-//! Log lines about deliveries, without personal data.
+//! Log lines about deliveries have no personal data.
 
 use crate::admin::Admin;
 use crate::fixture::Fixture;
@@ -45,7 +45,7 @@ fn logged(format: &str) -> (Fixture, Vec<String>, String, Vec<(String, &'static 
     (fixture, secrets, log, attempts)
 }
 
-/// Requires one line for each attempt, no other line about deliveries, and no private text.
+/// Checks that the log has one line for each attempt, no other line about deliveries, and no private text.
 fn require_lines(format: &str) {
     let (fixture, secrets, log, attempts) = logged(format);
     fixture.require_no_private_text(&log, &secrets);
@@ -63,11 +63,11 @@ fn require_lines(format: &str) {
 }
 
 #[test]
-fn each_attempt_has_one_line_of_text_without_secret_person_or_path() {
+fn each_attempt_has_one_text_line_without_secrets_names_or_paths() {
     require_lines("text");
 }
 
 #[test]
-fn each_attempt_has_one_line_of_json_without_secret_person_or_path() {
+fn each_attempt_has_one_json_line_without_secrets_names_or_paths() {
     require_lines("json");
 }

@@ -9,7 +9,7 @@ use standardwebhooks::Webhook;
 /// A complete message.
 #[derive(Debug, Clone)]
 pub(crate) struct Message {
-    /// Path and query.
+    /// The path and the query of the request.
     pub(crate) target: String,
     headers: HeaderMap,
     pub(crate) body: Vec<u8>,
@@ -40,13 +40,13 @@ impl Message {
         Some(Self { target, headers, body })
     }
 
-    /// The delivery's id, or an empty text.
+    /// Returns the delivery's id, or an empty string.
     pub(crate) fn id(&self) -> String {
         let value = self.headers.get("webhook-id").and_then(|value| value.to_str().ok());
         value.unwrap_or_default().to_owned()
     }
 
-    /// Verifies signature and time with the published library of Standard Webhooks and the system clock.
+    /// Verifies the signature and the time with the published library of Standard Webhooks and the system clock.
     pub(crate) fn verify(&self, secret: Option<&String>) -> Result<(), String> {
         let secret = secret.ok_or_else(|| format!("no organization has the URL {}", self.target))?;
         let verified = Webhook::new(secret).and_then(|webhook| webhook.verify(&self.body, &self.headers));

@@ -1,4 +1,4 @@
-//! Random numbers that are the same in each run.
+//! Pseudo-random numbers that are the same in each run.
 
 /// A sequence that starts with a seed (xorshift).
 #[derive(Debug)]
@@ -10,7 +10,7 @@ impl RandomNumbers {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// The next number below `end`.
+    /// Returns the next number below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -1,5 +1,5 @@
-//! An HR system for tests. It receives messages, answers them correctly or not, goes down and comes back on the same port.
-//! It records all arrivals and acceptances in one order.
+//! An HR system for tests. It receives messages, answers them correctly or incorrectly, goes down, and listens again on
+//! the same port. It records all arrivals and acceptances in one order.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Write};
@@ -31,13 +31,14 @@ pub(crate) enum Behaviour {
     HangUpFirst,
     /// Closes the connection after reading the message.
     HangUp,
-    /// Begins a good answer and closes the connection before the answer ends. The service must not count that as acceptance.
+    /// Begins an answer with status 200 and closes the connection before the answer ends. The service must not treat
+    /// that as acceptance.
     BreakOff,
     /// Answers with this head and the message itself as the body.
     Echo(&'static str),
 }
 
-/// How the receiver chooses its behaviour.
+/// The way in which the receiver chooses its behaviour.
 enum Choice {
     Always(Behaviour),
     /// Behaves randomly, and never accepts messages with certain ids.
@@ -51,7 +52,7 @@ pub(crate) enum Layer {
     Plain,
     /// TLS.
     Tls(Arc<ServerConfig>),
-    /// A server of plain HTTP that answers a TLS handshake with 400.
+    /// A plain HTTP server that answers a TLS handshake with 400.
     NotTls,
     /// A server that never answers.
     Mute,
@@ -63,8 +64,8 @@ pub(crate) struct Arrival {
     pub(crate) message: Message,
     /// The result of verifying its signature.
     pub(crate) verified: Result<(), String>,
-    /// When its connection was accepted. The time of reading would prove nothing, because the message of a killed service
-    /// may be read late.
+    /// When its connection was accepted. The time of reading is not used, because the message of a killed service may
+    /// be read late.
     pub(crate) connected: u64,
     /// The time just before the first byte of the accepting answer, if there was one.
     pub(crate) accepted: Option<u64>,
@@ -91,12 +92,12 @@ struct Shared {
     trigger: Arc<Trigger>,
 }
 
-/// A receiver on a port of its own.
+/// A receiver on its own port.
 pub(crate) struct Receiver {
     pub(crate) address: SocketAddr,
     shared: Arc<Shared>,
     listening: Option<JoinHandle<()>>,
-    /// Bound but not listening. It reserves the port while the receiver is down.
+    /// A socket that is bound but not listening. It reserves the port while the receiver is down.
     _reserved: Socket,
 }
 
@@ -106,7 +107,7 @@ impl Receiver {
         Self::with(Arc::default())
     }
 
-    /// The same, with a trigger to report events to.
+    /// Starts a receiver that accepts every message and reports events to this trigger.
     pub(crate) fn with(trigger: Arc<Trigger>) -> Self {
         let reserved = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         reserved.set_reuse_address(true).unwrap();
@@ -138,7 +139,7 @@ impl Receiver {
         self.listening = Some(std::thread::spawn(move || listen(&listener, &shared)));
     }
 
-    /// Stops like a killed process: the port does not listen, and every connection is closed.
+    /// Stops in the same way as a killed process: the port does not listen, and every connection is closed.
     pub(crate) fn down(&mut self) {
         {
             let mut state = self.shared.lock();
@@ -150,12 +151,12 @@ impl Receiver {
         self.listening.take().unwrap().join().unwrap();
     }
 
-    /// Sets the behaviour on all further connections.
+    /// Sets the behaviour on all later connections.
     pub(crate) fn set_behaviour(&self, behaviour: Behaviour) {
         self.shared.lock().choice = Choice::Always(behaviour);
     }
 
-    /// Behaves randomly from now on.
+    /// Makes the receiver behave randomly.
     pub(crate) fn behave_randomly(&self, random: RandomNumbers) {
         self.shared.lock().choice = Choice::Random(random);
     }
@@ -165,7 +166,7 @@ impl Receiver {
         self.shared.lock().layer = layer;
     }
 
-    /// Expects signatures with this secret at this path.
+    /// Sets the secret of the expected signatures at this path.
     pub(crate) fn expect_secret(&self, path: &str, secret: &str) {
         self.shared.lock().secrets.insert(path.to_owned(), secret.to_owned());
     }
@@ -176,7 +177,7 @@ impl Receiver {
         self.shared.changed.notify_all();
     }
 
-    /// Waits for at least this many messages and returns all.
+    /// Waits for at least this many messages and returns all messages.
     #[track_caller]
     pub(crate) fn wait_for(&self, count: usize) -> Vec<Arrival> {
         let too_few = |state: &mut State| state.arrivals.len() < count;
@@ -185,17 +186,17 @@ impl Receiver {
         waited.arrivals.clone()
     }
 
-    /// All messages so far.
+    /// Returns all messages so far.
     pub(crate) fn arrivals(&self) -> Vec<Arrival> {
         self.wait_for(0)
     }
 
-    /// The server name of each TLS handshake, if it had one.
+    /// Returns the server name of each TLS handshake, if it had one.
     pub(crate) fn names(&self) -> Vec<Option<String>> {
         self.shared.lock().names.clone()
     }
 
-    /// How often the receiver behaved in each way.
+    /// Returns the number of connections with each behaviour.
     pub(crate) fn tally(&self) -> BTreeMap<Behaviour, usize> {
         self.shared.lock().tally.clone()
     }
@@ -203,7 +204,7 @@ impl Receiver {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("no connection's thread failed")
+        self.state.lock().expect("no thread of a connection panicked")
     }
 }
 
@@ -213,7 +214,7 @@ impl State {
         self.now
     }
 
-    /// The behaviour on the next connection.
+    /// Returns the behaviour on the next connection.
     fn choose(&mut self) -> Behaviour {
         let Choice::Random(random) = &mut self.choice else { return self.always() };
         match random.below(100) {
@@ -233,13 +234,13 @@ impl State {
         }
     }
 
-    /// Whether a randomly behaving receiver never accepts this message: about one in eight.
+    /// Returns whether a randomly behaving receiver never accepts this message: about one in eight.
     fn never_accepts(&self, id: &str) -> bool {
         matches!(self.choice, Choice::Random(_)) && id.bytes().map(usize::from).sum::<usize>().is_multiple_of(8)
     }
 }
 
-/// One thread accepts all connections, so it accepts them in the order in which they were made.
+/// Accepts all connections on one thread, in the order in which they were opened.
 fn listen(listener: &TcpListener, shared: &Arc<Shared>) {
     for stream in listener.incoming() {
         let stream = stream.unwrap();
@@ -254,7 +255,7 @@ fn listen(listener: &TcpListener, shared: &Arc<Shared>) {
         drop(state);
         let shared = Arc::clone(shared);
         std::thread::spawn(move || {
-            // Either side may close the connection first, so an error means nothing.
+            // Either side may close the connection first, so an error is not a failure.
             let _ = handle(&shared, stream, layer, connected, behaviour);
             shared.lock().open.remove(&connected);
         });
@@ -304,7 +305,7 @@ fn serve(shared: &Shared, mut stream: impl Read + Write, connected: u64, behavio
         Behaviour::Accept => accept(shared, index, stream),
         Behaviour::Hold => {
             let held = shared.changed.wait_timeout_while(shared.lock(), PATIENCE, |state| !state.is_released);
-            drop(held.expect("no connection's thread failed"));
+            drop(held.expect("no thread of a connection panicked"));
             accept(shared, index, stream)
         }
         Behaviour::Refuse => stream.write_all(b"HTTP/1.1 500 Broken\r\nContent-Length: 0\r\n\r\n"),

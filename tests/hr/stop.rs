@@ -7,10 +7,10 @@ use crate::fixture::Fixture;
 use crate::receiver::{Behaviour, Receiver};
 use crate::support::{RunningService, WorkDir};
 
-/// The maximum duration of a stop. Supervisors kill after that.
+/// The maximum duration of a stop. After this time, supervisors kill the process.
 const STOP_MAX: Duration = Duration::from_secs(30);
 
-/// Starts the service with a long time limit, so that a stop cannot wait for it.
+/// Starts the service with a long time limit, so that a stop cannot wait until attempts time out.
 fn serve(dir: &WorkDir, fixture: &Fixture) -> (RunningService, Admin) {
     let fixed = ["--allow-private-hr-targets", "--hr-retry-schedule", "168h", "--hr-timeout", "2m"];
     let service = dir.serve(&[&fixed[..], &["--db", fixture.db()]].concat());
@@ -45,7 +45,7 @@ fn a_stop_interrupts_hanging_deliveries_and_the_next_start_sends_them_again() {
 }
 
 #[test]
-fn an_answer_during_the_stop_counts() {
+fn an_answer_during_the_stop_is_recorded() {
     let (dir, fixture, receiver) = (WorkDir::new(), Fixture::with(2), Receiver::start());
     let (mut service, admin) = serve(&dir, &fixture);
     admin.connect(&fixture, "http", &receiver);
@@ -59,7 +59,7 @@ fn an_answer_during_the_stop_counts() {
     let log = service.wait().succeeded().stderr;
     assert!(log.contains("answered 200; delivered"), "{log}");
     let (service, admin) = serve(&dir, &fixture);
-    // The first was due before the second, so it would have arrived again by now.
+    // The first delivery was due before the second, so a repeat of the first would arrive before the second.
     admin.hire(&second);
     admin.wait_delivered(&second);
     assert_eq!(admin.delivery_of(&first)["state"], "delivered");

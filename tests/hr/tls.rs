@@ -1,4 +1,4 @@
-//! TLS to HR systems: trusted certificates, and the error messages for others.
+//! TLS to HR systems: trusted certificates, and the error messages for other certificates.
 
 use serde_json::Value;
 
@@ -40,17 +40,18 @@ impl Secure {
         (service, admin)
     }
 
-    /// Stops the service. Requires this many attempts in its log and no private text.
+    /// Stops the service. Checks that its log has this many attempts and no private text.
     fn stop(&self, service: RunningService, attempts: usize) {
         let log = service.stop("TERM").succeeded().stderr;
         self.fixture.require_no_private_text(&log, &self.secrets);
         assert_eq!(log.matches("HR delivery ").count(), attempts, "{log}");
     }
 
-    /// Hires while the receiver has this layer. Requires that the attempt fails with this reason and nothing arrives.
+    /// Hires while the receiver has this layer. Checks that the attempt fails with this reason and that nothing
+    /// arrives.
     fn refused(&self, admin: &Admin, layer: Layer, reason: &str) -> Value {
         self.receiver.set_layer(layer);
-        let came = self.receiver.arrivals().len();
+        let arrived = self.receiver.arrivals().len();
         let application = self.fixture.take();
         admin.hire(&application);
         let delivery = admin.wait_for(&application, |delivery| delivery["attempts"] == 1);
@@ -58,21 +59,21 @@ impl Secure {
         assert!(error.contains(reason), "{reason}: {error}");
         assert_eq!(delivery["lastAttempt"]["status"], Value::Null, "{error}");
         assert_eq!(delivery["state"], "pending", "{error}");
-        assert_eq!(self.receiver.arrivals().len(), came, "{error}");
+        assert_eq!(self.receiver.arrivals().len(), arrived, "{error}");
         delivery
     }
 
-    /// Retries a delivery and requires that it arrives.
+    /// Retries a delivery and checks that it arrives.
     fn accepted(&self, admin: &Admin, delivery: &Value) {
-        let came = self.receiver.arrivals().len();
+        let arrived = self.receiver.arrivals().len();
         admin.retry(delivery);
-        let arrival = self.receiver.wait_for(came + 1).pop().unwrap();
+        let arrival = self.receiver.wait_for(arrived + 1).pop().unwrap();
         assert_eq!((arrival.message.id().as_str(), arrival.verified), (delivery["id"].as_str().unwrap(), Ok(())));
     }
 }
 
 #[test]
-fn an_invalid_certificate_fails_the_attempt_with_a_reason_until_it_is_repaired() {
+fn an_invalid_certificate_fails_the_attempt_with_a_reason_until_it_is_replaced() {
     let mut secure = Secure::new();
     let (service, admin) = secure.serve("trusted.pem", "json");
     let (authority, other) = (&secure.authority, Authority::new("Another authority"));
@@ -96,7 +97,7 @@ fn an_invalid_certificate_fails_the_attempt_with_a_reason_until_it_is_repaired()
 }
 
 #[test]
-fn a_valid_certificate_of_a_trusted_authority_is_accepted() {
+fn a_valid_certificate_from_a_trusted_authority_is_accepted() {
     let mut secure = Secure::new();
     let (service, admin) = secure.serve("trusted.pem", "text");
     for layer in [secure.authority.certify("localhost"), secure.authority.certify_older("localhost")] {

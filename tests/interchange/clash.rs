@@ -1,4 +1,4 @@
-//! Documents that contradict themselves: the finding is at the object that contains the contradiction.
+//! In documents that contradict themselves, the finding is at the object that contains the contradiction.
 
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ fn a_role_with_candidates_needs_a_step() {
 
 #[test]
 fn a_duplicate_id_is_a_finding_at_the_second_object() {
-    for (pointer, id, place) in [
+    for (pointer, id, location) in [
         ("/users/1/id", "user_1", "/users/1"),
         (&format!("{ROLE}/steps/1/id"), "step_1", &format!("{ROLE}/steps/1")),
         (&format!("{CANDIDATES}/1/applicationId"), "app_1", &format!("{CANDIDATES}/1")),
@@ -49,7 +49,7 @@ fn a_duplicate_id_is_a_finding_at_the_second_object() {
         let mut document = with(pointer, json!(id));
         // A membership refers to the replaced id. That reference is not under test here.
         set(&mut document, "/organizations/0/members/1", json!({ "userId": "user_9" }));
-        assert_refused(&document, place, &format!("the document uses the id {id} twice"));
+        assert_refused(&document, location, &format!("the document uses the id {id} twice"));
     }
     let second = json!({ "id": "org_1", "slug": "other", "name": "Other" });
     assert_refused(&with("/organizations/-", second), "/organizations/1", "the document uses the id org_1 twice");
@@ -80,8 +80,8 @@ fn duplicate_addresses_and_slugs_are_findings_regardless_of_letter_case() {
 #[test]
 fn a_user_is_a_member_of_an_organization_once() {
     let again = json!({ "userId": "user_1", "orgRole": "member" });
-    let place = "/organizations/0/members/2";
-    assert_refused(&with("/organizations/0/members/-", again.clone()), place, "the user user_1 is listed twice");
+    let location = "/organizations/0/members/2";
+    assert_refused(&with("/organizations/0/members/-", again.clone()), location, "the user user_1 is listed twice");
     let second = json!({ "slug": "other", "name": "Other", "members": [again] });
     assert!(findings(&with("/organizations/-", second)).is_empty());
 }
@@ -89,8 +89,8 @@ fn a_user_is_a_member_of_an_organization_once() {
 #[test]
 fn a_candidate_applies_to_a_role_once() {
     let again = json!({ "name": "Cleo", "email": "CLEO@example.org" });
-    let place = format!("{CANDIDATES}/4");
-    assert_refused(&with(&format!("{CANDIDATES}/-"), again.clone()), &place, "listed twice under this role");
+    let location = format!("{CANDIDATES}/4");
+    assert_refused(&with(&format!("{CANDIDATES}/-"), again.clone()), &location, "listed twice under this role");
     let role = json!({ "name": "Other", "steps": [{ "name": "Call" }], "candidates": [again] });
     assert!(
         findings(&with("/organizations/0/roles/-", role)).is_empty(),
@@ -105,18 +105,21 @@ fn within_an_organization_one_address_has_one_id() {
         json!({ "name": "Other", "steps": [{ "name": "Call" }], "candidates": [candidate] })
     };
     let second = |role| with("/organizations/0/roles/-", role);
-    let place = "/organizations/0/roles/1/candidates/0";
+    let location = "/organizations/0/roles/1/candidates/0";
     assert!(findings(&second(role("cand_1", "cleo@example.org"))).is_empty());
-    assert_refused(&second(role("cand_9", "cleo@example.org")), place, "has the ids cand_1 and cand_9");
+    assert_refused(&second(role("cand_9", "cleo@example.org")), location, "has the ids cand_1 and cand_9");
     assert_refused(
         &second(role("cand_1", "other@example.org")),
-        place,
+        location,
         "the id cand_1 belongs to a candidate with another",
     );
     let elsewhere = |role| with("/organizations/-", json!({ "slug": "other", "name": "Other", "roles": [role] }));
-    let place = "/organizations/1/roles/0/candidates/0";
-    assert_refused(&elsewhere(role("cand_1", "cleo@example.org")), place, "or in another organization");
-    assert!(findings(&elsewhere(role("cand_9", "cleo@example.org"))).is_empty(), "elsewhere it is another candidate");
+    let location = "/organizations/1/roles/0/candidates/0";
+    assert_refused(&elsewhere(role("cand_1", "cleo@example.org")), location, "or in another organization");
+    assert!(
+        findings(&elsewhere(role("cand_9", "cleo@example.org"))).is_empty(),
+        "in another organization it is another candidate"
+    );
 }
 
 #[test]

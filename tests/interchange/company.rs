@@ -1,4 +1,4 @@
-//! A company that imports candidates from other programs, and the command for it.
+//! A company that imports candidates from other programs, and the import command.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -113,19 +113,19 @@ impl Company {
         self.import(&[&["--format", "csv", "--organization", "acme"], args, &["-"]].concat(), table.as_ref())
     }
 
-    /// The exported file.
+    /// Returns the export of the file.
     pub(crate) fn export(&self) -> Value {
         serde_json::from_str(&self.file.export(appliance::interchange::Secrets::LeftOut)).unwrap()
     }
 
-    /// One of Acme's roles, from the export.
+    /// Returns one of Acme's roles, from the export.
     pub(crate) fn role(&self, id: &str) -> Value {
         let document = self.export();
         let roles = document["organizations"][0]["roles"].as_array().unwrap().clone();
         roles.into_iter().find(|role| role["id"] == id).unwrap_or_else(|| panic!("{id}: {document}"))
     }
 
-    /// A candidate's application to a role, from the export.
+    /// Returns a candidate's application to a role, from the export.
     pub(crate) fn application(&self, role: &str, email: &str) -> Value {
         let role = self.role(role);
         let candidates = role["candidates"].as_array().unwrap();
@@ -133,7 +133,7 @@ impl Company {
     }
 }
 
-/// The same member of each item.
+/// Returns this member of each item.
 pub(crate) fn each<'a>(items: &'a Value, member: &str) -> Vec<&'a str> {
     items.as_array().unwrap().iter().map(|item| item[member].as_str().unwrap_or("-")).collect()
 }

@@ -1,4 +1,4 @@
-//! Imports of CSV tables: what each column becomes, and which rows are refused.
+//! Imports of CSV tables: how each column is imported, and which rows are refused.
 
 use appliance::domain::text::Slug;
 use appliance::interchange::{self, csv::Table};
@@ -100,7 +100,7 @@ fn a_second_application_to_a_role_is_refused() {
         .refused(&refused)
         .says("2 of 3 rows were refused; the others were imported");
     assert_eq!(company.application("role_wri", "dan@x.org")["name"], "Dan");
-    // The imported applications exist like any other.
+    // Imported applications are treated like all others.
     company.csv(table).refused(&[
         refused[0],
         "line 3: dan@x.org has already applied to the role \"Writer\"",
@@ -183,12 +183,12 @@ fn missing_times_default_to_the_time_of_the_import() {
     company.csv("name,email,role,status\nDan,dan@x.org,Writer,Not Selected\n").fine();
     let dan = company.application("role_wri", "dan@x.org");
     assert_eq!(dan["appliedAt"], dan["steps"][0]["rejectedAt"]);
-    assert_ne!(dan["appliedAt"], NOW, "the command has the real time");
+    assert_ne!(dan["appliedAt"], NOW, "the command uses the real time");
     assert_eq!(dan["steps"][0]["rejectionReason"], "");
 }
 
 #[test]
-fn text_limits_equal_those_of_a_document() {
+fn text_limits_are_the_same_as_in_a_document() {
     let company = Company::new();
     let row = |name: usize, id: usize, notes: usize, address: usize| {
         let email = format!("{}@x.org", "e".repeat(address - 6));
@@ -285,10 +285,10 @@ fn a_hostile_table_is_reported_row_by_row_and_its_correct_rows_are_imported() {
 }
 
 #[test]
-fn a_change_of_the_file_after_planning_undoes_the_import() {
+fn a_change_to_the_file_after_planning_undoes_the_import() {
     let company = Company::new();
     let path = company.file().path();
-    let sorted = |table: &str| {
+    let plan = |table: &str| {
         let table = Table::parse(table.as_bytes(), world().now()).unwrap();
         read_alone(&path, world(), |tx| {
             let organization = organization::with_slug(tx, &Slug::parse("acme").unwrap())?.unwrap();
@@ -296,7 +296,7 @@ fn a_change_of_the_file_after_planning_undoes_the_import() {
         })
     };
     let hire = "name,email,role,status\nDan,dan@x.org,Writer,Hired\n";
-    for (asked, came, words) in [
+    for (planned, committed_before, words) in [
         // Between planning and import, somebody else is hired, or the same person is added or applies.
         (hire, "name,email,role,status\nEve,eve@x.org,Writer,Hired\n", "role role_wri was changed during the import"),
         ("name,email,role\nFay,fay@x.org,Engineer\n", "name,email,role\nFay,fay@x.org,role_d1\n", "candidate cand_"),
@@ -306,18 +306,18 @@ fn a_change_of_the_file_after_planning_undoes_the_import() {
             "application app_",
         ),
     ] {
-        let asked = sorted(asked).unwrap();
-        assert!(asked.refused.is_empty());
-        company.csv(came).fine();
+        let planned = plan(planned).unwrap();
+        assert!(planned.refused.is_empty());
+        company.csv(committed_before).fine();
         let before = company.export();
-        let added = act_alone(&path, world(), |tx| interchange::add(tx, &asked.addition));
+        let added = act_alone(&path, world(), |tx| interchange::add(tx, &planned.addition));
         assert!(added.as_ref().is_err_and(|error| error.to_string().contains(words)), "{added:?}");
         assert_eq!(company.export(), before);
     }
 }
 
 #[test]
-fn one_of_two_parallel_imports_of_a_table_wins() {
+fn only_one_of_two_parallel_imports_of_a_table_succeeds() {
     let company = Company::new();
     let table = crowd(200) + "D,d@x.org,Writer\n";
     let (first, second) = std::thread::scope(|scope| {
@@ -330,14 +330,14 @@ fn one_of_two_parallel_imports_of_a_table_wins() {
     assert_eq!(company.role("role_wri")["candidates"].as_array().unwrap().len(), 1);
 }
 
-/// A table with this many rows.
+/// Returns a table with this many rows.
 fn crowd(rows: usize) -> String {
     let row = |number| format!("C,c{number}@x.org,Engineer\n");
     "name,email,role\n".to_owned() + &(0..rows).map(row).collect::<String>()
 }
 
 #[test]
-fn more_than_20_000_rows_are_refused_beside_a_server() {
+fn more_than_20_000_rows_are_refused_while_a_service_runs() {
     let company = Company::new();
     let server = Lock::take(&company.file().path()).unwrap();
     for rows in [20_001, rounds(30_000, 200_000)] {
@@ -379,7 +379,7 @@ fn tables_in_windows_charsets_are_decoded() {
         assert_eq!(zoe["name"], "Zoë \u{2013} Müller");
         assert_eq!(zoe["steps"][0]["rejectionReason"], "\u{201c}Too\u{201d} dear: 5 €");
     }
-    // Bytes that windows-1252 does not define.
+    // Windows-1252 does not define the byte 0x81.
     Company::new()
         .csv(b"name,email,role\nZ\x81,zoe@x.org,Writer\n")
         .refused(&["line 2: the cell that begins in line 2 is not UTF-8; save the table as UTF-8"]);
@@ -405,7 +405,7 @@ fn a_file_over_the_size_limit_is_not_read() {
     let company = Company::new();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("jobs.json");
-    // A sparse file has the size without using the disk.
+    // A sparse file has this size without using space on the disk.
     std::fs::File::create(&path).unwrap().set_len((512 << 20) + 1).unwrap();
     let path = path.to_str().unwrap();
     let sentence = "an import reads at most 512 MiB from all its files; split it into several imports";

@@ -43,7 +43,8 @@ fn decide(file: &File, step: &str, (action, rule): (Action, Rule)) {
     decided.unwrap();
 }
 
-/// A role with one position, and an application of this status with three steps, `a`, `b` and `c`.
+/// Creates a file with a role with one position and an application with this status. The application has three steps:
+/// `a`, `b` and `c`.
 fn file(status: &str, steps: [&str; 3]) -> File {
     let role_steps = json!([{ "id": "1", "name": "1" }, { "id": "2", "name": "2" }, { "id": "3", "name": "3" }]);
     let steps: Vec<Value> = [("a", "1", steps[0]), ("b", "2", steps[1]), ("c", "3", steps[2])]
@@ -61,15 +62,15 @@ fn file(status: &str, steps: [&str; 3]) -> File {
 
 #[test]
 fn the_result_of_every_decision_can_be_imported() {
-    let going = ["validated", "in_progress", "pending"];
+    let current = ["validated", "in_progress", "pending"];
     for (status, steps, decisions) in [
-        ("In Progress", going, &[("a", HIRE)] as &[_]),
-        ("In Progress", going, &[("c", HIRE)]),
-        ("In Progress", going, &[("b", REJECT)]),
-        ("In Progress", going, &[("c", REJECT), ("a", REJECT), ("b", REJECT)]),
-        ("In Progress", going, &[("b", HIRE), ("b", REJECT)]),
-        ("In Progress", going, &[("b", HIRE), ("c", REJECT), ("a", REJECT)]),
-        ("Withdrawn", going, &[("b", REJECT)]),
+        ("In Progress", current, &[("a", HIRE)] as &[_]),
+        ("In Progress", current, &[("c", HIRE)]),
+        ("In Progress", current, &[("b", REJECT)]),
+        ("In Progress", current, &[("c", REJECT), ("a", REJECT), ("b", REJECT)]),
+        ("In Progress", current, &[("b", HIRE), ("b", REJECT)]),
+        ("In Progress", current, &[("b", HIRE), ("c", REJECT), ("a", REJECT)]),
+        ("Withdrawn", current, &[("b", REJECT)]),
         ("Withdrawn", ["validated", "validated", "validated"], &[("a", REJECT)]),
     ] {
         let before = file(status, steps);

@@ -1,4 +1,4 @@
-//! Conflicts between a document and the file. A document with a conflict changes nothing.
+//! Conflicts between a document and the file. The import of a document with a conflict changes nothing.
 
 use appliance::domain::refusal::Refusal;
 use appliance::interchange::{self, Secrets};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{CANDIDATES, File, ROLE, read, set, sound, with, world};
 
-/// Another document, without anything in common with the valid one.
+/// Returns another document, which has nothing in common with the valid document.
 fn other() -> Value {
     let text = sound().to_string();
     let text = ["user_", "org_", "role_", "step_", "cand_", "app_", "cs_"]
@@ -16,7 +16,7 @@ fn other() -> Value {
     serde_json::from_str(&text.replace("acme", "other").replace("@example.org", "@example.net")).unwrap()
 }
 
-/// The findings of importing a document into a file that has the valid one.
+/// Imports a document into a file that contains the valid document, and returns the findings.
 fn refusal(document: &Value) -> Vec<(String, String)> {
     let file = File::new();
     file.import(&read(&sound())).unwrap();
@@ -35,7 +35,7 @@ fn refusal(document: &Value) -> Vec<(String, String)> {
 
 #[test]
 fn existing_ids_addresses_and_slugs_are_findings_at_their_objects() {
-    for (pointer, value, place, words) in [
+    for (pointer, value, location, words) in [
         ("/users/0/email", json!("ADA@EXAMPLE.ORG"), "/users/0", "a user with the email ADA@EXAMPLE.ORG"),
         ("/organizations/0/id", json!("org_1"), "/organizations/0", "the organization id org_1"),
         ("/organizations/0/slug", json!("ACME"), "/organizations/0", "an organization with the slug ACME"),
@@ -56,7 +56,7 @@ fn existing_ids_addresses_and_slugs_are_findings_at_their_objects() {
     ] {
         let mut document = other();
         set(&mut document, pointer, value);
-        assert_eq!(refusal(&document), [(place.to_owned(), format!("{words} already exists in the file"))]);
+        assert_eq!(refusal(&document), [(location.to_owned(), format!("{words} already exists in the file"))]);
     }
     let mut document = other();
     set(&mut document, "/organizations/0/members", json!([]));
@@ -71,7 +71,7 @@ fn existing_ids_addresses_and_slugs_are_findings_at_their_objects() {
 #[test]
 fn importing_a_document_twice_is_refused() {
     let refusal = refusal(&sound());
-    assert_eq!(refusal.len(), 20, "the first twenty are listed");
+    assert_eq!(refusal.len(), 20, "only the first twenty findings are listed");
     assert_eq!(refusal[0], ("/users/0".to_owned(), "the user id user_1 already exists in the file".to_owned()));
 }
 
@@ -86,7 +86,7 @@ fn a_second_document_is_added_to_the_first() {
 }
 
 #[test]
-fn a_member_must_be_a_user_of_the_document_or_the_file() {
+fn a_member_must_be_a_user_in_the_document_or_the_file() {
     let document = |user: &str| {
         let members = json!([{ "userId": "xuser_1" }, { "userId": user }]);
         let mut document = other();
@@ -136,7 +136,7 @@ fn the_first_membership_in_the_document_is_the_oldest() {
     set(&mut document, "/organizations/-", second);
     let file = File::new();
     file.import(&read(&document)).unwrap();
-    // The members of a later document are later, even if the clock stands still.
+    // The members of a later document are later, even if the clock does not move.
     let third = json!({ "organizations": [
         { "id": "org_", "slug": "third", "name": "Third", "members": [{ "userId": "user_1" }, { "userId": "user_2" }] },
     ] });
@@ -149,7 +149,7 @@ fn the_first_membership_in_the_document_is_the_oldest() {
 }
 
 #[test]
-fn times_of_a_document_are_imported_unchanged() {
+fn times_in_a_document_are_imported_unchanged() {
     let mut document = with(&format!("{CANDIDATES}/0/appliedAt"), json!("2020-01-02T03:04:05.678901+01:00"));
     set(&mut document, &format!("{CANDIDATES}/1/offerAcceptedDate"), json!("2026-10-31"));
     let file = File::new();

@@ -1,5 +1,5 @@
-//! Imports of Greenhouse exports: what each resource of the Harvest API becomes, and which items are refused. The files in
-//! `greenhouse` have the shapes of the API's documentation.
+//! Imports of Greenhouse exports: how each resource of the Harvest API is imported, and which items are refused. The
+//! files in `greenhouse` have the structure that the API's documentation shows.
 
 use std::path::Path;
 
@@ -16,14 +16,14 @@ fn folder() -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interchange/greenhouse").to_str().unwrap().to_owned()
 }
 
-/// The whole export as one object.
+/// Returns the whole export as one object.
 fn whole() -> Value {
     let read = |name: &str| std::fs::read(format!("{}/{name}.json", folder())).unwrap();
     let members = RESOURCES.iter().map(|name| ((*name).to_owned(), serde_json::from_slice(&read(name)).unwrap()));
     Value::Object(members.collect::<Map<String, Value>>())
 }
 
-/// The export with one value replaced.
+/// Returns the export with one value replaced.
 fn with(pointer: &str, value: Value) -> Value {
     let mut export = whole();
     set(&mut export, pointer, value);
@@ -42,7 +42,7 @@ impl Company {
 }
 
 #[test]
-fn a_folder_of_files_and_one_object_import_the_same() {
+fn a_folder_of_files_and_one_object_give_the_same_import() {
     let (files, object, folder_itself) = (Company::new(), Company::new(), Company::new());
     let paths = RESOURCES.map(|name| format!("{}/{name}.json", folder()));
     let counts = "for acme: roles 4, candidates 5, applications 6; the write lock was held for ";
@@ -112,7 +112,7 @@ fn without_a_list_of_stages_the_steps_come_from_applications() {
 }
 
 #[test]
-fn an_active_application_is_at_its_stage() {
+fn an_active_application_is_imported_at_its_stage() {
     let company = Company::new();
     company.harvest(&[], &with("/applications/0/last_activity_at", Value::Null)).fine();
     let ida = company.application("gh_job_501", "Ida@Home.example");
@@ -122,7 +122,7 @@ fn an_active_application_is_at_its_stage() {
     let statuses = ["validated", "validated", "validated", "in_progress", "pending", "pending"];
     assert_eq!(each(&ida["steps"], "status"), statuses);
     assert_eq!(ida["steps"][0]["validatedAt"], ida["appliedAt"]);
-    // The same person, at another job.
+    // The same person has also applied to another job.
     assert_eq!(company.application("gh_job_502", "Ida@Home.example")["id"], "gh_candidate_8001");
 }
 
@@ -147,7 +147,8 @@ fn a_rejection_is_imported_with_date_reason_and_outcome_type() {
             "Took another job",
             "rejected_by_candidate",
         ),
-        // The date falls back to the last activity, the stage to the first, and the type to the list of reasons.
+        // This application has no rejection date, no stage and no type. They come from the last activity, the first
+        // stage and the list of reasons.
         ("gh_job_502", "jon@home.example", 0, "2024-02-25T10:00:00.000000Z", "Hiring Freeze", "other"),
     ] {
         let application = company.application(role, email);
@@ -204,7 +205,7 @@ fn prospects_and_people_without_an_application_are_skipped_with_a_notice() {
 }
 
 #[test]
-fn a_known_address_is_the_existing_candidate() {
+fn a_known_address_belongs_to_the_existing_candidate() {
     let company = Company::new();
     let emails = json!([{ "value": "CLEO@example.org", "type": "personal" }]);
     company.harvest(&[], &with("/candidates/0/email_addresses", emails)).fine().says("candidates 4, applications 6");
@@ -239,7 +240,8 @@ fn a_second_import_of_an_export_is_refused() {
 #[test]
 fn a_corrected_item_is_imported_by_a_second_import() {
     let company = Company::new();
-    // The hire of the job 504, and an application of the job 501 whose candidate has no address.
+    // The hire for the job 504 has an unknown candidate. The candidate of an application for the job 501 has no
+    // address.
     let mut export = with("/applications/5/candidate_id", json!(1));
     set(&mut export, "/candidates/0/email_addresses", json!([]));
     company.harvest(&["--partial"], &export).says("the others were imported");
@@ -249,23 +251,23 @@ fn a_corrected_item_is_imported_by_a_second_import() {
     let fresh = Company::new();
     fresh.harvest(&[], &whole()).fine();
     for id in ["gh_job_501", "gh_job_502", "gh_job_503", "gh_job_504"] {
-        let (mended, at_once) = (company.role(id), fresh.role(id));
+        let (corrected, complete) = (company.role(id), fresh.role(id));
         for member in ["status", "positions", "steps"] {
-            assert_eq!(mended[member], at_once[member], "{id} {member}");
+            assert_eq!(corrected[member], complete[member], "{id} {member}");
         }
         let sorted = |role: &Value| {
             let mut emails = each(&role["candidates"], "email").into_iter().map(str::to_owned).collect::<Vec<_>>();
             emails.sort_unstable();
             emails
         };
-        assert_eq!(sorted(&mended), sorted(&at_once), "{id}");
+        assert_eq!(sorted(&corrected), sorted(&complete), "{id}");
     }
     assert_eq!(each(&open["steps"], "id"), each(&company.role("gh_job_501")["steps"], "id"));
     company.harvest(&[], &whole()).failed(1, "an earlier import already added all jobs of this export");
 }
 
 #[test]
-fn a_corrected_application_that_staff_added_meanwhile_is_refused() {
+fn a_corrected_application_that_staff_have_added_is_refused() {
     let company = Company::new();
     company.harvest(&["--partial"], &with("/candidates/0/email_addresses", json!([]))).says("the others were imported");
     company.csv("name,email,role\nIda,ida@home.example,gh_job_501\n").fine();
@@ -439,7 +441,7 @@ fn references_to_refused_items_are_reported_as_refused() {
         "applications 9002 (standard input#/applications/1): its candidate 8002 was refused",
         "applications 9006 (standard input#/applications/5): its job 504 was refused",
     ]);
-    // A candidate whose id in the file belongs to another address.
+    // In the file, the id of this candidate belongs to another address.
     let company = Company::new();
     company.harvest(&[], &whole()).fine();
     let mut newer = whole();
@@ -513,7 +515,7 @@ fn an_export_needs_an_existing_organization_and_no_role_flag() {
 }
 
 #[test]
-fn more_than_20_000_applications_are_refused_beside_a_server() {
+fn more_than_20_000_applications_are_refused_while_a_service_runs() {
     let company = Company::new();
     let export = |count: u64| {
         let person =
@@ -525,7 +527,7 @@ fn more_than_20_000_applications_are_refused_beside_a_server() {
             "applications": (0..count).map(application).collect::<Value>(),
         })
     };
-    let _server = Lock::take(&company.file().path()).unwrap();
+    let _lock = Lock::take(&company.file().path()).unwrap();
     company.harvest(&[], &export(20_001)).failed(1, "has 20001 applications").says("stop it");
     let count = rounds(2_000, 20_000) as u64;
     company.harvest(&[], &export(count)).fine().says(&format!("candidates {count}, applications {count}"));

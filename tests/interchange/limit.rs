@@ -1,4 +1,4 @@
-//! The limits of interchange documents, each tested with the largest accepted value and the smallest refused one.
+//! The limits of interchange documents, each tested with the largest accepted value and the smallest refused value.
 
 use appliance::interchange;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn text_at_the_limit_is_accepted_and_one_more_character_is_refused() {
 }
 
 #[test]
-fn ids_slugs_addresses_and_urls_have_their_limits() {
+fn ids_slugs_addresses_and_urls_have_limits() {
     for (pointer, before, characters_max) in [
         ("/users/0/id", "", 64),
         (&format!("{ORGANIZATION}/id"), "", 64),
@@ -60,7 +60,7 @@ fn ids_slugs_addresses_and_urls_have_their_limits() {
 fn a_secret_has_at_most_255_characters() {
     let secret = |characters: usize| json!(format!("whsec_{}", "x".repeat(characters - 6)));
     let is_accepted = |secret: Value| is_accepted(&format!("{ORGANIZATION}/hrIntegration/secret"), secret);
-    // No valid base64 text gives a secret of exactly 255 characters.
+    // No valid base64 string gives a secret of exactly 255 characters.
     assert!(is_accepted(secret(254)) && !is_accepted(secret(256)));
 }
 

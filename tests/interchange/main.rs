@@ -1,7 +1,7 @@
-//! Tests of imports and exports: findings and their locations, limits, and round trips. `command`, `csv` and `harvest` run
-//! the command line, the others call the library.
+//! Tests of imports and exports: findings and their locations, limits, and round trips. `command`, `csv` and `harvest`
+//! run the command line; the others call the library.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue must fail")]
 
 mod clash;
 mod command;

@@ -1,11 +1,11 @@
-//! Importing a document and exporting it gives the same data.
+//! A document that is imported and exported has the same data.
 
 use appliance::interchange::{self, Secrets};
 use serde_json::{Value, json};
 
 use crate::support::{CANDIDATES, DEMO, File, NOW, ORGANIZATION, ROLE, read, set, sound, with, world};
 
-/// The document after import and export. A second round must give the same bytes.
+/// Imports a document and returns its export. Checks that a second round gives the same bytes.
 fn through(document: &Value) -> Value {
     let first = File::new();
     first.import(&read(document)).unwrap();
@@ -18,20 +18,20 @@ fn through(document: &Value) -> Value {
 }
 
 /// Asserts that `whole` contains everything in `part`. It may have more members.
-fn assert_within(part: &Value, whole: &Value, place: &str) {
+fn assert_within(part: &Value, whole: &Value, location: &str) {
     match (part, whole) {
         (Value::Object(part), Value::Object(whole)) => {
             for (name, value) in part {
-                assert_within(value, whole.get(name).unwrap_or(&Value::Null), &format!("{place}/{name}"));
+                assert_within(value, whole.get(name).unwrap_or(&Value::Null), &format!("{location}/{name}"));
             }
         }
         (Value::Array(part), Value::Array(whole)) => {
-            assert_eq!(part.len(), whole.len(), "{place}");
+            assert_eq!(part.len(), whole.len(), "{location}");
             for (index, (part, whole)) in part.iter().zip(whole).enumerate() {
-                assert_within(part, whole, &format!("{place}/{index}"));
+                assert_within(part, whole, &format!("{location}/{index}"));
             }
         }
-        _ => assert_eq!(part, whole, "{place}"),
+        _ => assert_eq!(part, whole, "{location}"),
     }
 }
 
@@ -47,10 +47,10 @@ fn the_sample_company_survives_the_round_trip() {
     let again = File::new();
     assert_eq!(again.import(&interchange::parse(exported.as_bytes(), world()).unwrap()).unwrap(), counts);
     assert_eq!(again.export(Secrets::LeftOut), exported);
-    let (went_in, came_out): (Value, Value) =
+    let (input, output): (Value, Value) =
         (serde_json::from_slice(DEMO).unwrap(), serde_json::from_str(&exported).unwrap());
-    assert_within(&went_in["users"], &came_out["users"], "/users, in the document's order");
-    assert_eq!(came_out["organizations"][0]["members"], went_in["organizations"][0]["members"]);
+    assert_within(&input["users"], &output["users"], "/users, in the document's order");
+    assert_eq!(output["organizations"][0]["members"], input["organizations"][0]["members"]);
 }
 
 #[test]
@@ -83,10 +83,10 @@ fn every_given_member_is_exported() {
 
 #[test]
 fn missing_members_are_exported_with_their_defaults() {
-    let came_out = through(&json!({ "organizations": [
+    let output = through(&json!({ "organizations": [
         { "slug": "a", "name": "A", "roles": [{ "name": "R", "steps": [{ "name": "S" }] }] },
     ], "users": [{ "email": "a@b", "name": "A" }] }));
-    let organization = &came_out["organizations"][0];
+    let organization = &output["organizations"][0];
     let expected = json!({ "domain": "", "logo": "", "portal": { "enabled": false, "theme": {} },
         "requireExternalPositionId": false, "enabled": true, "timeZone": "UTC", "payTransparency": false,
         "decisionVisibleAfterHours": 72, "members": [] });
@@ -99,36 +99,36 @@ fn missing_members_are_exported_with_their_defaults() {
         "positions": 1, "createdAt": NOW, "steps": [{ "stepType": "other" }], "candidates": [] });
     assert_within(&expected, role, "");
     assert_eq!((role.get("workType"), role.get("salaryMin")), (None, None));
-    assert_within(&json!({ "platformRole": "user", "enabled": true }), &came_out["users"][0], "");
+    assert_within(&json!({ "platformRole": "user", "enabled": true }), &output["users"][0], "");
     for (thing, prefix) in [(organization, "org_"), (role, "role_"), (&role["steps"][0], "step_")] {
         assert!(thing["id"].as_str().unwrap().starts_with(prefix));
     }
 }
 
 #[test]
-fn decision_delays_of_zero_and_never_survive() {
+fn decision_delays_of_zero_and_null_survive_the_round_trip() {
     for hours in [json!(0), Value::Null] {
         let mut document = sound();
         set(&mut document, &format!("{ORGANIZATION}/decisionVisibleAfterHours"), hours.clone());
-        let came_out = through(&document);
-        assert_eq!(came_out["organizations"][0].get("decisionVisibleAfterHours"), Some(&hours));
-        assert_eq!(through(&came_out)["organizations"][0]["decisionVisibleAfterHours"], hours);
+        let output = through(&document);
+        assert_eq!(output["organizations"][0].get("decisionVisibleAfterHours"), Some(&hours));
+        assert_eq!(through(&output)["organizations"][0]["decisionVisibleAfterHours"], hours);
     }
 }
 
 #[test]
 fn a_candidate_without_steps_gets_the_steps_of_the_role() {
-    let came_out = through(&sound());
+    let output = through(&sound());
     let statuses = |candidate: usize| -> Vec<&str> {
-        let steps = came_out.pointer(&format!("{CANDIDATES}/{candidate}/steps")).unwrap().as_array().unwrap();
+        let steps = output.pointer(&format!("{CANDIDATES}/{candidate}/steps")).unwrap().as_array().unwrap();
         steps.iter().map(|step| step["status"].as_str().unwrap()).collect()
     };
     assert_eq!(statuses(0), ["in_progress", "pending"]);
     assert_eq!(statuses(1), ["skipped", "validated"]);
-    let candidate = &came_out.pointer(CANDIDATES).unwrap()[1];
+    let candidate = &output.pointer(CANDIDATES).unwrap()[1];
     assert_within(&json!({ "name": "Offer", "stepType": "offer", "validatedAt": NOW }), &candidate["steps"][1], "");
     assert_eq!(candidate["hireNotes"], Value::Null);
-    let rejected = &came_out.pointer(CANDIDATES).unwrap()[2]["steps"][0];
+    let rejected = &output.pointer(CANDIDATES).unwrap()[2]["steps"][0];
     assert_within(&json!({ "name": "Call", "rejectedAt": NOW, "rejectionReason": "" }), rejected, "");
 }
 
@@ -138,8 +138,8 @@ fn steps_are_sorted_into_the_order_of_the_pipeline() {
         { "id": "b", "roleStepId": "step_2", "status": "pending", "name": "Own", "stepType": "interview" },
         { "id": "a", "roleStepId": "step_1", "status": "rejected" },
     ]);
-    let came_out = through(&with(&format!("{CANDIDATES}/2/steps"), steps));
-    let steps = came_out.pointer(&format!("{CANDIDATES}/2/steps")).unwrap();
+    let output = through(&with(&format!("{CANDIDATES}/2/steps"), steps));
+    let steps = output.pointer(&format!("{CANDIDATES}/2/steps")).unwrap();
     assert_within(&json!([{ "id": "a" }, { "id": "b", "name": "Own", "stepType": "interview" }]), steps, "");
 }
 
@@ -161,13 +161,13 @@ fn one_address_under_two_roles_is_one_candidate_with_the_first_name() {
     let file = File::new();
     let counts = file.import(&read(&document)).unwrap();
     assert_eq!((counts.candidates, counts.applications), (4, 5));
-    let came_out: Value = serde_json::from_str(&file.export(Secrets::LeftOut)).unwrap();
-    let second = &came_out["organizations"][0]["roles"][1]["candidates"][0];
+    let output: Value = serde_json::from_str(&file.export(Secrets::LeftOut)).unwrap();
+    let second = &output["organizations"][0]["roles"][1]["candidates"][0];
     assert_within(&json!({ "id": "cand_1", "name": "Cleo", "email": "cleo@example.org" }), second, "");
 }
 
 #[test]
-fn a_candidate_id_may_come_with_the_second_application() {
+fn a_candidate_id_may_be_given_with_the_second_application() {
     let mut document = with(&format!("{CANDIDATES}/0/id"), Value::Null);
     let role = json!({ "name": "Other", "steps": [{ "name": "Call" }],
         "candidates": [{ "id": "cand_9", "name": "Cleo", "email": "cleo@example.org" }] });
@@ -181,8 +181,8 @@ fn a_candidate_id_may_come_with_the_second_application() {
         set(&mut document, &format!("{ORGANIZATION}/{name}"), value);
     }
     set(&mut document, "/users/0/enabled", json!(false));
-    let came_out = through(&document);
-    let roles = came_out["organizations"][0]["roles"].as_array().unwrap();
+    let output = through(&document);
+    let roles = output["organizations"][0]["roles"].as_array().unwrap();
     let of_cleo = |candidate: &&Value| candidate["email"] == "cleo@example.org";
     let ids = roles.iter().flat_map(|role| role["candidates"].as_array().unwrap()).filter(of_cleo);
     assert_eq!(ids.map(|candidate| candidate["id"].as_str().unwrap()).collect::<Vec<_>>(), ["cand_9", "cand_9"]);
@@ -197,7 +197,7 @@ fn steps_may_follow_the_candidates_that_refer_to_them() {
 }
 
 #[test]
-fn secrets_are_exported_on_request_and_integrations_without_one_are_disabled() {
+fn secrets_are_exported_on_request_and_integrations_without_a_secret_are_disabled() {
     let file = File::new();
     let document = read(&sound());
     assert_eq!(document.notices(), Vec::<String>::new());
@@ -212,8 +212,8 @@ fn secrets_are_exported_on_request_and_integrations_without_one_are_disabled() {
     );
     let again = File::new();
     again.import(&document).unwrap();
-    let came_out: Value = serde_json::from_str(&again.export(Secrets::Included)).unwrap();
-    let integration = came_out.pointer(&format!("{ORGANIZATION}/hrIntegration")).unwrap();
+    let output: Value = serde_json::from_str(&again.export(Secrets::Included)).unwrap();
+    let integration = output.pointer(&format!("{ORGANIZATION}/hrIntegration")).unwrap();
     assert_eq!(integration, &json!({ "url": "https://hr.example.com/hooks", "enabled": false }));
 }
 
@@ -225,15 +225,16 @@ fn whole_amounts_have_no_fraction_and_members_have_the_documented_order() {
     assert!(exported.contains("\"salaryMin\": 10,\n") && exported.contains("\"salaryMax\": 20.5,\n"));
     assert!(exported.starts_with("{\n  \"users\": [\n    {\n      \"id\": \"user_1\",\n      \"email\""));
     assert!(exported.ends_with("\n}\n"));
-    let places: Vec<usize> = ["\"slug\"", "\"portal\"", "\"hrIntegration\"", "\"members\"", "\"roles\"", "\"steps\""]
-        .iter()
-        .map(|name| exported.find(name).unwrap())
-        .collect();
-    assert!(places.is_sorted(), "{places:?}");
+    let locations: Vec<usize> =
+        ["\"slug\"", "\"portal\"", "\"hrIntegration\"", "\"members\"", "\"roles\"", "\"steps\""]
+            .iter()
+            .map(|name| exported.find(name).unwrap())
+            .collect();
+    assert!(locations.is_sorted(), "{locations:?}");
 }
 
-/// The valid document after one step was added, one was removed and the others were reordered. Two applications still have
-/// the old steps.
+/// Returns the valid document after one step was added, one step was removed and the others were reordered. Two
+/// applications still have the old steps.
 fn with_a_pipeline_that_was_changed() -> Value {
     let mut document = sound();
     let pipeline = json!([
@@ -251,27 +252,27 @@ fn with_a_pipeline_that_was_changed() -> Value {
 }
 
 #[test]
-fn applications_keep_their_steps_after_the_pipeline_changed() {
+fn applications_keep_their_steps_after_a_change_to_the_pipeline() {
     let document = with_a_pipeline_that_was_changed();
-    let came_out = through(&document);
+    let output = through(&document);
     assert_within(
         document.pointer(&format!("{ROLE}/steps")).unwrap(),
-        came_out.pointer(&format!("{ROLE}/steps")).unwrap(),
+        output.pointer(&format!("{ROLE}/steps")).unwrap(),
         "",
     );
     let steps = |candidate: usize| -> Vec<String> {
-        let steps = came_out.pointer(&format!("{CANDIDATES}/{candidate}/steps")).unwrap().as_array().unwrap();
+        let steps = output.pointer(&format!("{CANDIDATES}/{candidate}/steps")).unwrap().as_array().unwrap();
         let words = |step: &Value| format!("{} {} {}", step["order"], step["roleStepId"], step["status"]);
         steps.iter().map(|step| words(step).replace('"', "")).collect()
     };
     assert_eq!(
         steps(0),
         ["1 step_3 in_progress", "2 step_2 pending"],
-        "an application without steps gets the current ones"
+        "an application without steps gets the current steps"
     );
     assert_eq!(steps(2), ["1 step_1 rejected", "2 step_2 pending"]);
     assert_eq!(steps(3), ["1 step_2 validated", "2 step_3 in_progress"]);
-    let step = &came_out.pointer(&format!("{CANDIDATES}/2/steps")).unwrap()[0];
+    let step = &output.pointer(&format!("{CANDIDATES}/2/steps")).unwrap()[0];
     assert_within(&json!({ "name": "Call", "stepType": "other" }), step, "");
 }
 
@@ -280,13 +281,13 @@ fn orders_are_renumbered_from_one() {
     let mut document = with_a_pipeline_that_was_changed();
     set(&mut document, &format!("{CANDIDATES}/2/steps/0/order"), json!(900));
     set(&mut document, &format!("{CANDIDATES}/2/steps/1/order"), json!(7));
-    let came_out = through(&document);
-    let steps = came_out.pointer(&format!("{CANDIDATES}/2/steps")).unwrap();
+    let output = through(&document);
+    let steps = output.pointer(&format!("{CANDIDATES}/2/steps")).unwrap();
     assert_eq!((&steps[0]["id"], &steps[0]["order"], &steps[1]["order"]), (&json!("cs_1"), &json!(1), &json!(2)));
 }
 
 #[test]
-fn the_last_steps_of_a_draft_may_all_be_removed() {
+fn all_steps_of_a_draft_may_be_removed() {
     let mut document = with_a_pipeline_that_was_changed();
     set(&mut document, &format!("{ROLE}/status"), json!("draft"));
     for step in 0..2 {
@@ -294,8 +295,8 @@ fn the_last_steps_of_a_draft_may_all_be_removed() {
     }
     let candidates = document.pointer_mut(CANDIDATES).unwrap().as_array_mut().unwrap();
     candidates.drain(..2);
-    let came_out = through(&document);
-    assert_eq!(came_out.pointer(&format!("{ROLE}/steps")).unwrap().as_array().unwrap().len(), 3);
+    let output = through(&document);
+    assert_eq!(output.pointer(&format!("{ROLE}/steps")).unwrap().as_array().unwrap().len(), 3);
 }
 
 #[test]
@@ -307,14 +308,14 @@ fn close_reasons_are_exported() {
 }
 
 #[test]
-fn legal_holds_and_erasures_survive() {
+fn legal_holds_and_erasures_survive_the_round_trip() {
     let mut document = with(&format!("{CANDIDATES}/0/holdReason"), json!("a case"));
     let erased = json!({ "name": "Erased", "email": "cand_3@erased.invalid", "erasedAt": NOW });
     for (name, value) in erased.as_object().unwrap() {
         set(&mut document, &format!("{CANDIDATES}/2/{name}"), value.clone());
     }
-    let came_out = through(&document);
-    let candidates = came_out.pointer(CANDIDATES).unwrap();
+    let output = through(&document);
+    let candidates = output.pointer(CANDIDATES).unwrap();
     assert_within(&json!({ "holdReason": "a case" }), &candidates[0], "");
     assert_within(&erased, &candidates[2], "");
     assert_eq!(candidates[0].get("erasedAt"), None);
@@ -322,16 +323,16 @@ fn legal_holds_and_erasures_survive() {
 }
 
 #[test]
-fn an_open_role_without_steps_gets_one() {
+fn an_open_role_without_steps_gets_a_step() {
     let mut document = sound();
     set(&mut document, &format!("{ROLE}/steps"), json!([]));
     set(&mut document, CANDIDATES, json!([]));
     let notice = format!("{ROLE}: the role is open but has no steps, so the step Application was added");
     assert_eq!(read(&document).notices(), [notice]);
-    let came_out = through(&document);
-    let step = &came_out.pointer(&format!("{ROLE}/steps")).unwrap()[0];
+    let output = through(&document);
+    let step = &output.pointer(&format!("{ROLE}/steps")).unwrap()[0];
     assert_within(&json!({ "name": "Application", "stepType": "application" }), step, "");
-    assert_eq!(through(&came_out), came_out);
+    assert_eq!(through(&output), output);
     for status in ["draft", "closed"] {
         set(&mut document, &format!("{ROLE}/status"), json!(status));
         assert_eq!(through(&document).pointer(&format!("{ROLE}/steps")), Some(&json!([])), "{status}");

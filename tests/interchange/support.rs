@@ -1,4 +1,4 @@
-//! A small valid document for tests to modify, and files to import it into.
+//! A small valid document that tests modify, and files into which they import it.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -15,13 +15,13 @@ pub(crate) const DEMO: &[u8] = include_bytes!("../../examples/demo.json");
 
 pub(crate) const NOW: &str = "2026-11-21T09:12:33.123456Z";
 
-/// A clock that stands still, and ids that are unique over all tests.
+/// Returns a world whose clock does not move and whose ids are unique in all tests.
 pub(crate) fn world() -> &'static Scripted {
     static WORLD: LazyLock<Scripted> = LazyLock::new(|| Scripted::at(Timestamp::parse(NOW, Rounding::Down).unwrap()));
     &WORLD
 }
 
-/// An organization with an open role, two steps, and an application in each status.
+/// Returns a valid document. Its organization has an open role with two steps and an application in each status.
 pub(crate) fn sound() -> Value {
     let step = |id: &str, of: &str, status: &str| json!({ "id": id, "roleStepId": of, "status": status });
     json!({
@@ -75,14 +75,14 @@ pub(crate) fn set(document: &mut Value, pointer: &str, value: Value) {
     }
 }
 
-/// The valid document with one value replaced.
+/// Returns the valid document with one value replaced.
 pub(crate) fn with(pointer: &str, value: Value) -> Value {
     let mut document = sound();
     set(&mut document, pointer, value);
     document
 }
 
-/// The valid document without one member.
+/// Returns the valid document without one member.
 pub(crate) fn without(pointer: &str) -> Value {
     let mut document = sound();
     let (parent, name) = pointer.rsplit_once('/').unwrap();
@@ -95,7 +95,7 @@ pub(crate) fn read(document: &Value) -> Document {
     read.unwrap_or_else(|findings| panic!("{findings}"))
 }
 
-/// The findings of a document, one per line.
+/// Returns the findings of a document, one per line.
 pub(crate) fn findings(document: &Value) -> Vec<String> {
     match interchange::parse(document.to_string().as_bytes(), world()) {
         Ok(_) => Vec::new(),
@@ -107,8 +107,8 @@ pub(crate) fn findings(document: &Value) -> Vec<String> {
 pub(crate) fn assert_refused(document: &Value, pointer: &str, words: &str) {
     let findings = findings(document);
     let [finding] = findings.as_slice() else { panic!("{pointer} {words}: {findings:#?}") };
-    let (place, detail) = finding.split_once(": ").unwrap();
-    assert_eq!(place, pointer, "{finding}");
+    let (location, detail) = finding.split_once(": ").unwrap();
+    assert_eq!(location, pointer, "{finding}");
     assert!(detail.contains(words), "{finding}");
 }
 
@@ -141,7 +141,7 @@ impl File {
         String::from_utf8(out).unwrap()
     }
 
-    /// The findings of `appliance check`.
+    /// Returns the findings of `appliance check`.
     pub(crate) fn unsound(&self) -> Vec<String> {
         appliance::store::check::check(&self.path(), |_| ()).unwrap()
     }

@@ -1,4 +1,4 @@
-//! Wrong values in a document: the finding is at the member with the wrong value.
+//! For a wrong value in a document, the finding is at the member with the wrong value.
 
 use serde_json::{Value, json};
 
@@ -107,8 +107,8 @@ fn wrong_values_of_users_and_organizations_are_findings_at_their_members() {
         ("/organizations/0/members/0/orgRole", json!("boss"), "one of owner, admin, moderator"),
         ("/organizations/0/roles", json!(false), "an array of objects"),
     ] {
-        let place = if words.is_empty() { format!("{pointer}/0") } else { pointer.to_owned() };
-        assert_refused(&with(pointer, value), &place, words);
+        let location = if words.is_empty() { format!("{pointer}/0") } else { pointer.to_owned() };
+        assert_refused(&with(pointer, value), &location, words);
     }
 }
 
@@ -173,7 +173,7 @@ fn wrong_values_of_candidates_are_findings_at_their_members() {
 
 #[test]
 fn unknown_members_are_findings_everywhere() {
-    for place in [
+    for location in [
         "",
         "/users/0",
         ORGANIZATION,
@@ -185,7 +185,11 @@ fn unknown_members_are_findings_everywhere() {
         &format!("{CANDIDATES}/0"),
         &format!("{CANDIDATES}/2/steps/0"),
     ] {
-        assert_refused(&with(&format!("{place}/nmae"), json!([{}])), &format!("{place}/nmae"), "unknown member; known");
+        assert_refused(
+            &with(&format!("{location}/nmae"), json!([{}])),
+            &format!("{location}/nmae"),
+            "unknown member; known",
+        );
     }
     assert_refused(&with("/users/0/a~1b", json!(1)), "/users/0/a~01b", "unknown member");
 }
@@ -207,7 +211,8 @@ fn all_findings_are_reported_at_once() {
     ] {
         crate::support::set(&mut document, pointer, value);
     }
-    let places: Vec<String> = findings(&document).iter().map(|line| line.split(": ").next().unwrap().into()).collect();
+    let locations: Vec<String> =
+        findings(&document).iter().map(|line| line.split(": ").next().unwrap().into()).collect();
     let expected = [
         "/users/0/email",
         "/users/1/platformRole",
@@ -215,14 +220,14 @@ fn all_findings_are_reported_at_once() {
         "/organizations/0/roles/0/positions",
         "/organizations/0/slug",
     ];
-    for place in expected {
-        assert!(places.iter().any(|found| found == place), "{place} in {places:?}");
+    for location in expected {
+        assert!(locations.iter().any(|found| found == location), "{location} in {locations:?}");
     }
-    assert_eq!(places.len(), expected.len(), "{places:?}");
+    assert_eq!(locations.len(), expected.len(), "{locations:?}");
 }
 
 #[test]
-fn findings_after_the_twentieth_are_counted_only() {
+fn findings_after_the_twentieth_are_only_counted() {
     let users: Vec<Value> = (0..23).map(|_| json!({ "name": "x" })).collect();
     let findings = findings(&json!({ "users": users }));
     assert_eq!(findings.len(), 21);

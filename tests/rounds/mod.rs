@@ -1,8 +1,8 @@
-//! The number of rounds of races, kills and volumes: short by default, long with `APPLIANCE_TEST_ROUNDS=long`.
+//! The number of rounds in tests of races, kills and volumes: short by default, long with `APPLIANCE_TEST_ROUNDS=long`.
 //!
-//! Short runs let `cargo test` end within minutes, and still catch most faults. Run the long ones before you change
-//! transactions, the writer or shutdown. The variable is read when the tests are compiled, so that numbers of rounds can be
-//! constants. If the variable changes, Cargo compiles the tests again.
+//! With short runs, `cargo test` ends within minutes and still finds most faults. Do long runs before and after you
+//! change transactions, the writer or shutdown. The variable is read when the tests are compiled, so that numbers of
+//! rounds can be constants. If the variable changes, Cargo compiles the tests again.
 
 /// Returns `long` in a long run, and `short` otherwise.
 pub(crate) const fn rounds(short: usize, long: usize) -> usize {

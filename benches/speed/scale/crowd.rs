@@ -12,11 +12,11 @@ use super::progress::Progress;
 use crate::company;
 use crate::random::Random;
 
-/// The steps of each role. Candidates are spread over them in turn.
+/// The steps of each role. Candidates are distributed over them in turn.
 const STEPS: [(usize, &str, &str); 4] =
     [(1, "Application", "application"), (2, "Call", "screening"), (3, "Interview", "interview"), (4, "Offer", "offer")];
 
-/// First names. With the surnames, they repeat often enough that each search fills a page even in the small file.
+/// First names. Names repeat often enough that each search fills a page even in the small file.
 const FIRST_NAMES: [&str; 20] = [
     "Ada", "Björn", "Carla", "Dmitri", "Elif", "Fatima", "Günter", "Hana", "Ivo", "Jelena", "Karim", "Leïla", "Mateo",
     "Nadia", "Oskar", "Paula", "Quentin", "Rosa", "Sanjay", "Théo",
@@ -34,18 +34,18 @@ const APPLICATIONS_OF_SAME: usize = 1_000;
 pub(crate) const GROWING_ROLE: usize = 0;
 const GROWING_PART: usize = 50;
 
-/// The departments of the roles, in turn.
+/// The departments, which are assigned to the roles in turn.
 pub(crate) const DEPARTMENTS: [&str; 10] =
     ["Operations", "Sales", "Finance", "Design", "Support", "Research", "Legal", "Quality", "Logistics", "People"];
 
-/// Users who are also members of this organization.
+/// The number of users who are also members of this organization.
 const MEMBERS: usize = 60;
 
-/// The surname of the searches and a first name that occurs with it.
+/// The surname for searches, and a first name that occurs with it.
 pub(crate) const SURNAME: &str = "Hartmann";
 pub(crate) const FIRST_NAME: &str = "Ada";
 
-/// The role of a candidate's application, by the candidate's index.
+/// Returns the role of a candidate's application, by the candidate's index.
 fn role_of(size: &Size, nth: usize) -> usize {
     let growing = size.crowd / GROWING_PART;
     match nth {
@@ -55,12 +55,12 @@ fn role_of(size: &Size, nth: usize) -> usize {
     }
 }
 
-/// A candidate of the role with the same applications in every file.
+/// Returns a candidate of the role that has the same applications in every file.
 pub(crate) fn candidate_of_same(size: &Size) -> String {
     company::candidate_id(size.applications + size.crowd / GROWING_PART + 7)
 }
 
-/// The address of the last candidate.
+/// Returns the address of the last candidate.
 pub(crate) fn last_email(size: &Size) -> String {
     email(size.crowd - 1)
 }
@@ -69,12 +69,12 @@ fn email(nth: usize) -> String {
     format!("applicant{nth}@crowd.example")
 }
 
-/// A step of one of the large organization's roles.
+/// Returns a step of one of the large organization's roles.
 pub(crate) fn step_id(role: usize, order: usize) -> String {
     company::id("step", 1_000_000_000 + role * 10 + order)
 }
 
-/// The status of an application, by its index. Seven of ten are in progress.
+/// Returns the status of an application, by its index. Seven of ten applications are in progress.
 fn status(nth: usize) -> &'static str {
     match nth % 10 {
         3 => "Hired",
@@ -113,15 +113,15 @@ pub(crate) fn fill(connection: &Connection, size: &Size) {
         record.append("candidate_role.added", &role_id, Some((&ids.0, &ids.1)));
         progress.one();
     }
-    // Every role keeps two open positions.
-    let seats = "UPDATE roles
+    // Every role has two open positions.
+    let sql = "UPDATE roles
                  SET hired = c.hired, positions = c.hired + 2
                  FROM (SELECT role_id, count(*) AS hired FROM candidate_roles WHERE status = 'Hired' GROUP BY role_id) c
                  WHERE c.role_id = roles.id";
-    connection.execute(seats, []).unwrap();
+    connection.execute(sql, []).unwrap();
 }
 
-/// Creates the steps of its roles and sets the departments.
+/// Creates the steps of the organization's roles and sets the departments.
 fn pipelines(connection: &Connection, size: &Size) {
     let sql = "INSERT INTO role_steps (id, role_id, name, step_order, step_type) VALUES ($1, $2, $3, $4, $5)";
     let mut step = connection.prepare(sql).unwrap();
@@ -216,7 +216,7 @@ impl<'a> Crowd<'a> {
     }
 }
 
-/// Appends activity rows to the hash chain.
+/// A statement that appends activity rows, and the end of the hash chain.
 struct Record<'a> {
     append: Statement<'a>,
     organization: OrganizationId,
@@ -227,7 +227,7 @@ struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// The file must have no activity yet.
+    /// Starts a hash chain. The file must have no activity yet.
     fn of(connection: &'a Connection, organization: &str) -> Self {
         let sql = "INSERT INTO activities (number, id, organization_id, at, action, user_id, api_key_id, role_id,
                      candidate_id, candidate_role_id, detail, salt, detail_hash, hash)

@@ -1,4 +1,4 @@
-//! The data of the files: the same organizations, keys and questions in a small and a big one.
+//! The data of the files. A small file and a big file have the same kinds of organizations, keys and questions.
 
 use appliance::domain::api_key::KeySecret;
 use appliance::domain::timestamp::Timestamp;
@@ -10,19 +10,20 @@ use crate::random::Random;
 #[derive(Debug)]
 pub(crate) struct Size {
     pub(crate) name: &'static str,
-    /// Organizations with a portal of 30 roles and one more role with applications.
+    /// The number of organizations with a portal of 30 roles and one more role with applications.
     pub(crate) organizations: usize,
-    /// Roles on the portal of one additional organization; 0 if there is none. It has no other data, except for
-    /// `crowd`.
+    /// The number of roles on the portal of one additional organization, or 0 without that organization. The
+    /// organization has no other data, except for `crowd`.
     pub(crate) large_portal_roles: usize,
-    /// Applications, each of a separate candidate.
+    /// The number of applications. Each is from a separate candidate.
     pub(crate) applications: usize,
-    /// Additional candidates of that organization, each with an application to one of its roles and with activity.
+    /// The number of candidates of the additional organization, each with an application to one of its roles and with
+    /// activity.
     pub(crate) crowd: usize,
     pub(crate) usage_rows: usize,
 }
 
-/// A thousandth of [`BIG`], except for the roles, because both files need a portal with 30 roles.
+/// A thousandth of [`BIG`], except for the roles: both files need a portal with 30 roles.
 pub(crate) static SMALL: Size =
     Size { name: "small", organizations: 1, large_portal_roles: 0, applications: 1_000, crowd: 0, usage_rows: 10_000 };
 
@@ -45,7 +46,7 @@ pub(crate) static BIG_SHORT: Size = Size {
     usage_rows: 500_000,
 };
 
-/// As much data as [`BIG`]. One organization has half of it, so its lists grow with the file.
+/// As much data as [`BIG`]. One organization has half of the data, so its lists grow with the file.
 pub(crate) static LISTS: Size = Size {
     name: "lists",
     organizations: 100,
@@ -75,20 +76,20 @@ pub(crate) static LISTS_SHORT: Size = Size {
     usage_rows: 500_000,
 };
 
-/// Keys of members, one per user, the same in every file.
+/// The number of keys of members: one per user, and the same in every file.
 pub(crate) const KEYS: usize = 1_000;
 
-/// The key after those of the members belongs to an admin.
+/// The index of the admin's key, which comes after the keys of the members.
 pub(crate) const ADMIN: usize = KEYS;
 
-/// Members of each organization who decide on its applications.
+/// The number of members of each organization who decide on its applications.
 const DECIDERS: usize = 3;
 
-/// The key whose usage pages are requested has every tenth usage row. The other keys share the rest.
+/// The key whose usage pages are requested. It has every tenth usage row; the other keys share the rest.
 pub(crate) const WATCHED: usize = 0;
 const WATCHED_EVERY: usize = 10;
 
-/// A stride that visits all other keys, because it shares no divisor with their number.
+/// The stride through the other keys. It reaches all of them, because it has no common divisor with their number.
 const KEY_STRIDE: usize = 617;
 
 /// The creation time of all data and the time of the first usage row: 2025-01-01. All usage rows are in the past.
@@ -105,49 +106,50 @@ impl Size {
         self.organizations * (company::PORTAL_ROLES + 1) + self.large_portal_roles
     }
 
-    /// Applications of one organization. The last one may have fewer.
+    /// Returns the number of applications in one organization. The last organization may have fewer.
     pub(crate) fn applications_of_one(&self) -> usize {
         self.applications.div_ceil(self.organizations)
     }
 
-    /// The organization of an application.
+    /// Returns the organization of an application.
     pub(crate) fn organization_of(&self, application: usize) -> usize {
         application / self.applications_of_one()
     }
 
-    /// The only organization of a user. The admin has none.
+    /// Returns the only organization of a user. The admin has none.
     pub(crate) fn organization_of_user(&self, user: usize) -> usize {
         user % self.organizations
     }
 
-    /// The organization with the large portal.
+    /// Returns the organization with the large portal.
     pub(crate) fn large(&self) -> usize {
         self.organizations
     }
 
-    /// The key that decides on an application. It belongs to one of a few members.
+    /// Returns the key that decides on an application. It belongs to one of a few members of the application's
+    /// organization.
     pub(crate) fn decider(&self, application: usize) -> usize {
         self.organization_of(application) + application % DECIDERS * self.organizations
     }
 
-    /// The `before` parameter for the page that begins after this part of the rows, counted from the oldest.
+    /// Returns the `before` parameter for a page. This fraction of the rows is older than the page's first row.
     pub(crate) fn before(&self, part: f64) -> String {
         let row = (self.usage_rows as f64 * part) as usize;
         Timestamp::from_micros(usage_at(row)).to_string()
     }
 
-    /// The `before` parameter for the page that ends with the oldest row of a key.
+    /// Returns the `before` parameter for the page that ends with the oldest row of a key.
     pub(crate) fn before_last_page(rows: usize) -> String {
         Timestamp::from_micros(usage_at(rows * WATCHED_EVERY)).to_string()
     }
 }
 
-/// A role by its index: first those of the portal, then the one with applications.
+/// Returns a role by its index: first the roles on the portal, then the role with applications.
 pub(crate) fn role_id(organization: usize, nth: usize) -> String {
     id("role", organization * ROLE_NUMBERS + nth)
 }
 
-/// The role with applications.
+/// Returns the role with applications.
 pub(crate) fn decided_role_id(organization: usize) -> String {
     role_id(organization, company::PORTAL_ROLES)
 }
@@ -160,18 +162,18 @@ pub(crate) fn key_id(key: usize) -> String {
     id("key", key)
 }
 
-/// The first key of the file belongs to its creator.
+/// Returns the key's number in the file. The first key of the file belongs to the user who created the file.
 pub(crate) fn key_number(key: usize) -> i64 {
     key as i64 + 2
 }
 
-/// The secret is the same in every run, so that it need not be stored beside the file.
+/// Returns a secret that is the same in every run, so that it need not be stored with the file.
 pub(crate) fn secret(key: usize) -> KeySecret {
     let mut random = Random::new(key as u64 * 1_000_000);
     KeySecret::generate(|bytes| bytes.fill_with(|| (random.next() >> 56) as u8))
 }
 
-/// The texts of the keys of all members.
+/// Returns the texts of the keys of all members.
 pub(crate) fn texts() -> Vec<String> {
     (0..KEYS).map(|key| secret(key).reveal().to_owned()).collect()
 }
@@ -180,7 +182,7 @@ pub(crate) fn usage_at(row: usize) -> i64 {
     MADE_AT + row as i64 * USAGE_EVERY
 }
 
-/// The key of a usage row.
+/// Returns the key of a usage row.
 pub(crate) fn usage_key(row: usize) -> usize {
     if row.is_multiple_of(WATCHED_EVERY) { WATCHED } else { 1 + row % (KEYS - 1) * KEY_STRIDE % (KEYS - 1) }
 }

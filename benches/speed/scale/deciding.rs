@@ -1,5 +1,5 @@
-//! Decisions on a file that has fewer applications than the bench makes decisions. The bench reopens the applications after
-//! each batch.
+//! Decisions on a file that has fewer applications than the bench has decisions. The bench reopens the applications
+//! after each batch.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,8 @@ use crate::round::Round;
 
 const CONNECTIONS: usize = 64;
 
-/// Decisions until the applications are reopened: the number of applications in the small file. Both files use it.
+/// The number of decisions before the applications are reopened: the number of applications in the small file. It is
+/// the same for both files.
 const BATCH: usize = SMALL.applications;
 
 /// The order of the applications of a batch.
@@ -24,7 +25,7 @@ const BATCH: usize = SMALL.applications;
 pub(crate) enum Order {
     /// In id order.
     OfIds,
-    /// At random over the file. In the big file, each application then lies on a page of its own. In the small file,
+    /// At random over the file. In the big file, each application is then on a different page. In the small file,
     /// applications share pages.
     Scattered,
 }
@@ -60,7 +61,7 @@ impl<'a> Deciding<'a> {
         Self { side, keys: data::texts(), connection, applications, next: 0 }
     }
 
-    /// Sends this many batches of decisions and undoes the decisions after each.
+    /// Sends this many batches of decisions, and undoes the decisions after each batch.
     pub(crate) fn round(&mut self, batches: usize) -> Round {
         let batches: Vec<Vec<Decision>> = (0..batches).map(|_| self.batch()).collect();
         let Self { side, keys, connection, .. } = self;

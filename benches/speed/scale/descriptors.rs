@@ -6,7 +6,7 @@ use std::process::Command;
 /// The environment variable that marks a restarted process, so that it restarts only once.
 const DONE: &str = "APPLIANCE_BENCH_DESCRIPTORS";
 
-/// Restarts this process with its hard limit as the soft limit. Call it before anything else.
+/// Restarts this process with its hard limit as the soft limit. Must be called before anything else.
 pub(crate) fn claim() {
     if std::env::var_os(DONE).is_some() {
         return;
@@ -15,10 +15,10 @@ pub(crate) fn claim() {
     command.args(["-c", "ulimit -n \"$(ulimit -H -n)\"; exec \"$0\" \"$@\""]);
     command.arg(std::env::current_exe().unwrap()).args(std::env::args_os().skip(1)).env(DONE, "1");
     let error = command.exec();
-    eprintln!("this process continues with its present limit on descriptors: {error}");
+    eprintln!("the limit on descriptors cannot be raised: {error}");
 }
 
-/// The current soft limit.
+/// Returns the current soft limit.
 pub(crate) fn most() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));

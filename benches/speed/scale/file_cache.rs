@@ -10,7 +10,7 @@ use super::maker;
 use crate::report;
 use crate::template::{Copy, run};
 
-/// Returns the file of this size, which no process may write to. Creates it if it is missing, or if its size, the
+/// Returns the file of this size, to which no process may write. Creates the file if it is missing, or if its size, the
 /// schema of the service or the version of the maker has changed.
 pub(crate) fn file(size: &Size) -> PathBuf {
     let db = report::folder().join(format!("scale-{}.db", size.name));
@@ -22,7 +22,7 @@ pub(crate) fn file(size: &Size) -> PathBuf {
     }
     eprintln!("creating {}", db.display());
     let began = Instant::now();
-    // The stamp goes first, so that an incomplete file has none.
+    // The stamp is removed first, so that an incomplete file has no stamp.
     for old in [&stamp_file, &db, &with_suffix(&db, "-wal"), &with_suffix(&db, "-shm"), &with_suffix(&db, ".lock")] {
         let _ = std::fs::remove_file(old);
     }
@@ -32,7 +32,7 @@ pub(crate) fn file(size: &Size) -> PathBuf {
     db
 }
 
-/// The version of the maker, the size and the schema of the file.
+/// Returns the version of the maker, the size and the schema of the file.
 fn stamp(size: &Size) -> String {
     let new = Copy::empty();
     run(&["bootstrap-admin", "--db", new.db.to_str().unwrap(), "--email", "first@appliance.example"]);

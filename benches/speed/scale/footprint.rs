@@ -22,24 +22,24 @@ const STARTS: usize = 15;
 const BUSY_CONNECTIONS: usize = 256;
 const IDLE_CONNECTIONS: usize = 10_000;
 
-/// Descriptors for other files of this process and the service.
+/// The number of descriptors for other files of this process and the service.
 const OTHER_DESCRIPTORS: usize = 500;
 
-/// The time that the memory takes after the first answer to settle to that of an idle service.
+/// The time after the first answer until the service uses as little memory as an idle service.
 const CALM: Duration = Duration::from_secs(1);
 
 /// The interval at which the memory of a busy service is read.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The interval between attempts to connect.
-const TRY_EVERY: Duration = Duration::from_micros(200);
+const CONNECT_INTERVAL: Duration = Duration::from_micros(200);
 
 /// Measures the footprint on the big file and on an empty one.
 pub(crate) fn measure(setup: &Setup, big: &Copy, size: &Size, part: &mut Part<'_>) {
     part.add(reading(setup, big));
     eprintln!("starting the service {STARTS} times on an empty file and on the big one");
     part.add(starts(setup, big));
-    eprintln!("measuring its memory");
+    eprintln!("measuring the memory of the service");
     part.add(memory(setup, big, size));
     let bytes = Path::new(BINARY).metadata().unwrap().len();
     part.add([Finding::figure("the binary", "MB", [bytes as f64 / 1e6]).target_at_most(8.0)]);
@@ -52,7 +52,7 @@ struct Started {
     elapsed: Duration,
 }
 
-/// Starts the service and repeats a request until there is an answer.
+/// Starts the service and repeats a request until it is answered.
 fn start(setup: &Setup, db: &Path, key: &str) -> Started {
     let me = get("/api/v1/me", Some(key));
     let began = Instant::now();
@@ -63,7 +63,7 @@ fn start(setup: &Setup, db: &Path, key: &str) -> Started {
             return Started { process, address, elapsed: began.elapsed() };
         }
         assert!(process.0.try_wait().unwrap().is_none(), "the service starts");
-        std::thread::sleep(TRY_EVERY);
+        std::thread::sleep(CONNECT_INTERVAL);
     }
 }
 
@@ -87,7 +87,7 @@ fn reading(setup: &Setup, big: &Copy) -> Vec<Finding> {
     ]
 }
 
-/// The backup command, on the server's core.
+/// Returns the backup command, which runs on the server's core.
 pub(crate) fn backup(setup: &Setup, db: &Path, target: &Path) -> Command {
     let mut command = setup.cores.server(BINARY);
     command.args(["backup", "--db"]).arg(db).arg(target);
@@ -102,7 +102,7 @@ fn forget(db: &Path) {
     let _ = Command::new("dd").args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).status();
 }
 
-/// Measures the time from the start to the first answer, alternately on both files.
+/// Measures the time from the start to the first answer, on both files in turn.
 fn starts(setup: &Setup, big: &Copy) -> Vec<Finding> {
     let empty = Copy::empty();
     let first = run(&["bootstrap-admin", "--db", empty.db.to_str().unwrap(), "--email", "admin@appliance.example"]);
@@ -122,7 +122,8 @@ fn starts(setup: &Setup, big: &Copy) -> Vec<Finding> {
     ]
 }
 
-/// Measures the memory of an idle service, a busy one, and one with many idle connections that have sent one request each.
+/// Measures the memory of an idle service, a busy one, and one with many idle connections on which one request each was
+/// sent.
 fn memory(setup: &Setup, big: &Copy, size: &Size) -> Vec<Finding> {
     let admin = data::secret(ADMIN);
     let mut started = start(setup, &big.db, admin.reveal());
@@ -161,12 +162,12 @@ fn resident(process: &Process) -> [f64; 2] {
     ["VmRSS", "RssAnon"].map(|name| process.memory_kb(name) as f64 * 1_024.0 / 1e6)
 }
 
-/// The maximum memory during a load.
+/// Returns the maximum memory during a load.
 fn busy(setup: &Setup, started: &Started, size: &Size) -> [f64; 2] {
     let keys = data::texts();
     let me = keys.iter().map(|key| get("/api/v1/me", Some(key)));
     let portals = (0..size.organizations).map(|nth| get(&company::portal_path(nth), None));
-    // The same number of requests of both kinds.
+    // Both kinds have the same number of requests.
     let portals = portals.collect::<Vec<_>>().into_iter().cycle().take(keys.len());
     let requests = Arc::new(me.chain(portals).collect());
     let course = Course::For(setup.lengths.memory);
@@ -176,13 +177,13 @@ fn busy(setup: &Setup, started: &Started, size: &Size) -> [f64; 2] {
         while !load.is_finished() {
             let now = resident(&started.process);
             most = [0, 1].map(|nth: usize| f64::max(most[nth], now[nth]));
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         }
         most
     })
 }
 
-/// The memory with this many connections, each after one answer.
+/// Returns the memory with this many idle connections. Each has received one answer.
 fn crowded(started: &Started, connections: usize, request: &[u8]) -> [f64; 2] {
     let requests = (0..connections).map(|_| {
         let stream = TcpStream::connect(started.address).unwrap();

@@ -30,13 +30,13 @@ impl Side {
     }
 }
 
-/// A request for any file.
+/// A request that can be sent on both files.
 struct Question {
     name: &'static str,
     connections: usize,
     with_key: bool,
     requests: fn(&Size) -> Vec<Vec<u8>>,
-    /// The maximum ratio of the CPU time to that of the small file.
+    /// The maximum of the CPU time on the big file divided by the CPU time on the small file.
     at_most: Option<f64>,
 }
 
@@ -93,7 +93,7 @@ const QUESTIONS: &[Question] = &[
         requests: |_| vec![get("/api/admin/api-keys", Some(data::secret(ADMIN).reveal()))],
         at_most: Some(1.1),
     },
-    // The last two questions have no target: the small file has only one such portal, and its rows of these keys lie
+    // The last two questions have no target: the small file has only one such portal, and the rows of its keys are
     // close together.
     Question {
         name: "all portals of 30 roles, at random",
@@ -111,7 +111,7 @@ const QUESTIONS: &[Question] = &[
     },
 ];
 
-/// A usage page of the key that has enough rows in each file.
+/// Returns a request for a usage page of the key that has enough rows in each file.
 fn page(query: &str) -> Vec<u8> {
     usage(WATCHED, query)
 }
@@ -121,7 +121,7 @@ fn usage(key: usize, query: &str) -> Vec<u8> {
     get(&path, Some(data::secret(ADMIN).reveal()))
 }
 
-/// Measures all questions and the decisions on both files in alternating rounds.
+/// Measures all questions and the decisions, in alternating rounds on both files.
 pub(crate) fn measure(setup: &Setup, sides: &mut [Side; 2], part: &mut Part<'_>) {
     for question in QUESTIONS {
         part.add([compare(setup, sides, question)]);
@@ -150,7 +150,7 @@ fn compare(setup: &Setup, sides: &mut [Side; 2], question: &Question) -> Finding
     }
 }
 
-/// Rejects and hires, and reopens the applications.
+/// Measures rejections and hires. The applications are reopened after each batch.
 fn decide(setup: &Setup, sides: &mut [Side; 2], order: Order) -> Finding {
     eprintln!("deciding on both files, {}", order.words());
     let mut sides = sides.each_mut().map(|side| Deciding::new(side, order));

@@ -1,8 +1,8 @@
-//! The latency of every list, search and board, on a file and on another with a hundredth of the data.
+//! The latency of every list, search and board, on a big file and on a file with a hundredth of its data.
 //!
-//! One organization has half of each file. Both sides return the same number of rows, so the bench compares how long
-//! each takes to find them. If the small file has few rows of a kind, the request has a small `limit`. Both services
-//! run, and the rounds alternate.
+//! One organization has half of each file. Both sides return the same number of rows, so the bench compares the times
+//! that they take to find these rows. If the small file has few rows of a kind, the request has a small `limit`. Both
+//! services run at the same time, and their rounds alternate.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::exchange::get;
 use crate::line::alternate;
 use crate::load::Course;
 
-/// The maximum ratio of the latency to that of the small file.
+/// The maximum of the latency on the big file divided by the latency on the small file.
 const TARGET: f64 = 1.5;
 
-/// One connection, so that requests do not wait for each other.
+/// There is one connection, so that requests do not wait for each other.
 const CONNECTIONS: usize = 1;
 
 /// A request, and the maximum ratio of its latencies.
@@ -30,13 +30,13 @@ struct Question {
     at_most: Option<f64>,
 }
 
-/// A question whose answer has the same size on both files.
+/// Returns a question whose answer has the same size on both files.
 const fn list(name: &'static str, path: fn(&Size) -> String) -> Question {
     Question { name, path, at_most: Some(TARGET) }
 }
 
-/// A question about a role with a hundred times as many applications. The service has to count them, so the ratio has
-/// no target.
+/// Returns a question about a role with a hundred times as many applications. The service must count the applications,
+/// so the ratio has no target.
 const fn counting(name: &'static str, path: fn(&Size) -> String) -> Question {
     Question { name, path, at_most: None }
 }
@@ -83,7 +83,7 @@ const QUESTIONS: &[Question] = &[
     list("activity of a candidate", |size| format!("/api/v1/candidates/{}/activity", crowd::candidate_of_same(size))),
 ];
 
-/// Asks all questions of both sides in alternating rounds. The first side is the smaller one.
+/// Measures all questions in alternating rounds of both sides. The first side is the smaller one.
 pub(crate) fn measure(setup: &Setup, sides: &mut [Side; 2], part: &mut Part<'_>) {
     for question in QUESTIONS {
         part.add([compare(setup, sides, question)]);
@@ -127,7 +127,7 @@ fn of_role(size: &Size, nth: usize, subresource: &str) -> String {
     format!("/api/v1/roles/{}/{subresource}", role(size, nth))
 }
 
-/// The path of a page of a role's second step.
+/// Returns the path of a page of a role's second step.
 fn page(size: &Size, nth: usize, rows: usize) -> String {
     of_role(size, nth, &format!("board?stepId={}&limit={rows}", crowd::step_id(nth, 2)))
 }

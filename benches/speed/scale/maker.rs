@@ -13,10 +13,10 @@ use super::usage::fill_usage;
 use crate::company::{self, ORG_ROLES, PORTAL_ROLES};
 use crate::template::run;
 
-/// Increase this number with every change that affects the created file.
+/// The version of the created file. Increase it with every change that affects the file.
 pub(crate) const VERSION: usize = 2;
 
-/// Durability is off, because the next run creates an interrupted file again.
+/// Durability is off, because the next run replaces an incomplete file.
 const PRAGMAS: &str = "PRAGMA journal_mode = OFF;
     PRAGMA synchronous = OFF;
     PRAGMA foreign_keys = OFF;
@@ -36,7 +36,7 @@ pub(crate) fn make(db: &Path, size: &Size) {
     }
     connection.execute_batch("PRAGMA journal_mode = WAL").unwrap();
     connection.close().unwrap();
-    eprintln!("  checking it");
+    eprintln!("  checking the file");
     run(&["check", "--db", path]);
 }
 
@@ -80,7 +80,7 @@ fn organizations(connection: &Connection, size: &Size) {
     }
 }
 
-/// Creates a portal role like those of the other lines' documents, with another id and time.
+/// Creates a portal role as in the documents for the other lines, with another id and time.
 fn portal_role(connection: &Connection, organization: usize, nth: usize) {
     let sql = "INSERT INTO roles (id, organization_id, name, description, department, location, work_type, collar_type,
                  salary_min, salary_max, salary_currency, salary_period, status, public, positions, hired, created_at,
@@ -106,7 +106,7 @@ fn portal_role(connection: &Connection, organization: usize, nth: usize) {
     connection.prepare_cached(sql).unwrap().execute(row).unwrap();
 }
 
-/// Creates an open role outside the portal, with two steps and more positions than applications.
+/// Creates an open role that is not on the portal, with two steps and more positions than applications.
 fn decided_role(connection: &Connection, organization: usize, size: &Size) {
     let sql = "INSERT INTO roles (id, organization_id, name, description, department, location, status, public,
                  positions, hired, created_at, updated_at, shown_since)
@@ -171,7 +171,7 @@ fn applications(connection: &Connection, size: &Size) {
     }
 }
 
-/// Fills the search index of candidates.
+/// The statement that fills the search index of candidates.
 pub(super) struct Words<'a>(Statement<'a>);
 
 impl<'a> Words<'a> {
@@ -181,7 +181,7 @@ impl<'a> Words<'a> {
         Self(connection.prepare(sql).unwrap())
     }
 
-    /// The words of a name and an address, as the service indexes them.
+    /// Adds the words of a name and an address, as the service indexes them.
     pub(super) fn add(&mut self, organization: &str, number: i64, name: &str, email: &str) {
         for (word, in_name) in search::candidate_words(name, email) {
             self.0.execute((organization, word, number, in_name)).unwrap();

@@ -6,10 +6,10 @@ use crate::decisions::Decision;
 use crate::exchange::get;
 use crate::random::Random;
 
-/// Keys that the load does not use, so that they can be revoked.
+/// The number of keys that the load does not use, so that they can be revoked.
 pub(crate) const SPARE_KEYS: usize = 10;
 
-/// The numbers of portals and of `me` in a hundred requests. The rest are decisions.
+/// The numbers of requests for portals and for `me` in a hundred requests. The rest are decisions.
 const PORTALS: usize = 90;
 const ME: usize = 8;
 
@@ -33,7 +33,7 @@ pub(crate) struct Mix {
     random: Random,
     keys: Vec<String>,
     applications: std::vec::IntoIter<usize>,
-    /// Requests that were prepared and not sent.
+    /// Requests that were prepared but not sent.
     left: Vec<Request>,
     is_hire: bool,
 }
@@ -84,7 +84,7 @@ impl Mix {
         self.left.extend(rest);
     }
 
-    /// A request for `me` with every key. These requests can be repeated.
+    /// Returns requests for `me`, one for each key of the load. These requests can be repeated.
     pub(crate) fn me(&self) -> Vec<Vec<u8>> {
         self.keys[..KEYS - SPARE_KEYS].iter().map(|key| get("/api/v1/me", Some(key))).collect()
     }
@@ -104,7 +104,7 @@ impl Mix {
     }
 
     fn decision(&mut self) -> Vec<u8> {
-        let application = self.applications.next().expect("every decision has an undecided application");
+        let application = self.applications.next().expect("enough applications are undecided");
         self.is_hire = !self.is_hire;
         let decision = Decision { application, is_hire: self.is_hire };
         decision.request_with(&self.keys[self.size.decider(application)])

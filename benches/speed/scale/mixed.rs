@@ -19,20 +19,20 @@ use crate::template::Copy;
 
 const CONNECTIONS: usize = 64;
 
-/// Requests for the first estimate of the rate.
+/// The number of requests for the first estimate of the rate.
 const FIRST: usize = 4_000;
 
 /// The share of the peak rate that the load uses.
 const PART_OF_PEAK: f64 = 0.5;
 
-/// The maximum ratio of the 99th percentile of decisions to that of a quiet phase.
+/// The maximum of the 99th percentile for decisions divided by the 99th percentile in a quiet phase.
 const TARGET: f64 = 3.0;
 
 /// The maximum duration of a backup. The requests for that time are prepared in advance.
 const BACKUP_MAX: Duration = Duration::from_secs(150);
 
-/// The pause before each phase, in which checkpoints empty the write-ahead log of the previous phase. It lasts until
-/// the log has its usual length, up to the maximum.
+/// The pause before each phase, during which checkpoints empty the write-ahead log of the previous phase. It lasts
+/// until the log has its usual length, or for at most `REST_MAX`.
 const REST: Duration = Duration::from_secs(2);
 const REST_MAX: Duration = Duration::from_secs(30);
 const WAL_BYTES: u64 = 100_000_000;
@@ -40,7 +40,7 @@ const WAL_BYTES: u64 = 100_000_000;
 /// A phase of the mixed load.
 struct Phase {
     latencies: Latencies,
-    /// The share of its core that the service has used.
+    /// The share of its core that the service used.
     busy: f64,
 }
 
@@ -105,7 +105,7 @@ impl Mixed<'_> {
         self.open(|| ())
     }
 
-    /// Repeats backups for the duration of the phase, to the end of the last backup.
+    /// Runs backups in a loop for the duration of the phase. The phase ends with the last backup.
     fn during_backups(&mut self) -> Phase {
         self.rest();
         let (setup, db) = (self.setup, self.side.server.db().to_owned());
@@ -122,8 +122,8 @@ impl Mixed<'_> {
         })
     }
 
-    /// First sends so many requests with keys that the service is still indexing their usage rows when the phase
-    /// begins.
+    /// Sends so many requests with keys that the service is still indexing their usage rows when the phase begins. Then
+    /// measures the phase.
     fn while_indexing(&mut self) -> Phase {
         self.rest();
         let requests = Arc::new(self.mix.me());
@@ -143,8 +143,8 @@ impl Mixed<'_> {
         Finding::figure(name, "later requests answered with 200", [late]).target_at_most(0.0)
     }
 
-    /// Runs the load for the duration of a phase and until `meanwhile` has ended.
-    fn open(&mut self, meanwhile: impl FnOnce() + Send) -> Phase {
+    /// Runs the load for the duration of a phase, and until `work` has ended.
+    fn open(&mut self, work: impl FnOnce() + Send) -> Phase {
         let (duration, rate) = (self.setup.lengths.phase, self.rate);
         let requests = self.mix.take((rate * (duration + BACKUP_MAX).as_secs_f64()) as usize);
         let end = AtomicBool::new(false);
@@ -152,7 +152,7 @@ impl Mixed<'_> {
         let (began, cpu) = (Instant::now(), self.side.server.cpu());
         let (latencies, rest) = std::thread::scope(|scope| {
             scope.spawn(|| {
-                meanwhile();
+                work();
                 end.store(true, Ordering::Relaxed);
             });
             open_loop::run(address, &Pace { connections: CONNECTIONS, rate, duration, end: &end }, requests)
@@ -177,7 +177,7 @@ fn millis(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
-/// The median and the 99th percentile of a kind, over these phases.
+/// Returns the median and the 99th percentile for a kind of request in these phases.
 fn alone(phases: &[Phase], kind: Kind) -> [Finding; 2] {
     let of =
         |figure: fn(&Figures) -> Duration| phases.iter().map(move |phase| millis(figure(&phase.latencies.of(kind))));
@@ -191,7 +191,7 @@ fn compared(name: &str, quiet: &[Phase], other: &[Phase]) -> Finding {
     Finding::ratio(name, "p99, ms", &pairs)
 }
 
-/// The latencies of reads in these phases.
+/// Returns the latencies of reads in these phases.
 fn others(phases: &[Phase], when: &str) -> Vec<Finding> {
     let p99 = |kind: Kind| phases.iter().map(move |phase| millis(phase.latencies.of(kind).p99()));
     let kinds = [Kind::Portal, Kind::Me].into_iter();

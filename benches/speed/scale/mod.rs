@@ -1,10 +1,11 @@
-//! `cargo bench --bench speed -- --scale`: big files, the footprint of the service, and latencies under a mixed load.
+//! `cargo bench --bench speed -- --scale`: measures big files, the footprint of the service, and latencies under a
+//! mixed load.
 //!
 //! A run has four parts. `growth` compares the same requests on a small and a big file. `footprint` measures memory,
 //! start times and bytes read. `mixed` sends requests at a fixed rate, independently of the answers. `lists` compares
 //! every list, search and board on two other files, one of which has a hundredth of the other's data. The bench creates
 //! the files once and stores them in `target/bench`; the service runs on copies. With `--short`, the big files have a
-//! twentieth of the data. The names of parts select them.
+//! twentieth of the data. Arguments with names of parts select these parts.
 
 mod crowd;
 mod data;
@@ -46,19 +47,19 @@ struct Setup {
 
 /// The lengths of the measurements.
 struct Lengths {
-    /// Rounds that count. One warm-up round precedes them.
+    /// The number of measured rounds. One warm-up round precedes them.
     rounds: usize,
     /// The duration of a round that reads.
     round: Duration,
     /// The duration of a round of one list.
     list: Duration,
-    /// Batches of decisions in a round.
+    /// The number of batches of decisions in a round.
     batches: usize,
     /// The duration of the load during which memory is measured.
     memory: Duration,
     /// The number of phases of each kind under the mixed load.
     phases: usize,
-    /// The duration of such a phase.
+    /// The duration of a phase.
     phase: Duration,
 }
 
@@ -90,7 +91,7 @@ const PARTS: [&str; 4] = ["footprint", "growth", "lists", "mixed"];
 /// Measures all parts, or those with these names.
 pub(crate) fn measure(names: &[&str], is_short: bool) -> ExitCode {
     if let Some(unknown) = names.iter().find(|name| !PARTS.contains(name)) {
-        eprintln!("there is no part {unknown}; there are {}", PARTS.join(", "));
+        eprintln!("there is no part {unknown}; the parts are {}", PARTS.join(", "));
         return ExitCode::FAILURE;
     }
     descriptors::claim();

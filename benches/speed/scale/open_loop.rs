@@ -19,7 +19,7 @@ pub(crate) struct Pace<'a> {
     pub(crate) rate: f64,
     /// The minimum duration.
     pub(crate) duration: Duration,
-    /// After the minimum duration, the load continues until this is set or no request is left.
+    /// After the minimum duration, the load continues until this flag is set or no request is left.
     pub(crate) end: &'a AtomicBool,
 }
 
@@ -31,7 +31,7 @@ impl Latencies {
         Figures::new(self.0.iter().filter(|(of, _)| *of == kind).map(|(_, latency)| *latency).collect())
     }
 
-    /// The number of requests with a key.
+    /// Returns the number of requests with a key.
     pub(crate) fn with_keys(&self) -> usize {
         self.0.iter().filter(|(kind, _)| kind.has_key()).count()
     }
@@ -43,12 +43,12 @@ struct Queue {
     /// A permit for each request that is due.
     due: Semaphore,
     next: AtomicUsize,
-    /// The final number of requests, once it is known.
+    /// The number of requests. It is reduced when the load ends early.
     count: AtomicUsize,
 }
 
-/// Sends these requests in order and returns those that are left. A request that is due goes to any free connection, or
-/// waits for one.
+/// Sends these requests in order and returns those that are left. A request that is due is sent on any free connection,
+/// or waits for a connection.
 pub(crate) fn run(address: SocketAddr, pace: &Pace<'_>, requests: Vec<Request>) -> (Latencies, Vec<Request>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
     let count = AtomicUsize::new(requests.len());
@@ -76,8 +76,8 @@ pub(crate) fn run(address: SocketAddr, pace: &Pace<'_>, requests: Vec<Request>) 
     (latencies, rest)
 }
 
-/// Releases each request when it is due. Timers of the runtime are too coarse, so this reads the clock in a loop. The
-/// client has a core of its own.
+/// Releases each request when it is due. Timers of the runtime are too coarse, so this function reads the clock in a
+/// loop. The client has its own core.
 async fn keep_time(queue: &Queue, pace: &Pace<'_>, began: Instant, gap: Duration) {
     let mut sent = 0;
     while sent < queue.requests.len() && (began.elapsed() < pace.duration || !pace.end.load(Ordering::Relaxed)) {

@@ -1,4 +1,4 @@
-//! The CPU time per byte of a portal with many roles, compared with one of 30.
+//! The CPU time per byte of a portal with many roles, compared with a portal with 30 roles.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::line::alternate;
 use crate::load::Course;
 use crate::round::Round;
 
-/// Connections. There are few, because a large answer exceeds a megabyte.
+/// The number of connections. It is small, because a large answer exceeds a megabyte.
 const CONNECTIONS: usize = 8;
 
-/// Spellings of the path of a portal: more than the response cache holds for the small one.
+/// The number of spellings of a portal's path: more than the response cache holds for the small portal.
 const SPELLINGS: usize = 2_048;
 
-/// The maximum ratio of the CPU time per byte.
+/// The maximum of the CPU time per byte of the large portal divided by the CPU time per byte of the small portal.
 const TARGET: f64 = 1.3;
 
 /// Measures the CPU time per byte of both portals in alternating rounds.
@@ -40,7 +40,7 @@ pub(crate) fn measure(setup: &Setup, big: &mut Side, part: &mut Part<'_>) {
         let [few_kilobytes, many_kilobytes] = kilobytes;
         let roles = big.size.large_portal_roles;
         let name = format!(
-            "portal, {how}: {roles} roles ({many_kilobytes:.0} kB) against {PORTAL_ROLES} ({few_kilobytes:.1} kB)"
+            "portal, {how}: {roles} roles ({many_kilobytes:.0} kB) divided by {PORTAL_ROLES} ({few_kilobytes:.1} kB)"
         );
         Finding::cpu_of(name, "CPU per kB, µs", (&few, few_kilobytes), (&many, many_kilobytes)).target_at_most(TARGET)
     };
@@ -48,8 +48,8 @@ pub(crate) fn measure(setup: &Setup, big: &mut Side, part: &mut Part<'_>) {
     part.add([finding(&format!("rendered for each request, {CONNECTIONS} connections"), &rendered)]);
 }
 
-/// Requests for one portal with many spellings of its path. The path as sent is the key of the response cache. Each
-/// spelling is evicted before it occurs again.
+/// Returns requests for one portal with many spellings of its path. The key of the response cache is the path as it was
+/// sent. Each spelling is evicted before it occurs again.
 fn spellings(path: &str, count: usize) -> Vec<Vec<u8>> {
     let (parent, slug) = path.rsplit_once('/').unwrap();
     let spelled = |nth: usize| -> String {

@@ -1,8 +1,8 @@
-//! Progress of long work on standard error.
+//! Progress reports for long work, on standard error.
 
 use std::time::{Duration, Instant};
 
-/// The interval between two lines.
+/// The minimum interval between two lines.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// The progress of one task.

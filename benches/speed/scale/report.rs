@@ -1,4 +1,4 @@
-//! The report, as a table and as JSON.
+//! The report of the bench at scale, as a table and as JSON.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::data::{KEYS, Size};
 use super::finding::Finding;
 use crate::report::{folder, row};
 
-/// The findings and their circumstances.
+/// The findings and their conditions.
 pub(crate) struct Report {
     machine: String,
     cores: String,
@@ -18,7 +18,7 @@ pub(crate) struct Report {
     parts: Vec<(&'static str, Vec<Finding>)>,
 }
 
-/// Collects the findings of one part.
+/// A part of the report, which collects findings.
 pub(crate) struct Part<'a>(&'a mut Report);
 
 impl Report {
@@ -63,7 +63,8 @@ impl Report {
 }
 
 impl Part<'_> {
-    /// Prints each finding at once, because a run is long and may be interrupted, and adds it to the report.
+    /// Prints each finding and adds it to the report. Writes the report at once, because a run is long and may be
+    /// interrupted.
     pub(crate) fn add(&mut self, findings: impl IntoIterator<Item = Finding>) {
         let (_, all) = self.0.parts.last_mut().expect("a part has begun");
         for finding in findings {
@@ -90,7 +91,7 @@ impl fmt::Display for Report {
             let sides = match *part {
                 "growth" => ["small, or 30 roles", "big"],
                 "lists" => ["a hundredth", "whole"],
-                "mixed" => ["quiet", "meanwhile"],
+                "mixed" => ["quiet", "with other work"],
                 _ => ["", ""],
             };
             writeln!(f, "\n{}", row([part, sides[0], sides[1], "figure, or ratio", "target"]).trim_end())?;

@@ -8,22 +8,22 @@ use super::data::{self, ADMIN, KEYS};
 use super::mix::SPARE_KEYS;
 use crate::exchange::{ask, ask_on, delete, get};
 
-/// Keys to revoke, one after the other.
+/// The number of keys to revoke, one after the other.
 pub(crate) const KEYS_REVOKED: usize = SPARE_KEYS;
 
-/// Connections that use the key.
+/// The number of connections that use a key.
 const CONNECTIONS: usize = 4;
 
-/// How long a key is used before and after its revocation.
+/// The times for which a key is used before and after its revocation.
 const USED_FOR: Duration = Duration::from_millis(150);
 const TRIED_FOR: Duration = Duration::from_millis(150);
 
 /// The results of the revocations.
 #[derive(Debug, Default)]
 pub(crate) struct Revoked {
-    /// Requests that were sent after the answer to the revocation, and were still answered 200.
+    /// The number of requests that were sent after the answer to the revocation and still answered with 200.
     pub(crate) late: usize,
-    /// Answers to requests with a valid key.
+    /// The number of answers to requests with a valid key.
     pub(crate) with_keys: usize,
 }
 

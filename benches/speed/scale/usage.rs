@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use super::data::{KEYS, Size, key_number, usage_at, usage_key};
 use super::progress::Progress;
 
-/// Fills the usage log and the usage index, which has an entry for every 64th row of a key and for its newest one.
+/// Fills the usage log and the usage index, which has an entry for every 64th row of a key and for its newest row.
 pub(crate) fn fill_usage(connection: &Connection, size: &Size) {
     append_rows(connection, size);
     eprintln!("  usage index");
@@ -16,8 +16,8 @@ pub(crate) fn fill_usage(connection: &Connection, size: &Size) {
                SELECT key_number, max(at), max(number) FROM api_key_usage GROUP BY key_number";
     connection.execute(sql, []).unwrap();
     let sql = "UPDATE api_key_usage_marking SET marked_to = $1 WHERE id = 1";
-    let marked = connection.execute(sql, [usage_at(size.usage_rows - 1)]).unwrap();
-    assert_eq!(marked, 1, "the end of the index is stored");
+    let updated = connection.execute(sql, [usage_at(size.usage_rows - 1)]).unwrap();
+    assert_eq!(updated, 1, "the end of the index is stored");
 }
 
 fn append_rows(connection: &Connection, size: &Size) {
