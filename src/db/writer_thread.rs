@@ -155,9 +155,9 @@ fn run<H: Hooks>(shared: &Shared<H>) {
             engine.answer(batch);
         }
     }
-    if shared.writer.broken().get().is_none() {
-        if let Err(error) = shared.engine().finish() {
-            let _ = shared.left.set(error);
-        }
+    if shared.writer.broken().get().is_none()
+        && let Err(error) = shared.engine().finish()
+    {
+        let _ = shared.left.set(error);
     }
 }
