@@ -37,19 +37,19 @@ fn path(id: &str, query: &str) -> String {
     format!("/api/admin/api-keys/{id}/usage{query}")
 }
 
-/// The `data` of one page, read as the admin.
+/// Reads one page as the admin and returns its `data`.
 fn page(app: &App, id: &str, query: &str) -> Value {
     let answer = app.admin().get(&path(id, query)).expect(200).json();
     assert_eq!(answer["success"], true);
     answer["data"].clone()
 }
 
-/// The timestamps of a page's rows, in order.
+/// Returns the timestamps of a page's rows, in order.
 fn times(page: &Value) -> Vec<String> {
     page["rows"].as_array().unwrap().iter().map(|row| row["timestamp"].as_str().unwrap().to_owned()).collect()
 }
 
-/// A member's key after this many requests.
+/// Returns a member's key after this many requests.
 fn key_with_requests(app: &App, times: usize) -> (String, Client) {
     let hiring = app.hiring();
     let (id, secret) = app.make_key(&hiring.staff("member"));
@@ -60,7 +60,7 @@ fn key_with_requests(app: &App, times: usize) -> (String, Client) {
     (id, client)
 }
 
-/// A member's key with one request in each of the first `minutes` minutes.
+/// Returns a member's key with one request in each of the first `minutes` minutes.
 fn key_with_a_request_each_minute(app: &App, minutes: usize) -> (String, Client) {
     let (id, client) = key_with_requests(app, 0);
     for _ in 0..minutes {
@@ -70,7 +70,7 @@ fn key_with_a_request_each_minute(app: &App, minutes: usize) -> (String, Client)
     (id, client)
 }
 
-/// The number in a row's id: `use_` and digits of Crockford's base 32.
+/// Returns the number in a row's id: `use_` and digits of Crockford's base 32.
 fn number(id: &Value) -> i64 {
     const DIGITS: &str = "0123456789abcdefghjkmnpqrstvwxyz";
     let digits = id.as_str().unwrap().strip_prefix("use_").unwrap();
@@ -341,7 +341,8 @@ fn other_parameters_are_ignored() {
     assert_eq!(times(&data).len(), 2);
 }
 
-/// All timestamps from the newest row to the oldest, read page by page. `between` runs before each page but the first.
+/// Returns all timestamps from the newest row to the oldest, read page by page. `between` runs before each page but
+/// the first.
 fn walk(app: &App, id: &str, limit: usize, mut between: impl FnMut()) -> Vec<String> {
     let mut found = Vec::new();
     let mut query = format!("?limit={limit}");

@@ -71,7 +71,7 @@ pub(crate) fn attach(app: &App, token: &AttachmentToken, signup: &str) -> bool {
     store::act_alone(&app.path, app.world.as_ref(), |tx| attachment::claim(tx, token, &signup)).unwrap()
 }
 
-/// The `nth` candidate applies with an attachment. Returns the attachment's path.
+/// Applies as the `nth` candidate with an attachment. Returns the attachment's path.
 pub(crate) fn apply_with(
     app: &App,
     hiring: &Hiring,
@@ -88,7 +88,7 @@ pub(crate) fn apply_with(
     format!("{}/documents/{id}", path(hiring, nth))
 }
 
-/// The path of an attachment of the first candidate.
+/// Returns the path of an attachment of the first candidate.
 pub(crate) fn applied(app: &App, hiring: &Hiring) -> String {
     apply_with(app, hiring, 0, "cv.txt", MediaType::Text, b"engines")
 }

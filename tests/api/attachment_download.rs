@@ -22,12 +22,12 @@ crate::tests![
     many_slow_downloads_read_only_their_current_chunks,
 ];
 
-/// Bytes that repeat nowhere.
+/// Returns bytes without repetitions.
 fn content(bytes: usize) -> Vec<u8> {
     (0u32..).flat_map(u32::to_le_bytes).take(bytes).collect()
 }
 
-/// The first candidate applies with an attachment. Returns its path for staff and its path under the status link.
+/// Applies as the first candidate with an attachment. Returns its path for staff and its path under the status link.
 fn applied(app: &App, hiring: &Hiring, content: &[u8]) -> [String; 2] {
     let staff = apply_with(app, hiring, 0, "cv.pdf", MediaType::Pdf, content);
     let own = format!("{}/documents/{}", new_status_link(app, hiring, 0), staff.rsplit('/').next().unwrap());
@@ -63,7 +63,7 @@ fn read_some(stream: &mut TcpStream, bytes: usize) -> (String, Vec<u8>) {
     }
 }
 
-/// The announced length, and the bytes that arrived.
+/// Returns the announced length and the bytes that arrived.
 fn read_to_end(mut stream: TcpStream, (head, mut body): (String, Vec<u8>)) -> (usize, Vec<u8>) {
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().parse().unwrap();
     let _ = stream.read_to_end(&mut body);

@@ -27,7 +27,7 @@ fn path(hiring: &Hiring) -> String {
     format!("/api/v1/roles/{}/board", hiring.role_id)
 }
 
-/// An owner's key that may read the board and decide.
+/// Returns an owner's key that may read the board and decide.
 fn staff(app: &App, hiring: &Hiring) -> Client {
     let scopes = ["candidates:read", "pipeline:write"];
     app.key(&app.make_key_with(&json!({ "name": "test", "userId": hiring.staff("owner"), "scopes": scopes })).1)
@@ -38,12 +38,12 @@ fn board(client: &Client, hiring: &Hiring) -> Value {
     client.get(&path(hiring)).expect(200).json()["data"].take()
 }
 
-/// The number of candidates at each step.
+/// Returns the number of candidates at each step.
 fn counts(board: &Value) -> Vec<i64> {
     board["steps"].as_array().unwrap().iter().map(|step| step["count"].as_i64().unwrap()).collect()
 }
 
-/// The names of the candidates that a step or a page shows.
+/// Returns the names of the candidates that a step or a page shows.
 fn names(entries: &Value) -> Vec<String> {
     let entries = entries.as_array().unwrap().iter();
     entries.map(|entry| entry["candidate"]["name"].as_str().unwrap().to_owned()).collect()
@@ -204,7 +204,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap()
 }
 
-/// All candidates of a step, read page by page. `between` runs after each page with the page's number.
+/// Returns all candidates of a step, read page by page. `between` runs after each page with the page's number.
 fn walk(client: &Client, path: &str, limit: usize, mut between: impl FnMut(usize)) -> Vec<String> {
     let (mut all, mut cursor) = (Vec::new(), String::new());
     for number in 0.. {

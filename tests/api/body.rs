@@ -46,7 +46,7 @@ impl Endpoint {
         self.send(Some("application/json"), body.as_ref())
     }
 
-    /// The good body, padded to this many bytes with white space before its end.
+    /// Pads the good body to this many bytes with white space before its end.
     fn padded(&self, bytes: usize) -> Vec<u8> {
         let good = self.good.to_string();
         let padding = " ".repeat(bytes - good.len());

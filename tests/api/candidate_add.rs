@@ -34,7 +34,7 @@ fn add(app: &App, hiring: &Hiring, body: &Value) -> Answer {
     owner(app, hiring).post(&hiring.candidates_path(), body)
 }
 
-/// An organization with a second open role.
+/// Creates an organization with a second open role.
 fn with_two_roles(app: &App) -> (Hiring, String) {
     let hiring = app.hiring_with(|document| {
         let id = document["organizations"][0]["id"].as_str().unwrap().to_owned();

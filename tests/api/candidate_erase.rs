@@ -28,7 +28,7 @@ crate::tests![
 
 const NOW: &str = "2026-11-21T09:12:33.123456Z";
 
-/// A service with an organization whose candidates have names that occur nowhere else.
+/// Starts a service with an organization whose candidates have names that occur nowhere else.
 pub(crate) fn start() -> (App, Hiring) {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
@@ -48,7 +48,7 @@ fn erase(app: &App, hiring: &Hiring, candidate: usize) -> Value {
     app.user_with_all(&hiring.staff("owner")).delete(&path(hiring, candidate)).expect(200).json()
 }
 
-/// Every row of the file that could identify a candidate, as text.
+/// Returns every row of the file that could identify a candidate, as text.
 fn personal_data(app: &App) -> String {
     let tables = [
         "SELECT * FROM candidates",

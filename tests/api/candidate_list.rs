@@ -28,7 +28,7 @@ fn list(client: &Client, hiring: &Hiring, query: &str) -> Value {
     client.get(&format!("{}?{query}", hiring.candidates_path())).expect(200).json()
 }
 
-/// The ids of a list that fits on one page.
+/// Returns the ids of a list that fits on one page.
 fn ids(client: &Client, hiring: &Hiring, query: &str) -> Vec<String> {
     let page = list(client, hiring, &format!("limit=200&{query}"));
     assert_eq!(page["pagination"]["hasMore"], false, "{query}");
@@ -39,7 +39,7 @@ fn ids_of(page: &Value) -> Vec<String> {
     page["data"].as_array().unwrap().iter().map(|candidate| candidate["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The ids of all pages.
+/// Returns the ids of all pages.
 fn all_pages(client: &Client, hiring: &Hiring, query: &str) -> Vec<String> {
     let (mut found, mut cursor) = (Vec::new(), String::new());
     loop {
@@ -52,8 +52,8 @@ fn all_pages(client: &Client, hiring: &Hiring, query: &str) -> Vec<String> {
     }
 }
 
-/// An organization with these candidates, given by name and address, in progress at a role's first step. Their ids are
-/// `c0`, `c1`, …, in order of arrival.
+/// Creates an organization with these candidates, given by name and address, in progress at a role's first step.
+/// Their ids are `c0`, `c1`, …, in order of arrival.
 fn with_candidates(app: &App, candidates: &[(&str, &str)]) -> Hiring {
     with_statuses(app, &candidates.iter().map(|(name, email)| (*name, *email, "In Progress")).collect::<Vec<_>>())
 }
@@ -246,7 +246,7 @@ fn the_email_parameter_matches_a_whole_address_ignoring_case() {
     assert_eq!(page["data"], json!([]));
 }
 
-/// Three people, of whom the second has two applications.
+/// Creates three candidates, of whom the second has two applications.
 fn with_two_roles(app: &App) -> (Hiring, [String; 2]) {
     let hiring = app.hiring_with(|document| {
         let role = first_role_of(document);

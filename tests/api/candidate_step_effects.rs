@@ -469,13 +469,13 @@ fn forbid(app: &App, change: &str, table: &str) {
     app.change(&format!("CREATE TRIGGER forbidden BEFORE {change} ON {table} {sql}"));
 }
 
-/// The only activity: its columns without id and detail, and the detail.
+/// Returns the only activity row: its columns without id and detail, and the detail.
 fn only_activity(app: &App) -> (String, Value) {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["1"]);
     last_activity(app)
 }
 
-/// The newest activity.
+/// Returns the newest activity row.
 fn last_activity(app: &App) -> (String, Value) {
     let columns = "organization_id, at, action, user_id, api_key_id, role_id, candidate_id, candidate_role_id,
                    candidate_role_step_id";
@@ -485,7 +485,7 @@ fn last_activity(app: &App) -> (String, Value) {
     (row, serde_json::from_str(&detail).unwrap())
 }
 
-/// A step as an activity shows it.
+/// Returns a step as an activity row shows it.
 fn step(id: &str, status: &str, validated_at: &str) -> Value {
     json!({
         "id": id,
@@ -507,7 +507,7 @@ fn hire_body() -> Value {
     })
 }
 
-/// The same details as an activity shows them.
+/// Returns the same details as an activity row shows them.
 fn hire_record() -> Value {
     json!({
         "notes": "welcome",
@@ -517,7 +517,7 @@ fn hire_record() -> Value {
     })
 }
 
-/// The members that every payload about the first candidate has. The HR representative decides.
+/// Returns the members that every payload about the first candidate has. The HR representative decides.
 fn payload(hiring: &Hiring, kind: &str) -> Value {
     let candidate = &hiring.candidates[0];
     let number = hiring.slug.trim_start_matches("acme-");
@@ -548,21 +548,21 @@ fn payloads(app: &App) -> Vec<Value> {
     rows.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
 }
 
-/// Open roles, open positions, applications in progress, hired, not selected, withdrawn.
+/// Returns the numbers of open roles, open positions, applications in progress, hired, not selected and withdrawn.
 fn figures(app: &App, hiring: &Hiring) -> String {
     let sql =
         "SELECT open_roles, open_positions, in_progress, hired, not_selected, withdrawn FROM organization_statuses";
     app.sql(&format!("{sql} WHERE organization_id = '{}'", hiring.organization_id)).join("")
 }
 
-/// A key's usage rows, newest first.
+/// Returns a key's usage rows, newest first.
 fn usage(app: &App, key: &str) -> Vec<Value> {
     let page = app.admin().get(&format!("/api/admin/api-keys/{key}/usage")).expect(200).json();
     page["data"]["rows"].as_array().unwrap().clone()
 }
 
-/// Every row of every table except those that the service writes on its own schedule: the usage log with its index, the
-/// run mark and the believed clock.
+/// Returns every row of every table except those that the service writes on its own schedule: the usage log with its
+/// index, the run mark and the believed clock.
 fn everything_but_usage(app: &App) -> Vec<String> {
     let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
                   AND name NOT LIKE 'api_key_usage%' AND name NOT IN ('service_marks', 'believed_clock') ORDER BY name";

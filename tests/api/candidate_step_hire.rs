@@ -546,7 +546,8 @@ fn start_with_positions(positions: u32) -> (App, Hiring, Client) {
     (app, hiring, staff)
 }
 
-/// An application's status and the details of its hire: date, day of the accepted offer, external position, note.
+/// Returns an application's status and the details of its hire: date, day of the accepted offer, external position,
+/// note.
 fn application(app: &App, hiring: &Hiring, candidate: usize) -> [String; 5] {
     let id = &hiring.candidates[candidate].application_id;
     let cell = |column: &str| app.sql(&format!("SELECT {column} FROM candidate_roles WHERE id = '{id}'")).join("");
@@ -560,7 +561,7 @@ fn application(app: &App, hiring: &Hiring, candidate: usize) -> [String; 5] {
     ]
 }
 
-/// The status of each step, and when it was validated.
+/// Returns the status of each step, and when it was validated.
 fn steps(app: &App, hiring: &Hiring, candidate: usize) -> Vec<(String, String)> {
     let id = &hiring.candidates[candidate].application_id;
     let sql = "SELECT status, validated_at FROM candidate_role_steps";
@@ -580,7 +581,7 @@ fn role(app: &App, hiring: &Hiring) -> String {
     app.sql(&format!("SELECT status, hired FROM roles WHERE id = '{}'", hiring.role_id)).join("")
 }
 
-/// A time column in the service's format.
+/// Returns a time column in the service's format.
 fn shown(micros: &str) -> String {
     micros.parse().map_or_else(|_| micros.to_owned(), |micros| Timestamp::from_micros(micros).to_string())
 }

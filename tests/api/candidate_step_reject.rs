@@ -370,7 +370,7 @@ fn start() -> (App, Hiring, Client) {
     (app, hiring, staff)
 }
 
-/// A hire with every detail.
+/// Returns the body of a hire with every detail.
 fn hire_body() -> Value {
     json!({
         "notes": "welcome",
@@ -380,14 +380,14 @@ fn hire_body() -> Value {
     })
 }
 
-/// The stored rejection of a step.
+/// Returns the stored rejection of a step.
 fn record(app: &App, hiring: &Hiring, candidate: usize, step: usize) -> String {
     let id = &hiring.candidates[candidate].steps[step];
     let sql = "SELECT status, rejection_reason, outcome_type, outcome_reason, rejected_at FROM candidate_role_steps";
     app.sql(&format!("{sql} WHERE id = '{id}'")).join("")
 }
 
-/// An application's status and the details of its hire.
+/// Returns an application's status and the details of its hire.
 fn application(app: &App, hiring: &Hiring, candidate: usize) -> String {
     let id = &hiring.candidates[candidate].application_id;
     let sql = "SELECT status, hired_date, offer_accepted_date, external_position_id, hire_notes FROM candidate_roles";
@@ -398,7 +398,7 @@ fn role(app: &App, hiring: &Hiring) -> String {
     app.sql(&format!("SELECT status, hired FROM roles WHERE id = '{}'", hiring.role_id)).join("")
 }
 
-/// Whether the portal shows the role, in its list and on its own page.
+/// Returns whether the portal shows the role, in its list and on its own page.
 fn on_portal(app: &App, hiring: &Hiring) -> bool {
     let listed = app.anonymous().get(&hiring.portal()).expect(200).json()["roles"].as_array().unwrap().len();
     let shown = app.anonymous().get(&format!("{}/roles/{}", hiring.portal(), hiring.role_id)).status;
@@ -406,7 +406,7 @@ fn on_portal(app: &App, hiring: &Hiring) -> bool {
     shown == 200
 }
 
-/// The link by which candidates sign up for the role.
+/// Returns the link by which candidates sign up for the role.
 fn apply(app: &App, hiring: &Hiring) -> String {
     let body = json!({ "roleId": hiring.role_id });
     let answer = app.anonymous().post(&format!("{}/apply", hiring.portal()), &body).expect(200);

@@ -29,12 +29,12 @@ crate::tests![
     an_unchanged_page_is_answered_with_304,
 ];
 
-/// The path of an organization's career page.
+/// Returns the path of an organization's career page.
 pub(crate) fn careers(hiring: &Hiring) -> String {
     format!("/careers/{}", hiring.slug)
 }
 
-/// The text of a page that exists.
+/// Returns the text of a page that exists.
 #[track_caller]
 pub(crate) fn page(app: &App, path: &str) -> String {
     let answer = app.anonymous().get(path).expect(200);
@@ -44,7 +44,7 @@ pub(crate) fn page(app: &App, path: &str) -> String {
     text
 }
 
-/// A page without its JSON-LD block, which search engines read and browsers do not run.
+/// Removes the JSON-LD block, which search engines read and browsers do not run, from a page.
 pub(crate) fn without_data(text: &str) -> String {
     let Some((before, rest)) = text.split_once("<script type=\"application/ld+json\">") else { return text.to_owned() };
     format!("{before}{}", rest.split_once("</script>").unwrap().1)
@@ -66,13 +66,13 @@ pub(crate) fn lacks(text: &str, parts: &[&str]) {
     }
 }
 
-/// The names of the roles that a page lists.
+/// Returns the names of the roles that a page lists.
 pub(crate) fn listed(text: &str) -> Vec<&str> {
     let links = text.split("<h3><a href=\"").skip(1);
     links.map(|link| link.split('>').nth(1).unwrap().split('<').next().unwrap()).collect()
 }
 
-/// An organization with these roles besides `Engineer`, created one second after the other, in this order.
+/// Creates an organization with these roles besides `Engineer`, created one second after the other, in this order.
 fn with_roles(app: &App, roles: &[Value]) -> Hiring {
     app.hiring_with(|document| {
         for (nth, role) in roles.iter().enumerate() {

@@ -322,7 +322,7 @@ fn hostile_text_stays_text_on_every_page() {
     }
 }
 
-/// A text escaped as the pages escape it.
+/// Escapes a string as the pages escape it.
 fn html_escaped(text: &str) -> String {
     text.replace('&', "&#38;").replace('<', "&#60;").replace('>', "&#62;").replace('"', "&#34;").replace('\'', "&#39;")
 }

@@ -24,7 +24,7 @@ crate::tests![
     a_repeated_language_is_a_400_page,
 ];
 
-/// The path of the posting of an organization's role.
+/// Returns the path of the posting of an organization's role.
 pub(crate) fn role_path(hiring: &Hiring) -> String {
     format!("{}/roles/{}", careers(hiring), hiring.role_id)
 }

@@ -22,7 +22,7 @@ crate::tests![
     a_large_feed_is_the_same_whichever_encoding_is_read_first,
 ];
 
-/// An organization whose portal is large enough to be compressed.
+/// Creates an organization whose portal is large enough to be compressed.
 fn organization_with_large_portal(app: &App) -> Hiring {
     app.hiring_with(|document| {
         for nth in 0..30 {
@@ -35,7 +35,7 @@ fn get(client: &Client, path: &str, accepted: &str) -> Answer {
     client.send("GET", path, &[("Accept-Encoding", accepted)], b"").expect(200)
 }
 
-/// The body as `gzip` decompresses it, a program that shares no code with the service.
+/// Decompresses the body with `gzip`, a program that shares no code with the service.
 fn decompressed(body: &[u8]) -> Vec<u8> {
     let mut gzip =
         Command::new("gzip").arg("-dc").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gzip is there");

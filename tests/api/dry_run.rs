@@ -18,7 +18,8 @@ crate::tests![
 
 const DECISIONS: [(&str, usize); 4] = [("reject", 1), ("hire", 2), ("validate", 1), ("reopen", 1)];
 
-/// An organization with one position. The first candidate is at the second step, and the third was rejected there.
+/// Starts a service with an organization that has one position. The first candidate is at the second step, and the
+/// third was rejected there.
 fn start() -> (App, Hiring, Client) {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
@@ -152,7 +153,7 @@ fn dry_runs_succeed_on_tables_that_refuse_writes() {
     }
 }
 
-/// Every table that a decision could change, except the usage log.
+/// Returns every table that a decision could change, except the usage log.
 fn state(app: &App) -> Vec<String> {
     let tables = [
         "candidate_role_steps",

@@ -45,7 +45,7 @@ fn assert_internal_error(answer: Answer) {
     assert_eq!(answer.header("retry-after"), None);
 }
 
-/// A service with a damaged file, and the organization that was in it.
+/// Starts a service with a damaged file and returns it with the organization that was in the file.
 fn start_damaged() -> (App, Hiring) {
     let app = App::start();
     let hiring = app.hiring();
@@ -273,7 +273,7 @@ fn reads_continue_while_another_process_writes() {
     app.anonymous().get_until(&hiring.portal(), |answer| answer.json()["roles"][0]["name"] == "Half done");
 }
 
-/// A connection of the test's own, which never sends a request twice.
+/// Opens a separate connection that never sends a request twice.
 fn connect(app: &App) -> BufReader<TcpStream> {
     let stream = TcpStream::connect(app.address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();

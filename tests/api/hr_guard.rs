@@ -179,7 +179,7 @@ impl DeliveryNetwork for ScriptedNetwork {
     }
 }
 
-/// A service that delivers to public addresses only, on a scripted network.
+/// Starts a service that delivers to public addresses only, on a scripted network.
 pub(crate) fn guarded() -> (App, Arc<ScriptedNetwork>) {
     with_scripted_network(&Hr { allow_private: false, ..Hr::default() })
 }
@@ -195,7 +195,7 @@ fn listen_everywhere() -> Receiver {
     Receiver::on(if has_ipv6 { "[::]:0" } else { "0.0.0.0:0" })
 }
 
-/// Special addresses of this machine other than its loopback addresses.
+/// Returns special addresses of this machine other than its loopback addresses.
 fn own_addresses() -> Vec<String> {
     let routes = [("0.0.0.0:0", "192.0.2.1:9"), ("[::]:0", "[2001:db8::1]:9")];
     let own = routes.into_iter().filter_map(|(from, to)| {

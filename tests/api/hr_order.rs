@@ -25,7 +25,7 @@ crate::tests![
     stopping_does_not_wait_for_a_hanging_hr_system,
 ];
 
-/// An organization that can hire all of its three candidates.
+/// Creates an organization that can hire all of its three candidates.
 fn with_three_positions(app: &App) -> Hiring {
     app.hiring_with(|document| first_role_of(document)["positions"] = json!(3))
 }

@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A timeout short enough for a test to wait for it.
 pub(crate) const SHORT: Duration = Duration::from_secs(3);
 
-/// A service that delivers with these settings.
+/// Starts a service that delivers with these settings.
 pub(crate) fn delivering(hr: Hr) -> App {
     App::with(Options { hr: Some(hr), ..Options::default() })
 }
@@ -47,7 +47,7 @@ pub(crate) fn hire(app: &App, hiring: &Hiring, candidate: usize) -> String {
     newest(app, hiring)
 }
 
-/// The id of an organization's newest delivery.
+/// Returns the id of an organization's newest delivery.
 pub(crate) fn newest(app: &App, hiring: &Hiring) -> String {
     let path = format!("/api/admin/hr-deliveries?limit=1&organizationId={}", hiring.organization_id);
     app.admin().get(&path).expect(200).json()["data"][0]["id"].as_str().unwrap().to_owned()
@@ -136,7 +136,7 @@ fn a_hanging_name_server_or_network_times_out() {
     }
 }
 
-/// A target that handles each connection with `act`.
+/// Starts a target that handles each connection with `act`.
 fn target(act: fn(TcpStream)) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -35,7 +35,7 @@ crate::tests![
     repeats_are_in_the_usage_log,
 ];
 
-/// The same client, which sends this idempotency key.
+/// Returns the same client with this idempotency key on every request.
 fn with_key(client: &Client, key: &str) -> Client {
     client.with_header("Idempotency-Key", key)
 }
@@ -44,7 +44,7 @@ fn is_replayed(answer: &Answer) -> bool {
     answer.header("idempotency-replayed").is_some_and(|value| value == "true")
 }
 
-/// The body of an answer without its request id.
+/// Returns the body of an answer without its request id.
 fn without_request_id(answer: &Answer) -> Value {
     let mut body = answer.json();
     if answer.status >= 400 {
@@ -490,12 +490,12 @@ fn start() -> (App, Hiring, Client) {
     (app, hiring, staff)
 }
 
-/// The recorded actions, in order.
+/// Returns the recorded actions, in order.
 fn actions(app: &App) -> Vec<String> {
     app.sql("SELECT action FROM activities ORDER BY number")
 }
 
-/// Every row that an act can change.
+/// Returns every row that an act can change.
 fn state(app: &App) -> Vec<String> {
     let tables = [
         "organizations",

@@ -96,7 +96,7 @@ fn query_parameters_and_bodies_are_ignored() {
 const NOTHING: &str = "Bearer realm=\"appliance\"";
 const INVALID: &str = "Bearer realm=\"appliance\", error=\"invalid_token\"";
 
-/// A refusal's body without its request id.
+/// Returns a refusal's body without its request id.
 fn without_request_id(answer: &Answer) -> Value {
     let mut problem = answer.json();
     problem.as_object_mut().unwrap().remove("requestId").unwrap();

@@ -16,7 +16,7 @@ crate::tests![
     an_activity_with_deeper_json_is_shown_without_its_detail,
 ];
 
-/// The only field that the refusal names, and its reason.
+/// Returns the only field that the refusal names, and its reason.
 #[track_caller]
 fn fault(answer: &Answer) -> (String, String) {
     let detail = answer.json();
@@ -26,7 +26,7 @@ fn fault(answer: &Answer) -> (String, String) {
     (text("field"), text("detail"))
 }
 
-/// An array nested this deep.
+/// Returns an array nested this deep.
 fn nested(depth: usize) -> Value {
     (1..depth).fold(json!([]), |inner, _| json!([inner]))
 }

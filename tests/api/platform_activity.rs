@@ -25,13 +25,13 @@ const KEYS: &str = "/api/admin/api-keys";
 const USERS: &str = "/api/admin/users";
 const PASSWORD: &str = "correct horse battery";
 
-/// The rows of one action, newest first.
+/// Returns the rows of one action, newest first.
 fn rows(app: &App, action: &str) -> Vec<Value> {
     let page = app.admin().get(&format!("{ACTIVITY}?action={action}&limit=200")).expect(200).json();
     page["data"].as_array().unwrap().clone()
 }
 
-/// The states before and after, from each row of one action.
+/// Returns the states before and after, from each row of one action.
 fn states(app: &App, action: &str) -> Vec<Value> {
     rows(app, action).into_iter().map(|row| json!([row["before"], row["after"]])).collect()
 }

@@ -49,13 +49,13 @@ fn post_bytes(app: &App, hiring: &Hiring, content_type: &str, body: &[u8]) -> An
     app.anonymous().send("POST", &apply_path(hiring), &[("Content-Type", content_type)], body)
 }
 
-/// The link that a request for this role returns.
+/// Requests a signup link for this role and returns it.
 fn link(app: &App, hiring: &Hiring, role_id: &str) -> String {
     let answer = post(app, hiring, &json!({ "roleId": role_id })).expect(200);
     answer.json()["inviteUrl"].as_str().unwrap().to_owned()
 }
 
-/// The path of the signup link of the organization's role.
+/// Returns the path of the signup link of the organization's role.
 pub(crate) fn signup_path(app: &App, hiring: &Hiring) -> String {
     path_of(&link(app, hiring, &hiring.role_id))
 }

@@ -40,7 +40,7 @@ impl RaceOrganization {
         format!("{}_role_{role}", self.organization_id)
     }
 
-    /// The id of an application's step. All numbers start at 0.
+    /// Returns the id of an application's step. All numbers start at 0.
     pub(crate) fn step_id(&self, role: usize, candidate: usize, step: usize) -> String {
         format!("{}_cstep_{role}_{candidate}_{step}", self.organization_id)
     }
@@ -49,7 +49,7 @@ impl RaceOrganization {
         format!("{}_app_{role}_{candidate}", self.organization_id)
     }
 
-    /// A decision on an application at a step.
+    /// Creates a decision on an application at a step.
     pub(crate) fn decide(&self, decision: &str, role: usize, candidate: usize, step: usize) -> Lane {
         let path = format!("/api/v1/candidate-steps/{}/{decision}", self.step_id(role, candidate, step));
         Lane::new("POST", &path, &self.key)

@@ -38,7 +38,7 @@ fn user(app: &App, name: &str, platform_role: &str) -> String {
     id(&app.admin().post(USERS, &body).expect(200))
 }
 
-/// A request of the platform admin.
+/// Creates a request of the platform admin.
 fn lane(app: &App, method: &'static str, path: &str, body: &Value) -> Lane {
     Lane::new(method, path, app.admin_secret()).with_body(body)
 }

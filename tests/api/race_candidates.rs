@@ -84,7 +84,7 @@ fn candidate(number: usize) -> Value {
     })
 }
 
-/// Each application that is not in progress, with its recorded actions in order.
+/// Returns each application that is not in progress, with its recorded actions in order.
 fn actions(app: &App) -> Vec<String> {
     app.sql(
         "SELECT a.id, a.status, a.at_role_step_id,

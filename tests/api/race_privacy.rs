@@ -82,7 +82,8 @@ fn role(organization: &str) -> Value {
     })
 }
 
-/// The organization for a round and the candidate to use in it. Each organization lasts for `ROUNDS` rounds.
+/// Returns the organization for a round and the candidate to use in it. Each organization is used for `ROUNDS`
+/// rounds.
 fn organization_for_round<'a>(
     app: &App,
     organizations: &'a mut Vec<RaceOrganization>,
@@ -94,7 +95,7 @@ fn organization_for_round<'a>(
     (&organizations[round / ROUNDS], round % ROUNDS)
 }
 
-/// The recorded actions about a candidate, in order.
+/// Returns the recorded actions about a candidate, in order.
 fn actions(app: &App, candidate: &str) -> Vec<String> {
     app.sql(&format!("SELECT action FROM activities WHERE candidate_id = '{candidate}' ORDER BY number"))
 }

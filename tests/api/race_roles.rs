@@ -58,7 +58,7 @@ impl RaceOrganization {
         Self { hiring, key, client, used: Cell::new(0) }
     }
 
-    /// The number of an unused role.
+    /// Returns the number of an unused role.
     fn next_unused(&self) -> usize {
         self.used.replace(self.used.get() + 1)
     }
@@ -75,12 +75,12 @@ impl RaceOrganization {
         Lane::new(method, path, &self.key)
     }
 
-    /// The role as the API shows it.
+    /// Reads the role as the API shows it.
     fn read(&self, number: usize) -> Value {
         self.client.get(&self.role(number)).expect(200).json()["data"].take()
     }
 
-    /// The ids of the role's steps that are not removed.
+    /// Returns the ids of the role's steps that are not removed.
     fn steps(&self, number: usize) -> Vec<String> {
         let role = self.read(number);
         let current = role["steps"].as_array().unwrap().iter().filter(|step| step["removed"] == false);
@@ -94,7 +94,7 @@ impl RaceOrganization {
     }
 }
 
-/// The role with ids derived from its number.
+/// Returns the role with ids derived from its number.
 fn numbered(role: &Value, organization: &str, number: usize) -> Value {
     let id = |kind: &str| format!("{organization}_{kind}_{number}");
     let mut role = role.clone();

@@ -20,7 +20,7 @@ crate::tests![
     a_signup_during_an_addition_by_staff_makes_one_application,
 ];
 
-/// A service that trusts the client addresses that proxies on this machine report.
+/// Starts a service that trusts the client addresses that proxies on this machine report.
 fn start() -> App {
     App::with(Options { trusted_proxies: vec!["127.0.0.1/32"], ..Options::default() })
 }

@@ -43,12 +43,13 @@ fn limited(per_minute: u32) -> App {
     App::with(Options { per_minute: Some(per_minute), ..Options::default() })
 }
 
-/// The fields `RateLimit-Policy` and `RateLimit` of an answer.
+/// Returns the fields `RateLimit-Policy` and `RateLimit` of an answer.
 fn limit_fields(answer: &Answer) -> (Option<&str>, Option<&str>) {
     (answer.header("ratelimit-policy"), answer.header("ratelimit"))
 }
 
-/// A service with this limit, and the client of a new key. A minute has passed, so all buckets are full.
+/// Starts a service with this limit and returns it with the client of a new key. A minute has passed, so all buckets
+/// are full.
 fn with_full_bucket(per_minute: u32) -> (App, Client) {
     let app = limited(per_minute);
     let client = app.key(&app.make_key("user_admin").1);
@@ -56,7 +57,7 @@ fn with_full_bucket(per_minute: u32) -> (App, Client) {
     (app, client)
 }
 
-/// How many of this many requests pass.
+/// Sends this many requests and returns how many of them pass.
 fn passing(client: &Client, requests: usize) -> usize {
     let statuses: Vec<u16> = (0..requests).map(|_| client.get(ME).status).collect();
     assert!(statuses.iter().all(|status| matches!(status, 200 | 429)), "{statuses:?}");

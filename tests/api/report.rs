@@ -27,14 +27,14 @@ fn report(client: &Client, hiring: &Hiring) -> Value {
     client.get(&format!("/api/v1/roles/{}/report", hiring.role_id)).expect(200).json()["data"].take()
 }
 
-/// For each step: reached, inProgress, validated, rejected, skipped.
+/// Returns, for each step, the numbers reached, inProgress, validated, rejected and skipped.
 fn funnel(report: &Value) -> Vec<[i64; 5]> {
     let steps = report["funnel"].as_array().unwrap().iter();
     let names = ["reached", "inProgress", "validated", "rejected", "skipped"];
     steps.map(|step| names.map(|name| step[name].as_i64().unwrap())).collect()
 }
 
-/// The count of each `outcomeType`, and the counts that have no outcome type.
+/// Returns the count of each `outcomeType`, and the counts that have no outcome type.
 fn endings(report: &Value) -> (Vec<(String, i64)>, [i64; 3]) {
     let ended = &report["endedBy"];
     let types = ended["outcomeTypes"].as_array().unwrap().iter();

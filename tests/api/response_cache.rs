@@ -48,7 +48,7 @@ fn rename_behind_the_cache(app: &App, name: &str) {
     app.change(&format!("UPDATE organizations SET name = '{name}'"));
 }
 
-/// Whether the answer came from the response cache.
+/// Returns whether the answer is a cached response.
 fn is_cached(client: &Client, path: &str, language: &str) -> bool {
     !get(client, path, language).text().contains("Renamed Works")
 }

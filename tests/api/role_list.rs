@@ -23,7 +23,7 @@ fn all(client: &Client, hiring: &Hiring, query: &str) -> Vec<String> {
     names(&client.get(&format!("{}?{query}", hiring.roles())).expect(200).json())
 }
 
-/// Every row of the list, page by page, and the number of pages.
+/// Returns every row of the list, read page by page, and the number of pages.
 fn walk(client: &Client, hiring: &Hiring, query: &str) -> (Vec<String>, usize) {
     let (mut cursor, mut seen, mut pages) = (String::new(), Vec::new(), 0);
     loop {
@@ -37,7 +37,7 @@ fn walk(client: &Client, hiring: &Hiring, query: &str) -> (Vec<String>, usize) {
     }
 }
 
-/// An organization with these roles, oldest first. Roles with the same creation time are ordered by id.
+/// Creates an organization with these roles, oldest first. Roles with the same creation time are ordered by id.
 fn with_roles(app: &App, roles: &[Value]) -> Hiring {
     app.hiring_with(|document| {
         document["organizations"][0]["roles"] = roles

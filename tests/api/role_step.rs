@@ -36,7 +36,7 @@ fn steps(path: &str) -> String {
     format!("{path}/steps")
 }
 
-/// The names of a role's steps with their order.
+/// Returns the names of a role's steps with their order.
 fn names_with_order(client: &Client, path: &str) -> Vec<String> {
     let role = read(client, path);
     let step = |step: &Value| format!("{} {}", step["name"].as_str().unwrap(), step["order"]);
@@ -48,7 +48,7 @@ fn ids(client: &Client, path: &str) -> Vec<String> {
     role["steps"].as_array().unwrap().iter().map(|step| step["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The steps and states of all applications, which these tests must not change.
+/// Returns the steps and states of all applications, which these tests must not change.
 fn applications(app: &App) -> Vec<String> {
     app.sql(
         "SELECT s.*, a.status, a.at_role_step_id FROM candidate_role_steps s

@@ -72,7 +72,7 @@ const SIGN_IN: &str = "/api/auth/sign-in";
 const SIGN_OUT: &str = "/api/auth/sign-out";
 const SAME_ORIGIN: (&str, &str) = ("Sec-Fetch-Site", "same-origin");
 
-/// A service where the owner of an organization has a password.
+/// Starts a service where the owner of an organization has a password.
 fn start() -> (App, Hiring) {
     start_with(Options::default())
 }
@@ -88,7 +88,7 @@ fn attempt_sign_in(app: &App, email: &str, password: &str) -> Answer {
     app.anonymous().post(SIGN_IN, &json!({ "email": email, "password": password }))
 }
 
-/// The owner's session.
+/// Signs in as the owner.
 fn session(app: &App, hiring: &Hiring) -> Client {
     app.sign_in(&hiring.email("owner"), PASSWORD)
 }
@@ -110,7 +110,7 @@ fn fail(app: &App, email: &str, times: usize) {
     }
 }
 
-/// The seconds that a refused attempt is asked to wait.
+/// Returns the number of seconds that a refused caller is asked to wait.
 #[track_caller]
 fn wait(app: &App, email: &str, password: &str) -> u64 {
     retry_after(&attempt_sign_in(app, email, password).refused(429, "rate_limited"))

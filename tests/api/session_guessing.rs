@@ -18,7 +18,7 @@ crate::tests![
 const PASSWORD: &str = "correct horse battery";
 const SIGN_IN: &str = "/api/auth/sign-in";
 
-/// A service behind a proxy, and the address of an owner with a password.
+/// Starts a service behind a proxy and returns it with the email address of an owner who has a password.
 fn start() -> (App, String) {
     let app = App::with(Options { trusted_proxies: vec!["127.0.0.0/8"], ..Options::default() });
     let owner = app.hiring().email("owner");
@@ -34,7 +34,7 @@ fn try_from(client: &Client, email: &str, password: &str) -> Answer {
     client.post(SIGN_IN, &json!({ "email": email, "password": password }))
 }
 
-/// How many of this many wrong passwords are checked.
+/// Sends this many wrong passwords and returns how many of them are checked.
 fn guesses(app: &App, address: &str, email: &str, times: usize) -> usize {
     let client = from(app, address);
     let statuses = (0..times).map(|_| try_from(&client, email, "a wrong password").status);

@@ -17,14 +17,14 @@ crate::tests![
 
 const PDF: &[u8] = b"%PDF-1.7\n1 0 obj\n";
 
-/// A file of more chunks than one write deletes.
+/// Returns a file of more chunks than one write deletes.
 fn large() -> Vec<u8> {
     let mut content = PDF.to_vec();
     content.resize(1_000_000, b' ');
     content
 }
 
-/// The numbers of attachments and chunks.
+/// Returns the numbers of attachments and chunks.
 fn counts(app: &App) -> String {
     app.sql("SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM document_pieces)").remove(0)
 }

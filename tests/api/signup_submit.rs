@@ -29,7 +29,7 @@ crate::tests![
     the_same_address_in_another_organization_is_another_candidate,
 ];
 
-/// The numbers of candidates, applications, signups, status pages and activity rows.
+/// Returns the numbers of candidates, applications, signups, status pages and activity rows.
 fn counts(app: &App) -> String {
     let tables = ["candidates", "candidate_roles", "signups", "status_pages", "activities"];
     let counts = tables.map(|table| format!("(SELECT count(*) FROM {table})"));

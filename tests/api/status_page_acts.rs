@@ -92,7 +92,7 @@ impl Fixture {
         ))
     }
 
-    /// Whether any row still contains this text.
+    /// Returns whether any row still contains this text.
     fn contains_text(&self, word: &str) -> bool {
         let tables = ["candidates", "candidate_words", "signups", "documents", "activities", "idempotency_keys"];
         let all = tables.iter().flat_map(|table| self.app.sql(&format!("SELECT * FROM {table}")));
@@ -318,7 +318,7 @@ const ERASED: &str = "SELECT count(*) FROM candidates WHERE erased_at IS NOT NUL
 /// Status, header fields and body of an answer, without the fields that change each time.
 type Seen = (u16, Vec<(String, String)>, String);
 
-/// The answers of the link before, during and after a deletion through it.
+/// Returns the answers of the link before, during and after a deletion through it.
 fn answers(fixture: &Fixture) -> Vec<Seen> {
     let shown = |answer: crate::support::Answer| {
         let changing = ["date", "x-request-id"];

@@ -42,7 +42,7 @@ impl Fixture {
         self.app.anonymous().get(&self.path).expect(200).text()
     }
 
-    /// The download without the time of its export.
+    /// Returns the download without the time of its export.
     fn data(&self) -> serde_json::Value {
         let mut data = self.app.anonymous().get(&format!("{}/data", self.path)).expect(200).json();
         data["exportedAt"].take();

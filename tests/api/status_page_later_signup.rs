@@ -50,7 +50,7 @@ impl Fixture {
         Self { app, hiring, owner }
     }
 
-    /// A person applies through the form with this address. Returns the path of the status page.
+    /// Applies through the form with this address. Returns the path of the status page.
     fn apply(&self, role: &str, name: &str, email: &str) -> String {
         self.app.pass(60);
         let path = if role.is_empty() {
@@ -72,8 +72,8 @@ impl Fixture {
         assert_eq!(self.app.check(), Vec::<String>::new());
     }
 
-    /// The candidates with this test's address: name and address, and for each application its status, its signup's
-    /// name, and the names of its later signups.
+    /// Returns the candidates with this test's address: name and address, and for each application its status, its
+    /// signup's name, and the names of its later signups.
     fn candidates(&self) -> Vec<String> {
         self.app.sql(
             "SELECT c.name, c.email, a.status, coalesce(s.name, '-'),
@@ -90,7 +90,7 @@ impl Fixture {
         self.app.sql("SELECT id FROM candidates WHERE email_key = 'ada@example.org'").remove(0)
     }
 
-    /// Whether any row still contains this text.
+    /// Returns whether any row still contains this text.
     fn contains_text(&self, word: &str) -> bool {
         let tables = ["candidates", "candidate_words", "signups", "documents", "activities", "idempotency_keys"];
         let all = tables.iter().flat_map(|table| self.app.sql(&format!("SELECT * FROM {table}")));
@@ -327,7 +327,7 @@ fn a_later_signup_follows_its_own_address() {
     assert_eq!(fixture.app.sql("SELECT name FROM candidates WHERE email_key = 'b@b.example'"), ["Bee"]);
 }
 
-/// A copy of the current file, taken while the service is stopped.
+/// Copies the current file while the service is stopped.
 fn copy(fixture: &Fixture) -> Vec<u8> {
     fixture.app.stop();
     fixture.app.sql("PRAGMA wal_checkpoint(TRUNCATE)");

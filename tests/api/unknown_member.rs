@@ -15,7 +15,7 @@ crate::tests![
     members_of_free_form_objects_are_not_unknown,
 ];
 
-/// The fields that an answer's `warnings` name.
+/// Returns the fields that an answer's `warnings` name.
 fn warned_fields(answer: &Answer) -> Vec<String> {
     let body = answer.json();
     let warnings = body["warnings"].as_array().map_or(&[][..], Vec::as_slice);

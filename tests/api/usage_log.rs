@@ -37,24 +37,24 @@ const REJECT: &str = "/api/v1/candidate-steps/{id}/reject";
 const HIRE: &str = "/api/v1/candidate-steps/{id}/hire";
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
-/// A key's usage log, as the admin sees it.
+/// Returns a key's usage log, as the admin sees it.
 fn log(app: &App, id: &str) -> Value {
     app.admin().get(&format!("{KEYS}/{id}/usage?limit=500")).expect(200).json()["data"].clone()
 }
 
-/// The rows of a key, oldest first.
+/// Returns the rows of a key, oldest first.
 fn rows(app: &App, id: &str) -> Vec<Value> {
     let mut rows = log(app, id)["rows"].as_array().unwrap().clone();
     rows.reverse();
     rows
 }
 
-/// One field of each row, oldest first.
+/// Returns one field of each row, oldest first.
 fn column(app: &App, id: &str, field: &str) -> Vec<String> {
     rows(app, id).iter().map(|row| row[field].as_str().unwrap().to_owned()).collect()
 }
 
-/// The number of requests of a key, according to the list of keys.
+/// Returns the number of requests of a key, according to the list of keys.
 fn request_count(app: &App, id: &str) -> Value {
     let all = app.admin().get(KEYS).expect(200).json();
     all["data"].as_array().unwrap().iter().find(|key| key["id"] == id).unwrap()["requestCount"].clone()
@@ -350,7 +350,7 @@ fn the_count_is_exact_and_the_last_request_is_the_newest_row() {
     }
 }
 
-/// The times of a key's rows, oldest first.
+/// Returns the times of a key's rows, oldest first.
 fn times(app: &App, id: &str) -> Vec<Timestamp> {
     let times = column(app, id, "timestamp");
     times.iter().map(|text| Timestamp::parse(text, Rounding::Down).unwrap()).collect()

@@ -59,7 +59,7 @@ impl Wire {
         self.0.write_all(text.as_bytes()).unwrap();
     }
 
-    /// The head of the next message, including its empty line.
+    /// Reads the head of the next message, including its empty line.
     fn head(&mut self) -> String {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
@@ -71,7 +71,7 @@ impl Wire {
         String::from_utf8(head).unwrap()
     }
 
-    /// The next answer: its status line and its body.
+    /// Reads the next answer and returns its status line and its body.
     fn answer(&mut self) -> (String, String) {
         let head = self.head();
         let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
@@ -80,18 +80,18 @@ impl Wire {
         (head.lines().next().unwrap_or_default().to_owned(), String::from_utf8(body).unwrap())
     }
 
-    /// Whether the server has closed its side, with nothing left to read.
+    /// Returns whether the server has closed its side, with nothing left to read.
     fn is_closed(&mut self) -> bool {
         matches!(self.0.read(&mut [0]), Ok(0))
     }
 }
 
-/// An HTTP/1.1 request as it is sent.
+/// Returns an HTTP/1.1 GET request as it is sent.
 fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")
 }
 
-/// The path of a template with a placeholder for each parameter.
+/// Returns the path of a template with a placeholder for each parameter.
 fn fill_path(template: &str) -> String {
     let segment = |segment: &str| if segment.starts_with('{') { "nothing".to_owned() } else { segment.to_owned() };
     template.split('/').map(segment).collect::<Vec<_>>().join("/")

@@ -103,7 +103,7 @@ fn a_repeat_does_not_act_twice_while_the_clock_is_ahead() {
     post("one", "one").expect(409);
 }
 
-/// The rows of a key, page by page and newest first: timestamps and paths.
+/// Returns the rows of a key, page by page and newest first: timestamps and paths.
 fn rows(app: &App, id: &str, limit: usize, mut before: Option<String>) -> Vec<(String, String)> {
     let mut rows = Vec::new();
     loop {

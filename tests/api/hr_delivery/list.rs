@@ -43,7 +43,7 @@ pub(super) fn deliveries_are_listed_newest_first_and_filtered_by_organization_an
     }
 }
 
-/// The ids of all deliveries that a query selects, read page by page. `between` runs after each page.
+/// Returns the ids of all deliveries that a query selects, read page by page. `between` runs after each page.
 fn walk(app: &App, query: &str, limit: usize, between: impl Fn()) -> Vec<String> {
     let (mut all, mut cursor) = (Vec::new(), String::new());
     loop {

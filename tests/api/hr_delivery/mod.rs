@@ -41,7 +41,7 @@ const DELIVERIES: &str = "/api/admin/hr-deliveries";
 /// The start of the test clock, as answers show it.
 pub(super) const NOW: &str = "2026-11-21T09:00:00.000000Z";
 
-/// The time this many seconds later.
+/// Returns the time this many seconds later.
 fn time_after(seconds: u64) -> Value {
     json!(format!("2026-11-21T09:{:02}:{:02}.000000Z", seconds / 60, seconds % 60))
 }
@@ -49,7 +49,7 @@ fn time_after(seconds: u64) -> Value {
 /// How long a test waits for an expected state.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A service with this delivery schedule, an organization, and its HR system with this behaviour.
+/// Starts a service with this delivery schedule, and an HR system with this behaviour for one organization.
 pub(super) fn start(schedule: &'static str, script: &[Behaviour]) -> (App, Hiring, Receiver) {
     let app = App::with(Options { hr: Some(Hr { schedule, ..Hr::default() }), ..Options::default() });
     let (hiring, receiver) = (app.hiring(), Receiver::start());
@@ -58,7 +58,7 @@ pub(super) fn start(schedule: &'static str, script: &[Behaviour]) -> (App, Hirin
     (app, hiring, receiver)
 }
 
-/// The path of an organization's integration.
+/// Returns the path of an organization's integration.
 pub(super) fn integration(hiring: &Hiring) -> String {
     format!("/api/admin/organizations/{}/hr-integration", hiring.organization_id)
 }

@@ -59,7 +59,7 @@ fn get(app: &App, hiring: &Hiring) -> Value {
     app.admin().get(&integration(hiring)).expect(200).json()["data"].clone()
 }
 
-/// The secret that an answer shows.
+/// Returns the secret that an answer shows.
 fn shown_secret(data: &Value) -> String {
     data["secret"].as_str().unwrap_or_else(|| panic!("no secret in {data}")).to_owned()
 }

@@ -11,7 +11,7 @@ use super::{SECRET, URL, get, put, shown_secret};
 /// Another secret of 24 bytes.
 const OTHER: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX";
 
-/// An organization whose interchange document has this integration.
+/// Creates an organization whose interchange document has this integration.
 fn import_with(app: &App, integration: &Value) -> Hiring {
     app.hiring_with(|document| document["organizations"][0]["hrIntegration"] = integration.clone())
 }

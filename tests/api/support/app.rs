@@ -125,22 +125,22 @@ impl App {
         }
     }
 
-    /// A client without a credential.
+    /// Returns a client without a credential.
     pub(crate) fn anonymous(&self) -> Client {
         Client::new(self.address)
     }
 
-    /// A client with this API key.
+    /// Returns a client with this API key.
     pub(crate) fn key(&self, secret: &str) -> Client {
         Client::new(self.address).with_header("Authorization", &format!("Bearer {secret}"))
     }
 
-    /// A client of the platform admin.
+    /// Returns a client of the platform admin.
     pub(crate) fn admin(&self) -> Client {
         self.key(&self.admin_secret)
     }
 
-    /// The secret of the platform admin's key.
+    /// Returns the secret of the platform admin's key.
     pub(crate) fn admin_secret(&self) -> &str {
         &self.admin_secret
     }
@@ -157,7 +157,7 @@ impl App {
         (data["id"].as_str().unwrap().to_owned(), data["key"].as_str().unwrap().to_owned())
     }
 
-    /// A client with a new key of this user.
+    /// Returns a client with a new key of this user.
     pub(crate) fn user(&self, user_id: &str) -> Client {
         self.key(&self.make_key(user_id).1)
     }
@@ -168,7 +168,7 @@ impl App {
         self.make_key_with(&json!({ "name": "test", "userId": user_id, "scopes": scopes }))
     }
 
-    /// A client with a new key of this user that has every scope.
+    /// Returns a client with a new key of this user that has every scope.
     pub(crate) fn user_with_all(&self, user_id: &str) -> Client {
         self.key(&self.make_key_with_all(user_id).1)
     }
@@ -179,7 +179,7 @@ impl App {
         self.hiring_with(|_| {})
     }
 
-    /// Does the same with an interchange document that `change` has modified.
+    /// Does the same as `hiring`, with an interchange document that `change` has modified.
     pub(crate) fn hiring_with(&self, change: impl FnOnce(&mut serde_json::Value)) -> Hiring {
         let number = self.organizations.fetch_add(1, Ordering::Relaxed) + 1;
         let (mut document, hiring) = super::hiring::document(number);
@@ -225,13 +225,13 @@ impl App {
         self.world.set(Timestamp::parse(text, Rounding::Down).unwrap());
     }
 
-    /// The findings of `check`. An empty list means that the file is sound.
+    /// Returns the findings of `check`. An empty list means that the file is sound.
     pub(crate) fn check(&self) -> Vec<String> {
         store::check::check(&self.path, |_| {}).unwrap()
     }
 
-    /// The rows of a query on the file, as text. In it, `activities` has the rows of organizations only, numbered from
-    /// 1, because creating a test's key writes platform activity. `main.activities` has both.
+    /// Returns the rows of a query on the file, as text. In it, `activities` has the rows of organizations only,
+    /// numbered from 1, because creating a test's key writes platform activity. `main.activities` has both.
     pub(crate) fn sql(&self, sql: &str) -> Vec<String> {
         let connection = rusqlite::Connection::open(&self.path).unwrap();
         let view = "CREATE TEMP VIEW activities AS

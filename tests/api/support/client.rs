@@ -28,7 +28,7 @@ impl Client {
         Self { address, headers: Vec::new(), connection: RefCell::new(None) }
     }
 
-    /// The same client on a new connection, with one more header field on every request.
+    /// Returns the same client on a new connection, with one more header field on every request.
     pub(crate) fn with_header(&self, name: &str, value: &str) -> Self {
         let mut headers = self.headers.clone();
         headers.push((name.to_owned(), value.to_owned()));
@@ -190,7 +190,7 @@ impl Answer {
         self
     }
 
-    /// The fields that a problem names, in order.
+    /// Returns the fields that a problem names, in order.
     pub(crate) fn fields(&self) -> Vec<String> {
         let errors = self.json()["errors"].as_array().cloned().unwrap_or_default();
         errors.iter().map(|error| error["field"].as_str().unwrap().to_owned()).collect()
@@ -205,7 +205,7 @@ impl Answer {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The first value of a header field.
+    /// Returns the first value of a header field.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }

@@ -43,12 +43,12 @@ pub(crate) fn add(app: &App, hiring: &Hiring, count: usize) {
     ));
 }
 
-/// SQL for the id of a step by its position in the pipeline, from 0.
+/// Returns SQL for the id of a step by its position in the pipeline, from 0.
 fn role_step(position: &str) -> String {
     format!("(SELECT id FROM pipeline WHERE step_order = 1 + {position})")
 }
 
-/// The path of a decision about the `nth` candidate at a step, counted from 1.
+/// Returns the path of a decision about the `nth` candidate at a step, counted from 1.
 pub(crate) fn decision(nth: usize, step: usize, decision: &str) -> String {
     format!("/api/v1/candidate-steps/cstep_crowd_{nth:05}_{step}/{decision}")
 }

@@ -107,7 +107,7 @@ pub(crate) fn unseen() -> Vec<String> {
     findings
 }
 
-/// Every operation with its method and path.
+/// Returns every operation with its method and path.
 pub(crate) fn operations() -> Vec<(String, &'static Value)> {
     let mut operations = Vec::new();
     for (path, methods) in DESCRIPTION["paths"].as_object().unwrap() {
@@ -118,7 +118,7 @@ pub(crate) fn operations() -> Vec<(String, &'static Value)> {
     operations
 }
 
-/// The value that a reference points to.
+/// Returns the value that a reference points to.
 pub(crate) fn resolved(value: &'static Value) -> &'static Value {
     match value.get("$ref").and_then(Value::as_str) {
         Some(to) => DESCRIPTION.pointer(&to[1..]).unwrap_or_else(|| panic!("{to} does not resolve")),
@@ -126,7 +126,7 @@ pub(crate) fn resolved(value: &'static Value) -> &'static Value {
     }
 }
 
-/// The violations of a schema by a value. Each schema is compiled once.
+/// Returns the violations of a schema by a value. Compiles each schema once.
 pub(crate) fn violations(strictness: Strictness, schema: &Value, value: &Value) -> Vec<String> {
     let key = format!("{strictness:?} {schema}");
     let known = VALIDATORS.lock().unwrap().get(&key).cloned();
@@ -147,7 +147,7 @@ fn compile(schema: &Value, strictness: Strictness) -> Validator {
     options.build(&root).unwrap_or_else(|error| panic!("invalid schema {schema}: {error}"))
 }
 
-/// A schema that refuses undescribed members.
+/// Returns a schema that refuses undescribed members.
 fn close(schema: &Value) -> Value {
     let Some(object) = schema.as_object() else { return schema.clone() };
     let mut closed = Map::new();

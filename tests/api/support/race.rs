@@ -14,7 +14,7 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    /// A POST without a body.
+    /// Creates a POST request without a body.
     pub(crate) fn post(client: Client, path: &str) -> Self {
         Self { client, method: "POST", path: path.to_owned(), body: String::new() }
     }
@@ -49,12 +49,12 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    /// A request without a body. `key` is the secret of an API key, or empty for none.
+    /// Creates a request without a body. `key` is the secret of an API key, or empty for none.
     pub(crate) fn new(method: &'static str, path: &str, key: &str) -> Self {
         Self { method, path: path.to_owned(), key: key.to_owned(), body: String::new(), spins: 0 }
     }
 
-    /// The request with a JSON body.
+    /// Returns the request with a JSON body.
     pub(crate) fn with_body(self, body: &serde_json::Value) -> Self {
         Self { body: body.to_string(), ..self }
     }
@@ -103,12 +103,12 @@ pub(crate) fn run_together<T: Send>(clients: &mut [Client], run: impl Fn(usize, 
     })
 }
 
-/// The status of each answer.
+/// Returns the status of each answer.
 pub(crate) fn statuses(answers: &[Answer]) -> Vec<u16> {
     answers.iter().map(|answer| answer.status).collect()
 }
 
-/// The number of answers with this status.
+/// Returns the number of answers with this status.
 pub(crate) fn count(answers: &[Answer], status: u16) -> usize {
     answers.iter().filter(|answer| answer.status == status).count()
 }

@@ -34,7 +34,7 @@ pub(crate) enum Behaviour {
 }
 
 impl Behaviour {
-    /// An empty answer with this status.
+    /// Returns an empty answer with this status.
     pub(crate) fn status(status: u16) -> Self {
         Self::Answer(status, Vec::new(), Vec::new())
     }
@@ -49,7 +49,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// The only value of a header field.
+    /// Returns the only value of a header field.
     #[track_caller]
     pub(crate) fn header(&self, name: &str) -> &str {
         let mut values = self.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
@@ -58,7 +58,7 @@ impl Message {
         value
     }
 
-    /// The delivery's id.
+    /// Returns the delivery's id.
     #[track_caller]
     pub(crate) fn id(&self) -> &str {
         self.header("webhook-id")
@@ -69,14 +69,14 @@ impl Message {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// The event of the message: `candidate.hired`, …
+    /// Returns the event of the message, for example `candidate.hired`.
     #[track_caller]
     pub(crate) fn event(&self) -> String {
         self.json()["type"].as_str().unwrap().to_owned()
     }
 
-    /// Whether one of the signatures matches the one that the published Standard Webhooks library makes with this
-    /// secret. The test's clock is scripted, so the library cannot check the age of the message.
+    /// Returns whether one of the signatures matches the one that the published Standard Webhooks library makes with
+    /// this secret. The test's clock is scripted, so the library cannot check the age of the message.
     #[track_caller]
     pub(crate) fn is_signed_with(&self, secret: &str) -> bool {
         let at = self.header("webhook-timestamp").parse().unwrap();
@@ -126,7 +126,7 @@ impl Receiver {
         Self { address, shared }
     }
 
-    /// The receiver's URL with this path.
+    /// Returns the receiver's URL with this path.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
@@ -148,7 +148,7 @@ impl Receiver {
         seen.clone()
     }
 
-    /// All messages received so far.
+    /// Returns all messages received so far.
     pub(crate) fn seen(&self) -> Vec<Message> {
         self.shared.seen.lock().unwrap().clone()
     }
@@ -159,7 +159,7 @@ impl Receiver {
         self.shared.release.notify_all();
     }
 
-    /// The number of connections to the receiver, with or without a message.
+    /// Returns the number of connections to the receiver, with or without a message.
     pub(crate) fn connections(&self) -> usize {
         *self.shared.connections.lock().unwrap()
     }

@@ -60,7 +60,7 @@ pub(crate) fn findings() -> Vec<String> {
     findings
 }
 
-/// The method and path template of the route that a request reaches.
+/// Returns the method and path template of the route that a request reaches.
 pub(super) fn route_name(method: &str, path: &str) -> String {
     let matching: Vec<_> = TABLE.routes().iter().filter(|route| matches_template(route.path, path)).collect();
     let wanted = if method == "HEAD" { "GET" } else { method };
