@@ -1,5 +1,5 @@
-//! `POST /api/v1/candidate-steps/{id}/reject`: its answer, its input and refusals, its effect on the application, and
-//! the hire that it reverses.
+//! `POST /api/v1/candidate-steps/{id}/reject`: the answer, the input, the refusals, the effect on the application,
+//! and the reversal of a hire.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ crate::tests![
     a_rejection_leaves_other_steps_unchanged,
     a_rejection_at_another_step_leaves_the_first_rejection,
     rejecting_a_withdrawn_application_makes_it_not_selected,
-    texts_are_limited_in_code_points,
+    text_limits_count_code_points,
     all_wrong_types_are_reported_together,
     a_body_that_is_not_a_json_object_is_refused,
     a_large_body_or_another_media_type_is_refused,
@@ -185,7 +185,7 @@ fn rejecting_a_withdrawn_application_makes_it_not_selected() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn texts_are_limited_in_code_points() {
+fn text_limits_count_code_points() {
     let (app, hiring, staff) = start();
     for character in ["a", "ä", "😀", "\\"] {
         let over = json!({
@@ -287,8 +287,8 @@ fn an_absent_step_is_not_found() {
     assert_eq!(other.step_statuses(&app, 0)[1], "in_progress");
 }
 
-/// The candidate is hired at the second step and then rejected at each step: validated, addressed by the hire, skipped,
-/// final.
+/// Each case hires the candidate at the second step and then rejects them at one of the four steps: the validated
+/// step, the step that the hire addressed, the skipped step, or the final step.
 fn rejecting_a_hired_candidate_reverses_the_hire() {
     for (addressed, expected) in [
         (0, ["rejected", "validated", "skipped", "pending"]),
@@ -324,7 +324,7 @@ fn reversing_a_hire_frees_the_position() {
     staff.post_empty(&hiring.hire(1)).refused(400, "bad_request");
     staff.post_empty(&hiring.decision(0, 3, "reject")).expect(200);
     assert_eq!((role(&app, &hiring), on_portal(&app, &hiring)), ("open|0".to_owned(), true));
-    assert_ne!(apply(&app, &hiring), link, "links end when their role is no longer open");
+    assert_ne!(apply(&app, &hiring), link, "a signup link ends when its role is no longer open");
     let problem = staff.post_empty(&hiring.hire(0)).refused(409, "conflict").json();
     assert_eq!(problem["detail"], "the candidate is already rejected for this role");
     staff.post_empty(&hiring.decision(0, 0, "reject")).expect(200);

@@ -50,7 +50,7 @@ pub(crate) fn without_data(text: &str) -> String {
     format!("{before}{}", rest.split_once("</script>").unwrap().1)
 }
 
-/// Asserts that a page contains all of these.
+/// Asserts that a page contains all of these strings.
 #[track_caller]
 pub(crate) fn has(text: &str, parts: &[&str]) {
     for part in parts {
@@ -58,7 +58,7 @@ pub(crate) fn has(text: &str, parts: &[&str]) {
     }
 }
 
-/// Asserts that a page contains none of these.
+/// Asserts that a page contains none of these strings.
 #[track_caller]
 pub(crate) fn lacks(text: &str, parts: &[&str]) {
     for part in parts {
@@ -72,7 +72,8 @@ pub(crate) fn listed(text: &str) -> Vec<&str> {
     links.map(|link| link.split('>').nth(1).unwrap().split('<').next().unwrap()).collect()
 }
 
-/// Creates an organization with these roles besides `Engineer`, created one second after the other, in this order.
+/// Creates an organization with these roles besides `Engineer`. The roles are created in this order, one second
+/// apart.
 fn with_roles(app: &App, roles: &[Value]) -> Hiring {
     app.hiring_with(|document| {
         for (nth, role) in roles.iter().enumerate() {
@@ -204,7 +205,7 @@ fn each_filter_narrows_the_list_and_preserves_the_others() {
             "<a href=\"/careers/acme-1?lang=en\">All departments</a>",
             "<p><a href=\"/careers/acme-1?lang=en\">Show all roles</a></p>",
             "<h2 id=\"found\" class=\"count\">2 open roles</h2>",
-            // The link to the same list in another language.
+            // This link leads to the same list in another language.
             "<a href=\"/careers/acme-1?department=IT%20%26%20Ops&#38;lang=de\"",
         ],
     );
