@@ -207,7 +207,7 @@ fn own_addresses() -> Vec<String> {
     own.map(|ip| if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() }).collect()
 }
 
-/// Starts a ping of each URL as the HR system of its own organization, and returns the pings when all are done.
+/// Pings each URL as the HR system of a separate organization, and returns the pings when all are done.
 fn ping_all(app: &App, urls: &[String]) -> Vec<Value> {
     let ids: Vec<String> = (0..urls.len()).map(|nth| format!("guarded_{nth}")).collect();
     let organizations = ids.iter().map(|id| json!({ "id": id, "slug": id.replace('_', "-"), "name": "G" }));

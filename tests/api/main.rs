@@ -1,7 +1,7 @@
 //! Tests of the service over real sockets, one file for each endpoint or topic. They are one binary, so that a full run
 //! can compare the answers seen with the answers that the route table declares.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
 mod access;
 mod access_matrix;

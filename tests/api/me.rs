@@ -1,5 +1,4 @@
-//! `GET /api/v1/me`, and rules for all credentials that are tested on it: which credentials are accepted, and which are
-//! refused with which answer.
+//! `GET /api/v1/me`, and the rules for all credentials: which are accepted, and how the others are refused.
 
 use appliance::domain::api_key::KeySecret;
 use appliance::http::server::access_rule::AccessRule;
