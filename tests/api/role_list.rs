@@ -61,10 +61,10 @@ fn roles_are_listed_newest_first_in_pages() {
     for (limit, pages) in [(1, 7), (2, 4), (3, 3), (6, 2), (7, 1), (200, 1)] {
         assert_eq!(walk(&client, &hiring, &format!("limit={limit}")), (expected.map(str::to_owned).to_vec(), pages));
     }
-    let made = client.get(&format!("{}?limit=2", hiring.roles())).expect(200).json()["pagination"].clone();
-    // A role that is created meanwhile comes before the pages that are still to be read.
+    let first_page = client.get(&format!("{}?limit=2", hiring.roles())).expect(200).json()["pagination"].clone();
+    // A role that is created between pages comes before the pages that remain.
     staff(&app, &hiring, "owner").post(&hiring.roles(), &json!({ "name": "new" })).expect(200);
-    let query = format!("limit=2&cursor={}", made["nextCursor"].as_str().unwrap());
+    let query = format!("limit=2&cursor={}", first_page["nextCursor"].as_str().unwrap());
     assert_eq!(all(&client, &hiring, &query), ["4", "3"]);
     assert_eq!(all(&client, &hiring, "limit=1"), ["new"]);
 }

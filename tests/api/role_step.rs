@@ -14,7 +14,7 @@ crate::tests![
     renaming_a_step_leaves_the_steps_of_applications,
     invalid_members_are_refused,
     reordering_puts_all_steps_in_order,
-    an_order_with_other_than_the_current_steps_is_refused,
+    an_order_that_does_not_list_exactly_the_current_steps_is_refused,
     a_removed_step_stays_readable_while_applications_have_it,
     a_removed_step_without_applications_is_gone,
     the_last_step_of_a_published_role_cannot_be_removed,
@@ -159,10 +159,10 @@ fn reordering_puts_all_steps_in_order() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_order_with_other_than_the_current_steps_is_refused() {
+fn an_order_that_does_not_list_exactly_the_current_steps_is_refused() {
     let (app, hiring, client) = start();
     let (path, other) = (format!("{}/order", steps(&hiring.role())), app.hiring());
-    let [a, b, c, d] = hiring.role_steps.as_slice() else { panic!("four steps") };
+    let [a, b, c, d] = hiring.role_steps.as_slice() else { panic!("expected four steps") };
     for wrong in [
         json!([a, b, c]),
         json!([a, b, c, c]),
@@ -272,7 +272,7 @@ fn a_changed_pipeline_survives_export_and_import() {
     let role = read(&client, &hiring.role());
     let exported = export(&app);
     let again = App::start();
-    // The admin exists in the new file already.
+    // The admin already exists in the new file.
     let users = exported["users"].as_array().unwrap().iter().filter(|user| user["id"] != "user_admin");
     let users: Vec<&Value> = users.collect();
     again.import(&json!({ "users": users, "organizations": exported["organizations"] }));

@@ -93,14 +93,14 @@ fn guesses_at_known_and_unknown_accounts_are_limited_alike() {
 
 fn ipv6_networks_of_one_subscriber_share_their_limits() {
     let (app, owner) = start();
-    // For one account, a /56 has twice the five guesses of a /64, and a /48 four times.
+    // For one account, a /56 is allowed twice the five guesses of a /64, and a /48 four times as many.
     let guesses_from = |range: std::ops::Range<u32>, shift: u32| -> usize {
         range.map(|number| guesses(&app, &format!("2001:db8:0:{:x}::1", number << shift), &owner, 6)).sum()
     };
     assert_eq!(guesses_from(0..80, 0), 10);
     assert_eq!(guesses_from(1..40, 8), 10);
     try_from(&from(&app, "2001:db8:1::1"), &owner, PASSWORD).expect(200);
-    // Across many accounts, the /56 has twice the fifty failures of an address.
+    // Across many accounts, the /56 is allowed twice the fifty failures of an address.
     let failed = (0..200)
         .filter(|number| guesses(&app, &format!("2001:db8:2:{number:x}::1"), &format!("{number}@example.org"), 1) == 1);
     assert_eq!(failed.count(), 100);

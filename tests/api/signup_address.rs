@@ -1,5 +1,5 @@
-//! Signups under a known address. An address proves nothing, so the answer reveals nothing and existing data does not
-//! change.
+//! Signups under a known address. An address does not prove an identity, so the answer reveals nothing and existing
+//! data does not change.
 
 use crate::support::signup::{Form, signup_path, signup_path_of, status_path};
 use crate::support::{Answer, App, Hiring};
