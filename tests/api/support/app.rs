@@ -28,7 +28,7 @@ use serde_json::json;
 use super::client::Client;
 use super::hiring::Hiring;
 
-/// The start of every scripted clock.
+/// The time at which every scripted clock starts.
 pub(crate) const BEGINNING: &str = "2026-11-21T09:00:00Z";
 
 /// The settings of a test's service.
@@ -46,11 +46,11 @@ pub(crate) struct Options {
     pub(crate) trusted_proxies: Vec<&'static str>,
     /// Contacts for security reports.
     pub(crate) security_contacts: Vec<&'static str>,
-    /// How the service delivers to HR systems; `None` means that it does not.
+    /// The settings of deliveries to HR systems. `None` means that the service sends no deliveries.
     pub(crate) hr: Option<Hr>,
 }
 
-/// How a test's service delivers to HR systems.
+/// The delivery settings of a test's service.
 #[derive(Clone)]
 pub(crate) struct Hr {
     pub(crate) network: Arc<dyn hr::DeliveryNetwork>,
@@ -60,7 +60,7 @@ pub(crate) struct Hr {
 }
 
 impl Default for Hr {
-    /// Deliveries to receivers on this machine, with the documented schedule.
+    /// Returns settings that allow receivers on this machine, with the documented schedule.
     fn default() -> Self {
         let schedule = "5s,5m,30m,2h,5h,10h,14h,20h,24h";
         Self { network: Arc::new(hr::SystemNetwork), schedule, timeout: Duration::from_secs(15), allow_private: true }
@@ -173,7 +173,7 @@ impl App {
         self.key(&self.make_key_with_all(user_id).1)
     }
 
-    /// Imports a new organization that hires: staff of every kind, an open public role with four steps, three
+    /// Imports a new organization that hires: staff of every kind, an open public role with four steps, and three
     /// candidates.
     pub(crate) fn hiring(&self) -> Hiring {
         self.hiring_with(|_| {})
@@ -210,7 +210,7 @@ impl App {
         Client::new(self.address).with_header("Cookie", &cookie)
     }
 
-    /// Lets this much time pass on both clocks.
+    /// Advances both clocks by this many seconds.
     pub(crate) fn pass(&self, seconds: u64) {
         self.world.pass(Duration::from_secs(seconds));
     }
@@ -230,8 +230,9 @@ impl App {
         store::check::check(&self.path, |_| {}).unwrap()
     }
 
-    /// Returns the rows of a query on the file, as text. In it, `activities` has the rows of organizations only,
-    /// numbered from 1, because creating a test's key writes platform activity. `main.activities` has both.
+    /// Returns the rows of a query on the file, as text. In the query, `activities` has only the rows of
+    /// organizations, numbered from 1, because creating a test's key writes platform activity. `main.activities` has
+    /// all rows.
     pub(crate) fn sql(&self, sql: &str) -> Vec<String> {
         let connection = rusqlite::Connection::open(&self.path).unwrap();
         let view = "CREATE TEMP VIEW activities AS
@@ -267,7 +268,7 @@ impl App {
 
     /// Stops the service gracefully and returns the outcome.
     pub(crate) fn stop(&self) -> Stopped {
-        let running = self.running.borrow_mut().take().expect("the service runs");
+        let running = self.running.borrow_mut().take().expect("the service is running");
         stop(running)
     }
 

@@ -1,5 +1,6 @@
 //! Checks every answer of the suite against the OpenAPI description: the operation, the status, the media type, the
-//! members of the body and the header fields. An answer must have everything described and nothing else.
+//! members of the body and the header fields. An answer must not have a member or a header field that is not
+//! described.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, Mutex};
@@ -49,7 +50,7 @@ static VALIDATORS: Mutex<BTreeMap<String, Arc<Validator>>> = Mutex::new(BTreeMap
 static FINDINGS: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 static SEEN: Mutex<BTreeSet<(String, u16)>> = Mutex::new(BTreeSet::new());
 
-/// How strictly a value is checked against a schema.
+/// The treatment of undescribed members when a value is checked against a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strictness {
     /// Allows undescribed members, which callers may send.
@@ -90,12 +91,12 @@ pub(super) fn check(method: &str, path: &str, sent: &[u8], answer: &Answer) {
     findings.extend(wrong.into_iter().map(|wrong| format!("{route_name} {}: {wrong}", answer.status)));
 }
 
-/// Differences between answers or accepted bodies and the description.
+/// Returns the differences between answers or accepted bodies and the description.
 pub(crate) fn findings() -> Vec<String> {
     FINDINGS.lock().unwrap().iter().cloned().collect()
 }
 
-/// Successes that are described but never occurred. The recorder reports errors that never occurred.
+/// Returns the successes that are described but never occurred. The recorder reports errors that never occurred.
 pub(crate) fn unseen() -> Vec<String> {
     let seen = SEEN.lock().unwrap();
     let mut findings = Vec::new();
@@ -131,9 +132,9 @@ pub(crate) fn violations(strictness: Strictness, schema: &Value, value: &Value) 
     let key = format!("{strictness:?} {schema}");
     let known = VALIDATORS.lock().unwrap().get(&key).cloned();
     let validator = known.unwrap_or_else(|| {
-        let made = Arc::new(compile(schema, strictness));
-        VALIDATORS.lock().unwrap().insert(key, Arc::clone(&made));
-        made
+        let compiled = Arc::new(compile(schema, strictness));
+        VALIDATORS.lock().unwrap().insert(key, Arc::clone(&compiled));
+        compiled
     });
     let errors = validator.iter_errors(value);
     errors.map(|error| format!("{} at {:?}", error, error.instance_path().to_string())).collect()

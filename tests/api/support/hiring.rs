@@ -42,7 +42,7 @@ impl Hiring {
         format!("{org_role}@org-{}.example", self.number)
     }
 
-    /// Returns the path of a decision about the `candidate`-th candidate at the `step`-th step, both from 0.
+    /// Returns the path of a decision about the `candidate`-th candidate at the `step`-th step, both counted from 0.
     pub(crate) fn decision(&self, candidate: usize, step: usize, decision: &str) -> String {
         format!("/api/v1/candidate-steps/{}/{decision}", self.candidates[candidate].steps[step])
     }
@@ -193,7 +193,7 @@ pub(crate) fn set_steps(document: &mut Value, candidate: usize, status: &str, st
     }
 }
 
-/// Imports a document into a file, whether or not a service runs on it.
+/// Imports a document into a file, whether or not a service uses the file.
 pub(super) fn import(path: &Path, world: &dyn World, document: &Value) {
     let document = match interchange::parse(document.to_string().as_bytes(), world) {
         Ok(document) => document,

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use standardwebhooks::Webhook;
 
-/// How long a test waits for expected messages.
+/// The maximum time that a test waits for expected messages.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How a receiver treats a message.
+/// The reaction of a receiver to a message.
 #[derive(Debug, Clone)]
 pub(crate) enum Behaviour {
     /// Answers with this status, these fields and this body.
@@ -29,7 +29,7 @@ pub(crate) enum Behaviour {
     HangUp,
     /// Accepts the message when the test calls [`Receiver::release`].
     Hold,
-    /// Sends the first bytes, and then the second ones repeatedly, with this pause between them.
+    /// Sends the first bytes, and then the second bytes repeatedly, with this pause between them.
     Forever(Vec<u8>, Vec<u8>, Duration),
 }
 
@@ -54,7 +54,7 @@ impl Message {
     pub(crate) fn header(&self, name: &str) -> &str {
         let mut values = self.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
         let (_, value) = values.next().unwrap_or_else(|| panic!("no {name} in {:?}", self.headers));
-        assert!(values.next().is_none(), "two {name}");
+        assert!(values.next().is_none(), "{name} is repeated");
         value
     }
 
@@ -75,8 +75,8 @@ impl Message {
         self.json()["type"].as_str().unwrap().to_owned()
     }
 
-    /// Returns whether one of the signatures matches the one that the published Standard Webhooks library makes with
-    /// this secret. The test's clock is scripted, so the library cannot check the age of the message.
+    /// Returns whether one of the signatures matches the signature that the published Standard Webhooks library
+    /// creates with this secret. The test's clock is scripted, so the library cannot check the age of the message.
     #[track_caller]
     pub(crate) fn is_signed_with(&self, secret: &str) -> bool {
         let at = self.header("webhook-timestamp").parse().unwrap();
@@ -93,7 +93,7 @@ struct Shared {
     /// The number of held messages that may be accepted now.
     released: Mutex<usize>,
     release: Condvar,
-    /// Behaviours for the next messages. The last one repeats.
+    /// Behaviours for the next messages. The last behaviour repeats.
     script: Mutex<VecDeque<Behaviour>>,
 }
 
@@ -104,7 +104,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// Starts a receiver that accepts everything.
+    /// Starts a receiver that accepts every message.
     pub(crate) fn start() -> Self {
         Self::on("127.0.0.1:0")
     }
@@ -131,7 +131,7 @@ impl Receiver {
         format!("http://{}{path}", self.address)
     }
 
-    /// Sets the behaviours for the next messages. The last one repeats.
+    /// Sets the behaviours for the next messages. The last behaviour repeats.
     pub(crate) fn will(&self, script: impl IntoIterator<Item = Behaviour>) {
         *self.shared.script.lock().unwrap() = script.into_iter().collect();
     }
@@ -153,7 +153,7 @@ impl Receiver {
         self.shared.seen.lock().unwrap().clone()
     }
 
-    /// Accepts this many of the held messages, or of the next ones to be held.
+    /// Accepts this many of the held messages, or of the next messages that are held.
     pub(crate) fn release(&self, count: usize) {
         *self.shared.released.lock().unwrap() += count;
         self.shared.release.notify_all();
@@ -173,7 +173,7 @@ fn serve(shared: &Shared, stream: TcpStream) {
     };
     shared.seen.lock().unwrap().push(message);
     shared.changed.notify_all();
-    // Which side hangs up first does not matter to the test.
+    // The test does not depend on the side that hangs up first.
     let _ = answer(shared, &behaviour.unwrap(), stream);
 }
 

@@ -28,7 +28,7 @@ impl Form {
         form
     }
 
-    /// Returns the same form as if it had just been rendered.
+    /// Returns the form behind this link immediately after it is rendered.
     pub(crate) fn fresh(app: &App, path: &str) -> Self {
         Self::from_page(&app.anonymous().get(path).expect(200).text(), path)
     }
@@ -45,7 +45,7 @@ impl Form {
         self.without(name).with_another(name, value)
     }
 
-    /// Returns the form with another value in a field.
+    /// Returns the form with an additional value in a field.
     pub(crate) fn with_another(&self, name: &str, value: &str) -> Self {
         let mut form = self.clone();
         form.fields.push((name.to_owned(), value.to_owned()));

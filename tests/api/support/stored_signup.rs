@@ -34,8 +34,8 @@ pub(crate) fn add_candidate(app: &App, hiring: &Hiring, email: &str) -> String {
     answer["data"]["applications"][0]["id"].as_str().unwrap().to_owned()
 }
 
-/// Inserts the signup of an application, with an attachment and a status page whose link has this token. Without an
-/// application, it is a later signup. Returns the path of the page.
+/// Inserts a signup with an attachment and a status page whose link has this token. Without an application, the
+/// signup is a later signup. Returns the path of the page.
 pub(crate) fn insert_signup(app: &App, hiring: &Hiring, application: Option<&str>, email: &str, token: &str) -> String {
     let (organization, role) = (&hiring.organization_id, &hiring.role_id);
     let now = appliance::world::World::now(app.world.as_ref()).micros();
