@@ -1,5 +1,5 @@
-//! Access rules of the original interface: each kind of caller at each endpoint, separation of organizations, roles and
-//! memberships that take effect at once, and scopes that only narrow.
+//! Access rules of the original interface: each kind of caller at each endpoint, separation of organizations, roles
+//! and memberships that take effect at once, and scopes that only narrow a user's rights.
 
 use serde_json::{Value, json};
 
@@ -24,14 +24,14 @@ crate::tests![
     every_endpoint_that_needs_a_credential_is_rate_limited,
 ];
 
-/// The cells of the matrix: a status and the code of a problem.
+/// The cells of the matrix: a status and an error code, which is empty for a success.
 const OK: (u16, &str) = (200, "");
 const NO_CREDENTIAL: (u16, &str) = (401, "unauthorized");
 const NO_SCOPE: (u16, &str) = (403, "insufficient_scope");
 const FORBIDDEN: (u16, &str) = (403, "forbidden");
 const HIDDEN: (u16, &str) = (404, "not_found");
 
-/// The columns of the matrix: reject, hire, me, and as an admin create, list, usage, revoke.
+/// The columns of the matrix: reject, hire, me, and the admin's endpoints create, list, usage and revoke.
 type Row = [(u16, &'static str); 7];
 
 const MANAGES: Row = [OK, OK, OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN];
@@ -83,7 +83,8 @@ fn all_invalid_keys_get_the_same_answer() {
     let changed: String = revoked.chars().rev().collect();
     let unknown = format!("rpk_{}", "0".repeat(38));
     let clients = [&revoked, &expired, &changed, &unknown, &"rpk_".to_owned(), &String::new()].map(|key| app.key(key));
-    let silent = without_request_id(&app.anonymous().post_empty(&hiring.hire(0)).refused(401, "unauthorized"));
+    let without_credential =
+        without_request_id(&app.anonymous().post_empty(&hiring.hire(0)).refused(401, "unauthorized"));
     for client in &clients {
         for answer in [
             client.post_empty(&hiring.reject(0)),
@@ -97,7 +98,7 @@ fn all_invalid_keys_get_the_same_answer() {
         ] {
             let answer = answer.refused(401, "unauthorized");
             assert!(answer.header("www-authenticate").unwrap().contains("error=\"invalid_token\""));
-            assert_eq!(without_request_id(&answer), silent);
+            assert_eq!(without_request_id(&answer), without_credential);
         }
     }
     assert_eq!(app.sql("SELECT DISTINCT status FROM candidate_roles"), ["In Progress"]);
@@ -338,8 +339,8 @@ fn every_endpoint_that_needs_a_credential_is_rate_limited() {
     }
 }
 
-/// Every kind of caller with its row of the matrix. The test moves the members of the organization `home` into the
-/// organization under test.
+/// Returns every kind of caller with its row in the matrix. The test moves the members of the organization `home`
+/// into the organization under test.
 fn callers(app: &App) -> Vec<(String, Client, Row)> {
     app.import(&home());
     let other = app.hiring();
@@ -362,10 +363,10 @@ fn callers(app: &App) -> Vec<(String, Client, Row)> {
             WITHOUT_SCOPES,
         ));
     }
-    let word = "correct horse battery";
+    let password = "correct horse battery";
     for (email, name) in [("owner@home.example", "owner"), ("admin@appliance.example", "platform admin")] {
-        app.set_password(email, word);
-        callers.push((format!("session of the {name}"), app.sign_in(email, word), SESSION));
+        app.set_password(email, password);
+        callers.push((format!("session of the {name}"), app.sign_in(email, password), SESSION));
     }
     callers.push(("user with no membership".to_owned(), outsider(app), OUTSIDE));
     callers.push(("platform admin".to_owned(), app.admin(), ADMIN));
@@ -376,7 +377,7 @@ fn callers(app: &App) -> Vec<(String, Client, Row)> {
     callers
 }
 
-/// The interchange document of the organization `home`, with a user for each role.
+/// Returns the interchange document of the organization `home`, with a user for each role.
 fn home() -> Value {
     let roles = ["owner", "admin", "moderator", "hr_representative", "member"];
     let id = |role: &str| format!("home_{role}");
@@ -393,13 +394,14 @@ fn home() -> Value {
     })
 }
 
-/// A user without a membership.
+/// Creates a user without a membership.
 fn outsider(app: &App) -> Client {
     app.import(&json!({ "users": [{ "id": "outsider", "email": "out@side.example", "name": "Outsider" }] }));
     app.user("outsider")
 }
 
-/// The answers that a caller gets at each endpoint, for candidates without a decision and a key that is not revoked.
+/// Returns the answers that a caller gets at each endpoint, for candidates without a decision and a key that is not
+/// revoked.
 fn answers_of_caller(app: &App, client: &Client, target: &Hiring) -> [(u16, String); 7] {
     let (key, _) = app.make_key(&target.staff("owner"));
     let found = answers_at_endpoints(client, target, &target.staff("owner"), &key);
@@ -429,14 +431,14 @@ fn owned((status, code): (u16, &str)) -> (u16, String) {
     (status, code.to_owned())
 }
 
-/// The body of a refusal without its request id.
+/// Returns the body of a refusal without its request id.
 fn without_request_id(answer: &Answer) -> Value {
     let mut body = answer.json();
     body.as_object_mut().unwrap().remove("requestId");
     body
 }
 
-/// The status of each candidate's application.
+/// Returns the status of each candidate's application.
 fn statuses(app: &App, hiring: &Hiring) -> Vec<String> {
     let status = |id: &str| app.sql(&format!("SELECT status FROM candidate_roles WHERE id = '{id}'")).join("");
     hiring.candidates.iter().map(|candidate| status(&candidate.application_id)).collect()

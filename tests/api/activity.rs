@@ -1,7 +1,7 @@
 //! Activity lists of organizations, roles and candidates: their rows, pages and hash chain.
 //!
-//! `GET /api/v1/organizations/{id}/activity`, `/roles/{id}/activity`, `/candidates/{id}/activity`. The tests of who may
-//! read them are in `access_matrix`.
+//! `GET /api/v1/organizations/{id}/activity`, `/roles/{id}/activity`, `/candidates/{id}/activity`. The tests of
+//! access to these lists are in `access_matrix`.
 
 use serde_json::{Value, json};
 
@@ -46,14 +46,14 @@ fn rows(client: &Client, path: &str) -> Vec<Value> {
     client.get(path).expect(200).json()["data"].as_array().unwrap().clone()
 }
 
-/// The action of each row and the candidate step that the row is about.
+/// Returns the action of each row and the candidate step that the row is about.
 fn actions_and_steps(rows: &[Value]) -> Vec<(&str, &str)> {
     rows.iter()
         .map(|row| (row["action"].as_str().unwrap(), row["candidateStepId"].as_str().unwrap_or_default()))
         .collect()
 }
 
-/// A rejection, a hire, and the reversal of that hire.
+/// Makes three decisions: a rejection, a hire, and the reversal of that hire.
 fn three_decisions(client: &Client, hiring: &Hiring) {
     client.post(&hiring.reject(0), &json!({ "outcomeNotes": "too far away" })).expect(200);
     client.post_empty(&hiring.hire(1)).expect(200);
@@ -72,7 +72,8 @@ fn activity_without_acts_is_an_empty_page() {
     }
 }
 
-/// The hash of the newest platform activity. Creating the test's key writes it, so the chain continues from it.
+/// Returns the hash of the newest platform activity row. Creating the test's key writes that row, so the chain
+/// continues from its hash.
 fn platform_head(app: &App) -> String {
     let last =
         "SELECT lower(hex(hash)) FROM main.activities WHERE organization_id IS NULL ORDER BY number DESC LIMIT 1";
@@ -162,7 +163,7 @@ fn the_action_parameter_selects_rows() {
     }
 }
 
-/// The ids of all rows of a list, read page by page. `between` runs after each page.
+/// Returns the ids of all rows of a list, read page by page. `between` runs after each page.
 fn walk(client: &Client, path: &str, query: &str, limit: usize, between: impl Fn()) -> Vec<String> {
     let (mut all, mut cursor) = (Vec::new(), String::new());
     loop {
@@ -171,7 +172,7 @@ fn walk(client: &Client, path: &str, query: &str, limit: usize, between: impl Fn
             page["data"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect();
         let next = page["pagination"]["nextCursor"].as_str().map(str::to_owned);
         assert_eq!(page["pagination"]["hasMore"], next.is_some());
-        assert!(next.is_none() || found.len() == limit, "only the last page may have fewer: {page}");
+        assert!(next.is_none() || found.len() == limit, "only the last page may have fewer rows: {page}");
         assert!(!found.is_empty() || cursor.is_empty(), "the page after hasMore is empty: {page}");
         all.extend(found);
         between();

@@ -1,4 +1,4 @@
-//! `/api/admin/organizations/{id}/memberships`: admins set who has which role in an organization.
+//! `/api/admin/organizations/{id}/memberships`: admins manage the members of an organization and their roles.
 
 use serde_json::{Value, json};
 
@@ -35,40 +35,37 @@ fn put(app: &App, hiring: &Hiring, user: &str, org_role: &str) -> Value {
 
 fn putting_a_membership_creates_it_and_changes_its_role() {
     let app = App::start();
-    let (hiring, create_ada) = (app.hiring(), create_ada(&app));
+    let (hiring, ada) = (app.hiring(), create_ada(&app));
     app.pass(60);
     let mut expected = json!({
         "organizationId": hiring.organization_id,
-        "user": { "id": create_ada, "email": "ada@example.org", "name": "Ada", "enabled": true },
+        "user": { "id": ada, "email": "ada@example.org", "name": "Ada", "enabled": true },
         "orgRole": "member",
         "createdAt": "2026-11-21T09:01:00.000000Z",
     });
-    assert_eq!(put(&app, &hiring, &create_ada, "member"), expected);
+    assert_eq!(put(&app, &hiring, &ada, "member"), expected);
     app.pass(60);
     for role in ["owner", "admin", "moderator", "hr_representative", "member"] {
         expected["orgRole"] = json!(role);
-        assert_eq!(put(&app, &hiring, &create_ada, role), expected, "createdAt stays the same");
+        assert_eq!(put(&app, &hiring, &ada, role), expected, "createdAt stays the same");
     }
     let page = app.admin().get(&memberships(&hiring)).expect(200).json();
     assert_eq!(page["data"][0], expected);
     assert_eq!(page["data"].as_array().unwrap().len(), 6);
-    assert_eq!(
-        app.admin().delete(&membership_path(&hiring, &create_ada)).expect(200).json(),
-        json!({ "success": true })
-    );
+    assert_eq!(app.admin().delete(&membership_path(&hiring, &ada)).expect(200).json(), json!({ "success": true }));
     assert_eq!(app.admin().get(&memberships(&hiring)).expect(200).json()["data"].as_array().unwrap().len(), 5);
 }
 
 fn a_membership_takes_effect_with_the_next_request() {
     let app = App::start();
-    let (hiring, create_ada) = (app.hiring(), create_ada(&app));
-    let client = app.user(&create_ada);
+    let (hiring, ada) = (app.hiring(), create_ada(&app));
+    let client = app.user(&ada);
     client.post_empty(&hiring.reject(0)).refused(404, "not_found");
-    put(&app, &hiring, &create_ada, "member");
+    put(&app, &hiring, &ada, "member");
     client.post_empty(&hiring.reject(0)).refused(403, "forbidden");
-    put(&app, &hiring, &create_ada, "hr_representative");
+    put(&app, &hiring, &ada, "hr_representative");
     client.post_empty(&hiring.reject(0)).expect(200);
-    put(&app, &hiring, &create_ada, "member");
+    put(&app, &hiring, &ada, "member");
     client.post_empty(&hiring.reject(1)).refused(403, "forbidden");
 }
 
@@ -77,7 +74,7 @@ fn removing_a_membership_takes_effect_with_the_next_request() {
     let hiring = app.hiring();
     let client = app.user(&hiring.staff("owner"));
     client.post_empty(&hiring.reject(0)).expect(200);
-    // The last owner can be removed as well, because the platform's admins can appoint another.
+    // The last owner can be removed as well, because a platform admin can appoint another owner.
     app.admin().delete(&membership_path(&hiring, &hiring.staff("owner"))).expect(200);
     client.post_empty(&hiring.reject(1)).refused(404, "not_found");
     client.get("/api/v1/me").expect(200);
@@ -104,9 +101,9 @@ fn an_unknown_role_is_refused() {
 
 fn unknown_organizations_users_and_memberships_are_not_found() {
     let app = App::start();
-    let (hiring, create_ada) = (app.hiring(), create_ada(&app));
+    let (hiring, ada) = (app.hiring(), create_ada(&app));
     let body = json!({ "orgRole": "owner" });
-    let nowhere = format!("/api/admin/organizations/none/memberships/{create_ada}");
+    let nowhere = format!("/api/admin/organizations/none/memberships/{ada}");
     let not_found_detail =
         |answer: crate::support::Answer| answer.refused(404, "not_found").json()["detail"].as_str().unwrap().to_owned();
     assert_eq!(not_found_detail(app.admin().put(&nowhere, &body)), "there is no such organization");
@@ -118,22 +115,22 @@ fn unknown_organizations_users_and_memberships_are_not_found() {
     assert_eq!(not_found_detail(app.admin().put(&membership_path(&hiring, "none"), &body)), "there is no such user");
     assert_eq!(not_found_detail(app.admin().delete(&membership_path(&hiring, "none"))), "there is no such user");
     assert_eq!(
-        not_found_detail(app.admin().delete(&membership_path(&hiring, &create_ada))),
+        not_found_detail(app.admin().delete(&membership_path(&hiring, &ada))),
         "the user is not a member of the organization"
     );
 }
 
 fn members_are_listed_newest_first_in_pages() {
     let app = App::start();
-    let (hiring, other, create_ada) = (app.hiring(), app.hiring(), create_ada(&app));
+    let (hiring, other, ada) = (app.hiring(), app.hiring(), create_ada(&app));
     app.pass(1);
-    put(&app, &hiring, &create_ada, "member");
-    put(&app, &other, &create_ada, "member");
+    put(&app, &hiring, &ada, "member");
+    put(&app, &other, &ada, "member");
     let sorted = app.sql(&format!(
         "SELECT user_id FROM memberships WHERE organization_id = '{}' ORDER BY created_at DESC, user_id DESC",
         hiring.organization_id
     ));
-    assert_eq!((sorted.len(), &sorted[0]), (6, &create_ada));
+    assert_eq!((sorted.len(), &sorted[0]), (6, &ada));
     for limit in [1, 4, 6] {
         let (mut found, mut next) = (Vec::new(), String::new());
         while let Some(page) =
@@ -152,13 +149,13 @@ fn members_are_listed_newest_first_in_pages() {
 
 fn activity_records_each_change_with_before_and_after() {
     let app = App::start();
-    let (hiring, create_ada) = (app.hiring(), create_ada(&app));
-    put(&app, &hiring, &create_ada, "member");
-    put(&app, &hiring, &create_ada, "member");
-    put(&app, &hiring, &create_ada, "owner");
-    app.admin().delete(&membership_path(&hiring, &create_ada)).expect(200);
+    let (hiring, ada) = (app.hiring(), create_ada(&app));
+    put(&app, &hiring, &ada, "member");
+    put(&app, &hiring, &ada, "member");
+    put(&app, &hiring, &ada, "owner");
+    app.admin().delete(&membership_path(&hiring, &ada)).expect(200);
     let sql = "SELECT action, organization_id, user_id, detail FROM activities ORDER BY number";
-    let state = |org_role: &str| json!({ "userId": create_ada, "orgRole": org_role });
+    let state = |org_role: &str| json!({ "userId": ada, "orgRole": org_role });
     let row = |action: &str, before: Value, after: Value| {
         format!(
             "membership.{action}|{}|user_admin|{}",
@@ -177,27 +174,27 @@ fn activity_records_each_change_with_before_and_after() {
 
 fn the_oldest_membership_stays_the_oldest() {
     let app = App::start();
-    let (first, second, create_ada) = (app.hiring(), app.hiring(), create_ada(&app));
-    put(&app, &second, &create_ada, "owner");
+    let (first, second, ada) = (app.hiring(), app.hiring(), create_ada(&app));
+    put(&app, &second, &ada, "owner");
     // A clock that was set back does not make the new membership the oldest.
     app.set_clock("2026-11-20T09:00:00Z");
-    put(&app, &first, &create_ada, "member");
-    put(&app, &second, &create_ada, "moderator");
-    app.make_key(&create_ada);
+    put(&app, &first, &ada, "member");
+    put(&app, &second, &ada, "moderator");
+    app.make_key(&ada);
     let owner = app.admin().get("/api/admin/api-keys").expect(200).json()["data"][0]["owner"].clone();
     assert_eq!((&owner["organizationId"], &owner["orgRole"]), (&json!("org_2"), &json!("moderator")));
     let memberships =
-        app.admin().get(&format!("/api/admin/users/{create_ada}")).expect(200).json()["data"]["memberships"].clone();
+        app.admin().get(&format!("/api/admin/users/{ada}")).expect(200).json()["data"]["memberships"].clone();
     assert_eq!(memberships[0]["organizationId"], "org_2");
 }
 
 fn memberships_of_a_disabled_organization_can_be_changed() {
     let app = App::start();
-    let (hiring, create_ada) = (app.hiring(), create_ada(&app));
+    let (hiring, ada) = (app.hiring(), create_ada(&app));
     let organization = format!("/api/admin/organizations/{}", hiring.organization_id);
     app.admin().patch(&organization, &json!({ "enabled": false })).expect(200);
-    put(&app, &hiring, &create_ada, "owner");
-    let client = app.user(&create_ada);
+    put(&app, &hiring, &ada, "owner");
+    let client = app.user(&ada);
     client.post_empty(&hiring.reject(0)).refused(404, "not_found");
     app.admin().patch(&organization, &json!({ "enabled": true })).expect(200);
     client.post_empty(&hiring.reject(0)).expect(200);

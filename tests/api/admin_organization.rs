@@ -17,8 +17,8 @@ crate::tests![
     a_taken_slug_is_a_conflict,
     a_change_leaves_omitted_members_unchanged,
     a_theme_change_merges_top_level_members,
-    retention_days_of_null_end_retention,
-    decision_visibility_of_null_never_shows_decisions,
+    null_retention_days_end_retention,
+    null_decision_visibility_never_shows_decisions,
     activity_records_a_change_with_before_and_after,
     a_change_without_effect_writes_no_activity,
     a_refused_change_changes_nothing,
@@ -55,7 +55,7 @@ fn create_minimal(app: &App) -> Value {
     created(app, &json!({ "slug": "acme", "name": "Acme" }))
 }
 
-/// A body with every member of an organization.
+/// Returns a body with every member of an organization.
 fn full_body() -> Value {
     json!({
         "slug": "Acme-Works",
@@ -118,7 +118,7 @@ fn creating_an_organization_writes_its_status_row_and_activity() {
     assert_eq!(app.sql(sql), [format!("{id}|0|0|0|0|0|0")]);
     let [row] = &app.sql("SELECT organization_id, action, user_id, api_key_id IS NOT NULL, detail FROM activities")[..]
     else {
-        panic!("one activity")
+        panic!("expected one activity row")
     };
     let (head, detail) = row.split_at(row.find('{').unwrap());
     assert_eq!(head, format!("{id}|organization.created|user_admin|1|"));
@@ -241,7 +241,7 @@ fn a_theme_over_16_kib_is_refused() {
     change(&app, &organization, &theme(16_384)).expect(200);
     let answer = change(&app, &organization, &theme(16_385)).refused(400, "validation_error");
     assert_eq!(answer.fields(), ["portal.theme"]);
-    // The limit counts the members that are already stored.
+    // The limit includes the members that are already stored.
     let more = json!({ "portal": { "theme": { "z": 1 } } });
     assert_eq!(change(&app, &organization, &more).refused(400, "validation_error").fields(), ["portal.theme"]);
     let mut body = theme(16_385);
@@ -329,7 +329,7 @@ fn a_theme_change_merges_top_level_members() {
     assert_eq!(theme(json!({})), json!({ "showSalary": false }));
 }
 
-fn retention_days_of_null_end_retention() {
+fn null_retention_days_end_retention() {
     let app = App::start();
     let organization = created(&app, &full_body());
     let days = |body: Value| change(&app, &organization, &body).expect(200).json()["data"]["retentionDays"].clone();
@@ -342,7 +342,7 @@ fn retention_days_of_null_end_retention() {
     }
 }
 
-fn decision_visibility_of_null_never_shows_decisions() {
+fn null_decision_visibility_never_shows_decisions() {
     let app = App::start();
     let organization = created(&app, &full_body());
     let hours = |body: Value| {
@@ -435,7 +435,7 @@ fn an_invalid_cursor_or_limit_is_refused() {
         ("?cursor=x", vec!["cursor"]),
         ("?cursor=", vec!["cursor"]),
         ("?cursor=YQ", vec!["cursor"]),
-        // "a" and "b", and then "1" and "ä", each pair separated by a line break and encoded.
+        // The encodings of "a\nb" and "1\nä".
         ("?cursor=YQpi", vec!["cursor"]),
         ("?cursor=MQrDpA", vec!["cursor"]),
         ("?limit=ten", vec!["limit"]),

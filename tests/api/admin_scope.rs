@@ -11,7 +11,7 @@ crate::tests![
     admin_routes_refuse_a_scoped_key_without_their_scope,
     a_scoped_key_cannot_create_a_broader_key,
     a_scoped_key_can_create_keys_with_a_subset_of_its_scopes,
-    a_key_without_the_explicit_scopes_mark_counts_as_unscoped,
+    a_key_without_explicit_scopes_is_unscoped,
 ];
 
 const KEYS: &str = "/api/admin/api-keys";
@@ -72,8 +72,8 @@ fn a_scoped_key_can_create_keys_with_a_subset_of_its_scopes() {
     }
 }
 
-/// `scopes_explicit` is 0 by default, even if the key has scopes.
-fn a_key_without_the_explicit_scopes_mark_counts_as_unscoped() {
+/// The column `scopes_explicit` is 0 by default, even for a key with scopes.
+fn a_key_without_explicit_scopes_is_unscoped() {
     let app = App::start();
     let body = json!({ "name": "n", "userId": "user_admin", "scopes": ["roles:read"] });
     let client = app.key(&app.make_key_with(&body).1);
@@ -89,7 +89,7 @@ fn admin_key(app: &App, scopes: &[&str]) -> Client {
     app.key(&app.make_key_with(&json!({ "name": "n", "userId": "user_admin", "scopes": scopes })).1)
 }
 
-/// Requests resources that do not exist, so that nothing changes.
+/// Requests a resource that does not exist, so that nothing changes.
 fn send(client: &Client, method: &str, route: &Route) -> Answer {
     let path: Vec<&str> = route.path.split('/').map(|part| if part.starts_with('{') { "none" } else { part }).collect();
     client.send(method, &path.join("/"), &[("Content-Type", "application/json")], b"{}")

@@ -135,7 +135,7 @@ fn correcting_an_address_ends_the_users_sessions() {
     let old = json!({ "email": "ada@example.org", "password": PASSWORD });
     app.anonymous().post("/api/auth/sign-in", &old).refused(401, "unauthorized");
     let session = app.sign_in("lovelace@example.org", PASSWORD);
-    // Another spelling of the same address is no change of address.
+    // Another spelling of the same address is not a change of address.
     change(&app, &id, &json!({ "email": "LOVELACE@example.org" })).expect(200);
     session.get("/api/v1/me").expect(200);
     create_named(&app, "ada");

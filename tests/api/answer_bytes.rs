@@ -27,7 +27,8 @@ const LINES: [&[u8]; 4] = [
 
 const CHUNKS: usize = 4;
 
-/// A file of several chunks and 100 bytes more, with the line at the given offset in each chunk.
+/// Returns a file of several chunks and 100 more bytes. For each chunk, the line is at the offset that `offset`
+/// returns.
 fn with_line(line: &[u8], offset: impl Fn(usize) -> isize) -> Vec<u8> {
     let mut content: Vec<u8> = (0u32..).flat_map(u32::to_le_bytes).take(CHUNKS * CHUNK_BYTES_MAX + 100).collect();
     for chunk in 0..=CHUNKS {
@@ -40,23 +41,23 @@ fn with_line(line: &[u8], offset: impl Fn(usize) -> isize) -> Vec<u8> {
 }
 
 /// Requests a path on a persistent connection and returns the head and the body of the answer.
-fn get(stream: &mut TcpStream, path: &str, secret: &str, room: usize) -> (String, Vec<u8>) {
+fn get(stream: &mut TcpStream, path: &str, secret: &str, portion_bytes_max: usize) -> (String, Vec<u8>) {
     write!(stream, "GET {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {secret}\r\n\r\n").unwrap();
-    read_answer(stream, room)
+    read_answer(stream, portion_bytes_max)
 }
 
-/// Reads an answer in portions of at most `room` bytes.
-fn read_answer(stream: &mut TcpStream, room: usize) -> (String, Vec<u8>) {
+/// Reads an answer in portions of at most `portion_bytes_max` bytes.
+fn read_answer(stream: &mut TcpStream, portion_bytes_max: usize) -> (String, Vec<u8>) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
-        assert_eq!(stream.read(&mut byte).unwrap(), 1, "the connection ends in {}", head.escape_ascii());
+        assert_eq!(stream.read(&mut byte).unwrap(), 1, "the connection ended after {}", head.escape_ascii());
         head.push(byte[0]);
     }
     let head = String::from_utf8(head).unwrap();
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().parse().unwrap();
     let mut body = vec![0; length];
-    for portion in body.chunks_mut(room) {
+    for portion in body.chunks_mut(portion_bytes_max) {
         stream.read_exact(portion).unwrap();
     }
     (head, body)
@@ -111,7 +112,7 @@ fn a_download_with_status_lines_at_chunk_boundaries_is_unaltered() {
                 let (head, body) = get(&mut stream, path, &secret, usize::MAX);
                 assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
                 assert!(body == content, "{} at {}: the file is altered", line.escape_ascii(), offset(1));
-                // The connection is still in step: the next request gets its own answer.
+                // The connection stays usable: the next request gets its own answer.
                 let (head, body) = get(&mut stream, "/healthz", &secret, usize::MAX);
                 assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && body == b"ok\n", "{head}");
             }
@@ -122,7 +123,8 @@ fn a_download_with_status_lines_at_chunk_boundaries_is_unaltered() {
 fn a_slow_download_of_status_lines_is_unaltered() {
     let (app, hiring) = start();
     let secret = app.make_key_with_all(&hiring.staff("member")).1;
-    // The file is nothing but status lines, so wherever the socket stops, some later write begins with one.
+    // The file contains only status lines, so some of the server's writes begin with one, wherever the previous write
+    // ended.
     let content = b"HTTP/1.1 4HTTP/1.1 404 \r\n\r\n".repeat(40_000);
     let path = &Attachments::new(&app, &hiring).add(&content);
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
@@ -130,8 +132,8 @@ fn a_slow_download_of_status_lines_is_unaltered() {
     socket.connect(&app.address.into()).unwrap();
     let mut stream = TcpStream::from(socket);
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    for room in [1_000, 2_999] {
-        let (_, body) = get(&mut stream, path, &secret, room);
+    for portion_bytes_max in [1_000, 2_999] {
+        let (_, body) = get(&mut stream, path, &secret, portion_bytes_max);
         assert!(body == content, "the file is altered");
     }
     assert_eq!(get(&mut stream, "/healthz", &secret, usize::MAX).1, b"ok\n");

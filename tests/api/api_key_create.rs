@@ -14,7 +14,7 @@ crate::tests![
     a_name_has_1_to_255_characters,
     all_validation_errors_are_reported_together,
     a_member_of_a_wrong_type_is_refused,
-    null_counts_as_omitted,
+    null_is_treated_as_omitted,
     a_key_has_the_scopes_of_its_request,
     unknown_scopes_are_refused,
     a_key_with_no_scopes_cannot_decide,
@@ -75,8 +75,8 @@ fn creating_a_key_returns_every_member() {
     assert_eq!(answer.header("cache-control"), Some("no-store"));
 }
 
-/// CRC-32 (IEEE 802.3), computed independently of the product: a division with the most significant bit first, over
-/// mirrored bytes.
+/// Computes the CRC-32 (IEEE 802.3) independently of the product: as a division of the mirrored bytes, most
+/// significant bit first.
 fn crc32(bytes: &[u8]) -> u32 {
     let mut rest = u32::MAX;
     for byte in bytes {
@@ -90,7 +90,7 @@ fn crc32(bytes: &[u8]) -> u32 {
 
 fn base62(digits: &str) -> u64 {
     const DIGITS: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    digits.chars().fold(0, |number, digit| number * 62 + DIGITS.find(digit).expect("a digit of base 62") as u64)
+    digits.chars().fold(0, |number, digit| number * 62 + DIGITS.find(digit).expect("a base-62 digit") as u64)
 }
 
 fn a_key_has_42_characters_and_ends_with_its_checksum() {
@@ -106,9 +106,9 @@ fn a_key_has_42_characters_and_ends_with_its_checksum() {
 
 fn keys_are_unique() {
     let app = App::start();
-    let made: Vec<(String, String)> = (0..10).map(|_| app.make_key("user_admin")).collect();
-    let mut ids: Vec<&String> = made.iter().map(|(id, _)| id).collect();
-    let mut keys: Vec<&str> = made.iter().map(|(_, key)| &key[4..36]).collect();
+    let created: Vec<(String, String)> = (0..10).map(|_| app.make_key("user_admin")).collect();
+    let mut ids: Vec<&String> = created.iter().map(|(id, _)| id).collect();
+    let mut keys: Vec<&str> = created.iter().map(|(_, key)| &key[4..36]).collect();
     ids.sort_unstable();
     ids.dedup();
     keys.sort_unstable();
@@ -216,7 +216,7 @@ fn a_member_of_a_wrong_type_is_refused() {
     }
 }
 
-fn null_counts_as_omitted() {
+fn null_is_treated_as_omitted() {
     let app = App::start();
     let body = json!({ "name": "n", "userId": "user_admin", "expiresInDays": null, "scopes": null });
     let data = create(&app, &body).expect(200).json()["data"].clone();

@@ -11,7 +11,7 @@ crate::tests![
     revoked_and_expired_keys_stay_listed,
     requests_are_counted_and_dated,
     the_owner_is_shown_with_current_data,
-    an_owner_without_membership_has_no_role_and_no_organization,
+    an_owner_without_a_membership_has_no_role_and_no_organization,
     the_first_membership_of_an_interchange_document_is_the_oldest,
     memberships_of_an_earlier_import_are_older,
     only_admins_list_keys,
@@ -79,16 +79,16 @@ fn the_admins_first_key_is_listed_like_any_other() {
 
 fn keys_are_listed_newest_first() {
     let app = App::start();
-    let mut made: Vec<String> = Vec::new();
-    // Some keys are created at the same moment, some later.
+    let mut created: Vec<String> = Vec::new();
+    // Some keys are created at the same time, and others later.
     for number in 0..6 {
-        made.insert(0, app.make_key("user_admin").0);
+        created.insert(0, app.make_key("user_admin").0);
         if number % 2 == 1 {
             app.pass(60);
         }
     }
     let listed: Vec<String> = list(&app).iter().map(|key| key["id"].as_str().unwrap().to_owned()).collect();
-    assert_eq!(listed[..6], made);
+    assert_eq!(listed[..6], created);
     assert_eq!(listed.len(), 7);
     assert_eq!(list(&app)[6]["name"], "admin");
 }
@@ -137,7 +137,7 @@ fn the_owner_is_shown_with_current_data() {
     assert_eq!(owner["orgRole"], "owner");
 }
 
-fn an_owner_without_membership_has_no_role_and_no_organization() {
+fn an_owner_without_a_membership_has_no_role_and_no_organization() {
     let app = App::start();
     app.import(&json!({ "users": [{ "id": "user_alone", "email": "Alone@Example.org", "name": "Alone" }] }));
     let (id, _) = app.make_key("user_alone");
@@ -148,7 +148,7 @@ fn an_owner_without_membership_has_no_role_and_no_organization() {
     assert_eq!(item(&app, &id)["owner"], expected);
 }
 
-/// An organization with one member.
+/// Creates an organization with one member.
 fn organization(id: &str, user_id: &str, org_role: &str) -> Value {
     json!({ "id": id, "slug": id, "name": id, "members": [{ "userId": user_id, "orgRole": org_role }] })
 }
@@ -174,7 +174,7 @@ fn memberships_of_an_earlier_import_are_older() {
     let app = App::start();
     let user = json!({ "id": "user_a", "email": "a@example.org", "name": "A" });
     app.import(&json!({ "users": [user], "organizations": [organization("n", "user_a", "hr_representative")] }));
-    // The other imports follow at the same moment, later, and after the clock was set back.
+    // The other imports follow at the same time, an hour later, and after the clock is set back.
     app.import(&json!({ "organizations": [organization("m", "user_a", "owner")] }));
     app.pass(3_600);
     app.import(&json!({ "organizations": [organization("l", "user_a", "admin")] }));

@@ -1,4 +1,4 @@
-//! `DELETE /api/admin/api-keys/{id}`: a revoked key is refused for good, and its usage log stays.
+//! `DELETE /api/admin/api-keys/{id}`: a revoked key is refused permanently, and its usage log remains.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ crate::tests![
     the_usage_log_of_a_revoked_key_stays,
     an_expired_key_can_be_revoked,
     a_revocation_survives_a_restart,
-    an_admin_can_revoke_the_key_of_the_request,
+    an_admin_can_revoke_the_key_that_they_are_using,
     a_key_revoked_by_another_process_is_refused_at_once,
     an_unknown_key_is_not_found,
     only_admins_revoke_keys,
@@ -149,7 +149,7 @@ fn a_revocation_survives_a_restart() {
     assert_eq!(item(&app, &id)["enabled"], false);
 }
 
-fn an_admin_can_revoke_the_key_of_the_request() {
+fn an_admin_can_revoke_the_key_that_they_are_using() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     let own = app.key(&secret);

@@ -20,8 +20,8 @@ crate::tests![
     all_invalid_parameters_are_reported_together,
     other_parameters_are_ignored,
     pages_neither_skip_nor_repeat_a_row,
-    pages_neither_skip_nor_repeat_while_rows_arrive,
-    pages_neither_skip_nor_repeat_after_the_clock_was_set_back,
+    pages_neither_skip_nor_repeat_a_row_while_rows_arrive,
+    pages_neither_skip_nor_repeat_a_row_after_the_clock_was_set_back,
     an_admin_reads_the_log_of_their_own_key,
     rows_of_other_keys_are_not_shown,
     the_log_of_a_revoked_key_is_readable,
@@ -37,19 +37,19 @@ fn path(id: &str, query: &str) -> String {
     format!("/api/admin/api-keys/{id}/usage{query}")
 }
 
-/// The `data` of one page, read as the admin.
+/// Reads one page as the admin and returns its `data`.
 fn page(app: &App, id: &str, query: &str) -> Value {
     let answer = app.admin().get(&path(id, query)).expect(200).json();
     assert_eq!(answer["success"], true);
     answer["data"].clone()
 }
 
-/// The timestamps of a page's rows, in order.
+/// Returns the timestamps of a page's rows, in order.
 fn times(page: &Value) -> Vec<String> {
     page["rows"].as_array().unwrap().iter().map(|row| row["timestamp"].as_str().unwrap().to_owned()).collect()
 }
 
-/// A member's key after this many requests.
+/// Creates a member's key and sends this many requests with it.
 fn key_with_requests(app: &App, times: usize) -> (String, Client) {
     let hiring = app.hiring();
     let (id, secret) = app.make_key(&hiring.staff("member"));
@@ -60,7 +60,7 @@ fn key_with_requests(app: &App, times: usize) -> (String, Client) {
     (id, client)
 }
 
-/// A member's key with one request in each of the first `minutes` minutes.
+/// Creates a member's key and sends one request with it in each of the first `minutes` minutes.
 fn key_with_a_request_each_minute(app: &App, minutes: usize) -> (String, Client) {
     let (id, client) = key_with_requests(app, 0);
     for _ in 0..minutes {
@@ -70,7 +70,7 @@ fn key_with_a_request_each_minute(app: &App, minutes: usize) -> (String, Client)
     (id, client)
 }
 
-/// The number in a row's id: `use_` and digits of Crockford's base 32.
+/// Returns the number in a row's id: `use_` and digits of Crockford's base 32.
 fn number(id: &Value) -> i64 {
     const DIGITS: &str = "0123456789abcdefghjkmnpqrstvwxyz";
     let digits = id.as_str().unwrap().strip_prefix("use_").unwrap();
@@ -154,7 +154,7 @@ fn a_limit_out_of_range_is_clamped() {
     let (id, _) = key_with_requests(&app, 502);
     let digits = "9".repeat(300);
     let zeros = format!("{}2", "0".repeat(300));
-    for (limit, key_with_requests) in [
+    for (limit, rows) in [
         ("1", 1),
         ("2", 2),
         ("499", 499),
@@ -174,11 +174,8 @@ fn a_limit_out_of_range_is_clamped() {
         ("%31", 1),
     ] {
         let data = page(&app, &id, &format!("?limit={limit}"));
-        assert_eq!(times(&data).len(), key_with_requests, "{limit}");
-        assert_eq!(
-            (&data["pagination"]["limit"], &data["pagination"]["hasMore"]),
-            (&json!(key_with_requests), &json!(true))
-        );
+        assert_eq!(times(&data).len(), rows, "{limit}");
+        assert_eq!((&data["pagination"]["limit"], &data["pagination"]["hasMore"]), (&json!(rows), &json!(true)));
     }
 }
 
@@ -211,7 +208,7 @@ fn has_more_is_exact_at_the_page_boundary() {
         let next_before = if more { json!(all[limit - 1]) } else { Value::Null };
         assert_eq!(data["pagination"], json!({ "limit": limit, "hasMore": more, "nextBefore": next_before }));
     }
-    // The last of several pages, full and partly filled.
+    // Pages after the first: full, partly filled, followed by another page, and empty.
     for (before, limit, left, more) in [(3, 3, 3, false), (3, 4, 3, false), (3, 2, 2, true), (6, 1, 0, false)] {
         let data = page(&app, &id, &format!("?limit={limit}&before={}", all[before]));
         assert_eq!(times(&data), all[before + 1..before + 1 + left]);
@@ -244,7 +241,7 @@ fn before_selects_strictly_older_rows() {
         let data = page(&app, &id, &format!("?before={before}"));
         assert_eq!(times(&data), all[3 - left..], "{before}");
         assert_eq!(data["pagination"], json!({ "limit": 100, "hasMore": false, "nextBefore": null }));
-        assert_eq!(data["key"]["requestCount"], 3, "requestCount counts the key's requests, not the page's");
+        assert_eq!(data["key"]["requestCount"], 3, "requestCount counts the key's requests, not the page's rows");
     }
 }
 
@@ -341,7 +338,8 @@ fn other_parameters_are_ignored() {
     assert_eq!(times(&data).len(), 2);
 }
 
-/// All timestamps from the newest row to the oldest, read page by page. `between` runs before each page but the first.
+/// Returns all timestamps from the newest row to the oldest, read page by page. `between` runs before each page but
+/// the first.
 fn walk(app: &App, id: &str, limit: usize, mut between: impl FnMut()) -> Vec<String> {
     let mut found = Vec::new();
     let mut query = format!("?limit={limit}");
@@ -362,7 +360,7 @@ fn walk(app: &App, id: &str, limit: usize, mut between: impl FnMut()) -> Vec<Str
 
 fn pages_neither_skip_nor_repeat_a_row() {
     let app = App::start();
-    // The clock stands still, so all requests arrive at the same moment.
+    // The test clock does not advance, so all requests arrive at the same time.
     let (id, _) = key_with_requests(&app, 13);
     let all = times(&page(&app, &id, "?limit=500"));
     assert_eq!(all.len(), 13);
@@ -372,7 +370,7 @@ fn pages_neither_skip_nor_repeat_a_row() {
     }
 }
 
-fn pages_neither_skip_nor_repeat_while_rows_arrive() {
+fn pages_neither_skip_nor_repeat_a_row_while_rows_arrive() {
     let app = App::start();
     let (id, client) = key_with_requests(&app, 13);
     for limit in 1..=7 {
@@ -382,7 +380,7 @@ fn pages_neither_skip_nor_repeat_while_rows_arrive() {
     }
 }
 
-fn pages_neither_skip_nor_repeat_after_the_clock_was_set_back() {
+fn pages_neither_skip_nor_repeat_a_row_after_the_clock_was_set_back() {
     let app = App::start();
     let (id, client) = key_with_requests(&app, 4);
     for hours_back in [1, 5, 2, 24] {
@@ -458,7 +456,7 @@ fn only_admins_read_the_log() {
     let hiring = app.hiring();
     for org_role in ["owner", "admin", "moderator", "hr_representative", "member"] {
         let (id, secret) = app.make_key(&hiring.staff(org_role));
-        // Staff cannot read the log even of their own key. The refusal comes before the query is checked.
+        // Staff cannot read even the log of their own key. They are refused before the query is checked.
         app.key(&secret).get(&path(&id, "")).refused(403, "forbidden");
         app.key(&secret).get(&path("nope", "?limit=abc")).refused(403, "forbidden");
     }

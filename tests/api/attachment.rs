@@ -1,5 +1,6 @@
-//! Attachments: `GET /api/v1/candidates/{id}/documents/{documentId}` and the life of an attachment: staged, claimed,
-//! pruned, exported, erased, and verified by `check`. The tests of streaming are in `attachment_download`.
+//! Attachments: `GET /api/v1/candidates/{id}/documents/{documentId}` and the life cycle of an attachment: it is
+//! staged, claimed, pruned, exported, erased, and verified by `check`. The tests of streaming are in
+//! `attachment_download`.
 
 use std::time::{Duration, Instant};
 
@@ -49,7 +50,7 @@ pub(crate) fn stage(app: &App, name: &str, media_type: MediaType, content: &[u8]
     (id, token)
 }
 
-/// Inserts a signup of an application, or a later signup without one.
+/// Inserts a signup with an application, or a later signup without one.
 pub(crate) fn sign_up(app: &App, hiring: &Hiring, id: &str, application: Option<&str>, email: &str) {
     let (organization, role) = (&hiring.organization_id, &hiring.role_id);
     let quoted = application.map_or("NULL".to_owned(), |id| format!("'{id}'"));
@@ -71,7 +72,7 @@ pub(crate) fn attach(app: &App, token: &AttachmentToken, signup: &str) -> bool {
     store::act_alone(&app.path, app.world.as_ref(), |tx| attachment::claim(tx, token, &signup)).unwrap()
 }
 
-/// The `nth` candidate applies with an attachment. Returns the attachment's path.
+/// Applies as the `nth` candidate with an attachment. Returns the attachment's path.
 pub(crate) fn apply_with(
     app: &App,
     hiring: &Hiring,
@@ -88,7 +89,7 @@ pub(crate) fn apply_with(
     format!("{}/documents/{id}", path(hiring, nth))
 }
 
-/// The path of an attachment of the first candidate.
+/// Returns the path of an attachment of the first candidate.
 pub(crate) fn applied(app: &App, hiring: &Hiring) -> String {
     apply_with(app, hiring, 0, "cv.txt", MediaType::Text, b"engines")
 }
@@ -161,7 +162,7 @@ fn an_attachment_is_found_only_under_its_own_candidate() {
     sign_up(&app, &hiring, "sign_later", None, "zoe.quixworth+0@mail.example");
     assert!(attach(&app, &token, "sign_later"));
     owner.get(&staged).expect(200);
-    // Only staff of the same organization find it.
+    // Only staff of the same organization find the attachment.
     let elsewhere = app.hiring();
     app.user_with_all(&elsewhere.staff("owner")).get(&document).refused(404, "not_found");
 }
@@ -217,9 +218,9 @@ fn an_erasure_removes_signups_under_earlier_addresses_but_not_those_of_other_org
     owner.patch(&path(&hiring, 0), &json!({ "email": "second@mail.example" })).expect(200);
     sign_up(&app, &hiring, "sign_second", None, "SECOND@mail.example");
     owner.patch(&path(&hiring, 0), &json!({ "email": "third@mail.example" })).expect(200);
-    // The second address belongs to the other candidate by now.
+    // The second address now belongs to the other candidate.
     owner.patch(&path(&hiring, 1), &json!({ "email": "Second@mail.example" })).expect(200);
-    // A signup in another organization under the same address.
+    // Someone signs up under the same address in another organization.
     let elsewhere = app.hiring();
     sign_up(&app, &elsewhere, "sign_elsewhere", None, "third@mail.example");
     owner.delete(&path(&hiring, 0)).expect(200);
@@ -234,7 +235,7 @@ fn retention_removes_attachments() {
     app.admin()
         .patch(&format!("/api/admin/organizations/{}", hiring.organization_id), &json!({ "retentionDays": 30 }))
         .expect(200);
-    // Retention finds the candidate due on one day and erases on a later one.
+    // Retention records the candidate as due on one day and erases them on a later day.
     app.pass(40 * DAY_S);
     wait_until(&app, "SELECT count(*) FROM retention_due", "1");
     assert_eq!(app.sql(COUNTS), ["1|1|1|1"]);
@@ -247,7 +248,8 @@ fn an_unclaimed_attachment_is_pruned_after_an_hour() {
     let (app, hiring) = start();
     applied(&app, &hiring);
     stage(&app, "first.pdf", MediaType::Pdf, &vec![b'x'; 3_000_000]);
-    // The next pruning deletes this row, which shows that it has run. Pruning does not run before the clock moves.
+    // The next pruning deletes this row, so its absence shows that pruning has run. Pruning does not run until the
+    // clock moves.
     app.change(
         "INSERT INTO documents (id, file_name, created_at) VALUES ('doc_gone', 'a', 0);
          INSERT INTO document_pieces (document_number, number, content)

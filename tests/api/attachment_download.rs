@@ -17,17 +17,17 @@ crate::tests![
     an_attachment_is_found_only_under_its_own_status_link,
     the_status_page_links_attachments_in_the_chosen_language,
     erasing_an_attachment_cuts_off_its_download,
-    an_incomplete_attachment_is_an_internal_error,
+    downloading_an_incomplete_attachment_is_an_internal_error,
     a_download_of_damaged_content_is_cut_off_and_check_reports_it,
     many_slow_downloads_read_only_their_current_chunks,
 ];
 
-/// Bytes that repeat nowhere.
+/// Returns bytes without repetitions.
 fn content(bytes: usize) -> Vec<u8> {
     (0u32..).flat_map(u32::to_le_bytes).take(bytes).collect()
 }
 
-/// The first candidate applies with an attachment. Returns its path for staff and its path under the status link.
+/// Applies as the first candidate with an attachment. Returns its path for staff and its path under the status link.
 fn applied(app: &App, hiring: &Hiring, content: &[u8]) -> [String; 2] {
     let staff = apply_with(app, hiring, 0, "cv.pdf", MediaType::Pdf, content);
     let own = format!("{}/documents/{}", new_status_link(app, hiring, 0), staff.rsplit('/').next().unwrap());
@@ -58,12 +58,12 @@ fn read_some(stream: &mut TcpStream, bytes: usize) -> (String, Vec<u8>) {
             return (String::from_utf8(all).unwrap(), body);
         }
         let count = stream.read(&mut buffer).unwrap();
-        assert!(count > 0, "the answer ends early");
+        assert!(count > 0, "the answer ended early");
         all.extend_from_slice(&buffer[..count]);
     }
 }
 
-/// The announced length, and the bytes that arrived.
+/// Returns the announced length and the bytes that arrived.
 fn read_to_end(mut stream: TcpStream, (head, mut body): (String, Vec<u8>)) -> (usize, Vec<u8>) {
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().parse().unwrap();
     let _ = stream.read_to_end(&mut body);
@@ -110,7 +110,7 @@ fn an_attachment_is_found_only_under_its_own_status_link() {
     let [_, own] = applied(&app, &hiring, b"%PDF-1.7 first");
     let (page, id) = own.split_once("/documents/").unwrap();
     let other = apply_with(&app, &hiring, 1, "other.pdf", MediaType::Pdf, b"%PDF-1.7 other");
-    // A later signup under the same address, with a status page of its own.
+    // The later signup under the same address has its own status page.
     let email = "zoe.quixworth+0@mail.example";
     let later = insert_signup(&app, &hiring, None, email, "later-link");
     let (staged, token) = stage(&app, "cv.pdf", MediaType::Pdf, b"%PDF-1.7 staged");
@@ -123,7 +123,7 @@ fn an_attachment_is_found_only_under_its_own_status_link() {
     }
     assert_dead_link(get(&format!("{later}/documents/{id}")));
     assert_dead_link(get(&format!("/status/{}/documents/{id}", "A".repeat(43))));
-    // The page does not show the attachment of a later signup, and a replaced link shows nothing.
+    // A status link does not find an attachment of a later signup, and a replaced link finds nothing.
     sign_up(&app, &hiring, "sign_more", None, email);
     assert!(attach(&app, &token, "sign_more"));
     assert_dead_link(get(&format!("{page}/documents/{}", staged.as_str())));
@@ -152,25 +152,25 @@ fn erasing_an_attachment_cuts_off_its_download() {
     let content = content(ATTACHMENT_BYTES_MAX);
     let paths = applied(&app, &hiring, &content);
     let (_, secret) = app.make_key_with_all(&hiring.staff("owner"));
-    let begun = paths.map(|path| {
+    let started = paths.map(|path| {
         let mut stream = ask_slowly(&app, &path, &secret);
         let some = read_some(&mut stream, CHUNK_BYTES_MAX);
         assert!(some.0.starts_with("HTTP/1.1 200 OK\r\n"), "{}", some.0);
         (stream, some)
     });
     app.key(&secret).delete(&path(&hiring, 0)).expect(200);
-    // Another candidate's attachment, which may get the row number of the erased one.
+    // The attachment of another candidate may get the row number of the erased attachment.
     let (_, token) = stage(&app, "other.pdf", MediaType::Pdf, &vec![b'x'; ATTACHMENT_BYTES_MAX]);
     sign_up(&app, &hiring, "sign_other", Some(&hiring.candidates[1].application_id), "other@mail.example");
     assert!(attach(&app, &token, "sign_other"));
-    for (stream, some) in begun {
+    for (stream, some) in started {
         let (length, body) = read_to_end(stream, some);
         assert_eq!(length, content.len());
         assert!(body.len() < length && body == content[..body.len()], "{} bytes", body.len());
     }
 }
 
-fn an_incomplete_attachment_is_an_internal_error() {
+fn downloading_an_incomplete_attachment_is_an_internal_error() {
     let (app, hiring) = start();
     let [staff, own] = applied(&app, &hiring, &content(3 * CHUNK_BYTES_MAX));
     let member = app.user_with_all(&hiring.staff("member"));
@@ -212,13 +212,13 @@ fn a_download_of_damaged_content_is_cut_off_and_check_reports_it() {
     assert_eq!(app.check(), [format!("document {id} has no SHA-256")]);
 }
 
-/// The test deletes all chunks after the hundredth during the downloads. A deleted chunk that still arrives would have
-/// been read too early.
+/// The test deletes all chunks after the hundredth during the downloads. If a deleted chunk still arrives, the
+/// service read it too early.
 fn many_slow_downloads_read_only_their_current_chunks() {
     let (app, hiring) = start();
     let content = content(ATTACHMENT_BYTES_MAX);
     let [_, own] = applied(&app, &hiring, &content);
-    let begun: Vec<_> = (0..40)
+    let started: Vec<_> = (0..40)
         .map(|_| {
             let mut stream = ask_slowly(&app, &own, "");
             let some = read_some(&mut stream, 1);
@@ -228,7 +228,7 @@ fn many_slow_downloads_read_only_their_current_chunks() {
     // The downloads block neither threads nor connections to the file.
     app.anonymous().get(own.split_once("/documents/").unwrap().0).expect(200);
     app.change("DELETE FROM document_pieces WHERE number > 100");
-    for (stream, some) in begun {
+    for (stream, some) in started {
         let (length, body) = read_to_end(stream, some);
         assert_eq!(length, ATTACHMENT_BYTES_MAX);
         // Part of the last chunk may be lost with the connection.

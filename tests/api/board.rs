@@ -1,5 +1,5 @@
-//! `GET /api/v1/roles/{id}/board`: who is at which step and since when, in an order that is stable while candidates
-//! move.
+//! `GET /api/v1/roles/{id}/board`: the candidates at each step and the time since they arrived there, in an order
+//! that stays stable while candidates move.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ fn path(hiring: &Hiring) -> String {
     format!("/api/v1/roles/{}/board", hiring.role_id)
 }
 
-/// An owner's key that may read the board and decide.
+/// Returns a client of the owner that may read the board and make decisions.
 fn staff(app: &App, hiring: &Hiring) -> Client {
     let scopes = ["candidates:read", "pipeline:write"];
     app.key(&app.make_key_with(&json!({ "name": "test", "userId": hiring.staff("owner"), "scopes": scopes })).1)
@@ -38,12 +38,12 @@ fn board(client: &Client, hiring: &Hiring) -> Value {
     client.get(&path(hiring)).expect(200).json()["data"].take()
 }
 
-/// The number of candidates at each step.
+/// Returns the number of candidates at each step.
 fn counts(board: &Value) -> Vec<i64> {
     board["steps"].as_array().unwrap().iter().map(|step| step["count"].as_i64().unwrap()).collect()
 }
 
-/// The names of the candidates that a step or a page shows.
+/// Returns the names of the candidates that a step or a page shows.
 fn names(entries: &Value) -> Vec<String> {
     let entries = entries.as_array().unwrap().iter();
     entries.map(|entry| entry["candidate"]["name"].as_str().unwrap().to_owned()).collect()
@@ -204,7 +204,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap()
 }
 
-/// All candidates of a step, read page by page. `between` runs after each page with the page's number.
+/// Returns all candidates of a step, read page by page. `between` runs after each page with the page's number.
 fn walk(client: &Client, path: &str, limit: usize, mut between: impl FnMut(usize)) -> Vec<String> {
     let (mut all, mut cursor) = (Vec::new(), String::new());
     for number in 0.. {
@@ -212,7 +212,7 @@ fn walk(client: &Client, path: &str, limit: usize, mut between: impl FnMut(usize
         let found = names(&page["data"]);
         let next = page["pagination"]["nextCursor"].as_str().map(str::to_owned);
         assert_eq!(page["pagination"]["hasMore"], next.is_some());
-        assert!(next.is_none() || found.len() == limit, "only the last page may have fewer");
+        assert!(next.is_none() || found.len() == limit, "only the last page may have fewer candidates");
         assert!(!found.is_empty() || all.is_empty(), "the page after hasMore is empty");
         all.extend(found);
         between(number);
@@ -222,7 +222,7 @@ fn walk(client: &Client, path: &str, limit: usize, mut between: impl FnMut(usize
     all
 }
 
-/// With 10,000 applications, 2,500 of them at the third step.
+/// The test adds 10,000 applications, of which 2,500 are at the third step.
 fn pages_of_a_step_reach_its_end_while_candidates_come_and_go() {
     let app = App::start();
     let hiring = app.hiring();
@@ -239,7 +239,7 @@ fn pages_of_a_step_reach_its_end_while_candidates_come_and_go() {
         assert_eq!(walk(&client, &step, limit, |_| {}), everybody, "{limit}");
     }
     // After each page, one candidate on it leaves, one candidate of a later page leaves, and one candidate arrives.
-    let (mut gone, mut came) = (BTreeSet::new(), Vec::new());
+    let (mut gone, mut arrived) = (BTreeSet::new(), Vec::new());
     let found = walk(&client, &step, 200, |page| {
         let (seen, ahead) = (here(page * 200 + 7), here((page * 200 + 450).min(2_499)));
         client.post_empty(&crowd::decision(seen, 3, "reject")).expect(200);
@@ -248,12 +248,12 @@ fn pages_of_a_step_reach_its_end_while_candidates_come_and_go() {
         gone.insert(name(ahead));
         app.pass(1);
         client.post_empty(&crowd::decision(page * 4 + 1, 2, "validate")).expect(200);
-        came.push(name(page * 4 + 1));
+        arrived.push(name(page * 4 + 1));
     });
     // Candidates who left before their page was read are missing. All others appear once; the arrivals come last.
     let stayed: Vec<String> = everybody.into_iter().filter(|name| !gone.contains(name)).collect();
-    let came: Vec<String> = came.into_iter().take(found.len() - stayed.len()).collect();
-    assert_eq!(found, [stayed, came].concat());
+    let arrived: Vec<String> = arrived.into_iter().take(found.len() - stayed.len()).collect();
+    assert_eq!(found, [stayed, arrived].concat());
     assert!(found.len() > 2_480, "{}", found.len());
 }
 
@@ -287,7 +287,7 @@ fn all_invalid_parameters_are_reported_together() {
         ("limit=x".to_owned(), vec!["limit"]),
         (format!("cursor={cursor}"), vec!["cursor"]),
         (format!("stepId={step}&cursor=x"), vec!["cursor"]),
-        // "now" and an id, encoded like a cursor, and then a time without an id.
+        // Encoded like a cursor: "now" with an id, and then a time without an id.
         (format!("stepId={step}&cursor=bm93CmFwcF8x"), vec!["cursor"]),
         (format!("stepId={step}&cursor=MQ"), vec!["cursor"]),
         (format!("stepId={step}&stepId={step}&limit=&cursor=%2F"), vec!["stepId", "limit", "cursor"]),

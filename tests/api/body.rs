@@ -1,4 +1,4 @@
-//! Request bodies: the refusals that every endpoint with a body shares, and the bodies that it accepts.
+//! Request bodies: the refusals and the accepted forms that all endpoints with a body share.
 
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof};
 use proptest::test_runner::{Config, TestRunner};
@@ -9,7 +9,7 @@ use crate::support::{Answer, App, Client, Hiring};
 crate::tests![
     a_body_that_is_not_a_json_object_is_a_bad_request,
     a_repeated_member_at_any_depth_is_a_bad_request,
-    an_empty_object_lacks_the_required_members,
+    missing_required_members_are_refused,
     a_body_with_only_optional_members_may_be_absent,
     unknown_members_are_ignored,
     every_json_media_type_is_accepted,
@@ -46,7 +46,7 @@ impl Endpoint {
         self.send(Some("application/json"), body.as_ref())
     }
 
-    /// The good body, padded to this many bytes with white space before its end.
+    /// Pads the good body to this many bytes with white space before its end.
     fn padded(&self, bytes: usize) -> Vec<u8> {
         let good = self.good.to_string();
         let padding = " ".repeat(bytes - good.len());
@@ -160,7 +160,7 @@ fn a_repeated_member_at_any_depth_is_a_bad_request() {
     assert_unchanged(&app);
 }
 
-fn an_empty_object_lacks_the_required_members() {
+fn missing_required_members_are_refused() {
     let app = App::start();
     let hiring = app.hiring();
     for endpoint in endpoints(&app, &hiring, 0).iter().filter(|endpoint| !endpoint.optional) {
@@ -285,9 +285,9 @@ fn a_body_over_128_kib_is_refused() {
                     return endpoint.json(body);
                 }
                 let mut chunks = Vec::new();
-                for part in body.chunks(10_000) {
-                    chunks.extend_from_slice(format!("{:x}\r\n", part.len()).as_bytes());
-                    chunks.extend_from_slice(part);
+                for chunk in body.chunks(10_000) {
+                    chunks.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+                    chunks.extend_from_slice(chunk);
                     chunks.extend_from_slice(b"\r\n");
                 }
                 chunks.extend_from_slice(b"0\r\n\r\n");
@@ -348,7 +348,7 @@ fn a_truncated_body_is_a_bad_request() {
         (format!("{}/apply", hiring.portal()), String::new()),
         ("/api/auth/sign-in".to_owned(), String::new()),
     ] {
-        // The bytes that arrive can form a complete object. The server must not treat it as the body.
+        // The bytes that arrive can form a complete object. The server must not treat that object as the body.
         for body in ["", "{}", "{\"roleId\":"] {
             let head = format!("POST {path} HTTP/1.1\r\nHost: a\r\n{authorization}Content-Length: 20\r\n\r\n");
             let answer = app.anonymous().raw_to_end(format!("{head}{body}").as_bytes());

@@ -34,7 +34,7 @@ fn add(app: &App, hiring: &Hiring, body: &Value) -> Answer {
     owner(app, hiring).post(&hiring.candidates_path(), body)
 }
 
-/// An organization with a second open role.
+/// Creates an organization with a second open role.
 fn with_two_roles(app: &App) -> (Hiring, String) {
     let hiring = app.hiring_with(|document| {
         let id = document["organizations"][0]["id"].as_str().unwrap().to_owned();
@@ -161,9 +161,9 @@ fn removed_steps_are_not_copied_to_an_application() {
     let answer = add(&app, &hiring, &input(&hiring, "Ada", "ada@example.org")).expect(200).json();
     let application = &answer["data"]["applications"][0];
     let steps = application["steps"].as_array().unwrap();
-    let name_order_and_status: Vec<_> =
+    let names_and_orders: Vec<_> =
         steps.iter().map(|step| (step["name"].as_str().unwrap(), step["order"].as_i64().unwrap())).collect();
-    assert_eq!(name_order_and_status, [("Call", 1), ("Interview", 2), ("Offer", 3)]);
+    assert_eq!(names_and_orders, [("Call", 1), ("Interview", 2), ("Offer", 3)]);
     assert_eq!(application["currentStep"]["name"], "Call");
     assert_eq!(app.check(), Vec::<String>::new());
 }

@@ -22,7 +22,7 @@ fn patch(client: &Client, path: &str, body: &Value) -> Answer {
     client.send("PATCH", path, &[("Content-Type", "application/json")], body.to_string().as_bytes())
 }
 
-/// An organization and a key of its owner.
+/// Creates an organization and a key of its owner.
 fn organization_with_owner(app: &App) -> (Hiring, Client) {
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));

@@ -10,7 +10,7 @@ crate::tests![
     an_erasure_removes_the_name_the_address_and_the_indexed_words,
     an_erasure_leaves_the_counts_and_the_activity_chain,
     an_erasure_removes_notes_and_reasons_but_not_the_outcome_type,
-    an_erasure_withdraws_applications_in_progress_with_an_activity_each,
+    an_erasure_withdraws_each_application_in_progress_and_records_it,
     the_activity_of_an_erasure_has_no_personal_data,
     repeating_an_erasure_changes_nothing,
     a_candidate_under_legal_hold_is_not_erased,
@@ -22,13 +22,13 @@ crate::tests![
     a_start_on_an_older_copy_repeats_listed_erasures,
     a_damaged_erasure_list_prevents_opening_the_file,
     an_erasure_fails_when_its_list_cannot_be_written,
-    an_impossible_id_is_not_found,
+    an_invalid_id_is_not_found,
     adding_the_placeholder_address_of_an_erased_candidate_is_a_conflict,
 ];
 
 const NOW: &str = "2026-11-21T09:12:33.123456Z";
 
-/// A service with an organization whose candidates have names that occur nowhere else.
+/// Starts a service with an organization whose candidates have names that occur nowhere else.
 pub(crate) fn start() -> (App, Hiring) {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
@@ -48,7 +48,7 @@ fn erase(app: &App, hiring: &Hiring, candidate: usize) -> Value {
     app.user_with_all(&hiring.staff("owner")).delete(&path(hiring, candidate)).expect(200).json()
 }
 
-/// Every row of the file that could identify a candidate, as text.
+/// Returns every row of the file that could identify a candidate, as text.
 fn personal_data(app: &App) -> String {
     let tables = [
         "SELECT * FROM candidates",
@@ -111,7 +111,7 @@ fn an_erasure_removes_notes_and_reasons_but_not_the_outcome_type() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_erasure_withdraws_applications_in_progress_with_an_activity_each() {
+fn an_erasure_withdraws_each_application_in_progress_and_records_it() {
     let (app, hiring) = start();
     erase(&app, &hiring, 0);
     let status = "SELECT in_progress, hired, not_selected, withdrawn FROM organization_statuses";
@@ -252,7 +252,7 @@ fn a_start_on_an_older_copy_repeats_listed_erasures() {
     erase(&app, &hiring, 0);
     app.stop();
     std::fs::copy(app.path.with_extension("copy"), &app.path).unwrap();
-    // The older copy also lacks the release of a hold. A hold does not stop the repeated erasure.
+    // In the older copy, the candidates are under legal hold. A hold does not prevent a repeated erasure.
     app.change("UPDATE candidates SET hold_reason = 'a case'");
     app.start_again();
     assert!(!personal_data(&app).contains("quixworth 0") && personal_data(&app).contains("quixworth 1"));
@@ -268,7 +268,8 @@ fn a_damaged_erasure_list_prevents_opening_the_file() {
     app.stop();
     let world = std::sync::Arc::clone(&app.world);
     std::fs::write(erasure_list(&app), "cand_1_1\nZoë\n").unwrap();
-    let error = appliance::store::Store::open(&app.path, world).err().expect("the list is damaged");
+    let error =
+        appliance::store::Store::open(&app.path, world).err().expect("opening fails, because the list is damaged");
     assert!(!error.may_pass() && error.to_string().contains("line 2 of "), "{error}");
     std::fs::write(erasure_list(&app), "cand_1_1\nZoë").unwrap();
     app.start_again();
@@ -285,7 +286,7 @@ fn an_erasure_fails_when_its_list_cannot_be_written() {
     owner.delete(&path(&hiring, 0)).expect(200);
 }
 
-fn an_impossible_id_is_not_found() {
+fn an_invalid_id_is_not_found() {
     let (app, hiring) = start();
     let owner = app.user_with_all(&hiring.staff("owner"));
     for id in ["none", "a%20b", "%C3%A4"] {

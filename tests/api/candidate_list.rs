@@ -1,4 +1,4 @@
-//! `GET /api/v1/organizations/{id}/candidates`: lists and searches, newest first under every filter.
+//! `GET /api/v1/organizations/{id}/candidates`: lists and searches, newest first with every filter.
 
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ fn list(client: &Client, hiring: &Hiring, query: &str) -> Value {
     client.get(&format!("{}?{query}", hiring.candidates_path())).expect(200).json()
 }
 
-/// The ids of a list that fits on one page.
+/// Returns the ids of a list that fits on one page.
 fn ids(client: &Client, hiring: &Hiring, query: &str) -> Vec<String> {
     let page = list(client, hiring, &format!("limit=200&{query}"));
     assert_eq!(page["pagination"]["hasMore"], false, "{query}");
@@ -39,7 +39,7 @@ fn ids_of(page: &Value) -> Vec<String> {
     page["data"].as_array().unwrap().iter().map(|candidate| candidate["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The ids of all pages.
+/// Returns the ids of all pages.
 fn all_pages(client: &Client, hiring: &Hiring, query: &str) -> Vec<String> {
     let (mut found, mut cursor) = (Vec::new(), String::new());
     loop {
@@ -52,8 +52,8 @@ fn all_pages(client: &Client, hiring: &Hiring, query: &str) -> Vec<String> {
     }
 }
 
-/// An organization with these candidates, given by name and address, in progress at a role's first step. Their ids are
-/// `c0`, `c1`, …, in order of arrival.
+/// Creates an organization with these candidates, given by name and address, in progress at a role's first step.
+/// Their ids are `c0`, `c1`, …, in order of arrival.
 fn with_candidates(app: &App, candidates: &[(&str, &str)]) -> Hiring {
     with_statuses(app, &candidates.iter().map(|(name, email)| (*name, *email, "In Progress")).collect::<Vec<_>>())
 }
@@ -62,7 +62,8 @@ fn with_statuses(app: &App, candidates: &[(&str, &str, &str)]) -> Hiring {
     app.hiring_with(|document| {
         let role = first_role_of(document);
         role["positions"] = json!(1_000);
-        role["candidates"] = candidates.iter().enumerate().map(|(number, of)| candidate(role, number, *of)).collect();
+        role["candidates"] =
+            candidates.iter().enumerate().map(|(number, person)| candidate(role, number, *person)).collect();
     })
 }
 
@@ -89,7 +90,7 @@ fn candidates_are_listed_newest_first_with_their_applications() {
     expected.extend(hiring.candidates.iter().rev().map(|candidate| candidate.candidate_id.clone()));
     assert_eq!(ids_of(&page), expected);
     assert_eq!(page["pagination"], json!({ "limit": 50, "hasMore": false, "nextCursor": null }));
-    // A list shows what the single candidate shows, without the steps and the signup.
+    // An application in a list lacks these members of an application that is shown with its candidate.
     let mut expected_entry = added.clone();
     for member in ["steps", "candidateId", "updatedAt", "signup", "laterSignups"] {
         expected_entry["applications"][0].as_object_mut().unwrap().remove(member);
@@ -115,7 +116,7 @@ fn paging_skips_nobody_while_candidates_are_added() {
         let page = list(&owner, &hiring, &format!("limit=50{cursor}"));
         sizes.push(page["data"].as_array().unwrap().len());
         found.extend(ids_of(&page));
-        // Candidates who were added meanwhile come first in the list, before the pages that are still to be read.
+        // Candidates who are added between pages come before the pages that remain.
         add(more);
         more += 1;
         match page["pagination"]["nextCursor"].as_str() {
@@ -246,7 +247,7 @@ fn the_email_parameter_matches_a_whole_address_ignoring_case() {
     assert_eq!(page["data"], json!([]));
 }
 
-/// Three people, of whom the second has two applications.
+/// Creates three candidates, of whom the second has two applications.
 fn with_two_roles(app: &App) -> (Hiring, [String; 2]) {
     let hiring = app.hiring_with(|document| {
         let role = first_role_of(document);
@@ -262,7 +263,7 @@ fn with_two_roles(app: &App) -> (Hiring, [String; 2]) {
         let people = [("Ada", "ada@example.org", "In Progress"), ("Bea", "bea@example.org", "Not Selected")];
         let third = [("Cem", "cem@example.org", "Hired")];
         let people = people.into_iter().chain(third).enumerate();
-        let mut candidates: Vec<Value> = people.map(|(number, of)| candidate(role, number, of)).collect();
+        let mut candidates: Vec<Value> = people.map(|(number, person)| candidate(role, number, person)).collect();
         candidates[1]["steps"][0]["rejectedAt"] = json!("2026-11-03");
         role["candidates"] = json!(candidates);
         document["organizations"][0]["roles"].as_array_mut().unwrap().push(second);
@@ -332,7 +333,7 @@ fn a_common_prefix_is_found_like_a_rare_one() {
     }
 }
 
-/// Both conditions match many candidates, but almost nobody matches both. The search then changes its strategy.
+/// Many candidates match one of the conditions, but few match both, so the search changes its strategy.
 fn two_common_conditions_that_rarely_meet_find_their_matches() {
     let app = App::start();
     let people: Vec<(String, String, &str)> = (0..2_400)

@@ -79,7 +79,7 @@ fn a_new_link_keeps_the_language_unless_another_is_given() {
     assert_eq!(locale(&json!({})), "fr");
     assert_eq!(locale(&json!({ "locale": null })), "fr");
     assert_eq!(locale(&json!({ "locale": "de-CH" })), "de-CH");
-    // Without an earlier status page, the language is that of the signup.
+    // Without an earlier status page, the new link uses the signup's language.
     insert_signup(&app, &hiring, Some(&hiring.candidates[1].application_id), "a@example.org", "spanish");
     app.change("DELETE FROM status_pages; UPDATE signups SET locale = 'es'");
     let answer = owner.post_empty(&status_link_path(&hiring, 1)).expect(200).json();

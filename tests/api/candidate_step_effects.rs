@@ -1,5 +1,5 @@
-//! Everything that a decision writes besides the step: the activity, the organization's status counts, the delivery
-//! owed to its HR system, and the usage row. Either all of it is written or nothing.
+//! The rows that a decision writes besides the step: the activity, the organization's status counts, the delivery
+//! owed to its HR system, and the usage row. A decision writes all of them or none.
 
 use appliance::domain::timestamp::{Rounding, Timestamp};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ crate::tests![
     a_decision_is_rolled_back_when_its_usage_row_fails,
     a_decision_that_fails_midway_leaves_only_its_usage_row,
     a_hire_is_delivered_later_when_its_message_cannot_be_built_yet,
-    the_integration_at_the_time_of_the_decision_counts,
+    a_hire_is_delivered_only_if_the_organization_had_an_integration_at_the_time,
     a_delivery_has_the_id_of_its_activity,
 ];
 
@@ -125,7 +125,7 @@ fn the_status_counts_follow_every_decision_and_equal_a_recount() {
     let (app, hiring) = start();
     let other = app.hiring();
     let staff = app.user(&hiring.staff("owner"));
-    // Open roles, open positions, applications in progress, hired, not selected, withdrawn.
+    // The figures are: open roles, open positions, applications in progress, hired, not selected, withdrawn.
     assert_eq!(figures(&app, &hiring), "1|2|3|0|0|0");
     for (path, status, expected) in [
         (hiring.reject(0), 200, "1|2|2|0|1|0"),
@@ -288,7 +288,7 @@ fn deliveries_follow_the_order_of_decisions() {
     assert_eq!(owed(&app, "SELECT count(DISTINCT id) FROM hr_deliveries"), ["4"]);
 }
 
-/// In JSON a quote or a backslash takes two bytes, and a character beyond the basic plane four.
+/// In JSON, a quote or a backslash uses two bytes, and a character beyond the Basic Multilingual Plane uses four.
 fn a_payload_with_long_names_and_notes_stays_small() {
     let app = App::start();
     for (character, round) in ["😀", "\\", "\""].into_iter().zip(1..) {
@@ -316,7 +316,7 @@ fn a_payload_with_long_names_and_notes_stays_small() {
         assert!((5_000..20_000).contains(&bytes), "{character:?}: {bytes} bytes");
         for payload in payloads(&app).into_iter().rev().take(2) {
             assert_eq!(payload["data"]["candidate"]["name"], name);
-            assert!(note.starts_with(payload["data"]["note"].as_str().unwrap()), "the note is cut, not garbled");
+            assert!(note.starts_with(payload["data"]["note"].as_str().unwrap()), "the note is truncated, not garbled");
         }
     }
     assert_eq!(app.check(), Vec::<String>::new());
@@ -365,7 +365,7 @@ fn a_refused_decision_writes_nothing_but_its_usage_row() {
     assert_eq!(app.sql("SELECT count(*) FROM api_key_usage"), rows);
 }
 
-/// The usage row is written last. If that write fails, the decision is rolled back, because it is in the same
+/// The usage row is written last. If that write fails, the decision is rolled back, because both are in the same
 /// transaction.
 fn a_decision_is_rolled_back_when_its_usage_row_fails() {
     let (app, hiring) = start_integrated();
@@ -388,14 +388,14 @@ fn a_decision_that_fails_midway_leaves_only_its_usage_row() {
     let (key, secret) = app.make_key(&hiring.staff("owner"));
     let staff = app.key(&secret);
     let before = everything_but_usage(&app);
-    let parts = [
+    let writes = [
         ("UPDATE", "candidate_role_steps"),
         ("UPDATE", "candidate_roles"),
         ("UPDATE", "roles"),
         ("UPDATE", "organization_statuses"),
         ("INSERT", "activities"),
     ];
-    for (index, (change, table)) in parts.into_iter().enumerate() {
+    for (index, (change, table)) in writes.into_iter().enumerate() {
         forbid(&app, change, table);
         staff.post(&hiring.hire(0), &hire_body()).refused(500, "internal_error");
         app.change("DROP TRIGGER forbidden");
@@ -403,7 +403,7 @@ fn a_decision_that_fails_midway_leaves_only_its_usage_row() {
         assert_eq!(usage(&app, &key).len(), index + 1, "{change} {table}");
     }
     staff.post(&hiring.hire(0), &hire_body()).expect(200);
-    assert_eq!(usage(&app, &key).len(), parts.len() + 1);
+    assert_eq!(usage(&app, &key).len(), writes.len() + 1);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
@@ -419,7 +419,7 @@ fn a_hire_is_delivered_later_when_its_message_cannot_be_built_yet() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_integration_at_the_time_of_the_decision_counts() {
+fn a_hire_is_delivered_only_if_the_organization_had_an_integration_at_the_time() {
     let (app, integrated) = start_integrated();
     let integrated_later = app.hiring();
     let path = |hiring: &Hiring| format!("/api/admin/organizations/{}/hr-integration", hiring.organization_id);
@@ -457,7 +457,7 @@ fn integrate(document: &mut Value, enabled: bool) {
     document["organizations"][0]["hrIntegration"] = integration;
 }
 
-/// Rows about deliveries. The list request makes the service create all deliveries that are due.
+/// Returns rows about deliveries. The list request makes the service create all owed deliveries.
 fn owed(app: &App, sql: &str) -> Vec<String> {
     app.admin().get("/api/admin/hr-deliveries").expect(200);
     app.sql(sql)
@@ -469,13 +469,13 @@ fn forbid(app: &App, change: &str, table: &str) {
     app.change(&format!("CREATE TRIGGER forbidden BEFORE {change} ON {table} {sql}"));
 }
 
-/// The only activity: its columns without id and detail, and the detail.
+/// Returns the only activity row: its columns without id and detail, and the detail.
 fn only_activity(app: &App) -> (String, Value) {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["1"]);
     last_activity(app)
 }
 
-/// The newest activity.
+/// Returns the newest activity row.
 fn last_activity(app: &App) -> (String, Value) {
     let columns = "organization_id, at, action, user_id, api_key_id, role_id, candidate_id, candidate_role_id,
                    candidate_role_step_id";
@@ -485,7 +485,7 @@ fn last_activity(app: &App) -> (String, Value) {
     (row, serde_json::from_str(&detail).unwrap())
 }
 
-/// A step as an activity shows it.
+/// Returns a step as an activity row shows it.
 fn step(id: &str, status: &str, validated_at: &str) -> Value {
     json!({
         "id": id,
@@ -507,7 +507,7 @@ fn hire_body() -> Value {
     })
 }
 
-/// The same details as an activity shows them.
+/// Returns the details of `hire_body` as an activity row shows them.
 fn hire_record() -> Value {
     json!({
         "notes": "welcome",
@@ -517,7 +517,7 @@ fn hire_record() -> Value {
     })
 }
 
-/// The members that every payload about the first candidate has. The HR representative decides.
+/// Returns the members that every payload about the first candidate has. The HR representative decides.
 fn payload(hiring: &Hiring, kind: &str) -> Value {
     let candidate = &hiring.candidates[0];
     let number = hiring.slug.trim_start_matches("acme-");
@@ -548,21 +548,21 @@ fn payloads(app: &App) -> Vec<Value> {
     rows.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
 }
 
-/// Open roles, open positions, applications in progress, hired, not selected, withdrawn.
+/// Returns the numbers of open roles, open positions, applications in progress, hired, not selected and withdrawn.
 fn figures(app: &App, hiring: &Hiring) -> String {
     let sql =
         "SELECT open_roles, open_positions, in_progress, hired, not_selected, withdrawn FROM organization_statuses";
     app.sql(&format!("{sql} WHERE organization_id = '{}'", hiring.organization_id)).join("")
 }
 
-/// A key's usage rows, newest first.
+/// Returns a key's usage rows, newest first.
 fn usage(app: &App, key: &str) -> Vec<Value> {
     let page = app.admin().get(&format!("/api/admin/api-keys/{key}/usage")).expect(200).json();
     page["data"]["rows"].as_array().unwrap().clone()
 }
 
-/// Every row of every table except those that the service writes on its own schedule: the usage log with its index, the
-/// run mark and the believed clock.
+/// Returns every row of every table except those that the service writes on its own schedule: the usage log with its
+/// index, the run mark and the believed clock.
 fn everything_but_usage(app: &App) -> Vec<String> {
     let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
                   AND name NOT LIKE 'api_key_usage%' AND name NOT IN ('service_marks', 'believed_clock') ORDER BY name";

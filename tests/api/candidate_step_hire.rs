@@ -1,5 +1,5 @@
-//! `POST /api/v1/candidate-steps/{id}/hire`: its answer, its input, its refusals in their order, and its effect on
-//! steps, application and role.
+//! `POST /api/v1/candidate-steps/{id}/hire`: the answer, the input, the order of the refusals, and the effect on the
+//! steps, the application and the role.
 
 use appliance::domain::timestamp::Timestamp;
 use serde_json::{Value, json};
@@ -19,8 +19,8 @@ crate::tests![
     dates_are_timestamps_with_an_offset_or_plain_days,
     an_invalid_date_is_reported_with_its_field,
     an_external_position_id_can_be_required,
-    a_blank_external_position_id_counts_as_absent,
-    texts_are_limited_in_code_points,
+    a_blank_external_position_id_is_treated_as_absent,
+    text_limits_count_code_points,
     all_wrong_types_are_reported_together,
     a_body_that_is_not_a_json_object_is_refused,
     a_large_body_or_another_media_type_is_refused,
@@ -230,7 +230,7 @@ fn an_external_position_id_can_be_required() {
     staff.post_empty(&hiring.reject(1)).expect(200);
 }
 
-fn a_blank_external_position_id_counts_as_absent() {
+fn a_blank_external_position_id_is_treated_as_absent() {
     let (app, hiring, staff) = start_with_positions(3);
     for (candidate, blank) in ["", " \t", "\u{3000}"].into_iter().enumerate() {
         staff.post(&hiring.hire(candidate), &json!({ "externalPositionId": blank })).expect(200);
@@ -238,7 +238,7 @@ fn a_blank_external_position_id_counts_as_absent() {
     }
 }
 
-fn texts_are_limited_in_code_points() {
+fn text_limits_count_code_points() {
     let app = App::start();
     for (character, required) in [("a", true), ("ä", false), ("😀", true), ("\\", false)] {
         let hiring = app.hiring_with(|document| {
@@ -546,7 +546,8 @@ fn start_with_positions(positions: u32) -> (App, Hiring, Client) {
     (app, hiring, staff)
 }
 
-/// An application's status and the details of its hire: date, day of the accepted offer, external position, note.
+/// Returns an application's status and the details of its hire: date, day of the accepted offer, external position,
+/// note.
 fn application(app: &App, hiring: &Hiring, candidate: usize) -> [String; 5] {
     let id = &hiring.candidates[candidate].application_id;
     let cell = |column: &str| app.sql(&format!("SELECT {column} FROM candidate_roles WHERE id = '{id}'")).join("");
@@ -560,7 +561,7 @@ fn application(app: &App, hiring: &Hiring, candidate: usize) -> [String; 5] {
     ]
 }
 
-/// The status of each step, and when it was validated.
+/// Returns the status of each step and the time of its validation.
 fn steps(app: &App, hiring: &Hiring, candidate: usize) -> Vec<(String, String)> {
     let id = &hiring.candidates[candidate].application_id;
     let sql = "SELECT status, validated_at FROM candidate_role_steps";
@@ -580,7 +581,7 @@ fn role(app: &App, hiring: &Hiring) -> String {
     app.sql(&format!("SELECT status, hired FROM roles WHERE id = '{}'", hiring.role_id)).join("")
 }
 
-/// A time column in the service's format.
+/// Returns the value of a time column in the service's format.
 fn shown(micros: &str) -> String {
     micros.parse().map_or_else(|_| micros.to_owned(), |micros| Timestamp::from_micros(micros).to_string())
 }

@@ -1,5 +1,5 @@
-//! `POST /api/v1/candidate-steps/{id}/reject`: its answer, its input and refusals, its effect on the application, and
-//! the hire that it reverses.
+//! `POST /api/v1/candidate-steps/{id}/reject`: the answer, the input, the refusals, the effect on the application,
+//! and the reversal of a hire.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ crate::tests![
     a_rejection_leaves_other_steps_unchanged,
     a_rejection_at_another_step_leaves_the_first_rejection,
     rejecting_a_withdrawn_application_makes_it_not_selected,
-    texts_are_limited_in_code_points,
+    text_limits_count_code_points,
     all_wrong_types_are_reported_together,
     a_body_that_is_not_a_json_object_is_refused,
     a_large_body_or_another_media_type_is_refused,
@@ -185,7 +185,7 @@ fn rejecting_a_withdrawn_application_makes_it_not_selected() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn texts_are_limited_in_code_points() {
+fn text_limits_count_code_points() {
     let (app, hiring, staff) = start();
     for character in ["a", "ä", "😀", "\\"] {
         let over = json!({
@@ -287,8 +287,8 @@ fn an_absent_step_is_not_found() {
     assert_eq!(other.step_statuses(&app, 0)[1], "in_progress");
 }
 
-/// The candidate is hired at the second step and then rejected at each step: validated, addressed by the hire, skipped,
-/// final.
+/// Each case hires the candidate at the second step and then rejects them at one of the four steps: the validated
+/// step, the step that the hire addressed, the skipped step, or the final step.
 fn rejecting_a_hired_candidate_reverses_the_hire() {
     for (addressed, expected) in [
         (0, ["rejected", "validated", "skipped", "pending"]),
@@ -324,7 +324,7 @@ fn reversing_a_hire_frees_the_position() {
     staff.post_empty(&hiring.hire(1)).refused(400, "bad_request");
     staff.post_empty(&hiring.decision(0, 3, "reject")).expect(200);
     assert_eq!((role(&app, &hiring), on_portal(&app, &hiring)), ("open|0".to_owned(), true));
-    assert_ne!(apply(&app, &hiring), link, "links end when their role is no longer open");
+    assert_ne!(apply(&app, &hiring), link, "a signup link ends when its role is no longer open");
     let problem = staff.post_empty(&hiring.hire(0)).refused(409, "conflict").json();
     assert_eq!(problem["detail"], "the candidate is already rejected for this role");
     staff.post_empty(&hiring.decision(0, 0, "reject")).expect(200);
@@ -370,7 +370,7 @@ fn start() -> (App, Hiring, Client) {
     (app, hiring, staff)
 }
 
-/// A hire with every detail.
+/// Returns the body of a hire with every detail.
 fn hire_body() -> Value {
     json!({
         "notes": "welcome",
@@ -380,14 +380,14 @@ fn hire_body() -> Value {
     })
 }
 
-/// The stored rejection of a step.
+/// Returns the stored rejection of a step.
 fn record(app: &App, hiring: &Hiring, candidate: usize, step: usize) -> String {
     let id = &hiring.candidates[candidate].steps[step];
     let sql = "SELECT status, rejection_reason, outcome_type, outcome_reason, rejected_at FROM candidate_role_steps";
     app.sql(&format!("{sql} WHERE id = '{id}'")).join("")
 }
 
-/// An application's status and the details of its hire.
+/// Returns an application's status and the details of its hire.
 fn application(app: &App, hiring: &Hiring, candidate: usize) -> String {
     let id = &hiring.candidates[candidate].application_id;
     let sql = "SELECT status, hired_date, offer_accepted_date, external_position_id, hire_notes FROM candidate_roles";
@@ -398,7 +398,7 @@ fn role(app: &App, hiring: &Hiring) -> String {
     app.sql(&format!("SELECT status, hired FROM roles WHERE id = '{}'", hiring.role_id)).join("")
 }
 
-/// Whether the portal shows the role, in its list and on its own page.
+/// Returns whether the portal shows the role, in its list and on its own page.
 fn on_portal(app: &App, hiring: &Hiring) -> bool {
     let listed = app.anonymous().get(&hiring.portal()).expect(200).json()["roles"].as_array().unwrap().len();
     let shown = app.anonymous().get(&format!("{}/roles/{}", hiring.portal(), hiring.role_id)).status;
@@ -406,7 +406,7 @@ fn on_portal(app: &App, hiring: &Hiring) -> bool {
     shown == 200
 }
 
-/// The link by which candidates sign up for the role.
+/// Returns the link by which candidates sign up for the role.
 fn apply(app: &App, hiring: &Hiring) -> String {
     let body = json!({ "roleId": hiring.role_id });
     let answer = app.anonymous().post(&format!("{}/apply", hiring.portal()), &body).expect(200);

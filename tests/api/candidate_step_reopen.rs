@@ -45,11 +45,12 @@ fn reopening_a_step_removes_every_trace_of_the_rejection() {
     assert_eq!(answer, json!({ "success": true, "step": step }));
     assert_eq!(state(&app), before);
     assert_ne!(since_before, [micros(NOW).to_string()]);
-    assert_eq!(app.sql(&since), since_before, "the time at the step counts from before the rejection");
+    assert_eq!(app.sql(&since), since_before, "the time at the step includes the time before the rejection");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-/// The candidate is at the second of four steps. The first has a validation time of its own, and the third is skipped.
+/// The candidate is at the second of four steps. The first step has its own validation time, and the third step is
+/// skipped.
 fn reopening_any_step_restores_the_exact_state() {
     let app = App::start();
     let steps = ["validated", "in_progress", "skipped", "pending"];
@@ -223,12 +224,14 @@ fn the_activity_of_a_reopening_holds_the_undone_rejection() {
         .map(|row| row.split_once('|').unwrap())
         .map(|(action, detail)| (action.to_owned(), serde_json::from_str(detail).unwrap()))
         .collect();
-    let [(rejected, rejection), (reopened, reopening)] = &details[..] else { panic!("two activities: {rows:?}") };
+    let [(rejected, rejection), (reopened, reopening)] = &details[..] else {
+        panic!("expected two activity rows: {rows:?}")
+    };
     assert_eq!((rejected.as_str(), reopened.as_str()), ("candidate_step.rejected", "candidate_step.reopened"));
     let mut after = reopening["after"].clone();
     assert_eq!(after["reason"].take(), "a mistake");
     after.as_object_mut().unwrap().remove("reason");
-    assert_eq!(reopening["before"], rejection["after"], "before has the rejection with notes and outcome");
+    assert_eq!(reopening["before"], rejection["after"], "`before` has the rejection with its notes and outcome");
     assert_eq!(after, rejection["before"]);
     assert_eq!(rejection["after"]["steps"][0]["rejectionReason"], "no");
 }
@@ -287,7 +290,7 @@ fn application(app: &App, hiring: &Hiring, candidate: usize) -> String {
     app.sql(&format!("SELECT status FROM candidate_roles WHERE id = '{id}'")).join("")
 }
 
-/// Rows of applications, steps, roles and counts, without the times of their last changes.
+/// Returns the rows of applications, steps, roles and counts, without the times of their last changes.
 fn state(app: &App) -> Vec<String> {
     let applications = "SELECT id, status, at_role_step_id, hired_date, hire_notes FROM candidate_roles ORDER BY id";
     let queries = [

@@ -134,7 +134,9 @@ fn a_validation_writes_an_activity_with_before_and_after() {
         },
     });
     let rows = app.sql("SELECT action, candidate_role_step_id, detail FROM activities ORDER BY number");
-    let [action, addressed, detail] = rows[0].splitn(3, '|').collect::<Vec<_>>()[..] else { panic!("three columns") };
+    let [action, addressed, detail] = rows[0].splitn(3, '|').collect::<Vec<_>>()[..] else {
+        panic!("expected three columns")
+    };
     assert_eq!((action, addressed), ("candidate_step.validated", steps[1].as_str()));
     assert_eq!(serde_json::from_str::<Value>(detail).unwrap(), expected);
     assert!(!rows[1].contains("outcomeNotes"), "{}", rows[1]);
@@ -174,7 +176,7 @@ fn start() -> (App, Hiring, Client) {
     (app, hiring, staff)
 }
 
-/// An application's status, its current step, and the time it arrived there.
+/// Returns an application's status, its current step, and the time when the candidate arrived there.
 fn current_step(app: &App, hiring: &Hiring, candidate: usize) -> String {
     let id = &hiring.candidates[candidate].application_id;
     app.sql(&format!("SELECT status, at_role_step_id, at_since FROM candidate_roles WHERE id = '{id}'")).join("")

@@ -1,4 +1,4 @@
-//! `POST /api/v1/candidate-roles/{id}/withdraw`: staff withdraw an application for the candidate.
+//! `POST /api/v1/candidate-roles/{id}/withdraw`: staff withdraw an application on behalf of the candidate.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ crate::tests![
     withdrawing_an_ended_application_is_a_conflict,
     the_reason_is_recorded_with_the_activity,
     a_reason_of_a_wrong_type_or_length_is_refused,
-    the_status_counts_of_the_organization_follow,
+    the_status_counts_follow_a_withdrawal,
     a_withdrawn_application_can_be_rejected_but_not_hired,
     a_withdrawal_needs_the_scope_pipeline_write,
 ];
@@ -91,7 +91,7 @@ fn a_reason_of_a_wrong_type_or_length_is_refused() {
     owner.post(&path, &json!({ "reason": "ä".repeat(10_000) })).expect(200);
 }
 
-fn the_status_counts_of_the_organization_follow() {
+fn the_status_counts_follow_a_withdrawal() {
     let app = App::start();
     let (hiring, owner) = organization_with_owner(&app);
     let figures = || app.sql("SELECT in_progress, hired, not_selected, withdrawn FROM organization_statuses");

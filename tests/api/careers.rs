@@ -29,12 +29,12 @@ crate::tests![
     an_unchanged_page_is_answered_with_304,
 ];
 
-/// The path of an organization's career page.
+/// Returns the path of an organization's career page.
 pub(crate) fn careers(hiring: &Hiring) -> String {
     format!("/careers/{}", hiring.slug)
 }
 
-/// The text of a page that exists.
+/// Returns the text of a page that exists.
 #[track_caller]
 pub(crate) fn page(app: &App, path: &str) -> String {
     let answer = app.anonymous().get(path).expect(200);
@@ -44,13 +44,13 @@ pub(crate) fn page(app: &App, path: &str) -> String {
     text
 }
 
-/// A page without its JSON-LD block, which search engines read and browsers do not run.
+/// Removes the JSON-LD block, which search engines read and browsers do not run, from a page.
 pub(crate) fn without_data(text: &str) -> String {
     let Some((before, rest)) = text.split_once("<script type=\"application/ld+json\">") else { return text.to_owned() };
     format!("{before}{}", rest.split_once("</script>").unwrap().1)
 }
 
-/// Asserts that a page contains all of these.
+/// Asserts that a page contains all of these strings.
 #[track_caller]
 pub(crate) fn has(text: &str, parts: &[&str]) {
     for part in parts {
@@ -58,7 +58,7 @@ pub(crate) fn has(text: &str, parts: &[&str]) {
     }
 }
 
-/// Asserts that a page contains none of these.
+/// Asserts that a page contains none of these strings.
 #[track_caller]
 pub(crate) fn lacks(text: &str, parts: &[&str]) {
     for part in parts {
@@ -66,13 +66,14 @@ pub(crate) fn lacks(text: &str, parts: &[&str]) {
     }
 }
 
-/// The names of the roles that a page lists.
+/// Returns the names of the roles that a page lists.
 pub(crate) fn listed(text: &str) -> Vec<&str> {
     let links = text.split("<h3><a href=\"").skip(1);
     links.map(|link| link.split('>').nth(1).unwrap().split('<').next().unwrap()).collect()
 }
 
-/// An organization with these roles besides `Engineer`, created one second after the other, in this order.
+/// Creates an organization with these roles besides `Engineer`. The roles are created in this order, one second
+/// apart.
 fn with_roles(app: &App, roles: &[Value]) -> Hiring {
     app.hiring_with(|document| {
         for (nth, role) in roles.iter().enumerate() {
@@ -204,7 +205,7 @@ fn each_filter_narrows_the_list_and_preserves_the_others() {
             "<a href=\"/careers/acme-1?lang=en\">All departments</a>",
             "<p><a href=\"/careers/acme-1?lang=en\">Show all roles</a></p>",
             "<h2 id=\"found\" class=\"count\">2 open roles</h2>",
-            // The link to the same list in another language.
+            // This link leads to the same list in another language.
             "<a href=\"/careers/acme-1?department=IT%20%26%20Ops&#38;lang=de\"",
         ],
     );

@@ -12,7 +12,7 @@ crate::tests![
     unknown_and_disabled_portals_are_404,
 ];
 
-/// 8 kB, so that the script does not slow down the pages of other sites.
+/// The maximum size of the script. 8 kB do not slow down the pages of other sites.
 const BYTES_MAX: usize = 8_000;
 
 fn the_script_is_open_to_any_origin_and_cacheable_for_an_hour() {

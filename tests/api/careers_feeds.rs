@@ -158,7 +158,7 @@ fn hostile_text_stays_text_in_every_feed() {
             }),
         );
     });
-    // Older files can hold names with control characters.
+    // Older files can contain names with control characters.
     app.change("UPDATE organizations SET name = name || char(1, 11); UPDATE roles SET name = name || char(1, 11)");
     for (name, _) in FEEDS {
         let feed = feed(&app, &hiring, name);
@@ -235,7 +235,7 @@ fn feeds_show_a_change_with_the_next_request() {
     }
 }
 
-/// Candidates see a decision after a delay. Until then, no timestamp in a feed may reveal when a decision touched a
+/// Candidates see a decision after a delay. Until then, no timestamp in a feed may reveal when a decision changed a
 /// role.
 fn hires_do_not_change_the_timestamps_in_feeds() {
     let app = App::start();

@@ -19,7 +19,7 @@ crate::tests![
     colours_derive_from_the_primary_colour,
     a_theme_without_a_valid_colour_has_an_empty_style,
     a_changed_primary_colour_is_shown_at_once,
-    the_privacy_notice_falls_back_to_the_services_own,
+    the_privacy_notice_falls_back_to_the_default_notice,
     a_page_shows_only_logos_stored_in_the_service,
     hostile_text_stays_text_on_every_page,
 ];
@@ -208,7 +208,7 @@ fn a_theme_without_a_valid_colour_has_an_empty_style() {
     let app = App::start();
     let hiring = app.hiring_with(|document| change_theme(document, json!({ "showSalary": true })));
     assert_eq!(theme(&app, &hiring), "");
-    // Other values in the file are never copied into the stylesheet.
+    // Invalid values in the file are never copied into the stylesheet.
     for colour in ["\"red;} body{display:none\"", "7", "null", "\"#12345\"", "[\"#fff\"]"] {
         app.change(&format!("UPDATE organizations SET portal_theme = '{{\"primaryColor\":{colour}}}'"));
         let path = format!("{}/theme.css", careers(&hiring));
@@ -227,7 +227,7 @@ fn a_changed_primary_colour_is_shown_at_once() {
     has(&theme(&app, &hiring), &["--brand: #ffe600; --on-brand: #000000"]);
 }
 
-fn the_privacy_notice_falls_back_to_the_services_own() {
+fn the_privacy_notice_falls_back_to_the_default_notice() {
     let app = App::start();
     let hiring = app.hiring();
     let path = format!("{}/privacy", careers(&hiring));
@@ -238,7 +238,7 @@ fn the_privacy_notice_falls_back_to_the_services_own() {
     app.change("UPDATE organizations SET privacy_notice = 'We keep it **safe**. <script>alert(1)</script>'");
     let answer = app.anonymous().get_until(&path, |answer| answer.text().contains("<strong>safe</strong>"));
     lacks(&answer.text(), &["uses what you send", "<script"]);
-    // The organization's name stays plain text inside the service's own notice.
+    // The organization's name stays plain text in the default notice.
     app.change("UPDATE organizations SET privacy_notice = '', name = '*A* [b](https://c.example) {organization}'");
     let answer = app.anonymous().get_until(&path, |answer| answer.text().contains("uses what"));
     has(&answer.text(), &["*A* [b](https://c.example) {organization} uses what"]);
@@ -262,7 +262,7 @@ fn a_page_shows_only_logos_stored_in_the_service() {
     has(&page(&app, &role_path(&hiring)), &[&image]);
 }
 
-/// Texts that would become a script, a tag, an attribute or a template placeholder if a page did not escape them.
+/// Strings that would become a script, a tag, an attribute or a template placeholder if a page did not escape them.
 const CANARIES: [&str; 5] = [
     "<script>alert(1)</script>",
     "\"><img src=x onerror=alert(1)>",
@@ -322,7 +322,7 @@ fn hostile_text_stays_text_on_every_page() {
     }
 }
 
-/// A text escaped as the pages escape it.
+/// Escapes a string as the pages escape it.
 fn html_escaped(text: &str) -> String {
     text.replace('&', "&#38;").replace('<', "&#60;").replace('>', "&#62;").replace('"', "&#34;").replace('\'', "&#39;")
 }

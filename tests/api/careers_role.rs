@@ -1,5 +1,5 @@
-//! `GET /careers/{orgSlug}/roles/{roleId}`: the posting of a role. `POST …/apply`: the redirect to its application
-//! form.
+//! `GET /careers/{orgSlug}/roles/{roleId}`: the posting of a role. `POST …/apply`: the redirect to the role's
+//! application form.
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ crate::tests![
     a_repeated_language_is_a_400_page,
 ];
 
-/// The path of the posting of an organization's role.
+/// Returns the path of the posting of an organization's role.
 pub(crate) fn role_path(hiring: &Hiring) -> String {
     format!("{}/roles/{}", careers(hiring), hiring.role_id)
 }
@@ -159,7 +159,7 @@ fn apply_redirects_to_the_form_in_the_language_of_the_page() {
         assert_eq!(answer.header("cache-control"), Some("no-store"));
         app.anonymous().get(location).expect(200);
     }
-    // A browser's form post has a body of some media type, which the service ignores.
+    // A browser sends the form with a body and a media type. The service ignores both.
     let form = [("Content-Type", "application/x-www-form-urlencoded")];
     app.anonymous().send("POST", &path, &form, b"lang=de&lang=fr").expect(303);
 }

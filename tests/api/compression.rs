@@ -22,7 +22,7 @@ crate::tests![
     a_large_feed_is_the_same_whichever_encoding_is_read_first,
 ];
 
-/// An organization whose portal is large enough to be compressed.
+/// Creates an organization whose portal is large enough to be compressed.
 fn organization_with_large_portal(app: &App) -> Hiring {
     app.hiring_with(|document| {
         for nth in 0..30 {
@@ -35,10 +35,14 @@ fn get(client: &Client, path: &str, accepted: &str) -> Answer {
     client.send("GET", path, &[("Accept-Encoding", accepted)], b"").expect(200)
 }
 
-/// The body as `gzip` decompresses it, a program that shares no code with the service.
+/// Decompresses the body with `gzip`, a program that shares no code with the service.
 fn decompressed(body: &[u8]) -> Vec<u8> {
-    let mut gzip =
-        Command::new("gzip").arg("-dc").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gzip is there");
+    let mut gzip = Command::new("gzip")
+        .arg("-dc")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("gzip is installed");
     let (mut into, sent) = (gzip.stdin.take().unwrap(), body.to_owned());
     let writer = std::thread::spawn(move || into.write_all(&sent));
     let mut text = Vec::new();
@@ -74,7 +78,7 @@ fn a_client_that_does_not_accept_gzip_gets_the_plain_body() {
         assert_eq!((answer.header("content-encoding"), &answer.body), (None, &plain.body), "{accepted}");
         assert_eq!((answer.header("etag"), answer.header("vary")), (plain.header("etag"), Some("Accept-Encoding")));
     }
-    // Two fields count as one list.
+    // Two fields are treated as one list.
     let twice = [("Accept-Encoding", "gzip"), ("Accept-Encoding", "gzip;q=0")];
     let answer = app.anonymous().send("GET", &hiring.portal(), &twice, b"").expect(200);
     assert_eq!(answer.header("content-encoding"), None);
@@ -136,7 +140,8 @@ fn small_bodies_and_images_are_not_compressed() {
     }
 }
 
-/// When a secret and text that an attacker chose are compressed together, the length reveals the secret (BREACH).
+/// If a secret is compressed together with text that an attacker chose, the compressed length can reveal the secret
+/// (BREACH).
 fn answers_behind_a_token_or_a_key_are_never_compressed() {
     let app = App::start();
     let hiring = organization_with_large_portal(&app);
@@ -208,9 +213,11 @@ fn a_large_feed_is_the_same_whichever_encoding_is_read_first() {
         assert!(plain.text().contains(text.trim()) && plain.text().ends_with("</source>\n"));
         assert_eq!((plain.header("content-encoding"), compressed.header("content-encoding")), (None, Some("gzip")));
         assert_eq!(decompressed(&compressed.body), plain.body);
-        let (own, its) = (plain.header("etag").unwrap(), compressed.header("etag").unwrap());
-        assert_eq!(its, own.replace("\"", "").replacen("", "\"", 1) + "-gzip\"");
-        for (accepted, tag, status) in [("", own, 304), ("gzip", its, 304), ("", its, 200), ("gzip", own, 200)] {
+        let (plain_tag, gzip_tag) = (plain.header("etag").unwrap(), compressed.header("etag").unwrap());
+        assert_eq!(gzip_tag, plain_tag.replace("\"", "").replacen("", "\"", 1) + "-gzip\"");
+        for (accepted, tag, status) in
+            [("", plain_tag, 304), ("gzip", gzip_tag, 304), ("", gzip_tag, 200), ("gzip", plain_tag, 200)]
+        {
             let fields = [("Accept-Encoding", accepted), ("If-None-Match", tag)];
             let answer = client.send("GET", &path, &fields, b"").expect(status);
             assert_eq!((answer.body.is_empty(), answer.header("vary")), (status == 304, Some("Accept-Encoding")));

@@ -19,7 +19,7 @@ fn with_base_url(base_url: &str) -> App {
     App::with(Options { base_url: Some(base_url.to_owned()), ..Options::default() })
 }
 
-/// The heads of answers of every kind: cached and rendered, pages, refusals, and errors of the HTTP parser.
+/// Returns the heads of all kinds of answers: cached and rendered, pages, refusals, and errors of the HTTP parser.
 fn heads(app: &App) -> Vec<String> {
     let hiring = app.hiring();
     let key = format!("Authorization: Bearer {}\r\n", app.admin_secret());
@@ -89,7 +89,7 @@ fn security_txt_names_the_contacts_and_its_expiry() {
         let days = expires.since(appliance::world::World::now(app.world.as_ref())).as_secs() / 86_400;
         assert!((30..365).contains(&days), "{days}");
         assert!(text.ends_with('\n'), "{text}");
-        // The expiry moves on while the service runs.
+        // The expiry advances while the service runs.
         app.pass(400 * 86_400);
         assert_ne!(app.anonymous().get(path).expect(200).text(), text);
         app.anonymous().send("HEAD", path, &[], b"").expect(200);

@@ -1,4 +1,5 @@
-//! `dryRun=true` on decisions: the request is checked and answered like the real one, and only its usage row remains.
+//! `dryRun=true` on decisions: the request is checked and answered like the real decision, but only its usage row is
+//! stored.
 
 use serde_json::{Value, json};
 
@@ -18,7 +19,8 @@ crate::tests![
 
 const DECISIONS: [(&str, usize); 4] = [("reject", 1), ("hire", 2), ("validate", 1), ("reopen", 1)];
 
-/// An organization with one position. The first candidate is at the second step, and the third was rejected there.
+/// Starts a service with an organization that has one position. The first candidate is at the second step, and the
+/// third was rejected there.
 fn start() -> (App, Hiring, Client) {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
@@ -73,7 +75,8 @@ fn a_dry_run_is_refused_like_the_decision() {
         dry_run(&narrow, &hiring, mine, step).refused(403, "insufficient_scope");
         dry_run(&staff, &other, mine, step).refused(404, "not_found");
         dry_run(&member, &hiring, mine, step).refused(403, "forbidden");
-        // The requests reject again, hire and validate a rejected candidate, and reopen a step that is not rejected.
+        // These requests reject a candidate again, hire and validate a rejected candidate, and reopen a step that is
+        // not rejected.
         let (candidate, step) = if decision == "reopen" { (2, 0) } else { (2, 1) };
         dry_run(&staff, &hiring, candidate, step).refused(409, "conflict");
     }
@@ -137,7 +140,7 @@ fn requests_with_dry_run_false_or_absent_take_effect() {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["2"]);
 }
 
-/// A dry run that wrote anything would fail here.
+/// A dry run that writes anything fails in this test.
 fn dry_runs_succeed_on_tables_that_refuse_writes() {
     let (app, hiring, staff) = start();
     for table in ["candidate_role_steps", "candidate_roles", "roles", "organization_statuses"] {
@@ -152,7 +155,7 @@ fn dry_runs_succeed_on_tables_that_refuse_writes() {
     }
 }
 
-/// Every table that a decision could change, except the usage log.
+/// Returns every table that a decision could change, except the usage log.
 fn state(app: &App) -> Vec<String> {
     let tables = [
         "candidate_role_steps",

@@ -45,7 +45,7 @@ fn assert_internal_error(answer: Answer) {
     assert_eq!(answer.header("retry-after"), None);
 }
 
-/// A service with a damaged file, and the organization that was in it.
+/// Starts a service with a damaged file and returns it with the organization that was in the file.
 fn start_damaged() -> (App, Hiring) {
     let app = App::start();
     let hiring = app.hiring();
@@ -116,7 +116,7 @@ fn writes_are_unavailable_and_undone_while_another_process_holds_the_lock() {
         path: path.to_owned(),
         body: body.to_owned(),
     };
-    // Each request waits up to 5 s for the lock: the first alone, the others together.
+    // Each request waits up to 5 s for the lock. The first request waits alone, and the others wait together.
     let answers = race(vec![
         Runner::post(app.key(&secret), &hiring.hire(0)),
         Runner::post(app.key(&secret), &hiring.reject(1)),
@@ -189,7 +189,7 @@ fn a_refusal_is_unavailable_when_its_usage_row_cannot_be_written() {
     assert_eq!((count(&key_id), count(&unscoped_id)), (json!(5), json!(1)));
 }
 
-/// Asserts that a 503 shows the form with its input again. Returns its text.
+/// Asserts that a 503 answer shows the form again with its input. Returns the text of the page.
 #[track_caller]
 fn assert_form_shown_again(answer: &Answer) -> String {
     assert_eq!(answer.status, 503, "{}", answer.text());
@@ -223,7 +223,7 @@ fn a_form_that_cannot_be_stored_is_shown_again_with_its_input() {
     assert_eq!(app.sql("SELECT file_name, signup_id IS NOT NULL FROM documents"), ["cv.pdf|1"]);
 }
 
-/// Forms with a file that start to arrive and then stall hold the permits of their client address.
+/// Uploads that stall after their head hold the permits of their client address.
 fn a_form_without_a_permit_for_its_file_is_shown_again_with_its_input() {
     let app = App::start();
     let hiring = app.hiring();
@@ -247,14 +247,14 @@ fn a_form_without_a_permit_for_its_file_is_shown_again_with_its_input() {
             break answer;
         }
     };
-    // Forms without a file have permits of their own.
+    // Forms without a file have separate permits.
     let text = assert_form_shown_again(&answer);
     assert!(text.contains("Your application cannot be accepted right now."), "{text}");
     assert!(
         text.contains("Your file cannot be accepted right now.") && input_value(&text, "cvToken").is_none(),
         "{text}"
     );
-    // Without any permit left, the page explains that the input is not lost.
+    // When no permit is left, the page explains that the input is not lost.
     held.extend(std::iter::from_fn(hold));
     let text = form.send(&app).expect(503).text();
     assert!(text.contains("go back in your browser: what you entered is still there"), "{text}");
@@ -273,7 +273,7 @@ fn reads_continue_while_another_process_writes() {
     app.anonymous().get_until(&hiring.portal(), |answer| answer.json()["roles"][0]["name"] == "Half done");
 }
 
-/// A connection of the test's own, which never sends a request twice.
+/// Opens a separate connection that never sends a request twice.
 fn connect(app: &App) -> BufReader<TcpStream> {
     let stream = TcpStream::connect(app.address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -333,7 +333,7 @@ fn a_stopped_service_leaves_one_file_and_continues_from_it() {
     let owner = app.user(&hiring.staff("owner"));
     owner.post_empty(&hiring.hire(0)).expect(200);
     assert_eq!(app.stop(), Stopped::Gracefully);
-    // All data is in the one file; only the lock file is left beside it.
+    // All data is in one file. The write-ahead log is removed or empty.
     let wal = app.path.with_file_name("appliance.db-wal");
     assert!(!wal.exists() || std::fs::metadata(&wal).unwrap().len() == 0);
     app.start_again();

@@ -12,14 +12,14 @@ use crate::support::{App, Client};
 
 crate::tests![
     an_invalid_host_is_a_bad_request,
-    any_transfer_encoding_but_one_chunked_is_refused,
+    any_transfer_encoding_other_than_one_chunked_is_refused,
     an_encoded_body_is_unsupported,
     a_content_encoding_without_a_body_is_ignored,
     an_announced_body_over_the_limit_is_refused_before_it_arrives,
     a_connection_stays_usable_after_a_refused_body,
 ];
 
-/// Shorter than any time that the server waits for a body, and far longer than an answer takes.
+/// A timeout that is shorter than any wait of the server for a body, and far longer than an answer takes.
 const AT_ONCE: Duration = Duration::from_secs(4);
 
 fn open(app: &App) -> TcpStream {
@@ -28,12 +28,12 @@ fn open(app: &App) -> TcpStream {
     stream
 }
 
-/// The next answer on a connection: its head in lower case, and its body.
+/// Reads the next answer on a connection and returns its head in lower case and its body.
 fn answer(stream: &mut TcpStream) -> (String, String) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
-        assert_eq!(stream.read(&mut byte).unwrap(), 1, "the connection ends in {}", head.escape_ascii());
+        assert_eq!(stream.read(&mut byte).unwrap(), 1, "the connection ended after {}", head.escape_ascii());
         head.push(byte[0]);
     }
     let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
@@ -50,7 +50,7 @@ fn code(body: &str) -> String {
 fn an_invalid_host_is_a_bad_request() {
     let app = App::start();
     let portal = app.hiring().portal();
-    // Paths with a cached answer, with an answer made for its caller, and without an answer.
+    // These paths have a fixed answer, a cached response, and an answer that depends on the caller.
     app.anonymous().get(&portal).expect(200);
     let key = format!("Authorization: Bearer {}\r\n", app.admin_secret());
     let paths = [("/healthz", ""), (portal.as_str(), ""), ("/api/v1/me", key.as_str())];
@@ -102,14 +102,14 @@ fn an_invalid_host_is_a_bad_request() {
     }
 }
 
-fn any_transfer_encoding_but_one_chunked_is_refused() {
+fn any_transfer_encoding_other_than_one_chunked_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let path = format!("{}/apply", hiring.portal());
     let send = |fields: &str, body: &str| {
         let mut stream = open(&app);
-        // Another parser of these fields could take the second request for part of the body, or the other way round
-        // (request smuggling).
+        // A parser that reads these fields differently could mistake the second request for part of the body, or part
+        // of the body for a request (request smuggling).
         let request =
             format!("POST {path} HTTP/1.1\r\nHost: a\r\n{fields}\r\n{body}GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
         stream.write_all(request.as_bytes()).unwrap();
@@ -205,7 +205,8 @@ fn a_content_encoding_without_a_body_is_ignored() {
     app.user(&hiring.staff("owner")).send("POST", &hiring.reject(0), &encoded_fields, b"").expect(200);
 }
 
-/// Requests that announce too large a body: the start of the head, the limit, and whether the answer is a page.
+/// Returns requests that announce too large a body: the start of the head, the limit, and whether the answer is a
+/// page.
 fn too_large(app: &App) -> Vec<(String, u64, bool)> {
     let hiring = app.hiring();
     let upload = Form::for_role(app, &hiring).path.split('?').next().unwrap().to_owned();
@@ -251,7 +252,7 @@ fn a_connection_stays_usable_after_a_refused_body() {
         let mut stream = open(&app);
         write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n", bytes_max + 1).unwrap();
         assert!(answer(&mut stream).0.starts_with("http/1.1 413 "), "{head}");
-        // The answer has arrived already; the server discards the body that follows.
+        // The answer has already arrived, and the server discards the body that follows.
         stream.write_all(&vec![b' '; usize::try_from(bytes_max).unwrap() + 1]).unwrap();
         stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
         assert_eq!(answer(&mut stream).1, "ok\n", "{head}");

@@ -93,15 +93,15 @@ fn similar_paths_are_404() {
     }
 }
 
-/// Lets time pass until readiness is as expected. The background job may notice only at its next poll.
-fn pass_until(app: &App, is_so: impl Fn(&str, u16) -> bool) {
+/// Advances the clock until readiness is as expected. The background job may notice a change only at its next poll.
+fn pass_until(app: &App, is_expected: impl Fn(&str, u16) -> bool) {
     let began = std::time::Instant::now();
     loop {
         let answer = app.anonymous().get("/readyz");
-        if is_so(&answer.text(), answer.status) {
+        if is_expected(&answer.text(), answer.status) {
             return;
         }
-        assert!(began.elapsed().as_secs() < 120, "readiness never becomes as expected: {}", answer.text());
+        assert!(began.elapsed().as_secs() < 120, "readiness never reached the expected state: {}", answer.text());
         app.pass(20);
     }
 }
@@ -112,7 +112,7 @@ fn a_stalled_reader_is_reported_until_it_ends() {
     reader.execute_batch("BEGIN").unwrap();
     reader.query_row("SELECT count(*) FROM users", [], |row| row.get::<_, i64>(0)).unwrap();
     app.hiring();
-    // A reader of 20 seconds is not reported, because a backup may take minutes.
+    // A read transaction that lasts 20 seconds is not reported, because a backup may take minutes.
     app.pass(20);
     app.anonymous().get("/readyz").expect(200);
     pass_until(&app, |text, status| status == 503 && text.contains("failing: reader; the log says why"));

@@ -1,5 +1,5 @@
-//! Answers of HR systems, and HR systems that do not answer. Anything but a success fails the attempt with a reason,
-//! and has no other effect.
+//! Answers of HR systems, and HR systems that do not answer. Any answer other than a success fails the attempt with a
+//! reason and has no other effect.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::support::{Behaviour, Receiver};
 crate::tests![
     an_answer_other_than_2xx_fails_with_its_status,
     a_redirect_is_not_followed,
-    the_final_answer_after_informational_ones_counts,
+    the_final_answer_after_informational_answers_decides,
     an_invalid_answer_fails_with_the_reason,
     a_truncated_answer_fails,
     an_answer_over_64_kib_fails,
@@ -31,8 +31,8 @@ fn raw(text: &str) -> Behaviour {
     Behaviour::Raw(text.as_bytes().to_vec())
 }
 
-/// Runs all cases at once. Each first attempt fails as its case states, and the service continues to answer. The second
-/// attempt sends the same message and succeeds.
+/// Asserts that the first attempt of each case fails as the case states, while the service continues to answer, and
+/// that the second attempt sends the same message and succeeds. All cases run at once.
 fn assert_each_fails(timeout: Duration, cases: Vec<Case>) {
     let app = delivering(Hr { timeout, ..Hr::default() });
     let mut sent = Vec::new();
@@ -93,7 +93,7 @@ fn a_redirect_is_not_followed() {
     assert_eq!(elsewhere.connections(), 0);
 }
 
-fn the_final_answer_after_informational_ones_counts() {
+fn the_final_answer_after_informational_answers_decides() {
     assert_each_delivers(vec![
         ("100", raw("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 X\r\n\r\n")),
         ("103", raw("HTTP/1.1 103 X\r\nLink: </x>\r\n\r\nHTTP/1.1 200 X\r\nContent-Length: 2\r\n\r\nok")),
@@ -104,33 +104,33 @@ fn the_final_answer_after_informational_ones_counts() {
 }
 
 fn an_invalid_answer_fails_with_the_reason() {
-    let nothing = |name, behaviour| (name, behaviour, None, "no response: ");
+    let no_response = |name, behaviour| (name, behaviour, None, "no response: ");
     assert_each_fails(
         Hr::default().timeout,
         vec![
-            nothing("hanging up", Behaviour::HangUp),
-            nothing("199 and no more", raw("HTTP/1.1 199 X\r\n\r\n")),
-            nothing("100 and no more", raw("HTTP/1.1 100 Continue\r\n\r\n")),
-            nothing("a line", raw("hello\r\n")),
-            nothing("bytes", Behaviour::Raw((0..=255).collect())),
-            nothing("zeros", Behaviour::Raw(vec![0; 100_000])),
-            nothing("another protocol", raw("SSH-2.0-OpenSSH_9.6\r\n")),
-            nothing("HTTP/2", Behaviour::Raw(b"\0\0\0\x04\0\0\0\0\0".to_vec())),
-            nothing("a page", raw("<html>hello</html>\r\n\r\n")),
-            nothing("a version that is none", raw("HTTP/9.9 200 OK\r\n\r\n")),
-            nothing("a status that is none", raw("HTTP/1.1 099 X\r\n\r\n")),
-            nothing("a status in words", raw("HTTP/1.1 fine X\r\n\r\n")),
-            nothing("a status of four digits", raw("HTTP/1.1 2000 X\r\n\r\n")),
-            nothing("a length in words", raw("HTTP/1.1 200 X\r\nContent-Length: two\r\n\r\nok")),
-            nothing("two lengths", raw("HTTP/1.1 200 X\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok!")),
-            nothing("a field without a colon", raw("HTTP/1.1 200 X\r\nno colon\r\n\r\n")),
-            nothing("half a head", raw("HTTP/1.1 200 X\r\nServer: x")),
+            no_response("hanging up", Behaviour::HangUp),
+            no_response("199 and no more", raw("HTTP/1.1 199 X\r\n\r\n")),
+            no_response("100 and no more", raw("HTTP/1.1 100 Continue\r\n\r\n")),
+            no_response("a line", raw("hello\r\n")),
+            no_response("bytes", Behaviour::Raw((0..=255).collect())),
+            no_response("zeros", Behaviour::Raw(vec![0; 100_000])),
+            no_response("another protocol", raw("SSH-2.0-OpenSSH_9.6\r\n")),
+            no_response("HTTP/2", Behaviour::Raw(b"\0\0\0\x04\0\0\0\0\0".to_vec())),
+            no_response("a page", raw("<html>hello</html>\r\n\r\n")),
+            no_response("an invalid version", raw("HTTP/9.9 200 OK\r\n\r\n")),
+            no_response("an invalid status", raw("HTTP/1.1 099 X\r\n\r\n")),
+            no_response("a status in words", raw("HTTP/1.1 fine X\r\n\r\n")),
+            no_response("a status of four digits", raw("HTTP/1.1 2000 X\r\n\r\n")),
+            no_response("a length in words", raw("HTTP/1.1 200 X\r\nContent-Length: two\r\n\r\nok")),
+            no_response("two lengths", raw("HTTP/1.1 200 X\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok!")),
+            no_response("a field without a colon", raw("HTTP/1.1 200 X\r\nno colon\r\n\r\n")),
+            no_response("half a head", raw("HTTP/1.1 200 X\r\nServer: x")),
         ],
     );
 }
 
 fn a_truncated_answer_fails() {
-    let broken = |name, text| (name, raw(text), Some(200), "the response ended early: ");
+    let ended_early = |name, text| (name, raw(text), Some(200), "the response ended early: ");
     let chunked = |then: &[u8]| {
         let head = b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
         Behaviour::Forever(head, then.to_vec(), Duration::ZERO)
@@ -138,10 +138,10 @@ fn a_truncated_answer_fails() {
     assert_each_fails(
         Hr::default().timeout,
         vec![
-            broken("no body", "HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\n"),
-            broken("half a body", "HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\nhalf"),
-            broken("no last chunk", "HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"),
-            broken("a chunk that is none", "HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\nhalf\r\n"),
+            ended_early("no body", "HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\n"),
+            ended_early("half a body", "HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\nhalf"),
+            ended_early("no last chunk", "HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"),
+            ended_early("an invalid chunk", "HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\nhalf\r\n"),
             ("a chunk's endless extension", chunked(b"1;"), Some(200), "the response ended early: "),
             ("endless trailers", chunked(b"0\r\na: b\r\n"), Some(200), "the response ended early: "),
         ],
@@ -195,7 +195,7 @@ fn an_answer_with_more_than_256_fields_fails() {
 }
 
 fn a_slow_answer_times_out() {
-    let begun = |text: &str, then: &str, millis| {
+    let stalling = |text: &str, then: &str, millis| {
         Behaviour::Forever(text.as_bytes().to_vec(), then.as_bytes().to_vec(), Duration::from_millis(millis))
     };
     let (whole, body) =
@@ -205,12 +205,17 @@ fn a_slow_answer_times_out() {
         vec![
             ("silence", Behaviour::Silence, None, whole),
             ("a byte a second", Behaviour::Drip(Duration::from_secs(1)), None, whole),
-            ("a field a while", begun("HTTP/1.1 200 X\r\n", "X: x\r\n", 100), None, whole),
-            ("100 and then silence", begun("HTTP/1.1 100 X\r\n\r\n", "", 60_000), None, whole),
-            ("no body", begun("HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\n", "", 60_000), Some(200), body),
-            ("a body byte by byte", begun("HTTP/1.1 200 X\r\nContent-Length: 9999\r\n\r\n", "x", 100), Some(200), body),
-            ("no end", begun("HTTP/1.1 200 X\r\n\r\n", "x", 100), Some(200), body),
-            ("an error byte by byte", begun("HTTP/1.1 500 X\r\n\r\n", "x", 100), Some(500), body),
+            ("a field every 100 ms", stalling("HTTP/1.1 200 X\r\n", "X: x\r\n", 100), None, whole),
+            ("100 and then silence", stalling("HTTP/1.1 100 X\r\n\r\n", "", 60_000), None, whole),
+            ("no body", stalling("HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\n", "", 60_000), Some(200), body),
+            (
+                "a body byte by byte",
+                stalling("HTTP/1.1 200 X\r\nContent-Length: 9999\r\n\r\n", "x", 100),
+                Some(200),
+                body,
+            ),
+            ("no end", stalling("HTTP/1.1 200 X\r\n\r\n", "x", 100), Some(200), body),
+            ("an error byte by byte", stalling("HTTP/1.1 500 X\r\n\r\n", "x", 100), Some(500), body),
         ],
     );
 }
@@ -218,7 +223,7 @@ fn a_slow_answer_times_out() {
 fn an_endless_answer_is_cut_off_before_its_timeout() {
     let app = delivering(Hr { timeout: Duration::from_secs(9), ..Hr::default() });
     let chunked = "HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n";
-    let mut read_on = Vec::new();
+    let mut timed_out = Vec::new();
     for (name, first, then) in [
         ("informational answers", "", "HTTP/1.1 100 X\r\n\r\n"),
         ("zeros before a chunk's length", chunked, "0"),
@@ -230,13 +235,13 @@ fn an_endless_answer_is_cut_off_before_its_timeout() {
         let id = hire_for(&app, &receiver.url("/"));
         let attempt = after_attempts(&app, &id, 1)["lastAttempt"].clone();
         if attempt["error"].as_str().unwrap().contains("timed out") {
-            read_on.push(format!("{name}: {} after {} ms", attempt["error"], attempt["durationMs"]));
+            timed_out.push(format!("{name}: {} after {} ms", attempt["error"], attempt["durationMs"]));
         }
         app.pass(6);
         assert_eq!(after_attempts(&app, &id, 2)["state"], "delivered", "{name}");
     }
-    // Reading on would occupy the one thread that all deliveries share.
-    assert_eq!(read_on, [] as [String; 0]);
+    // A worker that continued to read would occupy the one thread that all deliveries share.
+    assert_eq!(timed_out, [] as [String; 0]);
 }
 
 fn a_410_to_a_ping_leaves_an_integration_disabled_by_an_admin() {

@@ -179,7 +179,7 @@ impl DeliveryNetwork for ScriptedNetwork {
     }
 }
 
-/// A service that delivers to public addresses only, on a scripted network.
+/// Starts a service that delivers to public addresses only, on a scripted network.
 pub(crate) fn guarded() -> (App, Arc<ScriptedNetwork>) {
     with_scripted_network(&Hr { allow_private: false, ..Hr::default() })
 }
@@ -195,7 +195,7 @@ fn listen_everywhere() -> Receiver {
     Receiver::on(if has_ipv6 { "[::]:0" } else { "0.0.0.0:0" })
 }
 
-/// Special addresses of this machine other than its loopback addresses.
+/// Returns special addresses of this machine other than its loopback addresses.
 fn own_addresses() -> Vec<String> {
     let routes = [("0.0.0.0:0", "192.0.2.1:9"), ("[::]:0", "[2001:db8::1]:9")];
     let own = routes.into_iter().filter_map(|(from, to)| {
@@ -207,7 +207,7 @@ fn own_addresses() -> Vec<String> {
     own.map(|ip| if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() }).collect()
 }
 
-/// Starts a ping of each URL as the HR system of its own organization, and returns the pings when all are done.
+/// Pings each URL as the HR system of a separate organization, and returns the pings when all are done.
 fn ping_all(app: &App, urls: &[String]) -> Vec<Value> {
     let ids: Vec<String> = (0..urls.len()).map(|nth| format!("guarded_{nth}")).collect();
     let organizations = ids.iter().map(|id| json!({ "id": id, "slug": id.replace('_', "-"), "name": "G" }));

@@ -30,7 +30,7 @@ fn assert_refused(delivery: &Value, ip: &str) {
     assert_eq!(delivery["lastAttempt"]["status"], Value::Null);
 }
 
-/// Lets the `nth` delay of the schedule pass, including its jitter.
+/// Advances the clock by the `nth` delay of the schedule, including its jitter.
 fn pass_delay(app: &App, nth: usize) {
     app.pass([6, 331, 1_981][nth]);
 }
@@ -57,7 +57,7 @@ fn a_connection_to_the_resolved_address_sends_the_host_of_the_url() {
 }
 
 fn a_name_that_resolves_to_a_special_address_fails_that_attempt() {
-    // The address that the name resolves to at each attempt.
+    // Each array has the address that the name resolves to at each attempt.
     for answers in
         [["8.8.8.8", "127.0.0.1", "8.8.8.8"], ["127.0.0.1", "8.8.8.8", "::1"], ["8.8.8.8", "fd00::1", "10.0.0.1"]]
     {
@@ -74,7 +74,7 @@ fn a_name_that_resolves_to_a_special_address_fails_that_attempt() {
                 "8.8.8.8" => assert_eq!(delivery["lastAttempt"]["status"], 500, "{answers:?} {nth}"),
                 _ => assert_refused(&delivery, ip),
             }
-            assert_eq!(network.looked_up().len(), nth + 1, "one lookup per attempt");
+            assert_eq!(network.looked_up().len(), nth + 1, "one look-up per attempt");
             pass_delay(&app, nth);
         }
         after_attempts(&app, &id, 4);

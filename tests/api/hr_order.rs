@@ -1,4 +1,4 @@
-//! The order of deliveries, fairness between organizations, and deliveries across a stop.
+//! The order of deliveries, fairness between organizations, and deliveries across a restart.
 
 use std::time::{Duration, Instant};
 
@@ -15,9 +15,9 @@ use crate::support::{App, Behaviour, Hiring, Receiver};
 
 crate::tests![
     deliveries_of_an_application_arrive_in_order,
-    a_failed_delivery_holds_only_later_ones_of_its_application,
-    a_delivery_that_waits_for_a_retry_holds_later_ones_of_its_application,
-    an_organization_has_one_attempt_at_a_time_beside_other_organizations,
+    a_failed_delivery_holds_only_later_deliveries_of_its_application,
+    a_delivery_that_waits_for_a_retry_holds_later_deliveries_of_its_application,
+    each_organization_has_one_attempt_at_a_time,
     hanging_hr_systems_do_not_delay_other_organizations,
     suspect_hr_systems_hold_at_most_half_the_permits,
     an_hr_system_that_timed_out_is_suspect_until_it_answers,
@@ -25,7 +25,7 @@ crate::tests![
     stopping_does_not_wait_for_a_hanging_hr_system,
 ];
 
-/// An organization that can hire all of its three candidates.
+/// Creates an organization that can hire all of its three candidates.
 fn with_three_positions(app: &App) -> Hiring {
     app.hiring_with(|document| first_role_of(document)["positions"] = json!(3))
 }
@@ -62,7 +62,7 @@ fn deliveries_of_an_application_arrive_in_order() {
     }
 }
 
-fn a_failed_delivery_holds_only_later_ones_of_its_application() {
+fn a_failed_delivery_holds_only_later_deliveries_of_its_application() {
     let (app, receiver) = (delivering(Hr { schedule: "5s", ..Hr::default() }), Receiver::start());
     let (probe, hiring) = (WorkerProbe::new(&app), app.hiring());
     integrate(&app, &hiring.organization_id, &receiver.url("/"), false);
@@ -83,7 +83,7 @@ fn a_failed_delivery_holds_only_later_ones_of_its_application() {
     assert_eq!(ids(&receiver.seen()), [&hired, &other, &hired, &hired, &reversed]);
 }
 
-fn a_delivery_that_waits_for_a_retry_holds_later_ones_of_its_application() {
+fn a_delivery_that_waits_for_a_retry_holds_later_deliveries_of_its_application() {
     let (app, receiver) = (delivering(Hr::default()), Receiver::start());
     let (probe, hiring) = (WorkerProbe::new(&app), app.hiring());
     receiver.will([Behaviour::status(500), Behaviour::status(204)]);
@@ -98,7 +98,7 @@ fn a_delivery_that_waits_for_a_retry_holds_later_ones_of_its_application() {
     assert_eq!(ids(&receiver.seen()), [&hired, &hired, &reversed]);
 }
 
-fn an_organization_has_one_attempt_at_a_time_beside_other_organizations() {
+fn each_organization_has_one_attempt_at_a_time() {
     let (app, receiver) = (delivering(Hr::default()), Receiver::start());
     let probe = WorkerProbe::new(&app);
     receiver.will([Behaviour::Hold]);
@@ -115,7 +115,7 @@ fn an_organization_has_one_attempt_at_a_time_beside_other_organizations() {
     }
     integrate(&app, &other.organization_id, &receiver.url("/"), true);
     hire(&app, &other, 0);
-    // The other organization's delivery arrives while the third one of the first is held.
+    // The other organization's delivery arrives while the first organization's third delivery is held.
     receiver.wait_for(4);
     receiver.release(2);
 }
@@ -160,7 +160,7 @@ fn suspect_hr_systems_hold_at_most_half_the_permits() {
     receiver.will([Behaviour::Hold]);
     ping_many(&app, SUSPECT_ATTEMPTS_MAX + 5, &receiver.url("/"));
     receiver.wait_for(SUSPECT_ATTEMPTS_MAX);
-    // The healthy HR system still receives its messages. No further suspect one does.
+    // The healthy HR system of the probe still receives its messages. No further suspect HR system does.
     probe.wait(&app);
     assert_eq!(receiver.connections(), SUSPECT_ATTEMPTS_MAX);
     receiver.release(1);

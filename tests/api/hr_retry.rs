@@ -23,7 +23,7 @@ crate::tests![
 const DELAYS: [u64; 9] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
 /// An organization whose pings arrive. A delivered ping shows that the delivery worker has polled at the current time
-/// and has seen everything that is due.
+/// and has seen all due deliveries.
 pub(crate) struct WorkerProbe {
     organization_id: String,
     _receiver: Receiver,
@@ -36,7 +36,7 @@ impl WorkerProbe {
         Self { organization_id, _receiver: receiver }
     }
 
-    /// Waits for two polls of the worker: deliveries that the first poll started are under way at the second.
+    /// Waits for two polls of the worker. Deliveries that the first poll starts are in progress at the second.
     pub(crate) fn wait(&self, app: &App) {
         let path = format!("/api/admin/organizations/{}/hr-integration/test", self.organization_id);
         for _ in 0..2 {
@@ -46,7 +46,7 @@ impl WorkerProbe {
     }
 }
 
-/// A single delivery to a target with this behaviour, with fixed random bytes.
+/// A single delivery to one target, with fixed random bytes.
 struct Trial {
     app: App,
     probe: WorkerProbe,
@@ -155,7 +155,7 @@ fn retrying_a_failed_delivery_repeats_the_whole_schedule() {
 
 fn retry_after_can_lengthen_a_delay_but_not_shorten_it() {
     let app = delivering(Hr::default());
-    // The clock stands at 09:00:00 on 21 November 2026, a Saturday.
+    // The test clock shows 09:00:00 on 21 November 2026, a Saturday.
     let cases = [
         (503, "4", 5),
         (503, "5", 5),
@@ -198,7 +198,7 @@ fn retry_after_is_honoured_to_the_second() {
     after_attempts(&trial.app, &trial.id, 1);
     let second = trial.began.plus(Duration::from_secs(60));
     trial.go_to(second);
-    // The attempt still counts in the schedule, so the next delay is the second one.
+    // The attempt is part of the schedule, so the next delay is the second one.
     let delivery = after_attempts(&trial.app, &trial.id, 2);
     assert_eq!(delivery["lastAttempt"]["at"], second.to_string());
     assert_eq!(delivery["nextAttemptAt"], second.plus(Duration::from_secs(300)).to_string());

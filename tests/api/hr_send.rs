@@ -1,5 +1,5 @@
 //! Sending deliveries: the message, the connection to the target, and the attempt as admins see it. Answers are
-//! tested in `hr_answer`, retries in `hr_retry`, the order in `hr_order`.
+//! tested in `hr_answer`, retries in `hr_retry`, and the order in `hr_order`.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -23,13 +23,13 @@ crate::tests![
     a_hostile_answer_is_stored_as_1_kib_of_text,
 ];
 
-/// How long a test waits for an expected state.
+/// The maximum time that a test waits for an expected state.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A timeout short enough for a test to wait for it.
 pub(crate) const SHORT: Duration = Duration::from_secs(3);
 
-/// A service that delivers with these settings.
+/// Starts a service that delivers with these settings.
 pub(crate) fn delivering(hr: Hr) -> App {
     App::with(Options { hr: Some(hr), ..Options::default() })
 }
@@ -47,7 +47,7 @@ pub(crate) fn hire(app: &App, hiring: &Hiring, candidate: usize) -> String {
     newest(app, hiring)
 }
 
-/// The id of an organization's newest delivery.
+/// Returns the id of an organization's newest delivery.
 pub(crate) fn newest(app: &App, hiring: &Hiring) -> String {
     let path = format!("/api/admin/hr-deliveries?limit=1&organizationId={}", hiring.organization_id);
     app.admin().get(&path).expect(200).json()["data"][0]["id"].as_str().unwrap().to_owned()
@@ -73,14 +73,14 @@ pub(crate) fn after_attempts(app: &App, id: &str, attempts: u64) -> Value {
     eventually(app, id, |delivery| delivery["attempts"] == attempts)
 }
 
-/// Hires at a new organization whose HR system listens at this URL, and returns the id of the delivery.
+/// Hires a candidate of a new organization whose HR system listens at this URL, and returns the id of the delivery.
 pub(crate) fn hire_for(app: &App, url: &str) -> String {
     let hiring = app.hiring();
     integrate(app, &hiring.organization_id, url, true);
     hire(app, &hiring, 0)
 }
 
-/// Asserts that the only attempt so far failed like this and that a retry follows.
+/// Asserts that the only attempt so far failed with this status and error, and that a retry follows.
 #[track_caller]
 pub(crate) fn assert_failed(name: &str, delivery: &Value, status: Option<u16>, error: &str) {
     let attempt = &delivery["lastAttempt"];
@@ -132,11 +132,11 @@ fn a_hanging_name_server_or_network_times_out() {
         let attempt = after_attempts(&app, &hire_for(&app, "http://hr.example.com"), 1)["lastAttempt"].clone();
         let error = attempt["error"].as_str().unwrap();
         assert!(error.contains(" 1s") && error.contains("connect"), "{error}");
-        assert_eq!(app.sql("SELECT timed_out FROM hr_integrations"), ["1"], "the HR system counts as suspect");
+        assert_eq!(app.sql("SELECT timed_out FROM hr_integrations"), ["1"], "the HR system is suspect");
     }
 }
 
-/// A target that handles each connection with `act`.
+/// Starts a target that handles each connection with `act`.
 fn target(act: fn(TcpStream)) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -163,7 +163,7 @@ fn a_target_that_hangs_up_or_does_not_listen_fails_with_the_reason() {
     let hangs_up = target(drop);
     let error = first_error(&app, &format!("http://{hangs_up}/"));
     assert!(error.starts_with("no response: "), "{error}");
-    // A socket that is bound but does not listen, so that no other process takes the port.
+    // This socket is bound but does not listen, so no other process can use the port.
     let deaf = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     deaf.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
     let address = deaf.local_addr().unwrap().as_socket().unwrap();
@@ -176,10 +176,10 @@ fn a_target_that_hangs_up_or_does_not_listen_fails_with_the_reason() {
 
 /// Speaks TLS with a self-signed certificate.
 fn speak_tls(mut stream: TcpStream) {
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+    let certificate = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let key = PrivatePkcs8KeyDer::from(certificate.signing_key.serialize_der());
     let config = ServerConfig::builder().with_no_client_auth();
-    let config = config.with_single_cert(vec![made.cert.der().clone()], key.into()).unwrap();
+    let config = config.with_single_cert(vec![certificate.cert.der().clone()], key.into()).unwrap();
     let _ = ServerConnection::new(Arc::new(config)).unwrap().complete_io(&mut stream);
 }
 

@@ -1,5 +1,5 @@
-//! The `Idempotency-Key` field: a request takes effect once, and a repeat gets the stored response. Which responses are
-//! stored, for how long and for whom.
+//! The `Idempotency-Key` field: a request takes effect once, and a repeat gets the stored response. These tests also
+//! cover which responses are stored, for how long, and for whom.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ crate::tests![
     every_staff_and_admin_post_takes_effect_once,
     a_repeat_gets_the_first_answer_despite_later_changes,
     refusals_that_depend_on_state_are_stored,
-    a_404_of_missing_rights_is_not_replayed,
+    a_404_for_missing_rights_is_not_replayed,
     a_stored_404_is_not_replayed,
     refusals_that_do_not_depend_on_state_are_not_stored,
     another_request_with_the_same_key_is_refused,
@@ -35,7 +35,7 @@ crate::tests![
     repeats_are_in_the_usage_log,
 ];
 
-/// The same client, which sends this idempotency key.
+/// Returns the same client with this idempotency key on every request.
 fn with_key(client: &Client, key: &str) -> Client {
     client.with_header("Idempotency-Key", key)
 }
@@ -44,7 +44,7 @@ fn is_replayed(answer: &Answer) -> bool {
     answer.header("idempotency-replayed").is_some_and(|value| value == "true")
 }
 
-/// The body of an answer without its request id.
+/// Returns the body of an answer without its request id.
 fn without_request_id(answer: &Answer) -> Value {
     let mut body = answer.json();
     if answer.status >= 400 {
@@ -63,8 +63,8 @@ fn assert_replayed(first: &Answer, second: &Answer) {
     assert_ne!(second.header("x-request-id"), first.header("x-request-id"));
 }
 
-/// Routes that the access matrix does not list because they belong to the original interface.
-fn lines_beside_the_matrix() -> Vec<Line> {
+/// Returns lines for the routes that the access matrix does not list because they belong to the original interface.
+fn lines_outside_the_matrix() -> Vec<Line> {
     vec![
         manages("POST /api/v1/candidate-steps/{id}/reject", |_, hiring| request_to(hiring.reject(0))),
         manages("POST /api/v1/candidate-steps/{id}/hire", |_, hiring| request_to(hiring.hire(0))),
@@ -80,7 +80,7 @@ fn every_staff_and_admin_post_takes_effect_once() {
     let app = App::start();
     let client = app.admin();
     let table = appliance::http::routes::table();
-    let lines: Vec<Line> = lines_beside_the_matrix()
+    let lines: Vec<Line> = lines_outside_the_matrix()
         .into_iter()
         .chain(lines())
         .filter(|line| line.route_name.starts_with("POST "))
@@ -155,8 +155,8 @@ fn refusals_that_depend_on_state_are_stored() {
     assert_eq!(app.sql("SELECT status, hired FROM roles"), ["filled|1"]);
 }
 
-/// The step exists throughout, but the caller cannot see it before they become a member.
-fn a_404_of_missing_rights_is_not_replayed() {
+/// The step exists throughout, but the caller cannot see it until they become a member.
+fn a_404_for_missing_rights_is_not_replayed() {
     let (app, hiring, _) = start();
     let other = app.hiring();
     let id = other.staff("owner");
@@ -169,7 +169,7 @@ fn a_404_of_missing_rights_is_not_replayed() {
     assert!(is_replayed(&stranger.post_empty(&hiring.reject(0)).expect(200)));
 }
 
-/// A file can hold stored responses with status 404 that must not be replayed.
+/// A file can contain stored responses with status 404 that must not be replayed.
 fn a_stored_404_is_not_replayed() {
     let (app, hiring, staff) = start();
     let repeated = with_key(&staff, "k");
@@ -239,7 +239,7 @@ fn equivalent_json_bodies_are_the_same_request() {
     let first = send("k", r#"{"outcomeNotes":"ä","outcomeType":"other"}"#).expect(200);
     assert_replayed(&first, &send("k", "{ \"outcomeType\": \"other\",\n \"outcomeNotes\": \"\\u00e4\" }"));
     send("k", r#"{"outcomeNotes":"ä","outcomeType":"Other"}"#).refused(422, "idempotency_key_reused");
-    // An absent body equals an empty object.
+    // An absent body is equivalent to an empty object.
     let first = send("empty", "").refused(409, "conflict");
     assert_replayed(&first, &send("empty", "{}"));
 }
@@ -318,15 +318,15 @@ fn a_response_with_a_secret_is_not_stored() {
     let (app, hiring, _) = start();
     let repeated = with_key(&app.admin(), "new-key");
     let body = json!({ "name": "payroll", "userId": hiring.staff("owner") });
-    let made = repeated.post("/api/admin/api-keys", &body).expect(200).json()["data"].take();
+    let created = repeated.post("/api/admin/api-keys", &body).expect(200).json()["data"].take();
     for _ in 0..2 {
         let answer = repeated.post("/api/admin/api-keys", &body).refused(409, "conflict");
         assert!(!is_replayed(&answer));
         let problem = answer.json();
-        assert!(problem["detail"].as_str().unwrap().contains(made["id"].as_str().unwrap()), "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains(created["id"].as_str().unwrap()), "{problem}");
     }
     let stored = app.sql("SELECT status, answer, made_id FROM idempotency_keys");
-    assert_eq!(stored, [format!("200|null|{}", made["id"].as_str().unwrap())]);
+    assert_eq!(stored, [format!("200|null|{}", created["id"].as_str().unwrap())]);
     assert_eq!(app.sql("SELECT count(*) FROM api_keys WHERE name = 'payroll'"), ["1"]);
     let other = json!({ "name": "another", "userId": hiring.staff("owner") });
     repeated.post("/api/admin/api-keys", &other).refused(422, "idempotency_key_reused");
@@ -447,7 +447,7 @@ fn only_one_of_different_concurrent_requests_with_one_key_takes_effect() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-/// The response is stored in the same transaction as the act and its usage row: all of them or none.
+/// The response, the act and its usage row are stored in one transaction.
 fn a_failed_transaction_stores_no_response() {
     let (app, hiring, staff) = start();
     let repeated = with_key(&staff, "k");
@@ -490,12 +490,12 @@ fn start() -> (App, Hiring, Client) {
     (app, hiring, staff)
 }
 
-/// The recorded actions, in order.
+/// Returns the recorded actions, in order.
 fn actions(app: &App) -> Vec<String> {
     app.sql("SELECT action FROM activities ORDER BY number")
 }
 
-/// Every row that an act can change.
+/// Returns every row that an act can change.
 fn state(app: &App) -> Vec<String> {
     let tables = [
         "organizations",

@@ -185,7 +185,7 @@ fn activity_records_each_change_without_the_image() {
     let row = |row: &str, action: &str| -> Value {
         serde_json::from_str(row.strip_prefix(&format!("{action} user_admin ")).unwrap()).unwrap()
     };
-    assert_eq!(rows.len(), 3, "the same image again is no change: {rows:?}");
+    assert_eq!(rows.len(), 3, "the same image again is not a change: {rows:?}");
     let (first, second, third) = (row(&rows[0], "logo.put"), row(&rows[1], "logo.put"), row(&rows[2], "logo.removed"));
     assert_eq!((&first["before"], &first["after"]["bytes"]), (&Value::Null, &json!(PNG.len())));
     assert_eq!((&second["before"], &second["after"]["mediaType"]), (&first["after"], &json!("image/gif")));

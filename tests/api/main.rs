@@ -1,7 +1,7 @@
 //! Tests of the service over real sockets, one file for each endpoint or topic. They are one binary, so that a full run
 //! can compare the answers seen with the answers that the route table declares.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
 mod access;
 mod access_matrix;
@@ -124,7 +124,7 @@ macro_rules! tests {
 }
 pub(crate) use tests;
 
-/// Four threads for each core, because many tests wait for timeouts or for other processes.
+/// Returns four threads for each core, because many tests wait for timeouts or other processes.
 fn test_threads() -> usize {
     4 * std::thread::available_parallelism().map_or(1, usize::from)
 }

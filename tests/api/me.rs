@@ -1,5 +1,4 @@
-//! `GET /api/v1/me`, and rules for all credentials that are tested on it: which credentials are accepted, and which are
-//! refused with which answer.
+//! `GET /api/v1/me`, and the rules for all credentials: which are accepted, and how the others are refused.
 
 use appliance::domain::api_key::KeySecret;
 use appliance::http::server::access_rule::AccessRule;
@@ -96,7 +95,7 @@ fn query_parameters_and_bodies_are_ignored() {
 const NOTHING: &str = "Bearer realm=\"appliance\"";
 const INVALID: &str = "Bearer realm=\"appliance\", error=\"invalid_token\"";
 
-/// A refusal's body without its request id.
+/// Returns a refusal's body without its request id.
 fn without_request_id(answer: &Answer) -> Value {
     let mut problem = answer.json();
     problem.as_object_mut().unwrap().remove("requestId").unwrap();

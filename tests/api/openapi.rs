@@ -1,5 +1,5 @@
-//! `GET /api/openapi.json` and `GET /docs`: the description is complete and consistent. Every test checks that answers
-//! match it (`support/description.rs`).
+//! `GET /api/openapi.json` and `GET /docs`: the description is complete and consistent. The clients of all tests
+//! check that answers match the description (`support/description.rs`).
 
 use std::collections::BTreeSet;
 

@@ -64,11 +64,11 @@ fn only_admins_see_a_disabled_organization() {
 
 fn paging_reaches_every_organization() {
     let app = App::start();
-    let made: Vec<String> = (0..5).map(|_| app.hiring().organization_id).rev().collect();
+    let created: Vec<String> = (0..5).map(|_| app.hiring().organization_id).rev().collect();
     // Some organizations have the same creation time, so their ids decide the order.
     app.change("UPDATE organizations SET created_at = 7 WHERE id IN ('org_2', 'org_3', 'org_4')");
     let expected = ["org_5", "org_1", "org_4", "org_3", "org_2"];
-    assert_eq!(made.len(), 5);
+    assert_eq!(created.len(), 5);
     for limit in 1..=6 {
         let (mut query, mut seen) = (format!("?limit={limit}"), Vec::new());
         loop {

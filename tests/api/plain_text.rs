@@ -1,4 +1,4 @@
-//! Characters that texts may contain, on every endpoint: one rule for lines, one for notes, one for JSON.
+//! The characters that strings may contain on every endpoint. Lines, notes and JSON have separate rules.
 
 use appliance::interchange::{self, Secrets};
 use appliance::store;
@@ -16,7 +16,7 @@ crate::tests![
     an_activity_with_deeper_json_is_shown_without_its_detail,
 ];
 
-/// The only field that the refusal names, and its reason.
+/// Returns the only field that the refusal names, and its reason.
 #[track_caller]
 fn fault(answer: &Answer) -> (String, String) {
     let detail = answer.json();
@@ -26,7 +26,7 @@ fn fault(answer: &Answer) -> (String, String) {
     (text("field"), text("detail"))
 }
 
-/// An array nested this deep.
+/// Returns an array that is nested to this depth.
 fn nested(depth: usize) -> Value {
     (1..depth).fold(json!([]), |inner, _| json!([inner]))
 }
@@ -179,7 +179,8 @@ fn json_nested_deeper_than_32_is_refused() {
     owner.get(&format!("{role}/activity")).expect(200);
 }
 
-/// A stored description can be so deep that the activity of its change is deeper than any reader accepts.
+/// A stored description can be nested so deeply that the activity of its change exceeds the depth that readers
+/// accept.
 fn an_activity_with_deeper_json_is_shown_without_its_detail() {
     let app = App::start();
     let hiring = app.hiring();

@@ -25,13 +25,13 @@ const KEYS: &str = "/api/admin/api-keys";
 const USERS: &str = "/api/admin/users";
 const PASSWORD: &str = "correct horse battery";
 
-/// The rows of one action, newest first.
+/// Returns the rows of one action, newest first.
 fn rows(app: &App, action: &str) -> Vec<Value> {
     let page = app.admin().get(&format!("{ACTIVITY}?action={action}&limit=200")).expect(200).json();
     page["data"].as_array().unwrap().clone()
 }
 
-/// The states before and after, from each row of one action.
+/// Returns the states before and after, from each row of one action.
 fn states(app: &App, action: &str) -> Vec<Value> {
     rows(app, action).into_iter().map(|row| json!([row["before"], row["after"]])).collect()
 }
@@ -45,14 +45,14 @@ fn states_when_recorded(app: &App, action: &str, count: usize) -> Vec<Value> {
 
 fn creating_and_revoking_a_key_is_recorded() {
     let app = App::start();
-    let made = app.admin().post(KEYS, &json!({ "name": "n", "userId": "user_admin", "scopes": ["roles:read"] }));
-    let made = made.expect(200).json()["data"].take();
+    let created = app.admin().post(KEYS, &json!({ "name": "n", "userId": "user_admin", "scopes": ["roles:read"] }));
+    let created = created.expect(200).json()["data"].take();
     let row = rows(&app, "api_key.created").remove(0);
     assert_eq!(
         row["after"],
         json!({
-            "apiKeyId": made["id"], "userId": "user_admin", "scopes": ["roles:read"], "scopesExplicit": true,
-            "expiresAt": made["expiresAt"],
+            "apiKeyId": created["id"], "userId": "user_admin", "scopes": ["roles:read"], "scopesExplicit": true,
+            "expiresAt": created["expiresAt"],
         })
     );
     assert_eq!(
@@ -61,9 +61,9 @@ fn creating_and_revoking_a_key_is_recorded() {
     );
     assert_eq!(row["apiKeyId"], app.admin().get("/api/v1/me").expect(200).json()["auth"]["keyId"]);
     for _ in 0..2 {
-        app.admin().delete(&format!("{KEYS}/{}", made["id"].as_str().unwrap())).expect(200);
+        app.admin().delete(&format!("{KEYS}/{}", created["id"].as_str().unwrap())).expect(200);
     }
-    let revoked = json!([{ "apiKeyId": made["id"], "userId": "user_admin" }, null]);
+    let revoked = json!([{ "apiKeyId": created["id"], "userId": "user_admin" }, null]);
     assert_eq!(states(&app, "api_key.revoked"), [revoked], "revoking again writes nothing");
     assert_eq!(app.check(), Vec::<String>::new());
 }

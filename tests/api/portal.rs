@@ -37,7 +37,8 @@ crate::tests![
     credentials_are_ignored,
 ];
 
-/// Adds a role to an organization's interchange document. The role is public and open; `members` overrides that.
+/// Adds a role to an organization's interchange document. By default, the role is public and open. `members`
+/// overrides these values.
 pub(crate) fn add_role(document: &mut Value, members: &Value) {
     let mut role = json!({ "name": "Another", "status": "open", "public": true });
     for (name, value) in members.as_object().unwrap() {
@@ -326,7 +327,7 @@ fn a_304_has_the_etag_and_no_body() {
     assert_eq!(answer.header("cache-control"), Some("no-cache"));
     assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
     assert_eq!(answer.header("content-type"), None);
-    // With a body, the next answer on this connection would be unreadable.
+    // If the 304 had a body, the next answer on this connection would be unreadable.
     assert_eq!(client.get(&hiring.portal()).expect(200).header("etag"), Some(tag.as_str()));
     assert_eq!(client.send("HEAD", &hiring.portal(), &[("If-None-Match", &tag)], b"").status, 304);
     let nobody = client.send("GET", "/api/public/portal/nobody", &[("If-None-Match", "*")], b"");
@@ -364,7 +365,7 @@ fn a_cached_response_is_never_older_than_an_answered_change() {
     let (address, portal, ended) = (app.address, hiring.portal(), AtomicBool::new(false));
     let shows = |client: &Client| !client.get(&portal).expect(200).json()["roles"][0].is_null();
     std::thread::scope(|scope| {
-        // These clients make the service render and cache the portal all the time, even during a change.
+        // These clients make the service render and cache the portal continuously, even during a change.
         for _ in 0..3 {
             scope.spawn(|| {
                 let client = Client::new(address);

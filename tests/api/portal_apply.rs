@@ -23,7 +23,7 @@ crate::tests![
     a_body_over_128_kib_is_413,
     unknown_members_are_ignored,
     unknown_and_disabled_portals_are_404,
-    a_role_that_takes_no_applications_is_404,
+    a_role_that_accepts_no_applications_is_404,
     a_link_is_reused_for_every_locale,
     a_link_is_reused_while_at_least_seven_days_are_left,
     an_expired_link_is_replaced,
@@ -49,13 +49,13 @@ fn post_bytes(app: &App, hiring: &Hiring, content_type: &str, body: &[u8]) -> An
     app.anonymous().send("POST", &apply_path(hiring), &[("Content-Type", content_type)], body)
 }
 
-/// The link that a request for this role returns.
+/// Requests a signup link for this role and returns it.
 fn link(app: &App, hiring: &Hiring, role_id: &str) -> String {
     let answer = post(app, hiring, &json!({ "roleId": role_id })).expect(200);
     answer.json()["inviteUrl"].as_str().unwrap().to_owned()
 }
 
-/// The path of the signup link of the organization's role.
+/// Returns the path of the signup link of the organization's role.
 pub(crate) fn signup_path(app: &App, hiring: &Hiring) -> String {
     path_of(&link(app, hiring, &hiring.role_id))
 }
@@ -95,7 +95,7 @@ fn a_token_has_enough_randomness() {
     let path = signup_path(&app, &hiring);
     let token = path.strip_prefix("/signup/").unwrap();
     assert!(token.bytes().all(|byte| b"0123456789abcdefghjkmnpqrstvwxyz".contains(&byte)), "{token}");
-    // Each character has five bits, so 33 characters are more than the promised 128 bits.
+    // Each character encodes five bits, so 33 characters exceed the promised 128 bits.
     assert_eq!(token.len(), 33);
 }
 
@@ -215,9 +215,9 @@ fn unknown_members_are_ignored() {
     let body = json!({ "roleId": hiring.role_id, "token": "chosen", "expiresAt": "2999-01-01", "x": { "y": [] } });
     let answer = post(&app, &hiring, &body).expect(200).json();
     assert!(!answer["inviteUrl"].as_str().unwrap().contains("chosen"));
-    let thirty_days_on = "2026-12-21T09:00:00.000000Z";
+    let thirty_days_later = "2026-12-21T09:00:00.000000Z";
     let expires_at = app.sql("SELECT expires_at FROM invitations")[0].parse().unwrap();
-    assert_eq!(appliance::domain::timestamp::Timestamp::from_micros(expires_at).to_string(), thirty_days_on);
+    assert_eq!(appliance::domain::timestamp::Timestamp::from_micros(expires_at).to_string(), thirty_days_later);
 }
 
 fn unknown_and_disabled_portals_are_404() {
@@ -232,7 +232,7 @@ fn unknown_and_disabled_portals_are_404() {
     post(&app, &off, &body).expect(200);
 }
 
-fn a_role_that_takes_no_applications_is_404() {
+fn a_role_that_accepts_no_applications_is_404() {
     let app = App::start();
     let other = app.hiring();
     let hiring = app.hiring_with(|document| {
@@ -268,12 +268,12 @@ fn a_link_is_reused_while_at_least_seven_days_are_left() {
     assert_eq!(link(&app, &hiring, &hiring.role_id), first, "exactly seven days are left");
     app.world.pass(Duration::from_micros(1));
     let second = link(&app, &hiring, &hiring.role_id);
-    assert_ne!(second, first, "a microsecond less is left");
+    assert_ne!(second, first, "less than seven days are left");
     assert_eq!(link(&app, &hiring, &hiring.role_id), second);
     app.anonymous().get(&path_of(&first)).expect(200);
     app.anonymous().get(&path_of(&second)).expect(200);
     app.pass(23 * DAY);
-    assert_eq!(link(&app, &hiring, &hiring.role_id), second, "exactly seven days of the second are left");
+    assert_eq!(link(&app, &hiring, &hiring.role_id), second, "exactly seven days of the second link are left");
     app.anonymous().get(&path_of(&first)).expect(410);
 }
 

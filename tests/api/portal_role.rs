@@ -1,4 +1,4 @@
-//! `GET /api/public/portal/{orgSlug}/roles/{roleId}`: one public open role; every other role is a 404.
+//! `GET /api/public/portal/{orgSlug}/roles/{roleId}`: one public, open role. Every other role is a 404.
 
 use serde_json::json;
 
@@ -114,7 +114,7 @@ fn an_unknown_or_malformed_id_is_404() {
     let app = App::start();
     let hiring = app.hiring();
     let long = "a".repeat(65);
-    // An id is compared exactly: neither trimmed nor lower-cased.
+    // An id is compared exactly. It is neither trimmed nor converted to lower case.
     for role_id in ["role_0", "ROLE_1", "%20role_1", "role_1%00", "%C3%A4", "..", "%2e%2e%2frole_1", "%ff", "'", &long]
     {
         app.anonymous().get(&path(&hiring, role_id)).refused(404, "not_found");

@@ -19,12 +19,12 @@ crate::tests![
     a_rejection_during_its_keys_revocation_is_all_or_nothing,
     concurrent_requests_of_one_key_are_each_counted_and_dated,
     concurrent_link_requests_get_the_same_link,
-    eight_concurrent_rejections_of_a_step_make_one,
+    eight_concurrent_rejections_of_a_step_make_one_rejection,
 ];
 
 pub(crate) const ROUNDS: usize = rounds(50, 200);
 
-/// Rounds that one imported organization lasts for.
+/// The number of rounds for which one imported organization is used.
 pub(crate) const ORGANIZATION_ROUNDS: usize = rounds(50, 200);
 
 /// An organization with many roles of two steps, and the same number of applications to each.
@@ -40,7 +40,7 @@ impl RaceOrganization {
         format!("{}_role_{role}", self.organization_id)
     }
 
-    /// The id of an application's step. All numbers start at 0.
+    /// Returns the id of an application's step. All numbers start at 0.
     pub(crate) fn step_id(&self, role: usize, candidate: usize, step: usize) -> String {
         format!("{}_cstep_{role}_{candidate}_{step}", self.organization_id)
     }
@@ -49,14 +49,15 @@ impl RaceOrganization {
         format!("{}_app_{role}_{candidate}", self.organization_id)
     }
 
-    /// A decision on an application at a step.
+    /// Creates a decision on an application at a step.
     pub(crate) fn decide(&self, decision: &str, role: usize, candidate: usize, step: usize) -> Lane {
         let path = format!("/api/v1/candidate-steps/{}/{decision}", self.step_id(role, candidate, step));
         Lane::new("POST", &path, &self.key)
     }
 }
 
-/// Imports a new organization with this many open public roles, positions and applications to each.
+/// Imports a new organization with this many open public roles, and with this many positions and applications for
+/// each role.
 pub(crate) fn import_organization(app: &App, roles: usize, positions: usize, candidates: usize) -> RaceOrganization {
     let hiring = app.hiring_with(|document| {
         let organization = &mut document["organizations"][0];
@@ -122,12 +123,12 @@ fn usage(app: &App, key_id: &str) -> Value {
 /// Asserts that no request of a revoked key is logged later than its revocation. The log has requests in the order in
 /// which they happened.
 fn assert_no_use_after_revocation(app: &App) {
-    let is_late = "SELECT k.id, u.at, d.at
+    let late_use = "SELECT k.id, u.at, d.at
                 FROM api_key_usage d
                 JOIN api_keys k ON d.path = '/api/admin/api-keys/' || k.id
                 JOIN api_key_usage u ON u.key_number = k.number
                 WHERE d.method = 'DELETE' AND u.at > d.at";
-    assert_eq!(app.sql(is_late), Vec::<String>::new());
+    assert_eq!(app.sql(late_use), Vec::<String>::new());
 }
 
 fn two_concurrent_hires_fill_the_last_position_once() {
@@ -142,7 +143,7 @@ fn two_concurrent_hires_fill_the_last_position_once() {
             [0, 1].map(|candidate| organization.decide("hire", role, candidate, 1))
         },
         |round, answers| {
-            let winner = answers.iter().position(|answer| answer.status == 200).expect("one of the two hires");
+            let winner = answers.iter().position(|answer| answer.status == 200).expect("one of the two hires succeeds");
             let loser = answers[1 - winner].clone().refused(400, "bad_request");
             assert_eq!(loser.json()["detail"], "positions already filled");
             let (organizations, role) = (organizations.borrow(), round % ORGANIZATION_ROUNDS);
@@ -184,7 +185,8 @@ fn sixteen_concurrent_hires_at_a_step_make_one_hire() {
     assert_sound(&app);
 }
 
-/// The hire addresses the final step. The rejection addresses the same step or, every other round, the one before.
+/// The hire addresses the final step. The rejection addresses the same step or, every other round, the step before
+/// it.
 fn a_concurrent_hire_and_rejection_happen_in_sequence() {
     let app = App::start();
     let (organizations, mut expected) = (RefCell::new(Vec::new()), Vec::new());
@@ -197,7 +199,7 @@ fn a_concurrent_hire_and_rejection_happen_in_sequence() {
             [organization.decide("hire", role, 0, 1), organization.decide("reject", role, 0, round % 2)]
         },
         |round, answers| {
-            let [hire, reject] = answers else { panic!("two answers") };
+            let [hire, reject] = answers else { panic!("expected two answers") };
             let (organizations, role) = (organizations.borrow(), round % ORGANIZATION_ROUNDS);
             let organization = organizations.last().unwrap();
             assert_eq!(reject.clone().expect(200).json()["step"]["status"], "rejected");
@@ -209,8 +211,8 @@ fn a_concurrent_hire_and_rejection_happen_in_sequence() {
                     (First::Right, "candidate_step.rejected")
                 }
             };
-            // A rejection before the hire finds the other step unchanged. One after the hire finds it reversed or
-            // skipped.
+            // A rejection before the hire finds the other step unchanged. A rejection after the hire finds it
+            // reversed or skipped.
             let steps = match (round % 2, first) {
                 (0, _) => "rejected,pending",
                 (_, First::Left) => "skipped,rejected",
@@ -381,7 +383,7 @@ fn concurrent_requests_of_one_key_are_each_counted_and_dated() {
         let times: Vec<&str> = rows.iter().rev().map(|row| row["timestamp"].as_str().unwrap()).collect();
         assert!(times.is_sorted_by(|one, next| one < next), "{times:?}");
         assert_eq!(times.len(), CALLS);
-        assert!(newest.as_str() < times[0], "the rows of round {round} are later than those before");
+        assert!(newest.as_str() < times[0], "the rows of round {round} are later than all earlier rows");
         assert_eq!(known["requestCount"], round * CALLS);
         assert_eq!(known["lastRequest"], times[CALLS - 1]);
         times[CALLS - 1].clone_into(&mut newest);
@@ -414,7 +416,7 @@ fn concurrent_link_requests_get_the_same_link() {
     assert_sound(&app);
 }
 
-fn eight_concurrent_rejections_of_a_step_make_one() {
+fn eight_concurrent_rejections_of_a_step_make_one_rejection() {
     let app = App::start();
     let organization = import_organization(&app, 1, 1, ROUNDS);
     let mut clients = connected_clients(&app, 8);

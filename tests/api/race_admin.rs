@@ -1,4 +1,4 @@
-//! Races between admin requests: one of them wins, or all take effect.
+//! Races between admin requests: either one of them wins or all take effect.
 
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ fn user(app: &App, name: &str, platform_role: &str) -> String {
     id(&app.admin().post(USERS, &body).expect(200))
 }
 
-/// A request of the platform admin.
+/// Creates a request of the platform admin.
 fn lane(app: &App, method: &'static str, path: &str, body: &Value) -> Lane {
     Lane::new(method, path, app.admin_secret()).with_body(body)
 }
@@ -71,8 +71,8 @@ fn concurrent_changes_give_a_slug_to_one_organization() {
     assert_sound(&app);
 }
 
-/// Each request changes a different field, and no change is lost. The activity of each starts from the state that the
-/// previous one left.
+/// Each request changes a different field, and no change is lost. The activity of each change starts from the state
+/// that the previous change left.
 fn concurrent_changes_of_an_organization_all_take_effect() {
     let app = App::start();
     let path = format!("{ORGANIZATIONS}/{}", organization(&app, "acme"));
@@ -124,7 +124,7 @@ fn concurrent_creations_give_an_address_to_one_user() {
     assert_sound(&app);
 }
 
-/// The only two admins disable each other. By the time of the second request, its sender is disabled.
+/// The only two admins disable each other. When the second request is handled, its sender is already disabled.
 fn admins_who_disable_each_other_leave_one_enabled() {
     let app = App::start();
     let mut clients = connected_clients(&app, 2);
@@ -268,7 +268,7 @@ fn requests_that_start_after_their_user_was_disabled_are_refused() {
                 assert!(matches!(status, 200 | 401), "{status}");
                 assert!(
                     !is_late || status == 401,
-                    "round {round}: a request sent after the user's disabling was confirmed was accepted"
+                    "round {round}: a request that was sent after the user was disabled was accepted"
                 );
                 if is_late {
                     return;

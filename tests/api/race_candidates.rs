@@ -11,7 +11,7 @@ use super::support::{Answer, App, Hiring};
 crate::tests![
     eight_concurrent_additions_of_an_address_make_one_application,
     concurrent_additions_to_eight_roles_make_one_candidate,
-    eight_concurrent_withdrawals_make_one,
+    eight_concurrent_withdrawals_make_one_withdrawal,
     a_concurrent_withdrawal_and_hire_exclude_each_other,
     a_concurrent_withdrawal_and_rejection_happen_in_sequence,
     concurrent_changes_to_one_address_succeed_for_one_candidate,
@@ -22,7 +22,7 @@ crate::tests![
 
 const ROUNDS: usize = rounds(30, 100);
 
-/// Applications of one imported organization, which is the maximum number of rounds of a duel.
+/// The number of applications of one imported organization: the maximum number of rounds of a duel.
 const APPLICATIONS: usize = DUEL_ROUNDS_MAX;
 
 /// An organization with many applications, all in progress, and the key of its owner.
@@ -84,7 +84,7 @@ fn candidate(number: usize) -> Value {
     })
 }
 
-/// Each application that is not in progress, with its recorded actions in order.
+/// Returns each application that is not in progress, with its recorded actions in order.
 fn actions(app: &App) -> Vec<String> {
     app.sql(
         "SELECT a.id, a.status, a.at_role_step_id,
@@ -132,7 +132,7 @@ fn concurrent_additions_to_eight_roles_make_one_candidate() {
     assert_sound(&app);
 }
 
-fn eight_concurrent_withdrawals_make_one() {
+fn eight_concurrent_withdrawals_make_one_withdrawal() {
     let app = App::start();
     let organization = RaceOrganization::new(&app, ROUNDS, 1);
     let mut clients = connected_clients(&app, 8);
@@ -208,7 +208,7 @@ fn concurrent_changes_to_one_address_succeed_for_one_candidate() {
             [0, 1].map(|number| organization.patch(number, &body))
         },
         |round, answers| {
-            owner = answers.iter().position(|answer| answer.status == 200).expect("one of the two");
+            owner = answers.iter().position(|answer| answer.status == 200).expect("one of the two changes succeeds");
             let refused = answers[1 - owner].clone().refused(409, "conflict");
             assert_eq!(refused.json()["detail"], "another candidate of the organization has this email");
             let email = format!("wanted-{round}@example.org");
@@ -255,8 +255,8 @@ fn an_address_added_and_taken_concurrently_has_one_owner() {
             [organization.add(&email, &organization.hiring.role_id), organization.patch(0, &json!({ "email": email }))]
         },
         |_, answers| {
-            // The addition creates a candidate or is a conflict, because the candidate who took the address has already
-            // applied to the role.
+            // The addition either creates a candidate or conflicts with the candidate who took the address and has
+            // already applied to the role.
             if answers[0].status == 200 {
                 answers[1].clone().refused(409, "conflict");
                 return First::Left;

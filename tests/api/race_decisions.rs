@@ -10,8 +10,8 @@ use super::support::App;
 use super::support::race::{First, assert_sound, connected_clients, count, duel, run_together, statuses};
 
 crate::tests![
-    eight_concurrent_validations_of_a_step_make_one,
-    eight_concurrent_reopenings_of_a_step_make_one,
+    eight_concurrent_validations_of_a_step_make_one_validation,
+    eight_concurrent_reopenings_of_a_step_make_one_reopening,
     a_concurrent_validation_and_rejection_happen_in_sequence,
     a_concurrent_reopening_and_hire_happen_in_sequence,
 ];
@@ -31,7 +31,7 @@ fn assert_applications(app: &App, mut expected: Vec<String>) {
     assert_sound(app);
 }
 
-fn eight_concurrent_validations_of_a_step_make_one() {
+fn eight_concurrent_validations_of_a_step_make_one_validation() {
     let app = App::start();
     let organization = import_organization(&app, 1, 1, ROUNDS);
     let mut clients = connected_clients(&app, 8);
@@ -46,7 +46,7 @@ fn eight_concurrent_validations_of_a_step_make_one() {
     assert_applications(&app, expected);
 }
 
-fn eight_concurrent_reopenings_of_a_step_make_one() {
+fn eight_concurrent_reopenings_of_a_step_make_one_reopening() {
     let app = App::start();
     let organization = import_organization(&app, 1, 1, ROUNDS);
     let mut clients = connected_clients(&app, 8);

@@ -1,5 +1,5 @@
 //! Races of erasures, holds, exports and decisions: one sequential order explains all the answers, no data of erased
-//! candidates is left, and the file agrees.
+//! candidates is left, and the file agrees with it.
 
 use std::cell::RefCell;
 
@@ -10,11 +10,11 @@ use super::support::race::{First, Lane, assert_sound, connected_clients, duel, r
 use super::support::{Answer, App};
 
 crate::tests![
-    concurrent_erasures_of_a_candidate_make_one,
+    concurrent_erasures_of_a_candidate_make_one_erasure,
     a_concurrent_erasure_and_hire_leave_no_personal_data,
     a_concurrent_erasure_and_hold_exclude_each_other,
     concurrent_holds_happen_in_sequence,
-    concurrent_releases_make_one,
+    concurrent_releases_make_one_release,
     concurrent_exports_are_all_recorded,
     a_concurrent_export_and_erasure_happen_in_sequence,
 ];
@@ -82,7 +82,8 @@ fn role(organization: &str) -> Value {
     })
 }
 
-/// The organization for a round and the candidate to use in it. Each organization lasts for `ROUNDS` rounds.
+/// Returns the organization for a round and the candidate to use in it. Each organization is used for `ROUNDS`
+/// rounds.
 fn organization_for_round<'a>(
     app: &App,
     organizations: &'a mut Vec<RaceOrganization>,
@@ -94,12 +95,12 @@ fn organization_for_round<'a>(
     (&organizations[round / ROUNDS], round % ROUNDS)
 }
 
-/// The recorded actions about a candidate, in order.
+/// Returns the recorded actions about a candidate, in order.
 fn actions(app: &App, candidate: &str) -> Vec<String> {
     app.sql(&format!("SELECT action FROM activities WHERE candidate_id = '{candidate}' ORDER BY number"))
 }
 
-fn concurrent_erasures_of_a_candidate_make_one() {
+fn concurrent_erasures_of_a_candidate_make_one_erasure() {
     let app = App::start();
     let organization = RaceOrganization::import(&app);
     let mut clients = connected_clients(&app, 4);
@@ -199,7 +200,7 @@ fn concurrent_holds_happen_in_sequence() {
     assert_sound(&app);
 }
 
-fn concurrent_releases_make_one() {
+fn concurrent_releases_make_one_release() {
     let app = App::start();
     let organization = RaceOrganization::import(&app);
     let mut clients = connected_clients(&app, 4);

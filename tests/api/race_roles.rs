@@ -12,7 +12,7 @@ use super::support::{Answer, App, Client, Hiring};
 
 crate::tests![
     concurrently_created_roles_all_exist,
-    concurrent_identical_state_changes_of_a_role_make_one,
+    concurrent_identical_state_changes_of_a_role_make_one_change,
     concurrent_deletions_delete_a_draft_once,
     concurrent_changes_happen_in_sequence,
     concurrently_added_steps_all_get_a_position,
@@ -20,20 +20,20 @@ crate::tests![
     concurrent_reorderings_leave_one_of_the_orders,
     concurrent_removals_remove_a_step_once,
     concurrent_removals_leave_the_last_step,
-    a_hire_during_a_reduction_of_positions_takes_one_or_finds_none,
+    a_hire_during_a_reduction_of_positions_fills_a_position_or_finds_none,
     a_hire_during_the_closing_of_its_role_comes_before_or_after,
     a_draft_is_either_opened_or_deleted,
     a_reordering_during_a_removal_applies_to_all_steps_or_none,
     a_reordering_during_an_addition_applies_to_all_steps_or_none,
 ];
 
-/// Clients that send the same request at once.
+/// The number of clients that send the same request at once.
 const CLIENTS: usize = 8;
 
-/// Rounds of a race between identical requests.
+/// The number of rounds of a race between identical requests.
 const ROUNDS: usize = rounds(12, 25);
 
-/// Roles in one imported organization.
+/// The number of roles in one imported organization.
 const ROLES: usize = rounds(50, 200);
 
 /// An organization with many identical roles, one for each round.
@@ -45,7 +45,7 @@ struct RaceOrganization {
 }
 
 impl RaceOrganization {
-    /// Imports an organization whose roles are copies of this one, with their own ids.
+    /// Imports an organization whose roles are copies of this role, with their own ids.
     fn new(app: &App, role: &Value) -> Self {
         let hiring = app.hiring_with(|document| {
             let organization = document["organizations"][0]["id"].as_str().unwrap().to_owned();
@@ -58,7 +58,7 @@ impl RaceOrganization {
         Self { hiring, key, client, used: Cell::new(0) }
     }
 
-    /// The number of an unused role.
+    /// Returns the number of an unused role.
     fn next_unused(&self) -> usize {
         self.used.replace(self.used.get() + 1)
     }
@@ -75,12 +75,12 @@ impl RaceOrganization {
         Lane::new(method, path, &self.key)
     }
 
-    /// The role as the API shows it.
+    /// Reads the role as the API shows it.
     fn read(&self, number: usize) -> Value {
         self.client.get(&self.role(number)).expect(200).json()["data"].take()
     }
 
-    /// The ids of the role's steps that are not removed.
+    /// Returns the ids of the role's steps that are not removed.
     fn steps(&self, number: usize) -> Vec<String> {
         let role = self.read(number);
         let current = role["steps"].as_array().unwrap().iter().filter(|step| step["removed"] == false);
@@ -94,7 +94,7 @@ impl RaceOrganization {
     }
 }
 
-/// The role with ids derived from its number.
+/// Returns the role with ids derived from its number.
 fn numbered(role: &Value, organization: &str, number: usize) -> Value {
     let id = |kind: &str| format!("{organization}_{kind}_{number}");
     let mut role = role.clone();
@@ -145,13 +145,13 @@ fn concurrently_created_roles_all_exist() {
         let answers =
             send_from_all(&mut clients, |_| organization.lane("POST", &organization.hiring.roles()).with_body(&body));
         assert_eq!(count(&answers, 200), CLIENTS);
-        let made = app.sql("SELECT count(*) FROM roles WHERE name = 'Made'");
-        assert_eq!(made, [(round * CLIENTS).to_string()]);
+        let created = app.sql("SELECT count(*) FROM roles WHERE name = 'Made'");
+        assert_eq!(created, [(round * CLIENTS).to_string()]);
     }
     assert_sound(&app);
 }
 
-fn concurrent_identical_state_changes_of_a_role_make_one() {
+fn concurrent_identical_state_changes_of_a_role_make_one_change() {
     let app = App::start();
     let organization = RaceOrganization::new(&app, &draft(1));
     let mut clients = connected_clients(&app, CLIENTS);
@@ -295,8 +295,8 @@ fn concurrent_removals_leave_the_last_step() {
     assert_sound(&app);
 }
 
-/// Lets two requests race on fresh roles until each has come first often enough. `judge` gets the role's number and
-/// returns whether the left request came first.
+/// Races two requests on new roles until each has come first often enough. `judge` gets the role's number and returns
+/// whether the left request came first.
 fn race_on_roles(
     role: &Value,
     lanes: impl Fn(&RaceOrganization, usize) -> [Lane; 2],
@@ -322,7 +322,7 @@ fn race_on_roles(
     assert_sound(&app);
 }
 
-fn a_hire_during_a_reduction_of_positions_takes_one_or_finds_none() {
+fn a_hire_during_a_reduction_of_positions_fills_a_position_or_finds_none() {
     let role = json!({
         "name": "Role", "status": "open", "positions": 2, "steps": steps(2), "candidates": [
             { "name": "A", "status": "In Progress", "steps": ["in_progress", "pending"] },

@@ -1,5 +1,5 @@
-//! Races between candidates who apply: each gets a confirmation or a clear refusal, and the file agrees with all of
-//! them.
+//! Races between candidates who apply: each gets a confirmation or a clear refusal, and the file agrees with all
+//! answers.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ crate::tests![
     a_signup_during_an_addition_by_staff_makes_one_application,
 ];
 
-/// A service that trusts the client addresses that proxies on this machine report.
+/// Starts a service that trusts the client addresses that proxies on this machine report.
 fn start() -> App {
     App::with(Options { trusted_proxies: vec!["127.0.0.1/32"], ..Options::default() })
 }
@@ -29,7 +29,7 @@ fn number(app: &App, sql: &str) -> usize {
     app.sql(sql)[0].parse().unwrap()
 }
 
-/// Forms for the link, each for another candidate.
+/// Returns forms for the link, each for a different candidate.
 fn forms(app: &App, path: &str, count: usize) -> Vec<Form> {
     let forms = (0..count).map(|number| Form::fresh(app, path).with("email", &format!("{number}@example.org")));
     let forms = forms.collect();
@@ -48,7 +48,7 @@ fn a_hundred_signups_while_their_role_closes_are_confirmed_or_refused() {
         let owner = app.make_key_with_all(&hiring.staff("owner")).1;
         let close = format!("{}/close", hiring.role());
         let mut clients = connected_clients(&app, CANDIDATES + 1);
-        // The role is closed in the middle of them, in each round after another number of requests.
+        // The role is closed during the signups, after a different number of requests in each round.
         let (started, close_after) = (AtomicUsize::new(0), round * 17 % CANDIDATES);
         let answers = run_together(&mut clients, |number, client| match forms.get(number) {
             Some(form) => {
@@ -72,7 +72,7 @@ fn a_hundred_signups_while_their_role_closes_are_confirmed_or_refused() {
             return;
         }
     }
-    panic!("{before} came before the closing of the role, {after} after it");
+    panic!("{before} signups came before the role was closed, and {after} after it");
 }
 
 /// Asserts that each candidate was confirmed and is in the file, or was refused and is not.
@@ -86,7 +86,7 @@ fn assert_agreement(app: &App, hiring: &Hiring, answers: &[Answer]) {
     }
     assert_eq!(number(app, "SELECT count(candidate_role_id) FROM signups"), confirmed.len());
     assert_eq!(number(app, "SELECT count(*) FROM candidate_role_steps"), confirmed.len() * 4);
-    // No signup happened after the closing of the role.
+    // No signup happened after the role was closed.
     let late = "SELECT count(*) FROM activities a, activities c
                 WHERE c.action = 'role.closed' AND a.action = 'candidate_role.signed_up' AND a.number > c.number";
     assert_eq!(number(app, late), 0);

@@ -12,7 +12,7 @@ crate::tests![
     a_concurrent_withdrawal_and_rejection_happen_in_sequence_and_show_the_withdrawal,
     a_concurrent_deletion_and_hire_end_the_link_and_lose_no_hire,
     concurrent_new_links_leave_one_that_works,
-    concurrent_deletions_make_one,
+    concurrent_deletions_make_one_deletion,
 ];
 
 const ROUNDS: usize = rounds(50, 200);
@@ -162,7 +162,7 @@ fn concurrent_new_links_leave_one_that_works() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn concurrent_deletions_make_one() {
+fn concurrent_deletions_make_one_deletion() {
     let app = App::start();
     let organization = RaceOrganization::import(&app);
     let mut clients = connected_clients(&app, 2);

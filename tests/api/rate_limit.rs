@@ -31,7 +31,7 @@ crate::tests![
     a_credential_of_the_wrong_kind_takes_nothing_from_the_bucket,
     sign_out_is_limited,
     exactly_the_allowed_number_of_concurrent_requests_passes,
-    one_of_many_concurrent_requests_gets_the_last_of_the_bucket,
+    one_of_many_concurrent_requests_gets_the_last_request_of_the_bucket,
     requests_without_a_valid_credential_are_not_limited,
 ];
 
@@ -43,12 +43,13 @@ fn limited(per_minute: u32) -> App {
     App::with(Options { per_minute: Some(per_minute), ..Options::default() })
 }
 
-/// The fields `RateLimit-Policy` and `RateLimit` of an answer.
+/// Returns the fields `RateLimit-Policy` and `RateLimit` of an answer.
 fn limit_fields(answer: &Answer) -> (Option<&str>, Option<&str>) {
     (answer.header("ratelimit-policy"), answer.header("ratelimit"))
 }
 
-/// A service with this limit, and the client of a new key. A minute has passed, so all buckets are full.
+/// Starts a service with this limit and returns it with the client of a new key. A minute has passed, so all buckets
+/// are full.
 fn with_full_bucket(per_minute: u32) -> (App, Client) {
     let app = limited(per_minute);
     let client = app.key(&app.make_key("user_admin").1);
@@ -56,7 +57,7 @@ fn with_full_bucket(per_minute: u32) -> (App, Client) {
     (app, client)
 }
 
-/// How many of this many requests pass.
+/// Sends this many requests and returns how many of them pass.
 fn passing(client: &Client, requests: usize) -> usize {
     let statuses: Vec<u16> = (0..requests).map(|_| client.get(ME).status).collect();
     assert!(statuses.iter().all(|status| matches!(status, 200 | 429)), "{statuses:?}");
@@ -159,7 +160,7 @@ fn a_request_passes_after_the_reported_wait_but_not_before() {
 }
 
 fn the_reported_wait_is_rounded_up() {
-    // The bucket regains a request every 60 / 7 = 8.57 seconds, every 0.05 seconds, and so on.
+    // With a limit of 7 requests a minute, the bucket regains a request every 60 / 7 = 8.57 seconds.
     for (per_minute, wait_s) in [(7, 9), (1_200, 1), (1, 60), (59, 2), (60, 1), (61, 1)] {
         let (app, client) = with_full_bucket(per_minute);
         assert_eq!(passing(&client, per_minute as usize), per_minute as usize);
@@ -193,7 +194,7 @@ fn the_bucket_refills_evenly() {
         app.pass(seconds);
         assert_eq!(passing(&client, 8), back, "{seconds}");
     }
-    // The remainder while the bucket refills: two taken, one back.
+    // The reported remainder while the bucket refills: two requests are taken, and one is regained.
     app.pass(60);
     assert_eq!(passing(&client, 2), 2);
     app.pass(10);
@@ -361,7 +362,7 @@ fn sign_out_is_limited() {
     let session = app.sign_in("admin@appliance.example", PASSWORD);
     let same = session.with_header("Sec-Fetch-Site", "same-origin");
     session.get(ME).expect(200);
-    // A refused sign-out ends no session.
+    // A refused sign-out does not end the session.
     same.post_empty("/api/auth/sign-out").refused(429, "rate_limited");
     app.pass(60);
     session.get(ME).expect(200);
@@ -383,14 +384,14 @@ fn exactly_the_allowed_number_of_concurrent_requests_passes() {
     let passed: Vec<&Answer> = answers.iter().filter(|answer| answer.status == 200).collect();
     let refused = answers.iter().filter(|answer| answer.status == 429).count();
     assert_eq!((passed.len(), refused), (100, 60));
-    // Each request that passed reported another remainder.
+    // Each request that passed reported a different remainder.
     let left: BTreeSet<&str> = passed.iter().map(|answer| limit_fields(answer).1.unwrap()).collect();
     assert_eq!(left.len(), 100);
     let usage = app.admin().get(&format!("{KEYS}/{id}/usage")).expect(200).json();
     assert_eq!(usage["data"]["key"]["requestCount"], 100);
 }
 
-fn one_of_many_concurrent_requests_gets_the_last_of_the_bucket() {
+fn one_of_many_concurrent_requests_gets_the_last_request_of_the_bucket() {
     let app = limited(6);
     let hiring = app.hiring();
     let (_, secret) = app.make_key(&hiring.staff("owner"));
@@ -410,7 +411,7 @@ fn requests_without_a_valid_credential_are_not_limited() {
             let answer = client.get(ME).refused(401, "unauthorized");
             assert_eq!(limit_fields(&answer), (None, None));
         }
-        // Routes without a credential do not check one.
+        // Routes that need no credential do not check one.
         for client in [app.anonymous(), app.admin(), app.key("rpk_no")] {
             assert_eq!(limit_fields(&client.get(&hiring.portal()).expect(200)), (None, None));
             assert_eq!(limit_fields(&client.get("/healthz").expect(200)), (None, None));

@@ -8,10 +8,10 @@ use crate::support::{App, Client, Hiring, crowd};
 crate::tests![
     a_role_without_applications_reports_zeros,
     the_funnel_follows_each_decision,
-    withdrawn_applications_count_as_reached_but_not_in_progress_at_their_step,
+    withdrawn_applications_are_counted_as_reached_but_not_in_progress_at_their_step,
     a_removed_step_is_reported_while_applications_have_it,
     the_time_to_hire_runs_from_the_application_to_the_hired_date,
-    a_reversed_hire_does_not_count,
+    a_reversed_hire_is_not_counted,
     the_first_rejection_decides_who_ended_an_application,
     at_most_fifty_other_outcome_types_are_named,
     the_counts_of_ten_thousand_applications_are_consistent,
@@ -27,14 +27,14 @@ fn report(client: &Client, hiring: &Hiring) -> Value {
     client.get(&format!("/api/v1/roles/{}/report", hiring.role_id)).expect(200).json()["data"].take()
 }
 
-/// For each step: reached, inProgress, validated, rejected, skipped.
+/// Returns, for each step, the numbers reached, inProgress, validated, rejected and skipped.
 fn funnel(report: &Value) -> Vec<[i64; 5]> {
     let steps = report["funnel"].as_array().unwrap().iter();
     let names = ["reached", "inProgress", "validated", "rejected", "skipped"];
     steps.map(|step| names.map(|name| step[name].as_i64().unwrap())).collect()
 }
 
-/// The count of each `outcomeType`, and the counts that have no outcome type.
+/// Returns the count of each `outcomeType`, and the counts that have no outcome type.
 fn endings(report: &Value) -> (Vec<(String, i64)>, [i64; 3]) {
     let ended = &report["endedBy"];
     let types = ended["outcomeTypes"].as_array().unwrap().iter();
@@ -83,7 +83,8 @@ fn the_funnel_follows_each_decision() {
     assert_eq!(seen(), [[3, 0, 3, 0, 0], [3, 2, 0, 1, 0], [0; 5], [0; 5]]);
     client.post_empty(&hiring.decision(1, 1, "hire")).expect(200);
     assert_eq!(seen(), [[3, 0, 3, 0, 0], [3, 1, 1, 1, 0], [0, 0, 0, 0, 1], [1, 0, 1, 0, 0]]);
-    // A rejection at a step that the candidate never reached counts that step as reached, but none in between.
+    // A rejection at a step that the candidate never reached counts that step as reached, but not the steps in
+    // between.
     client.post_empty(&hiring.decision(2, 3, "reject")).expect(200);
     assert_eq!(seen(), [[3, 0, 3, 0, 0], [3, 0, 1, 1, 0], [0, 0, 0, 0, 1], [2, 0, 1, 1, 0]]);
     let report = report(&client, &hiring);
@@ -91,7 +92,7 @@ fn the_funnel_follows_each_decision() {
     assert_eq!((&report["applications"], &report["total"]), (&applications, &json!(3)));
 }
 
-fn withdrawn_applications_count_as_reached_but_not_in_progress_at_their_step() {
+fn withdrawn_applications_are_counted_as_reached_but_not_in_progress_at_their_step() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         set_steps(document, 0, "Withdrawn", &["validated", "in_progress", "pending", "pending"]);
@@ -123,11 +124,11 @@ fn the_time_to_hire_runs_from_the_application_to_the_hired_date() {
         client.post(&hiring.hire(candidate), &json!({ "hiredDate": date })).expect(200);
         report(&client, &hiring)["timeToHire"].take()
     };
-    // All of them applied on 2026-11-01 at 10:00.
+    // All candidates applied on 2026-11-01 at 10:00.
     let ten_days = json!({ "seconds": 864_000, "days": 10.0 });
     let one = json!({ "hires": 1, "median": ten_days, "mean": ten_days, "fastest": ten_days, "slowest": ten_days });
     assert_eq!(hire(0, "2026-11-11T10:00:00Z"), one);
-    // A hire dated before the application took no time.
+    // The time to hire is 0 if the hire is dated before the application.
     let (none, five_days) = (json!({ "seconds": 0, "days": 0.0 }), json!({ "seconds": 432_000, "days": 5.0 }));
     let two = json!({ "hires": 2, "median": five_days, "mean": five_days, "fastest": none, "slowest": ten_days });
     assert_eq!(hire(1, "2026-11-01"), two);
@@ -136,7 +137,7 @@ fn the_time_to_hire_runs_from_the_application_to_the_hired_date() {
     assert_eq!(hire(2, "2026-11-01T11:00:00Z"), three);
 }
 
-fn a_reversed_hire_does_not_count() {
+fn a_reversed_hire_is_not_counted() {
     let app = App::start();
     let hiring = app.hiring();
     let client = staff(&app, &hiring);
@@ -179,7 +180,7 @@ fn at_most_fifty_other_outcome_types_are_named() {
     crowd::add(&app, &hiring, 60);
     let client = staff(&app, &hiring);
     for nth in 0..55 {
-        // The last outcome type occurs twice, every other one once.
+        // The last outcome type occurs twice, and each of the others occurs once.
         let body = json!({ "outcomeType": format!("reason {:02}", nth.min(53)) });
         client.post(&crowd::decision(nth, 1, "reject"), &body).expect(200);
     }

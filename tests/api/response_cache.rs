@@ -1,5 +1,5 @@
-//! The response cache of career pages: one cached response for each language and filter, never a stale one, and none
-//! for invented queries.
+//! The response cache of career pages. The cache has one response for each language and filter, never returns a stale
+//! response, and stores none for invented queries.
 
 use serde_json::json;
 
@@ -39,8 +39,8 @@ fn get(client: &Client, path: &str, language: &str) -> Answer {
     client.send("GET", path, &[("Accept-Language", language)], b"").expect(200)
 }
 
-/// Changes every organization's name without invalidating the cache: cached responses keep the old name, rendered ones
-/// show the new one.
+/// Changes every organization's name without invalidating the cache. Cached responses keep the old name, and rendered
+/// responses show the new name.
 fn rename_behind_the_cache(app: &App, name: &str) {
     for trigger in app.sql("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'organizations'") {
         app.change(&format!("DROP TRIGGER {trigger}"));
@@ -48,7 +48,7 @@ fn rename_behind_the_cache(app: &App, name: &str) {
     app.change(&format!("UPDATE organizations SET name = '{name}'"));
 }
 
-/// Whether the answer came from the response cache.
+/// Returns whether the answer is a cached response.
 fn is_cached(client: &Client, path: &str, language: &str) -> bool {
     !get(client, path, language).text().contains("Renamed Works")
 }
@@ -186,7 +186,7 @@ fn invented_queries_evict_no_cached_response() {
     for nth in 0..200 {
         client.get(&list(&hiring, &format!("?department=None-{nth}"))).expect(200);
         client.get(&list(&hiring, &format!("?page={nth}&lang=x{nth}"))).expect(200);
-        // Other spellings of cached queries.
+        // These are other spellings of cached queries.
         let zeros = "0".repeat(nth);
         client
             .get(&list(&hiring, &format!("?department=Sales&page={zeros}1&location={}", "+".repeat(nth))))
@@ -203,7 +203,7 @@ fn invented_queries_evict_no_cached_response() {
     for query in ["?department=None-0", "?department=None-199", "?page=199"] {
         assert!(!is_cached(&client, &list(&hiring, query), "en"), "{query}");
     }
-    // The cache still has room for more.
+    // The cache still has room for more responses.
     client.get(&list(&hiring, "?department=Legal")).expect(200);
     app.change("UPDATE organizations SET name = 'Acme'");
     assert!(get(&client, &list(&hiring, "?department=Legal"), "en").text().contains("Renamed Works"));

@@ -1,4 +1,4 @@
-//! Retention: which candidates the service erases by itself, on which day, and what it waits for.
+//! Retention: which candidates the service erases automatically, on which day, and what these erasures wait for.
 
 use appliance::domain::timestamp::{Rounding, Timestamp};
 use serde_json::{Value, json};
@@ -11,9 +11,9 @@ crate::tests![
     days_begin_in_the_organizations_time_zone,
     a_decision_a_hold_or_a_changed_setting_makes_a_candidate_not_due,
     a_candidate_with_an_application_in_progress_is_not_erased,
-    retention_counts_from_the_newest_decision_once_every_application_ended,
-    retention_without_an_application_counts_from_the_last_change,
-    retention_of_imported_decisions_counts_from_their_own_date,
+    retention_starts_at_the_newest_decision_when_every_application_has_ended,
+    retention_without_an_application_starts_at_the_last_change,
+    retention_of_imported_decisions_starts_at_their_own_date,
     more_than_twenty_erasures_a_day_wait_for_a_confirmation,
     a_clock_that_jumps_ahead_erases_nobody,
     a_clock_jump_is_believed_after_the_same_uptime,
@@ -21,10 +21,10 @@ crate::tests![
     a_clock_jump_while_the_service_was_stopped_delays_retention_too,
     nobody_is_erased_in_the_first_hour_after_a_start,
     a_start_on_an_older_copy_does_not_repeat_retention_erasures,
-    a_confirmation_that_is_not_true_is_refused,
+    a_wrong_confirmation_is_refused,
 ];
 
-/// A service with an organization, an hour after its start.
+/// A service with an organization, one hour after the start of the service.
 struct Clock {
     app: App,
     hiring: Hiring,
@@ -74,7 +74,7 @@ impl Clock {
         }
     }
 
-    /// Lets both clocks reach this time, and waits for the retention run.
+    /// Advances both clocks to this time, and waits for the retention run.
     fn pass_until(&self, time: &str) {
         let then = Timestamp::parse(time, Rounding::Down).unwrap();
         let seconds = then.since(self.now()).as_secs();
@@ -83,13 +83,13 @@ impl Clock {
         self.wait_for_run();
     }
 
-    /// Lets this much time pass, and waits for the retention run.
+    /// Advances both clocks by this many seconds, and waits for the retention run.
     fn pass(&self, seconds: u64) {
         self.app.pass(seconds);
         self.wait_for_run();
     }
 
-    /// Lets the wall clock jump, and then lets time pass until the service notices.
+    /// Moves the wall clock by this many days, and then advances both clocks until the service notices.
     fn jump(&self, days: i64) {
         self.app.world.set(Timestamp::from_micros(self.now().micros() + days * DAY_S * 1_000_000));
         self.pass(700);
@@ -166,7 +166,7 @@ fn a_decision_a_hold_or_a_changed_setting_makes_a_candidate_not_due() {
     assert_eq!(clock.due(), 2);
     clock.pass_until("2026-11-26T00:00:00Z");
     assert_eq!(clock.erased(), [clock.id(2)]);
-    // After the release they become due again, and are erased on the following day.
+    // After the release, both remaining candidates are due again on the next day.
     clock.app.admin().delete(&hold).expect(200);
     clock.pass_until("2026-11-27T00:00:00Z");
     assert_eq!((clock.erased(), clock.due()), (vec![clock.id(2)], json!(2)));
@@ -191,7 +191,7 @@ fn a_candidate_with_an_application_in_progress_is_not_erased() {
     assert_eq!(clock.erased(), [clock.id(2)]);
 }
 
-fn retention_counts_from_the_newest_decision_once_every_application_ended() {
+fn retention_starts_at_the_newest_decision_when_every_application_has_ended() {
     // The first candidate has applied twice.
     let clock = Clock::start(|document| {
         let mut again = first_role_of(document).clone();
@@ -216,7 +216,7 @@ fn retention_counts_from_the_newest_decision_once_every_application_ended() {
     assert_eq!(clock.erased(), [clock.id(0)]);
 }
 
-fn retention_without_an_application_counts_from_the_last_change() {
+fn retention_without_an_application_starts_at_the_last_change() {
     let clock = Clock::start(|_| {});
     clock.configure(&json!({ "retentionDays": 1 }));
     clock.app.change(&format!(
@@ -231,8 +231,9 @@ fn retention_without_an_application_counts_from_the_last_change() {
     assert_eq!(clock.erased(), ["alone"]);
 }
 
-fn retention_of_imported_decisions_counts_from_their_own_date() {
-    // Rejected and hired long ago, hired in the future, and rejected at the import.
+fn retention_of_imported_decisions_starts_at_their_own_date() {
+    // The four candidates were rejected long ago, hired long ago, hired at a date in the future, and rejected at the
+    // import.
     let clock = Clock::start(|document| {
         let steps: Vec<Value> = first_role_of(document)["steps"].as_array().unwrap().clone();
         let rejected = |id: &str, rejected_at: Option<&str>| {
@@ -260,7 +261,7 @@ fn retention_of_imported_decisions_counts_from_their_own_date() {
     assert_eq!(clock.due(), 2);
     clock.pass_until("2026-11-22T00:00:00Z");
     assert_eq!(clock.erased(), ["rejected_then", "hired_then"]);
-    // A date in the future is ignored, and the time of the import counts.
+    // A date in the future is ignored, and the time of the import is used instead.
     clock.pass_until("2026-12-21T23:40:00Z");
     assert_eq!(clock.due(), 0);
     clock.pass_until("2026-12-22T00:00:00Z");
@@ -308,7 +309,7 @@ fn a_clock_that_jumps_ahead_erases_nobody() {
     let status = clock.status();
     assert_eq!(status["waitsFor"], "clock");
     assert_eq!(status["clock"]["now"], clock.now().to_string());
-    // Once the clock is right again, retention continues at once.
+    // When the clock is right again, retention continues immediately.
     clock.jump(-360);
     assert_eq!((clock.status()["waitsFor"].clone(), clock.due()), (Value::Null, json!(0)));
     // Nobody is erased after a day with a wrong clock either.
@@ -400,7 +401,7 @@ fn a_start_on_an_older_copy_does_not_repeat_retention_erasures() {
     std::fs::rename(&copy, &clock.app.path).unwrap();
     clock.app.start_again();
     assert_eq!(clock.erased(), [clock.id(1)]);
-    // The copy is a month old. Once the clock is believed, retention finds the candidate due by its own rules.
+    // The copy is a month old. When the service believes the clock, retention finds the candidate due again.
     clock.wait_for_run();
     clock.pass(4_000);
     assert_eq!((clock.erased(), clock.status()["waitsFor"].clone()), (vec![clock.id(1)], json!("clock")));
@@ -409,7 +410,7 @@ fn a_start_on_an_older_copy_does_not_repeat_retention_erasures() {
     assert_eq!(clock.erased(), [clock.id(0), clock.id(1)]);
 }
 
-fn a_confirmation_that_is_not_true_is_refused() {
+fn a_wrong_confirmation_is_refused() {
     let clock = Clock::start(|_| {});
     let path = format!("{}/retention/confirm", clock.path());
     let admin = clock.app.admin();

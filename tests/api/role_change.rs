@@ -19,7 +19,7 @@ crate::tests![
     reducing_positions_until_a_role_is_filled_ends_its_signup_links,
     a_draft_without_applications_can_be_deleted,
     deleting_any_other_role_is_a_conflict,
-    publishing_a_role_without_its_pay_returns_a_warning,
+    publishing_a_role_without_a_salary_returns_a_warning,
 ];
 
 fn start() -> (App, Hiring, Client) {
@@ -253,7 +253,7 @@ fn deleting_any_other_role_is_a_conflict() {
     }
 }
 
-fn publishing_a_role_without_its_pay_returns_a_warning() {
+fn publishing_a_role_without_a_salary_returns_a_warning() {
     let (app, hiring, client) = start();
     let warnings = |body: &Value| client.patch(&hiring.role(), body).expect(200).json()["warnings"].clone();
     assert_eq!(warnings(&json!({ "salaryMin": null, "salaryMax": null })), json!([]));
@@ -271,8 +271,8 @@ fn publishing_a_role_without_its_pay_returns_a_warning() {
         let hidden = warnings(&json!({}));
         assert!(hidden[0]["detail"].as_str().unwrap().contains("showSalary"), "{hidden}");
     }
-    let made = create(&client, &hiring, &json!({ "name": "A", "public": true, "steps": [{ "name": "Call" }] }));
-    let path = role(made["id"].as_str().unwrap());
+    let created = create(&client, &hiring, &json!({ "name": "A", "public": true, "steps": [{ "name": "Call" }] }));
+    let path = role(created["id"].as_str().unwrap());
     assert_eq!(client.patch(&path, &json!({ "name": "B" })).expect(200).json()["warnings"], json!([]));
     assert_eq!(client.post_empty(&format!("{path}/open")).expect(200).json()["warnings"], without);
     let closed = client.post(&format!("{path}/close"), &json!({ "reason": "r" })).expect(200).json();

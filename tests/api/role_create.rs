@@ -10,7 +10,7 @@ use crate::support::{App, Client, Hiring};
 crate::tests![
     creating_a_role_returns_a_draft_with_every_member,
     a_role_with_only_a_name_has_defaults,
-    null_counts_as_omitted,
+    null_is_treated_as_omitted,
     limits_accept_the_bound_and_refuse_the_value_beyond_it,
     all_validation_errors_are_reported_together,
     errors_in_steps_name_their_index,
@@ -87,7 +87,7 @@ fn a_role_with_only_a_name_has_defaults() {
     }
 }
 
-fn null_counts_as_omitted() {
+fn null_is_treated_as_omitted() {
     let (_app, hiring, client) = start();
     let body = json!({
         "name": "A", "description": null, "department": null, "location": null, "workType": null, "collarType": null,

@@ -23,7 +23,7 @@ fn all(client: &Client, hiring: &Hiring, query: &str) -> Vec<String> {
     names(&client.get(&format!("{}?{query}", hiring.roles())).expect(200).json())
 }
 
-/// Every row of the list, page by page, and the number of pages.
+/// Returns every row of the list, read page by page, and the number of pages.
 fn walk(client: &Client, hiring: &Hiring, query: &str) -> (Vec<String>, usize) {
     let (mut cursor, mut seen, mut pages) = (String::new(), Vec::new(), 0);
     loop {
@@ -37,7 +37,7 @@ fn walk(client: &Client, hiring: &Hiring, query: &str) -> (Vec<String>, usize) {
     }
 }
 
-/// An organization with these roles, oldest first. Roles with the same creation time are ordered by id.
+/// Creates an organization with these roles, oldest first. Roles with the same creation time are ordered by id.
 fn with_roles(app: &App, roles: &[Value]) -> Hiring {
     app.hiring_with(|document| {
         document["organizations"][0]["roles"] = roles
@@ -61,10 +61,10 @@ fn roles_are_listed_newest_first_in_pages() {
     for (limit, pages) in [(1, 7), (2, 4), (3, 3), (6, 2), (7, 1), (200, 1)] {
         assert_eq!(walk(&client, &hiring, &format!("limit={limit}")), (expected.map(str::to_owned).to_vec(), pages));
     }
-    let made = client.get(&format!("{}?limit=2", hiring.roles())).expect(200).json()["pagination"].clone();
-    // A role that is created meanwhile comes before the pages that are still to be read.
+    let first_page = client.get(&format!("{}?limit=2", hiring.roles())).expect(200).json()["pagination"].clone();
+    // A role that is created between pages comes before the pages that remain.
     staff(&app, &hiring, "owner").post(&hiring.roles(), &json!({ "name": "new" })).expect(200);
-    let query = format!("limit=2&cursor={}", made["nextCursor"].as_str().unwrap());
+    let query = format!("limit=2&cursor={}", first_page["nextCursor"].as_str().unwrap());
     assert_eq!(all(&client, &hiring, &query), ["4", "3"]);
     assert_eq!(all(&client, &hiring, "limit=1"), ["new"]);
 }

@@ -14,7 +14,7 @@ crate::tests![
     closing_a_role_without_a_reason_is_refused,
     a_closed_role_reopens_as_open_or_filled,
     other_changes_of_status_are_a_conflict,
-    the_status_counts_of_the_organization_follow,
+    the_status_counts_follow_each_change,
     callers_without_authority_cannot_change_the_status,
 ];
 
@@ -158,7 +158,7 @@ fn other_changes_of_status_are_a_conflict() {
     client.post("/api/v1/roles/none/close", &reason).refused(404, "not_found");
 }
 
-fn the_status_counts_of_the_organization_follow() {
+fn the_status_counts_follow_each_change() {
     let (app, hiring, client) = start();
     assert_eq!(figures(&app), "1|2|3|0");
     let path = draft(&client, &hiring, &["Call"]);

@@ -14,7 +14,7 @@ crate::tests![
     renaming_a_step_leaves_the_steps_of_applications,
     invalid_members_are_refused,
     reordering_puts_all_steps_in_order,
-    an_order_with_other_than_the_current_steps_is_refused,
+    an_order_that_does_not_list_exactly_the_current_steps_is_refused,
     a_removed_step_stays_readable_while_applications_have_it,
     a_removed_step_without_applications_is_gone,
     the_last_step_of_a_published_role_cannot_be_removed,
@@ -36,7 +36,7 @@ fn steps(path: &str) -> String {
     format!("{path}/steps")
 }
 
-/// The names of a role's steps with their order.
+/// Returns the names of a role's steps with their order.
 fn names_with_order(client: &Client, path: &str) -> Vec<String> {
     let role = read(client, path);
     let step = |step: &Value| format!("{} {}", step["name"].as_str().unwrap(), step["order"]);
@@ -48,7 +48,7 @@ fn ids(client: &Client, path: &str) -> Vec<String> {
     role["steps"].as_array().unwrap().iter().map(|step| step["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The steps and states of all applications, which these tests must not change.
+/// Returns the steps and states of all applications, which these tests must not change.
 fn applications(app: &App) -> Vec<String> {
     app.sql(
         "SELECT s.*, a.status, a.at_role_step_id FROM candidate_role_steps s
@@ -159,10 +159,10 @@ fn reordering_puts_all_steps_in_order() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_order_with_other_than_the_current_steps_is_refused() {
+fn an_order_that_does_not_list_exactly_the_current_steps_is_refused() {
     let (app, hiring, client) = start();
     let (path, other) = (format!("{}/order", steps(&hiring.role())), app.hiring());
-    let [a, b, c, d] = hiring.role_steps.as_slice() else { panic!("four steps") };
+    let [a, b, c, d] = hiring.role_steps.as_slice() else { panic!("expected four steps") };
     for wrong in [
         json!([a, b, c]),
         json!([a, b, c, c]),
@@ -272,7 +272,7 @@ fn a_changed_pipeline_survives_export_and_import() {
     let role = read(&client, &hiring.role());
     let exported = export(&app);
     let again = App::start();
-    // The admin exists in the new file already.
+    // The admin already exists in the new file.
     let users = exported["users"].as_array().unwrap().iter().filter(|user| user["id"] != "user_admin");
     let users: Vec<&Value> = users.collect();
     again.import(&json!({ "users": users, "organizations": exported["organizations"] }));

@@ -72,7 +72,7 @@ const SIGN_IN: &str = "/api/auth/sign-in";
 const SIGN_OUT: &str = "/api/auth/sign-out";
 const SAME_ORIGIN: (&str, &str) = ("Sec-Fetch-Site", "same-origin");
 
-/// A service where the owner of an organization has a password.
+/// Starts a service where the owner of an organization has a password.
 fn start() -> (App, Hiring) {
     start_with(Options::default())
 }
@@ -88,7 +88,7 @@ fn attempt_sign_in(app: &App, email: &str, password: &str) -> Answer {
     app.anonymous().post(SIGN_IN, &json!({ "email": email, "password": password }))
 }
 
-/// The owner's session.
+/// Signs in as the owner.
 fn session(app: &App, hiring: &Hiring) -> Client {
     app.sign_in(&hiring.email("owner"), PASSWORD)
 }
@@ -110,7 +110,7 @@ fn fail(app: &App, email: &str, times: usize) {
     }
 }
 
-/// The seconds that a refused attempt is asked to wait.
+/// Returns the number of seconds that a refused caller is asked to wait.
 #[track_caller]
 fn wait(app: &App, email: &str, password: &str) -> u64 {
     retry_after(&attempt_sign_in(app, email, password).refused(429, "rate_limited"))
@@ -162,7 +162,7 @@ fn each_cookie_has_256_new_random_bits() {
         (0..8).map(|_| cookie(&attempt_sign_in(&app, &hiring.email("owner"), PASSWORD).expect(200))).collect();
     assert_eq!(cookies.len(), 8);
     for value in cookies {
-        // Two halves of 128 bits, each in 26 characters of five bits.
+        // The value has two halves of 128 bits. Each half is 26 characters of five bits.
         assert_eq!(value.len(), 52, "{value}");
         assert!(value.bytes().all(|byte| b"0123456789abcdefghjkmnpqrstvwxyz".contains(&byte)), "{value}");
     }
@@ -214,7 +214,8 @@ fn every_failed_sign_in_gets_the_same_answer() {
         body
     };
     let wrong_password = refused(&hiring.email("owner"), "a wrong password");
-    // An unknown address, a user without a password, the text of an absent hash, and texts that are not addresses.
+    // The cases are an unknown address, a user without a password, the text of an absent hash, and strings that are
+    // not addresses.
     for (email, password) in [
         ("nobody@example.org", PASSWORD),
         (&hiring.email("member"), PASSWORD),
@@ -262,7 +263,7 @@ fn another_media_type_is_415_and_a_large_body_413() {
     let send = |content_type: &str, body: &[u8]| {
         app.anonymous().send("POST", SIGN_IN, &[("Content-Type", content_type)], body)
     };
-    // Media types that a form of another site can send without a preflight.
+    // A form of another site can send these media types without a preflight.
     for content_type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
         send(content_type, &body).refused(415, "unsupported_media_type");
     }
@@ -350,7 +351,8 @@ fn behind_https_only_the_host_bound_cookie_is_read() {
     let own = cookie(&attempt_sign_in(&app, &hiring.email("owner"), PASSWORD).expect(200));
     let planted = cookie(&attempt_sign_in(&app, &hiring.email("member"), PASSWORD).expect(200));
     let me = |line: &str| app.anonymous().with_header("Cookie", line).get("/api/v1/me");
-    // A neighbouring host can set a cookie with the plain name. Browsers do not let it set the host-bound name.
+    // A neighbouring host can set a cookie with the plain name. Browsers prevent that host from setting the
+    // host-bound name.
     for value in [&own, &planted] {
         me(&format!("appliance_session={value}")).refused(401, "unauthorized");
     }
@@ -729,7 +731,7 @@ fn failures_expire_after_an_hour() {
     fail(&app, &member, 5);
     app.pass(3_599);
     fail(&app, &owner, 1);
-    assert_eq!(wait(&app, &owner, PASSWORD), 2, "the sixth failure within the hour");
+    assert_eq!(wait(&app, &owner, PASSWORD), 2, "the wait after the sixth failure within an hour");
     app.pass(1);
     fail(&app, &member, 5);
     assert_eq!(wait(&app, &member, PASSWORD), 1, "after an hour the count starts over");
@@ -806,7 +808,7 @@ fn a_success_does_not_renew_the_wait_of_a_client_address() {
         for _ in 0..3 {
             attempt_sign_in(&app, &email, PASSWORD).expect(200);
         }
-        // The address's failures still count, so the next one doubles the wait.
+        // The failures of the address are still counted, so the next failure doubles the wait.
         fail(&app, &nobody(50 + number), 1);
     }
     assert_eq!(wait(&app, &email, PASSWORD), 16);

@@ -18,7 +18,7 @@ crate::tests![
 const PASSWORD: &str = "correct horse battery";
 const SIGN_IN: &str = "/api/auth/sign-in";
 
-/// A service behind a proxy, and the address of an owner with a password.
+/// Starts a service behind a proxy and returns it with the email address of an owner who has a password.
 fn start() -> (App, String) {
     let app = App::with(Options { trusted_proxies: vec!["127.0.0.0/8"], ..Options::default() });
     let owner = app.hiring().email("owner");
@@ -34,7 +34,7 @@ fn try_from(client: &Client, email: &str, password: &str) -> Answer {
     client.post(SIGN_IN, &json!({ "email": email, "password": password }))
 }
 
-/// How many of this many wrong passwords are checked.
+/// Sends this many wrong passwords and returns how many of them are checked.
 fn guesses(app: &App, address: &str, email: &str, times: usize) -> usize {
     let client = from(app, address);
     let statuses = (0..times).map(|_| try_from(&client, email, "a wrong password").status);
@@ -93,14 +93,14 @@ fn guesses_at_known_and_unknown_accounts_are_limited_alike() {
 
 fn ipv6_networks_of_one_subscriber_share_their_limits() {
     let (app, owner) = start();
-    // For one account, a /56 has twice the five guesses of a /64, and a /48 four times.
+    // For one account, a /56 is allowed twice the five guesses of a /64, and a /48 four times as many.
     let guesses_from = |range: std::ops::Range<u32>, shift: u32| -> usize {
         range.map(|number| guesses(&app, &format!("2001:db8:0:{:x}::1", number << shift), &owner, 6)).sum()
     };
     assert_eq!(guesses_from(0..80, 0), 10);
     assert_eq!(guesses_from(1..40, 8), 10);
     try_from(&from(&app, "2001:db8:1::1"), &owner, PASSWORD).expect(200);
-    // Across many accounts, the /56 has twice the fifty failures of an address.
+    // Across many accounts, the /56 is allowed twice the fifty failures of an address.
     let failed = (0..200)
         .filter(|number| guesses(&app, &format!("2001:db8:2:{number:x}::1"), &format!("{number}@example.org"), 1) == 1);
     assert_eq!(failed.count(), 100);

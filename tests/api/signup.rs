@@ -21,7 +21,7 @@ crate::tests![
     a_link_ends_when_its_role_is_filled,
     a_link_ends_when_its_role_is_closed,
     a_link_to_a_role_without_steps_opens_no_form,
-    a_link_works_again_once_its_role_and_portal_are_public_again,
+    a_link_works_again_when_its_role_and_portal_are_public_again,
     all_dead_links_get_the_same_page,
     a_malformed_token_is_a_404_page,
     a_repeated_parameter_is_a_400_page,
@@ -34,7 +34,7 @@ crate::tests![
     the_cookie_is_secure_behind_https,
 ];
 
-/// Asserts that an answer is a page of this status, and returns its text.
+/// Asserts that an answer is a page with this status, and returns its text.
 #[track_caller]
 fn page(answer: Answer, status: u16) -> String {
     let answer = answer.expect(status);
@@ -91,7 +91,7 @@ fn every_field_has_a_label_a_type_and_autocomplete() {
         assert!(text.contains(&format!("aria-describedby=\"{id}-hint\"")), "{id}: {text}");
     }
     assert!(text.contains("at most 10 MB"), "{text}");
-    // A field that people do not see and bots fill in.
+    // This field is hidden from people, but bots fill it in.
     assert!(text.contains("<div class=\"trap\" aria-hidden=\"true\">"), "{text}");
     assert!(text.contains("name=\"homepage\" type=\"text\" tabindex=\"-1\" autocomplete=\"off\""), "{text}");
 }
@@ -165,8 +165,8 @@ fn the_page_links_to_every_language() {
         assert!(text.contains(&format!("<a href=\"{link}\" lang=\"{tag}\"")), "{tag}: {text}");
         assert!(page(app.anonymous().get(&link), 200).contains(&format!("<html lang=\"{tag}\">")));
     }
-    let assert_dead_link = page(app.anonymous().get("/signup/nothing?lang=de"), 404);
-    assert!(assert_dead_link.contains("<h1>Dieser Link funktioniert nicht</h1>"), "{assert_dead_link}");
+    let dead_link_page = page(app.anonymous().get("/signup/nothing?lang=de"), 404);
+    assert!(dead_link_page.contains("<h1>Dieser Link funktioniert nicht</h1>"), "{dead_link_page}");
 }
 
 fn a_link_expires_after_exactly_thirty_days() {
@@ -226,13 +226,13 @@ fn a_link_to_a_role_without_steps_opens_no_form() {
         let more = json!({ "id": "role_bare", "name": "Bare", "status": "open", "public": true });
         document["organizations"][0]["roles"].as_array_mut().unwrap().push(more);
     });
-    // An imported role can be without steps.
+    // An imported role can have no steps.
     app.change("DELETE FROM role_steps WHERE role_id = 'role_bare'");
     let text = page(app.anonymous().get(&signup_path_of(&app, &hiring, "role_bare")), 410);
     assert!(text.contains("<h1>Bare no longer accepts applications</h1>"), "{text}");
 }
 
-fn a_link_works_again_once_its_role_and_portal_are_public_again() {
+fn a_link_works_again_when_its_role_and_portal_are_public_again() {
     let app = App::start();
     let hiring = app.hiring();
     let path = signup_path(&app, &hiring);

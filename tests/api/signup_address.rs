@@ -1,5 +1,5 @@
-//! Signups under a known address. An address proves nothing, so the answer reveals nothing and existing data does not
-//! change.
+//! Signups under a known address. An address does not prove an identity, so the answer reveals nothing and existing
+//! data does not change.
 
 use crate::support::signup::{Form, signup_path, signup_path_of, status_path};
 use crate::support::{Answer, App, Hiring};
@@ -17,7 +17,7 @@ crate::tests![
     the_placeholder_of_an_erased_address_matches_nobody,
 ];
 
-/// Every row about candidates and their applications, and the counts.
+/// Returns every row about candidates and their applications, and the counts.
 fn state(app: &App) -> Vec<String> {
     let tables = [
         "candidates ORDER BY number",
@@ -32,7 +32,7 @@ fn state(app: &App) -> Vec<String> {
     tables.iter().flat_map(|table| app.sql(&format!("SELECT * FROM {table}"))).collect()
 }
 
-/// An organization with a second role.
+/// Creates an organization with a second role.
 fn with_two_roles(app: &App) -> Hiring {
     app.hiring_with(|document| {
         let role = json!({
@@ -121,7 +121,7 @@ fn a_later_signup_does_not_change_an_ended_application() {
     assert_eq!(later_signups(&app).len(), 3);
 }
 
-/// An answer without its token and request id.
+/// Returns an answer without its token and request id.
 fn shape(answer: &Answer, token: &str) -> String {
     let fields = answer.headers.iter().filter(|(name, _)| !["x-request-id", "date"].contains(&name.as_str()));
     let fields: Vec<String> = fields.map(|(name, value)| format!("{name}: {value}")).collect();

@@ -32,14 +32,14 @@ fn body() -> Value {
     json!({ "name": "Ada Lovelace", "email": "ada@example.org", "consent": true })
 }
 
-/// The body with this member.
+/// Returns the body with this member.
 fn with(name: &str, value: Value) -> Value {
     let mut body = body();
     body[name] = value;
     body
 }
 
-/// A form with these fields, which the API accepts as well.
+/// Returns a form with these fields, which the API accepts as well.
 fn form(path: &str, fields: &[(&str, &str)]) -> Form {
     let form = Form::from_page("<input name=\"form\" value=\"\">", path).without("form");
     fields.iter().fold(form, |form, (name, value)| form.with_another(name, value))

@@ -1,5 +1,5 @@
-//! Files of refused forms: they stay staged if the answered page can claim them later, and are deleted at once
-//! otherwise.
+//! Files of refused forms. A file stays staged if the page in the answer can claim it later. Otherwise, the service
+//! deletes it at once.
 
 use serde_json::json;
 
@@ -17,14 +17,14 @@ crate::tests![
 
 const PDF: &[u8] = b"%PDF-1.7\n1 0 obj\n";
 
-/// A file of more chunks than one write deletes.
+/// Returns a file of more chunks than one write deletes.
 fn large() -> Vec<u8> {
     let mut content = PDF.to_vec();
     content.resize(1_000_000, b' ');
     content
 }
 
-/// The numbers of attachments and chunks.
+/// Returns the numbers of attachments and chunks.
 fn counts(app: &App) -> String {
     app.sql("SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM document_pieces)").remove(0)
 }
@@ -47,7 +47,7 @@ fn the_file_of_an_invalid_form_is_deleted_at_once() {
             assert_eq!(counts(&app), "0|0");
         }
     }
-    // A file that an earlier valid form staged stays.
+    // A file that an earlier form staged is not deleted.
     let text = form.with("name", "").send(&app).expect(400).text();
     let token = input_value(&text, "cvToken").unwrap();
     assert_eq!(counts(&app), "1|16");
@@ -88,7 +88,7 @@ fn the_file_of_a_repeated_form_is_deleted_at_once() {
     let first = form.send(&app);
     let cookie = first.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     assert_eq!(counts(&app), "1|16");
-    // The same form again, and another form of the same browser.
+    // The same form is sent again, and then another form of the same browser.
     assert_eq!(status_path(&form.send(&app)), status_path(&first));
     assert_eq!(counts(&app), "1|16");
     let again = Form::for_role(&app, &hiring).with_file("cv.pdf", &large());
@@ -133,7 +133,7 @@ fn staged_files_are_limited_in_number_and_total_size() {
     waiting(1, 2);
     apply(&client, 2).expect(503);
     app.change("DELETE FROM documents WHERE bytes < 3");
-    // First there is room for one more file of the maximum size, then there is not.
+    // At first there is room for one more file of the maximum size, and then there is none.
     waiting(999, 10_485_760);
     status_path(&apply(&client, 3));
     waiting(1, 3);

@@ -196,7 +196,7 @@ fn all_errors_are_shown_together_with_the_input() {
     }
     assert!(!text.contains(" checked"), "{text}");
     assert!(text.contains("<title>Error: Apply for Engineer at Acme 1</title>"), "{text}");
-    // The corrected form is accepted, and a consent once given is preserved.
+    // The corrected form is accepted, and the consent in it is preserved.
     let right = Form::from_page(&text, &form.path).with("phone", &"1".repeat(51));
     let text = right.send(&app).expect(400).text();
     assert!(text.contains(" checked") && fields_with_errors(&text) == ["phone"], "{text}");
@@ -259,7 +259,7 @@ fn markup_in_every_field_is_inert() {
         assert_eq!(text_area_value(&text, "note"), canary);
         assert_eq!(text.matches("<textarea ").count(), text.matches("</textarea>").count());
     }
-    // Markup that can be stored is shown to staff as text.
+    // Stored markup is returned to staff as text.
     let form = Form::for_role(&app, &hiring).with("name", canary).with("note", canary);
     status_path(&form.send(&app));
     let client = app.user_with_all(&hiring.staff("owner"));

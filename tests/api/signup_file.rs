@@ -6,7 +6,7 @@ use crate::support::signup::{Form, fields_with_errors, input_value, status_path}
 crate::tests![
     a_file_is_stored_with_the_application,
     the_file_of_a_form_with_errors_need_not_be_sent_again,
-    a_new_file_replaces_the_staged_one,
+    a_new_file_replaces_the_staged_file,
     a_refused_file_is_reported_beside_its_field,
     a_file_that_is_too_large_is_a_413_page_with_the_input,
     a_staged_file_expires_after_an_hour,
@@ -18,7 +18,7 @@ crate::tests![
 
 const PDF: &[u8] = b"%PDF-1.7\n1 0 obj\n";
 
-/// Each attachment: its file name, media type, and whether a signup has claimed it.
+/// Returns each attachment: its file name, media type, and whether a signup has claimed it.
 fn attachments(app: &App) -> Vec<String> {
     app.sql("SELECT file_name, media_type, signup_id IS NOT NULL FROM documents ORDER BY number")
 }
@@ -57,7 +57,7 @@ fn the_file_of_a_form_with_errors_need_not_be_sent_again() {
     assert_eq!(attachments(&app), ["Ada CV.pdf|application/pdf|1"]);
 }
 
-fn a_new_file_replaces_the_staged_one() {
+fn a_new_file_replaces_the_staged_file() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::for_role(&app, &hiring).with("name", "").with_file("first.pdf", PDF);
@@ -84,10 +84,10 @@ fn a_refused_file_is_reported_beside_its_field() {
         assert_eq!(input_value(&text, "cvToken"), None);
     }
     assert_eq!(attachments(&app), Vec::<String>::new());
-    // All errors at once, in the order of the form.
+    // All errors are reported at once, in the order of the form.
     let text = form.with("name", "").without("consent").with_file("a", b"\0").send(&app).expect(400).text();
     assert_eq!(fields_with_errors(&text), ["name", "cv", "consent"]);
-    // The staged file stays when another file is refused.
+    // The file remains staged when another file is refused.
     let text = form.with("name", "").with_file("good.pdf", PDF).send(&app).expect(400).text();
     let token = input_value(&text, "cvToken").unwrap();
     let text = form.with("cvToken", &token).with_file("bad.pdf", b"\0").send(&app).expect(400).text();
@@ -128,7 +128,7 @@ fn a_staged_file_expires_after_an_hour() {
         assert_eq!(input_value(&text, "cvToken"), None);
         assert_eq!(input_value(&text, "form").as_deref(), Some(form.value("form")));
     }
-    // A token in an impossible format is ignored.
+    // A token with an invalid format is ignored.
     status_path(&form.without_file().with("name", "Ada").with("cvToken", "\"><script>").send(&app));
 }
 

@@ -7,15 +7,15 @@ use crate::support::signup::{Form, fields_with_errors, input_value, signup_path,
 use crate::support::{App, Client};
 
 crate::tests![
-    each_client_address_has_a_number_of_applications_an_hour,
+    each_client_address_may_send_a_limited_number_of_applications_an_hour,
     a_form_over_the_limit_is_shown_again_with_its_file,
     a_form_over_the_limit_is_shown_again_in_the_language_of_the_page,
     the_file_of_a_form_far_over_the_limit_is_not_read,
     ipv6_networks_of_one_subscriber_share_twice_the_limit,
     the_hour_begins_with_the_first_application,
-    invalid_forms_count_but_opening_the_page_does_not,
+    invalid_forms_are_counted_but_opening_the_page_is_not,
     the_api_and_the_form_share_the_limit,
-    forms_for_a_dead_link_do_not_count,
+    forms_for_a_dead_link_are_not_counted,
     without_a_limit_every_form_is_accepted,
     an_address_reported_by_an_untrusted_client_is_ignored,
 ];
@@ -30,7 +30,7 @@ fn from(app: &App, address: &str) -> Client {
     app.anonymous().with_header("X-Forwarded-For", address)
 }
 
-fn each_client_address_has_a_number_of_applications_an_hour() {
+fn each_client_address_may_send_a_limited_number_of_applications_an_hour() {
     let app = limited(2);
     let hiring = app.hiring();
     let form = Form::for_role(&app, &hiring);
@@ -128,7 +128,7 @@ fn the_hour_begins_with_the_first_application() {
     assert_eq!(form.send_by(&client).expect(429).header("retry-after"), Some("3600"));
 }
 
-fn invalid_forms_count_but_opening_the_page_does_not() {
+fn invalid_forms_are_counted_but_opening_the_page_is_not() {
     let app = limited(3);
     let hiring = app.hiring();
     let form = Form::for_role(&app, &hiring);
@@ -154,7 +154,7 @@ fn the_api_and_the_form_share_the_limit() {
     form.send(&app).expect(429);
 }
 
-fn forms_for_a_dead_link_do_not_count() {
+fn forms_for_a_dead_link_are_not_counted() {
     let app = limited(1);
     let hiring = app.hiring();
     let form = Form::for_role(&app, &hiring);

@@ -1,4 +1,5 @@
-//! `POST /signup/{token}`: the effect of a submitted form, its age and its link, and the forms that are refused.
+//! `POST /signup/{token}`: the effect of a submitted form, the rules for its age and its link, and the forms that are
+//! refused.
 
 use std::time::Duration;
 
@@ -22,14 +23,14 @@ crate::tests![
     a_form_of_another_link_is_refused,
     a_form_survives_a_restart,
     a_form_with_the_hidden_field_filled_is_refused,
-    a_form_for_a_role_closed_meanwhile_is_refused,
-    a_form_for_a_link_expired_meanwhile_is_refused,
+    a_form_for_a_role_that_was_closed_after_rendering_is_refused,
+    a_form_for_a_link_that_expired_after_rendering_is_refused,
     a_form_for_an_unknown_link_is_refused,
     the_language_is_stored_with_the_application,
     the_same_address_in_another_organization_is_another_candidate,
 ];
 
-/// The numbers of candidates, applications, signups, status pages and activity rows.
+/// Returns the numbers of candidates, applications, signups, status pages and activity rows.
 fn counts(app: &App) -> String {
     let tables = ["candidates", "candidate_roles", "signups", "status_pages", "activities"];
     let counts = tables.map(|table| format!("(SELECT count(*) FROM {table})"));
@@ -129,7 +130,7 @@ fn a_form_sent_twice_makes_one_application_with_one_link() {
         assert_eq!(answer.header("set-cookie"), first.header("set-cookie"));
     }
     assert_eq!(counts(&app), before);
-    // Another form gets another link.
+    // A different form gets a different link.
     assert_ne!(status_path(&Form::for_role(&app, &hiring).send(&app)), status_path(&first));
 }
 
@@ -193,7 +194,7 @@ fn an_expired_form_is_replaced_by_a_new_one_with_the_input() {
     app.pass(3);
     let renewed = form.with("form", &input_value(&text, "form").unwrap());
     status_path(&renewed.send(&app));
-    // After the clock was set back, the form comes from the future.
+    // After the clock is set back, the time of the form is in the future.
     let form = Form::for_role(&app, &hiring).with("email", "b@example.org");
     app.set_clock("2026-11-21T09:00:00Z");
     assert!(form.send(&app).expect(400).text().contains("The form was open for too long."));
@@ -228,7 +229,7 @@ fn a_forged_form_is_refused() {
         assert!(page.contains("The form was open for too long."), "{text}: {page}");
     }
     form.without("form").send(&app).expect(400);
-    // Another file has another secret, and the page shows neither of them.
+    // The page does not show the secret that signs its forms.
     let secrets = [&app, &other].map(|app| app.sql("SELECT hex(secret) FROM form_secrets").remove(0));
     assert_ne!(secrets[0].len(), 0);
     assert!(!app.anonymous().get(&form.path).expect(200).text().to_uppercase().contains(&secrets[0]));
@@ -244,7 +245,7 @@ fn a_form_of_another_link_is_refused() {
     let text = moved.send(&app).expect(400).text();
     assert!(text.contains("The form was open for too long."), "{text}");
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
-    // The form on the answered page is valid for that link.
+    // The form on the page in the answer is valid for that link.
     app.pass(3);
     status_path(&Form::from_page(&text, &moved.path).send(&app));
     assert_eq!(app.sql("SELECT role_id FROM signups"), std::slice::from_ref(&other.role_id));
@@ -273,7 +274,7 @@ fn a_form_with_the_hidden_field_filled_is_refused() {
         assert!(text.contains("A field that people do not see was filled in."), "{text}");
         assert_eq!(input_value(&text, "homepage"), None);
         assert_nothing_stored(&app);
-        // A person whose browser filled the field can send the form again.
+        // A person whose browser filled in the field can send the form again.
         assert_eq!(input_value(&text, "name").as_deref(), Some("Ada Lovelace"));
     }
     status_path(&Form::for_role(&app, &hiring).with("homepage", "").send(&app));
@@ -284,7 +285,7 @@ fn close(app: &App, hiring: &Hiring) {
     owner.post(&format!("{}/close", hiring.role()), &json!({ "reason": "found" })).expect(200);
 }
 
-fn a_form_for_a_role_closed_meanwhile_is_refused() {
+fn a_form_for_a_role_that_was_closed_after_rendering_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::for_role(&app, &hiring);
@@ -299,7 +300,7 @@ fn a_form_for_a_role_closed_meanwhile_is_refused() {
     assert_eq!(counts(&app), before);
 }
 
-fn a_form_for_a_link_expired_meanwhile_is_refused() {
+fn a_form_for_a_link_that_expired_after_rendering_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let path = signup_path(&app, &hiring);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    the_counts_are_those_of_the_organization,
+    the_counts_cover_only_the_organization,
     the_counts_follow_each_decision_at_once,
     the_counts_equal_a_recount,
 ];
@@ -24,7 +24,7 @@ fn counts(roles: i64, positions: i64, applications: [i64; 4]) -> Value {
     })
 }
 
-fn the_counts_are_those_of_the_organization() {
+fn the_counts_cover_only_the_organization() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         crate::support::hiring::set_steps(

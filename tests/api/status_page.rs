@@ -15,7 +15,7 @@ crate::tests![
     all_dead_links_get_the_same_page,
     a_repeated_parameter_is_a_400_page,
     the_page_works_without_links_while_the_portal_is_disabled,
-    the_page_of_a_later_signup_looks_like_one_of_an_application,
+    the_page_of_a_later_signup_looks_like_the_page_of_an_application,
     hostile_names_are_text,
     the_page_of_an_erased_candidate_is_gone,
     opening_the_page_changes_nothing,
@@ -77,7 +77,7 @@ fn the_page_shows_the_signup_and_no_other_data_of_the_candidate() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    // The stored name and address are not shown to the person who typed an address.
+    // The page does not show the stored name and address to the person who typed the address.
     assert!(!text.contains("Ada Original") && !text.contains("ada@example.org"), "{text}");
 }
 
@@ -223,14 +223,14 @@ fn the_page_works_without_links_while_the_portal_is_disabled() {
     }
 }
 
-fn the_page_of_a_later_signup_looks_like_one_of_an_application() {
+fn the_page_of_a_later_signup_looks_like_the_page_of_an_application() {
     let app = App::start();
     let hiring = app.hiring();
     let application = add_candidate(&app, &hiring, "ada@example.org");
     let known = insert_signup(&app, &hiring, Some(&application), "ada@example.org", "token-1");
     let later = insert_signup(&app, &hiring, None, "ada@example.org", "token-2");
     let assert_same = |request: &dyn Fn(&str) -> Answer| {
-        // The order matters: a deletion of everything under the address also ends the other page.
+        // The order matters, because a deletion of everything under the address also ends the other page.
         let answers = [request(&later), request(&known)].map(|mut answer| {
             answer.headers.retain(|(name, _)| name != "x-request-id" && name != "date");
             let text = answer.text();

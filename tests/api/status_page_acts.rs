@@ -17,12 +17,12 @@ crate::tests![
     the_download_without_a_signup_has_the_name_and_address,
     deleting_the_only_application_erases_the_candidate,
     a_deletion_leaves_other_applications_of_the_candidate,
-    a_deletion_beside_other_applications_leaves_the_decision,
+    a_deletion_with_other_applications_leaves_the_decision,
     a_deletion_during_a_hidden_hire_looks_the_same_and_is_delayed,
-    a_delayed_deletion_is_carried_out_once_the_hire_is_reversed,
+    a_delayed_deletion_is_carried_out_when_the_hire_is_reversed,
     a_delayed_deletion_waits_while_the_clock_is_ahead,
     a_deletion_during_a_hidden_hire_of_another_application_is_delayed,
-    a_delayed_deletion_leaves_applications_made_since,
+    a_delayed_deletion_leaves_later_applications,
     a_deletion_under_a_legal_hold_shows_a_notice_and_is_recorded,
     a_later_signup_is_withdrawn_and_deleted_on_its_own,
     a_deletion_removes_stored_responses,
@@ -35,7 +35,7 @@ struct Fixture {
     app: App,
     hiring: Hiring,
     owner: Client,
-    /// The id of an application that its candidate made, and the path of its status page.
+    /// The id of an application that a signup created. `path` is the path of its status page.
     application: String,
     path: String,
 }
@@ -92,7 +92,7 @@ impl Fixture {
         ))
     }
 
-    /// Whether any row still contains this text.
+    /// Returns whether any row still contains this text.
     fn contains_text(&self, word: &str) -> bool {
         let tables = ["candidates", "candidate_words", "signups", "documents", "activities", "idempotency_keys"];
         let all = tables.iter().flat_map(|table| self.app.sql(&format!("SELECT * FROM {table}")));
@@ -245,7 +245,7 @@ fn a_deletion_leaves_other_applications_of_the_candidate() {
     fixture.assert_sound();
 }
 
-fn a_deletion_beside_other_applications_leaves_the_decision() {
+fn a_deletion_with_other_applications_leaves_the_decision() {
     let fixture = Fixture::new();
     fixture.apply_elsewhere();
     fixture.decide("reject");
@@ -315,10 +315,10 @@ fn a_new_link_of_a_deleted_signup_shows_nothing_that_was_typed() {
 
 const ERASED: &str = "SELECT count(*) FROM candidates WHERE erased_at IS NOT NULL";
 
-/// Status, header fields and body of an answer, without the fields that change each time.
+/// The status, header fields and body of an answer, without the fields that differ in each answer.
 type Seen = (u16, Vec<(String, String)>, String);
 
-/// The answers of the link before, during and after a deletion through it.
+/// Returns the answers of the link before, during and after a deletion through it.
 fn answers(fixture: &Fixture) -> Vec<Seen> {
     let shown = |answer: crate::support::Answer| {
         let changing = ["date", "x-request-id"];
@@ -348,7 +348,7 @@ fn a_deletion_during_a_hidden_hire_looks_the_same_and_is_delayed() {
     assert_eq!(read["data"]["email"], EMAIL);
     assert!(!read["data"]["applications"][0]["signup"].is_null());
     fixture.assert_sound();
-    // The background job runs every minute, but erases nobody before the hire is visible.
+    // The background job runs every minute, but does not erase the candidate before the hire is visible.
     fixture.app.pass(72 * 3_600 - 1);
     let pending = fixture.app.sql("SELECT count(*) FROM erasures_asked");
     assert_eq!((pending, fixture.app.sql(ERASED)), (vec!["1".to_owned()], vec!["0".to_owned()]));
@@ -364,7 +364,7 @@ fn a_deletion_during_a_hidden_hire_looks_the_same_and_is_delayed() {
     fixture.assert_sound();
 }
 
-fn a_delayed_deletion_is_carried_out_once_the_hire_is_reversed() {
+fn a_delayed_deletion_is_carried_out_when_the_hire_is_reversed() {
     let fixture = Fixture::new();
     fixture.app.change("UPDATE organizations SET decision_visible_after_hours = NULL");
     fixture.decide("hire");
@@ -385,7 +385,7 @@ fn a_delayed_deletion_waits_while_the_clock_is_ahead() {
     fixture.act("delete").expect(200);
     let now = fixture.app.world.now();
     fixture.app.world.set(now.plus(Duration::from_secs(73 * 3_600)));
-    // A requested deletion of a candidate without a hire shows when the background job has run.
+    // The requested deletion of another candidate, who has no hire, shows when the background job has run.
     fixture.app.change(&format!(
         "INSERT INTO erasures_asked (candidate_number, candidate_role_id, asked_at)
          SELECT number, NULL, {} FROM candidates WHERE id <> '{}' LIMIT 1",
@@ -394,7 +394,7 @@ fn a_delayed_deletion_waits_while_the_clock_is_ahead() {
     ));
     fixture.app.pass(61);
     crate::attachment::wait_until(&fixture.app, "SELECT count(*) FROM erasures_asked", "1");
-    assert_eq!(fixture.app.sql(ERASED), ["0"], "only a wrong clock shows the hire");
+    assert_eq!(fixture.app.sql(ERASED), ["0"], "the hire is visible only by the wrong clock");
     fixture.app.world.set(now.plus(Duration::from_secs(61)));
     fixture.app.pass(72 * 3_600);
     crate::attachment::wait_until(&fixture.app, ERASED, "1");
@@ -405,7 +405,8 @@ fn a_deletion_during_a_hidden_hire_of_another_application_is_delayed() {
     let fixture = Fixture::new();
     fixture.apply_elsewhere();
     fixture.decide("hire");
-    // The other application is the reason to retain the candidate, so the signup of the hired one is deleted now.
+    // The candidate is retained for the other application, so only the signup of the hired application is deleted
+    // now.
     fixture.act("delete").expect(200);
     let other = "SELECT id FROM candidate_roles WHERE status = 'In Progress' AND candidate_id = ";
     let other = fixture.app.sql(&format!("{other}'{}'", fixture.candidate_id())).remove(0);
@@ -419,7 +420,7 @@ fn a_deletion_during_a_hidden_hire_of_another_application_is_delayed() {
     fixture.assert_sound();
 }
 
-fn a_delayed_deletion_leaves_applications_made_since() {
+fn a_delayed_deletion_leaves_later_applications() {
     let fixture = Fixture::new();
     fixture.decide("hire");
     fixture.act("delete").expect(200);

@@ -1,4 +1,5 @@
-//! `GET /status/{token}`: when candidates see a decision. Until then the page is the same, byte for byte.
+//! `GET /status/{token}`: the time at which candidates see a decision. Until that time, the page stays the same byte
+//! for byte.
 
 use serde_json::json;
 
@@ -17,7 +18,7 @@ crate::tests![
     the_reopening_of_a_visible_rejection_is_shown_at_once,
     a_changed_delay_takes_effect_with_the_next_request,
     imported_decisions_are_shown_after_the_delay,
-    the_rest_of_the_answer_does_not_reveal_a_decision,
+    the_header_fields_do_not_reveal_a_decision,
 ];
 
 const HOUR: u64 = 3_600;
@@ -42,7 +43,7 @@ impl Fixture {
         self.app.anonymous().get(&self.path).expect(200).text()
     }
 
-    /// The download without the time of its export.
+    /// Returns the download without the time of its export.
     fn data(&self) -> serde_json::Value {
         let mut data = self.app.anonymous().get(&format!("{}/data", self.path)).expect(200).json();
         data["exportedAt"].take();
@@ -58,7 +59,8 @@ impl Fixture {
         self.app.change(&format!("UPDATE organizations SET decision_visible_after_hours = {hours}"));
     }
 
-    /// Asserts that the page stays the same until the latest decision is this old, and changes then.
+    /// Asserts that the page stays the same until the latest decision is this many hours old, and that it then
+    /// changes.
     #[track_caller]
     fn shows_after(&self, before: &(String, serde_json::Value), hours: u64, heading: &str) {
         assert_eq!((self.page(), self.data()), *before);
@@ -191,7 +193,7 @@ fn imported_decisions_are_shown_after_the_delay() {
     }
 }
 
-fn the_rest_of_the_answer_does_not_reveal_a_decision() {
+fn the_header_fields_do_not_reveal_a_decision() {
     let fixture = Fixture::new();
     let headers = || {
         let answer = fixture.app.anonymous().get(&fixture.path).expect(200);

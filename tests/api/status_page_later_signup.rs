@@ -1,5 +1,5 @@
-//! Effects between the status links of several people under one address. An address proves nothing, so a link removes
-//! and shows only what was sent with it.
+//! Effects between the status links of several people under one address. An address does not prove an identity, so a
+//! link shows and removes only the data that was sent with it.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ crate::tests![
     a_withdrawn_later_signup_becomes_a_withdrawn_application,
     the_first_later_signup_in_progress_becomes_the_application,
     staff_see_later_signups_and_download_their_attachments,
-    a_deletion_beside_another_persons_application_removes_the_name,
+    a_deletion_removes_the_name_but_leaves_another_persons_application,
     deleting_through_every_link_erases_the_candidate,
     a_new_link_from_staff_retains_an_emptied_application,
     deleting_the_last_later_signup_erases_the_candidate,
@@ -20,11 +20,11 @@ crate::tests![
     a_legal_hold_is_not_revealed_to_a_person_who_only_knows_the_address,
     a_legal_hold_retains_later_signups,
     deletions_requested_under_a_hold_do_not_retain_the_candidate,
-    a_later_signup_joins_the_candidate_who_has_the_address_by_then,
+    a_later_signup_joins_the_candidate_who_now_has_the_address,
     a_later_signup_follows_its_own_address,
     a_start_on_an_older_copy_repeats_exactly_the_deletions,
     an_erased_later_signup_stays_erased_on_an_older_copy,
-    retention_counts_from_the_last_signup,
+    retention_starts_at_the_last_signup,
     acts_on_a_status_page_take_constant_time,
     a_later_signup_shows_the_steps_at_its_time,
     a_repeated_form_does_not_recreate_a_deleted_signup,
@@ -50,7 +50,7 @@ impl Fixture {
         Self { app, hiring, owner }
     }
 
-    /// A person applies through the form with this address. Returns the path of the status page.
+    /// Applies through the form with this address. Returns the path of the status page.
     fn apply(&self, role: &str, name: &str, email: &str) -> String {
         self.app.pass(60);
         let path = if role.is_empty() {
@@ -72,8 +72,8 @@ impl Fixture {
         assert_eq!(self.app.check(), Vec::<String>::new());
     }
 
-    /// The candidates with this test's address: name and address, and for each application its status, its signup's
-    /// name, and the names of its later signups.
+    /// Returns the candidates with this test's address: name and address, and for each application its status, its
+    /// signup's name, and the names of its later signups.
     fn candidates(&self) -> Vec<String> {
         self.app.sql(
             "SELECT c.name, c.email, a.status, coalesce(s.name, '-'),
@@ -90,7 +90,7 @@ impl Fixture {
         self.app.sql("SELECT id FROM candidates WHERE email_key = 'ada@example.org'").remove(0)
     }
 
-    /// Whether any row still contains this text.
+    /// Returns whether any row still contains this text.
     fn contains_text(&self, word: &str) -> bool {
         let tables = ["candidates", "candidate_words", "signups", "documents", "activities", "idempotency_keys"];
         let all = tables.iter().flat_map(|table| self.app.sql(&format!("SELECT * FROM {table}")));
@@ -116,7 +116,7 @@ fn a_deletion_turns_a_later_signup_into_an_application() {
     assert_eq!(fixture.candidates(), ["Ada Lovelace|ADA@example.org|In Progress|Ada Lovelace|null"]);
     assert!(!fixture.contains_text("Mallory"));
     assert_eq!(fixture.page(&later), shown);
-    // From now on it is an ordinary application, and its link controls it.
+    // The later signup is now an ordinary application, and its link controls that application.
     fixture.delete(&later);
     assert_eq!(fixture.candidates(), Vec::<String>::new());
     assert!(!fixture.contains_text("Lovelace"));
@@ -169,7 +169,7 @@ fn staff_see_later_signups_and_download_their_attachments() {
     assert_eq!(fixture.owner.get(&format!("{candidate}/documents/{document}")).expect(200).body, b"Mine");
 }
 
-fn a_deletion_beside_another_persons_application_removes_the_name() {
+fn a_deletion_removes_the_name_but_leaves_another_persons_application() {
     let fixture = Fixture::new();
     let real = fixture.apply("", "Ada Quixworth", ADA);
     let stranger = fixture.apply("role_more", "Mallory", "Ada@example.org");
@@ -258,7 +258,7 @@ fn a_legal_hold_is_not_revealed_to_a_person_who_only_knows_the_address() {
         normalized(fixture.page(&stranger), &stranger, ADA),
         normalized(fixture.page(&unknown), &unknown, "nobody@example.org")
     );
-    // Under the hold nothing is deleted, and staff see both requests.
+    // Under the hold, nothing is deleted, and staff see both requests.
     fixture.delete(&stranger);
     fixture.delete(&unknown);
     assert_eq!(
@@ -297,7 +297,7 @@ fn deletions_requested_under_a_hold_do_not_retain_the_candidate() {
     assert!(!fixture.contains_text("Quixworth") && !fixture.contains_text(ADA));
 }
 
-fn a_later_signup_joins_the_candidate_who_has_the_address_by_then() {
+fn a_later_signup_joins_the_candidate_who_now_has_the_address() {
     let fixture = Fixture::new();
     let first = fixture.apply("", "Ada", ADA);
     let later = fixture.apply("", "Later", ADA);
@@ -307,7 +307,8 @@ fn a_later_signup_joins_the_candidate_who_has_the_address_by_then() {
         .expect(200);
     let other = fixture.apply("", "Other", ADA);
     fixture.delete(&first);
-    // The candidate who has the address by now applied first.
+    // The candidate who now has the address already has an application, so the later signup is added to that
+    // application.
     assert_eq!(fixture.candidates(), ["Other|ada@example.org|In Progress|Other|Later"]);
     assert!(fixture.page(&later).contains("in progress") && fixture.page(&other).contains("in progress"));
     assert_eq!(fixture.app.sql("SELECT count(*) FROM candidates WHERE email_key = 'b@b.example'"), ["0"]);
@@ -327,7 +328,7 @@ fn a_later_signup_follows_its_own_address() {
     assert_eq!(fixture.app.sql("SELECT name FROM candidates WHERE email_key = 'b@b.example'"), ["Bee"]);
 }
 
-/// A copy of the current file, taken while the service is stopped.
+/// Stops the service, copies its file, and starts the service again. Returns the copy.
 fn copy(fixture: &Fixture) -> Vec<u8> {
     fixture.app.stop();
     fixture.app.sql("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -367,7 +368,7 @@ fn a_start_on_an_older_copy_repeats_exactly_the_deletions() {
         fixture.app.anonymous().get(path).expect(404);
     }
     assert!(fixture.page(&later).contains("in progress") && fixture.page(&other_candidate[1]).contains("in progress"));
-    // Repeating the start changes nothing more.
+    // Another start changes nothing.
     let again = copy(&fixture);
     start_on(&fixture, &again);
     assert_eq!(fixture.candidates(), left);
@@ -385,7 +386,7 @@ fn an_erased_later_signup_stays_erased_on_an_older_copy() {
     assert!(!fixture.contains_text("Quixworth") && !fixture.contains_text(ADA));
 }
 
-fn retention_counts_from_the_last_signup() {
+fn retention_starts_at_the_last_signup() {
     let fixture = Fixture::new();
     let first = fixture.apply("", "Ada", ADA);
     fixture.app.anonymous().post_empty(&format!("{first}/withdraw")).expect(303);
@@ -396,7 +397,8 @@ fn retention_counts_from_the_last_signup() {
     let later = status_path(&Form::for_role(&fixture.app, &fixture.hiring).with("email", ADA).send(&fixture.app));
     fixture.app.admin().patch(&path, &json!({ "retentionDays": 30 })).expect(200);
     fixture.app.pass(600);
-    // Another candidate is due and is erased a day later. By then the scan has covered everybody.
+    // Another candidate is due and is erased a day later. That erasure shows that the scan has covered every
+    // candidate.
     wait_until(&fixture.app, "SELECT count(*) FROM retention_due", "1");
     fixture.app.pass(86_400);
     wait_until(&fixture.app, "SELECT count(*) FROM candidates WHERE erased_at IS NOT NULL", "1");
@@ -439,7 +441,7 @@ fn a_repeated_form_does_not_recreate_a_deleted_signup() {
     assert_eq!(form.send(&fixture.app).expect(303).header("location"), Some(path.as_str()));
     fixture.app.anonymous().get(&path).expect(404);
     assert_eq!(fixture.app.sql("SELECT count(*) FROM signups"), ["0"]);
-    // The spent link is remembered for as long as its form is valid.
+    // The spent link is stored for as long as its form is valid.
     fixture.app.pass(25 * 3_600);
     let other = fixture.apply("", "Other", "other@example.org");
     fixture.delete(&other);

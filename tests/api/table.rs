@@ -1,4 +1,4 @@
-//! The route table has exactly the endpoints of the original interface and the ones listed beside them.
+//! The route table has exactly the endpoints of the original interface and the additional endpoints in this list.
 
 use appliance::domain::api_key::Scope;
 use appliance::http::server::access_rule::AccessRule;
@@ -22,7 +22,7 @@ fn the_table_has_exactly_the_listed_routes() {
         "GET /api/public/portal/{orgSlug}",
         "GET /api/public/portal/{orgSlug}/roles/{roleId}",
         "POST /api/public/portal/{orgSlug}/apply",
-        // Beside it.
+        // The additional endpoints.
         "POST /api/v1/candidate-steps/{id}/validate",
         "POST /api/v1/candidate-steps/{id}/reopen",
         "POST /api/admin/organizations",

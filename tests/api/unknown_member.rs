@@ -1,4 +1,4 @@
-//! Unknown members of a body: ignored, and named in the `warnings` of a success.
+//! Unknown members of a body are ignored and named in the `warnings` of a success.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ crate::tests![
     members_of_free_form_objects_are_not_unknown,
 ];
 
-/// The fields that an answer's `warnings` name.
+/// Returns the fields that an answer's `warnings` name.
 fn warned_fields(answer: &Answer) -> Vec<String> {
     let body = answer.json();
     let warnings = body["warnings"].as_array().map_or(&[][..], Vec::as_slice);
@@ -48,8 +48,8 @@ fn warnings_name_nested_members_with_their_path() {
     assert_eq!(warned_fields(&app.admin().patch(&organization, &body).expect(200)), ["nmae", "portal.colour"]);
     let steps = json!([{ "name": "One" }, { "name": "Two", "kind": "interview" }]);
     let roles = format!("/api/v1/organizations/{}/roles", hiring.organization_id);
-    let made = app.admin().post(&roles, &json!({ "name": "Engineer", "steps": steps })).expect(200);
-    assert_eq!(warned_fields(&made), ["steps[1].kind"], "the warning follows those about the role itself");
+    let created = app.admin().post(&roles, &json!({ "name": "Engineer", "steps": steps })).expect(200);
+    assert_eq!(warned_fields(&created), ["steps[1].kind"], "the warning names the step by its index");
 }
 
 fn an_answer_without_unknown_members_has_no_warnings() {
@@ -59,8 +59,8 @@ fn an_answer_without_unknown_members_has_no_warnings() {
     let rejected = staff.post(&hiring.reject(0), &json!({ "outcomeNotes": null, "outcomeType": "other" })).expect(200);
     let members: Vec<String> = rejected.json().as_object().unwrap().keys().cloned().collect();
     assert_eq!(members, ["success", "step"]);
-    let made = app.admin().post("/api/admin/api-keys", &json!({ "name": "n", "userId": "user_admin" })).expect(200);
-    let members: Vec<String> = made.json().as_object().unwrap().keys().cloned().collect();
+    let created = app.admin().post("/api/admin/api-keys", &json!({ "name": "n", "userId": "user_admin" })).expect(200);
+    let members: Vec<String> = created.json().as_object().unwrap().keys().cloned().collect();
     assert_eq!(members, ["success", "data"]);
     let apply = format!("/api/public/portal/{}/apply", hiring.slug);
     let invited = app.anonymous().post(&apply, &json!({ "roleId": hiring.role_id, "locale": null })).expect(200);
@@ -85,8 +85,8 @@ fn warnings_are_limited_in_length_and_number() {
     for number in 0..500 {
         body[format!("{number:03}{}", "x".repeat(200))] = json!(1);
     }
-    let made = app.admin().post("/api/admin/users", &body).expect(200).json();
-    let warnings = made["warnings"].as_array().unwrap();
+    let created = app.admin().post("/api/admin/users", &body).expect(200).json();
+    let warnings = created["warnings"].as_array().unwrap();
     assert_eq!(warnings.len(), 21);
     assert_eq!(warnings[0]["field"], format!("000{}…", "x".repeat(61)));
     assert_eq!(warnings[20]["detail"], "480 more members were ignored");

@@ -1,5 +1,5 @@
-//! Uploads that are refused for lack of disk space or because attachments have reached their total size. Everything
-//! else continues.
+//! Uploads that are refused for lack of disk space or because attachments have reached their total size. All other
+//! requests continue to work.
 
 use appliance::domain::disk::UploadLimits;
 use serde_json::json;
@@ -18,13 +18,13 @@ crate::tests![
 
 const PDF: &[u8] = b"%PDF-1.7\n1 0 obj\n";
 
-/// A twentieth of the disk is 800,000 bytes.
+/// The size of the disk. A twentieth of it is 800,000 bytes.
 const DISK_BYTES: u64 = 16_000_000;
 
-/// The smallest free space at which the file of these tests is accepted.
+/// The minimum free space at which the file of these tests is accepted.
 const ENOUGH_BYTES: u64 = DISK_BYTES / 20 + PDF.len() as u64;
 
-/// Asserts that a 503 shows the form with its input again. Returns its text.
+/// Asserts that a 503 answer shows the form again with its input. Returns the text of the page.
 #[track_caller]
 fn assert_form_shown_again(answer: &Answer) -> String {
     assert_eq!(answer.status, 503, "{}", answer.text());

@@ -1,4 +1,5 @@
-//! The usage log: which requests of a key have a usage row, the contents of a row, and that no row is lost.
+//! The usage log: the requests of a key that have a usage row, the contents of a row, and the guarantee that no row
+//! is lost.
 
 use std::collections::BTreeSet;
 
@@ -18,13 +19,13 @@ crate::tests![
     a_head_request_is_logged_as_head,
     the_logged_address_is_the_peers_or_comes_from_a_trusted_proxy,
     forwarded_addresses_are_ignored_without_trusted_proxies,
-    a_user_agent_is_cut_at_512_characters,
+    a_user_agent_is_truncated_to_512_characters,
     a_missing_user_agent_is_logged_as_empty,
     a_row_is_committed_before_its_answer,
     the_count_is_exact_and_the_last_request_is_the_newest_row,
-    times_increase_while_the_clock_stands_still,
+    times_increase_while_the_clock_is_stopped,
     times_increase_while_the_clock_steps_back,
-    times_follow_the_clock_once_it_is_ahead_again,
+    times_follow_the_clock_when_it_is_ahead_again,
     rows_survive_a_restart,
     times_increase_across_a_restart,
     concurrent_requests_of_one_key_each_have_a_row,
@@ -37,30 +38,30 @@ const REJECT: &str = "/api/v1/candidate-steps/{id}/reject";
 const HIRE: &str = "/api/v1/candidate-steps/{id}/hire";
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 
-/// A key's usage log, as the admin sees it.
+/// Returns a key's usage log, as the admin sees it.
 fn log(app: &App, id: &str) -> Value {
     app.admin().get(&format!("{KEYS}/{id}/usage?limit=500")).expect(200).json()["data"].clone()
 }
 
-/// The rows of a key, oldest first.
+/// Returns the rows of a key, oldest first.
 fn rows(app: &App, id: &str) -> Vec<Value> {
     let mut rows = log(app, id)["rows"].as_array().unwrap().clone();
     rows.reverse();
     rows
 }
 
-/// One field of each row, oldest first.
+/// Returns one field of each row, oldest first.
 fn column(app: &App, id: &str, field: &str) -> Vec<String> {
     rows(app, id).iter().map(|row| row[field].as_str().unwrap().to_owned()).collect()
 }
 
-/// The number of requests of a key, according to the list of keys.
+/// Returns the number of requests of a key, according to the list of keys.
 fn request_count(app: &App, id: &str) -> Value {
     let all = app.admin().get(KEYS).expect(200).json();
     all["data"].as_array().unwrap().iter().find(|key| key["id"] == id).unwrap()["requestCount"].clone()
 }
 
-/// Sends each request, checks its answer, and then checks that the key has one row for each, in order.
+/// Sends each request, checks its answer, and then checks that the key has one row for each request, in order.
 fn assert_each_has_a_row(app: &App, (id, secret): &(String, String), requests: &[LoggedRequest<'_>]) {
     let client = app.key(secret);
     let mut expected = Vec::new();
@@ -229,7 +230,7 @@ fn the_path_is_logged_undecoded_without_its_query() {
         "/api/admin/api-keys/%C3%A4/usage",
         "/api/admin/api-keys/%252F/usage",
         "/api/admin/api-keys/a;b=c,d:e@f!$&'()*+/usage",
-        // A long path is cut at 512 bytes.
+        // A long path is truncated to 512 bytes.
         &format!("/api/admin/api-keys/{long}/usage")[..512],
     ];
     assert_eq!(column(&app, &id, "path"), expected);
@@ -285,7 +286,7 @@ fn forwarded_addresses_are_ignored_without_trusted_proxies() {
     }
 }
 
-fn a_user_agent_is_cut_at_512_characters() {
+fn a_user_agent_is_truncated_to_512_characters() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     let mut expected = Vec::new();
@@ -326,7 +327,7 @@ fn a_row_is_committed_before_its_answer() {
     for number in 1..=20 {
         let answer = if number % 2 == 0 { client.get(ME) } else { client.post_empty(&hiring.reject(0)) };
         assert!(matches!(answer.status, 200 | 409));
-        // Another connection sees the row at once, so it will still be there after a restart.
+        // Another connection sees the row at once, so the row survives a restart.
         let sql = format!(
             "SELECT count(*) FROM api_key_usage u JOIN api_keys k ON k.number = u.key_number WHERE k.id = '{id}'"
         );
@@ -350,7 +351,7 @@ fn the_count_is_exact_and_the_last_request_is_the_newest_row() {
     }
 }
 
-/// The times of a key's rows, oldest first.
+/// Returns the times of a key's rows, oldest first.
 fn times(app: &App, id: &str) -> Vec<Timestamp> {
     let times = column(app, id, "timestamp");
     times.iter().map(|text| Timestamp::parse(text, Rounding::Down).unwrap()).collect()
@@ -360,7 +361,7 @@ fn timestamp(text: &str) -> Timestamp {
     Timestamp::parse(text, Rounding::Down).unwrap()
 }
 
-fn times_increase_while_the_clock_stands_still() {
+fn times_increase_while_the_clock_is_stopped() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     app.pass(60);
@@ -396,7 +397,7 @@ fn times_increase_while_the_clock_steps_back() {
     assert_eq!(log(&app, &id)["key"]["requestCount"], 9);
 }
 
-fn times_follow_the_clock_once_it_is_ahead_again() {
+fn times_follow_the_clock_when_it_is_ahead_again() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     let client = app.key(&secret);

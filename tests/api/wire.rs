@@ -25,7 +25,7 @@ crate::tests![
     a_request_without_exactly_one_host_is_refused,
     an_http_1_0_request_is_answered_and_its_connection_closed,
     an_absolute_target_is_routed_by_its_path,
-    the_length_limit_counts_the_whole_absolute_target,
+    the_length_limit_applies_to_the_whole_absolute_target,
     a_connection_stays_open_between_requests,
     pipelined_requests_are_answered_in_order,
     the_body_of_a_get_is_ignored,
@@ -59,7 +59,7 @@ impl Wire {
         self.0.write_all(text.as_bytes()).unwrap();
     }
 
-    /// The head of the next message, including its empty line.
+    /// Reads the head of the next message, including its empty line.
     fn head(&mut self) -> String {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
@@ -71,7 +71,7 @@ impl Wire {
         String::from_utf8(head).unwrap()
     }
 
-    /// The next answer: its status line and its body.
+    /// Reads the next answer and returns its status line and its body.
     fn answer(&mut self) -> (String, String) {
         let head = self.head();
         let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
@@ -80,18 +80,18 @@ impl Wire {
         (head.lines().next().unwrap_or_default().to_owned(), String::from_utf8(body).unwrap())
     }
 
-    /// Whether the server has closed its side, with nothing left to read.
+    /// Returns whether the server has closed its side, with nothing left to read.
     fn is_closed(&mut self) -> bool {
         matches!(self.0.read(&mut [0]), Ok(0))
     }
 }
 
-/// An HTTP/1.1 request as it is sent.
+/// Returns an HTTP/1.1 GET request as it is sent.
 fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")
 }
 
-/// The path of a template with a placeholder for each parameter.
+/// Fills a path template with a placeholder for each parameter.
 fn fill_path(template: &str) -> String {
     let segment = |segment: &str| if segment.starts_with('{') { "nothing".to_owned() } else { segment.to_owned() };
     template.split('/').map(segment).collect::<Vec<_>>().join("/")
@@ -218,13 +218,14 @@ fn head_works_on_every_route_with_get() {
     for route in table.routes().iter().filter(|route| route.method == "GET") {
         let (client, path) = (app.admin(), path(route));
         let head = client.send("HEAD", &path, &[], b"").expect(200);
-        // The request uses the same connection, so a body after the HEAD answer would break it.
+        // This request uses the same connection, so a body after the HEAD answer would make the next answer
+        // unreadable.
         let whole = client.get(&path).expect(200);
         assert!(head.body.is_empty() && !whole.body.is_empty(), "{path}");
         for field in ["content-type", "etag", "cache-control", "vary", "access-control-allow-origin"] {
             assert_eq!(head.header(field), whole.header(field), "{field} of {path}");
         }
-        // Other bodies can grow between requests, such as the request counts of keys.
+        // Other bodies, such as lists with request counts, can grow between requests.
         if route.path.starts_with("/api/public/") {
             assert_eq!(head.header("content-length").unwrap(), whole.body.len().to_string(), "{path}");
         }
@@ -262,7 +263,7 @@ fn a_target_over_8192_bytes_is_refused() {
 fn header_fields_over_16384_bytes_are_refused() {
     let app = App::start();
     let host = app.address.to_string();
-    // A field counts its name, its value, the `: ` between them and its line end.
+    // The size of a field includes its name, its value, the `: ` between them and the line end.
     let rest = 16_384 - ("Host".len() + host.len() + 4) - ("X-Fill".len() + 4);
     app.anonymous().with_header("X-Fill", &"a".repeat(rest)).get("/healthz").expect(200);
     app.anonymous().with_header("X-Fill", &"a".repeat(rest + 1)).get("/healthz").refused(431, "headers_too_large");
@@ -272,7 +273,7 @@ fn header_fields_over_16384_bytes_are_refused() {
 
 fn more_than_100_header_fields_are_refused() {
     let app = App::start();
-    // `Host` is one of them.
+    // `Host` is one of the fields.
     let with = |count: usize, name: fn(usize) -> String| {
         (1..count).fold(app.anonymous(), |client, number| client.with_header(&name(number), "a"))
     };
@@ -299,8 +300,8 @@ fn heads_far_over_the_limits_are_refused() {
         (format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n", "a".repeat(200_000)), ["431", "431"]),
         (format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "X: a\r\n".repeat(1_000)), ["431", "431"]),
     ] {
-        // The server may close before it has read the whole request. That ends the sending, but the answer still
-        // arrives.
+        // The server may close the connection before it has read the whole request. The client then cannot send the
+        // rest, but the answer still arrives.
         let mut wire = Wire::open(&app);
         let _ = wire.0.write_all(bytes.as_bytes());
         let (line, body) = wire.answer();
@@ -352,7 +353,7 @@ fn an_absolute_target_is_routed_by_its_path() {
     assert_eq!(target("OPTIONS", "*").expect(404).json()["code"], "not_found");
 }
 
-fn the_length_limit_counts_the_whole_absolute_target() {
+fn the_length_limit_applies_to_the_whole_absolute_target() {
     let app = App::start();
     for origin in ["http://a", "http://jobs.example:81", &format!("http://{}.example", "a".repeat(5_000))] {
         let get = |bytes: usize| {
@@ -536,7 +537,7 @@ fn a_refusal_comes_without_100_continue() {
         let (line, _) = wire.answer();
         assert!(line.contains(status), "{path}: {line}");
     }
-    // The same holds for a body that announces too great a length.
+    // The same holds for a request that announces too large a body.
     let hiring = app.hiring();
     let mut wire = Wire::open(&app);
     let path = format!("{}/apply", hiring.portal());
@@ -609,7 +610,7 @@ fn a_refused_body_is_read_to_its_end() {
     let app = App::start();
     let body = vec![b' '; 5_000_000];
     for (head, status) in [("POST /nothing", " 404 "), ("POST /api/admin/api-keys", " 401 ")] {
-        // The client sends the whole body before it reads, and the answer is still there.
+        // The client sends the whole body before it reads the answer, and the answer still arrives.
         let mut wire = Wire::open(&app);
         wire.send(&format!("{head} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", body.len()));
         wire.0.write_all(&body).unwrap();
@@ -663,7 +664,7 @@ fn every_answer_has_its_own_request_id() {
         ids.insert(answer.header("x-request-id").unwrap().to_owned());
     }
     assert_eq!(ids.len(), 50);
-    // The id comes from the server, which ignores one sent by a client.
+    // The id comes from the server, which ignores an id that a client sends.
     let answer = app.anonymous().with_header("X-Request-Id", "req_mine").get("/healthz");
     assert_ne!(answer.header("x-request-id"), Some("req_mine"));
 }

@@ -1,5 +1,5 @@
-//! A clock that was wrong for a time: expiries that took effect stay, no request acts twice, and timestamps in the
-//! future are corrected.
+//! The effects of a clock that was wrong for a time: expiries that took effect remain in effect, no request acts
+//! twice, and timestamps in the future are corrected.
 
 use std::time::{Duration, Instant};
 
@@ -25,14 +25,14 @@ crate::tests![
 const ME: &str = "/api/v1/me";
 const DAY_S: u64 = 86_400;
 
-/// Moves the wall clock only.
+/// Moves only the wall clock.
 fn jump(app: &App, days: i64) {
     app.world.set(Timestamp::from_micros(app.world.now().micros() + days * 86_400_000_000));
 }
 
 fn an_expired_key_that_was_refused_stays_refused_when_the_clock_goes_back() {
     let app = App::start();
-    // A cached key, a key that was never used, and a key that is used to write.
+    // The cases are a cached key, a key that was never used, and a key that is used to write.
     for (is_known, path) in [(true, ME), (false, ME), (true, "/api/v1/candidate-steps/none/reject")] {
         let (id, secret) = app.make_key_with(&json!({ "name": "short", "userId": "user_admin", "expiresInDays": 1 }));
         let client = app.key(&secret);
@@ -88,7 +88,7 @@ fn a_repeat_does_not_act_twice_while_the_clock_is_ahead() {
     };
     let first = post("one", "one").expect(200).json();
     jump(&app, 60);
-    // The same request again, and others that delete expired responses.
+    // The same request is sent again, and other requests delete expired responses.
     assert_eq!(post("one", "one").expect(200).json(), first);
     for nth in 0..20 {
         key(&format!("other {nth}"))
@@ -98,12 +98,12 @@ fn a_repeat_does_not_act_twice_while_the_clock_is_ahead() {
     jump(&app, -60);
     let again = post("one", "one").expect(200);
     assert_eq!((again.json(), again.header("idempotency-replayed")), (first, Some("true")));
-    // A day of uptime counts as a day, even if the wall clock disagrees.
+    // After a day of uptime, the response expires even if the wall clock disagrees.
     app.pass(DAY_S + 1);
     post("one", "one").expect(409);
 }
 
-/// The rows of a key, page by page and newest first: timestamps and paths.
+/// Returns the rows of a key, page by page and newest first: timestamps and paths.
 fn rows(app: &App, id: &str, limit: usize, mut before: Option<String>) -> Vec<(String, String)> {
     let mut rows = Vec::new();
     loop {
@@ -144,7 +144,7 @@ fn usage_rows_from_a_clock_ahead_are_redated_in_order() {
     (5..15).for_each(|nth| drop(ask(nth)));
     let ahead = rows(&app, &id, 500, None);
     assert_eq!(ahead.len(), 15);
-    // A client has read a page of four and continues when the clock is right again.
+    // A client has read a page of four rows and continues when the clock is right again.
     let cursor = ahead[3].0.clone();
     jump(&app, -60);
     app.pass(5);
@@ -153,11 +153,11 @@ fn usage_rows_from_a_clock_ahead_are_redated_in_order() {
     assert_eq!(paths(&redated), paths(&ahead));
     assert!(redated.is_sorted_by(|newer, older| newer.0 > older.0), "{redated:?}");
     assert!(redated[0].0 <= app.world.now().to_string(), "{redated:?}");
-    assert_eq!(redated[10..], ahead[10..], "rows with a correct time stay");
+    assert_eq!(redated[10..], ahead[10..], "rows with a correct time remain unchanged");
     assert_eq!(paths(&rows(&app, &id, 4, Some(cursor))), paths(&ahead[4..]), "no row is skipped or repeated");
     let key = app.admin().get(&format!("/api/admin/api-keys/{id}/usage")).expect(200).json()["data"]["key"].clone();
     assert_eq!((&key["requestCount"], &key["lastRequest"]), (&json!(15), &json!(redated[0].0)));
-    // The log continues from there.
+    // New rows have the time of the clock again.
     app.pass(1);
     drop(ask(15));
     assert_eq!(rows(&app, &id, 1, None)[0].0, app.world.now().to_string());
@@ -172,7 +172,7 @@ fn many_usage_rows_are_redated_in_slices() {
     for nth in 0..1_300 {
         let which = if nth % 500 == 7 { 2 } else { nth % 2 };
         app.key(&keys[which].1).get(&format!("/api/v1/roles/role_{nth}"));
-        // Some rows are in the usage index by then and others are not.
+        // At this point, some rows are in the usage index, and others are not.
         if nth == 900 {
             let marked = "SELECT marked_to > 0 FROM api_key_usage_marking";
             wait_until(&app, marked, "1");
@@ -206,7 +206,7 @@ fn deliveries_postponed_by_a_wrong_clock_are_brought_forward() {
     assert!(postponed > soon && brought_forward["nextAttemptAt"].is_string(), "{brought_forward}");
     app.pass(6);
     eventually(&app, &id, |delivery| delivery["state"] == "delivered");
-    // A delivery created while the clock was wrong, and not yet attempted, is sent at once.
+    // A delivery that was created while the clock was wrong and was not yet attempted is sent at once.
     jump(&app, 60);
     integrate(&app, &hiring.organization_id, &receiver.url("/"), false);
     let id = hire(&app, &hiring, 1);

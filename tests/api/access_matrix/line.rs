@@ -22,7 +22,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The callers with access.
+    /// Returns the names of the callers with access.
     pub(crate) fn admitted(self) -> &'static [&'static str] {
         match self {
             Self::Admin => &["platform admin"],
@@ -34,7 +34,7 @@ impl Kind {
         }
     }
 
-    /// The organization roles that do not suffice for a route of the organization.
+    /// Returns the organization roles that do not suffice for a route of the organization.
     pub(crate) fn forbidden(self) -> &'static [&'static str] {
         match self {
             Self::Admin | Self::Reads | Self::Lists => &[],
@@ -63,29 +63,29 @@ impl Request {
         }
     }
 
-    /// The request with a JSON body.
+    /// Returns the request with a JSON body.
     #[expect(clippy::needless_pass_by_value, reason = "a line can pass a temporary value")]
     pub(crate) fn with(self, body: Value) -> Self {
         Self { body: Some((JSON, body.to_string().into_bytes())), ..self }
     }
 
-    /// The request with a body other than JSON.
+    /// Returns the request with a body other than JSON.
     pub(crate) fn with_bytes(self, media_type: &'static str, body: &[u8]) -> Self {
         Self { body: Some((media_type, body.to_owned())), ..self }
     }
 
-    /// Whether the body is something other than JSON.
-    pub(crate) fn has_other_than_json(&self) -> bool {
+    /// Returns whether the body is something other than JSON.
+    pub(crate) fn has_non_json_body(&self) -> bool {
         self.body.as_ref().is_some_and(|(media_type, _)| *media_type != JSON)
     }
 
-    /// The request with another expected answer for callers with access.
+    /// Returns the request with another expected answer for callers with access.
     pub(crate) fn granting(self, status: u16, code: &'static str) -> Self {
         Self { granted: (status, code), ..self }
     }
 }
 
-/// A request to this path without a body, with the expected answer 200.
+/// Returns a request to this path without a body, with the expected answer 200.
 pub(crate) fn request_to(path: impl Into<String>) -> Request {
     Request { path: path.into(), body: None, granted: (200, "") }
 }
@@ -99,27 +99,27 @@ pub(crate) struct Line {
     pub(crate) request: fn(&App, &Hiring) -> Request,
 }
 
-/// A route for platform admins.
+/// Returns a route for platform admins.
 pub(crate) fn admin(route_name: &'static str, request: fn(&App, &Hiring) -> Request) -> Line {
     Line { route_name, kind: Kind::Admin, request }
 }
 
-/// A route for every member of the organization.
+/// Returns a route for every member of the organization.
 pub(crate) fn reads(route_name: &'static str, request: fn(&App, &Hiring) -> Request) -> Line {
     Line { route_name, kind: Kind::Reads, request }
 }
 
-/// A route for members who manage the organization.
+/// Returns a route for members who manage the organization.
 pub(crate) fn manages(route_name: &'static str, request: fn(&App, &Hiring) -> Request) -> Line {
     Line { route_name, kind: Kind::Manages, request }
 }
 
-/// A route for members who are responsible for the organization's personal data.
+/// Returns a route for members who are responsible for the organization's personal data.
 pub(crate) fn erases(route_name: &'static str, request: fn(&App, &Hiring) -> Request) -> Line {
     Line { route_name, kind: Kind::Erases, request }
 }
 
-/// A route that shows each caller their own items.
+/// Returns a route that shows each caller their own items.
 pub(crate) fn lists(route_name: &'static str, request: fn(&App, &Hiring) -> Request) -> Line {
     Line { route_name, kind: Kind::Lists, request }
 }

@@ -173,14 +173,14 @@ fn step(hiring: &Hiring) -> String {
     format!("{}/steps/{}", role(hiring), hiring.role_steps[1])
 }
 
-/// The path of a draft that can be opened.
+/// Returns the path of a draft that can be opened.
 fn draft(app: &App, hiring: &Hiring) -> String {
     let body = json!({ "name": "Draft", "steps": [{ "name": "Interview" }] });
-    let made = app.admin().post(&roles(hiring), &body).expect(200).json();
-    format!("/api/v1/roles/{}", made["data"]["id"].as_str().unwrap())
+    let created = app.admin().post(&roles(hiring), &body).expect(200).json();
+    format!("/api/v1/roles/{}", created["data"]["id"].as_str().unwrap())
 }
 
-/// The path of a closed role.
+/// Returns the path of a closed role.
 fn closed(app: &App, hiring: &Hiring) -> String {
     let path = role(hiring);
     app.admin().post(&format!("{path}/close"), &json!({ "reason": "no budget" })).expect(200);
@@ -191,14 +191,14 @@ fn integration(hiring: &Hiring) -> String {
     format!("{}/hr-integration", organization(hiring))
 }
 
-/// The path of an existing integration.
+/// Returns the path of an existing integration.
 fn integrated(app: &App, hiring: &Hiring) -> String {
     let path = integration(hiring);
     app.admin().put(&path, &json!({ "url": "https://hr.example.com/hooks" })).expect(200);
     path
 }
 
-/// The path of an existing delivery.
+/// Returns the path of an existing delivery.
 fn pinged(app: &App, hiring: &Hiring) -> String {
     let ping = app.admin().post_empty(&format!("{}/test", integrated(app, hiring))).expect(202).json();
     format!("/api/admin/hr-deliveries/{}", ping["data"]["id"].as_str().unwrap())

@@ -1,8 +1,9 @@
-//! The access matrix: who may do what at each endpoint of `/api/v1` and `/api/admin` beyond the original interface.
+//! The access matrix: the callers that each endpoint of `/api/v1` and `/api/admin` beyond the original interface
+//! admits and refuses.
 //!
-//! Each route has one line, which states the access that the route requires and how to make a request to it. Every kind
-//! of caller sends that request. Rules for all routes (about bodies and unknown ids) are tested on each line as well.
-//! A new route needs one line in `lines.rs` and no change here.
+//! Each route has one line, which states the access that the route requires and how to make a request to it. Every
+//! kind of caller sends that request. The rules for bodies and unknown ids, which hold for all routes, are tested on
+//! each line as well. A new route needs one line in `lines.rs` and no change here.
 
 pub(crate) mod line;
 pub(crate) mod lines;
@@ -86,7 +87,8 @@ fn each_caller_gets_the_expected_answer_at_each_route() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-/// Refused callers change nothing, so all of them share one organization.
+/// Asserts that every refused caller gets the expected answer and changes nothing. All of them share one
+/// organization.
 fn assert_refused(app: &App, line: &Line, elsewhere: &Hiring, session: &Client) {
     let hiring = app.hiring();
     let (route, request) = (route(line), (line.request)(app, &hiring));
@@ -128,7 +130,7 @@ fn each_route_refuses_bodies_other_than_small_json_objects() {
             let headers = [("Content-Type", media_type), ("Content-Length", &length)];
             admin.send(route.method.as_str(), &request.path, &headers, body)
         };
-        if !route.takes_body || request.has_other_than_json() {
+        if !route.takes_body || request.has_non_json_body() {
             continue;
         }
         send("application/json", &vec![b' '; BODY_BYTES_MAX + 1]).refused(413, "payload_too_large");
@@ -149,10 +151,10 @@ fn an_unknown_id_is_not_found_for_admins() {
         let templates: Vec<&str> = route.path.split('/').collect();
         for parameter in templates.iter().filter(|segment| segment.starts_with('{')) {
             // Replaces one id at a time and leaves the others.
-            for nothing in ["none", "no%20id", "%C3%A4"] {
+            for unknown_id in ["none", "no%20id", "%C3%A4"] {
                 let path = request.path.split('?').next().unwrap().split('/').zip(&templates);
                 let path: Vec<&str> =
-                    path.map(|(given, template)| if template == parameter { nothing } else { given }).collect();
+                    path.map(|(given, template)| if template == parameter { unknown_id } else { given }).collect();
                 let request = Request { path: path.join("/"), body: request.body.clone(), granted: HIDDEN };
                 let answer = request.send(&admin, route.method.as_str());
                 assert_eq!(
@@ -168,7 +170,7 @@ fn an_unknown_id_is_not_found_for_admins() {
     }
 }
 
-/// Every caller who is refused, with the expected answer.
+/// Returns every kind of caller who is refused, with the expected answer.
 fn refused(
     app: &App,
     line: &Line,
@@ -209,7 +211,7 @@ fn refused(
     callers
 }
 
-/// A caller with access, chosen by name from the list of the line's kind.
+/// Returns the client of a caller with access. `caller` is a name from the list of the line's kind.
 fn admitted(app: &App, caller: &str, line: &Line, hiring: &Hiring) -> Client {
     let route = route(line);
     match caller {
@@ -231,14 +233,14 @@ fn user_with(app: &App, user: &str, scopes: &[Scope]) -> Client {
     app.key(&app.make_key_with(&json!({ "name": "test", "userId": user, "scopes": scopes })).1)
 }
 
-/// The session of the platform admin.
+/// Signs in as the platform admin.
 fn session(app: &App) -> Client {
-    let (email, word) = ("admin@appliance.example", "correct horse battery");
-    app.set_password(email, word);
-    app.sign_in(email, word)
+    let (email, password) = ("admin@appliance.example", "correct horse battery");
+    app.set_password(email, password);
+    app.sign_in(email, password)
 }
 
-/// Counts and times that every act changes.
+/// Returns counts and times. Every act changes at least one of them.
 fn fingerprint(app: &App) -> Vec<String> {
     app.sql(
         "SELECT (SELECT count(*) FROM activities), (SELECT count(*) FROM organizations), (SELECT count(*) FROM users),
@@ -250,7 +252,7 @@ fn fingerprint(app: &App) -> Vec<String> {
     )
 }
 
-/// The path of a request to a route that a caller with access may make, for this organization.
+/// Returns the path of a request to a route that callers with access may make for this organization.
 pub(crate) fn permitted_path(app: &App, hiring: &Hiring, route: &Route) -> Option<String> {
     let line = lines::lines().into_iter().find(|line| line.route_name == route_name(route));
     line.map(|line| (line.request)(app, hiring).path)
@@ -262,7 +264,7 @@ fn route_name(route: &Route) -> String {
 
 fn route(line: &Line) -> &'static Route {
     let found = TABLE.routes().iter().find(|route| route_name(route) == line.route_name);
-    found.unwrap_or_else(|| panic!("the table has no {}", line.route_name))
+    found.unwrap_or_else(|| panic!("the table has no route {}", line.route_name))
 }
 
 fn scope(route: &Route) -> Scope {

@@ -43,7 +43,7 @@ pub(super) fn deliveries_are_listed_newest_first_and_filtered_by_organization_an
     }
 }
 
-/// The ids of all deliveries that a query selects, read page by page. `between` runs after each page.
+/// Returns the ids of all deliveries that a query selects, read page by page. `between` runs after each page.
 fn walk(app: &App, query: &str, limit: usize, between: impl Fn()) -> Vec<String> {
     let (mut all, mut cursor) = (Vec::new(), String::new());
     loop {
@@ -54,7 +54,7 @@ fn walk(app: &App, query: &str, limit: usize, between: impl Fn()) -> Vec<String>
             (&page["pagination"]["limit"], &page["pagination"]["hasMore"]),
             (&json!(limit), &json!(next.is_some()))
         );
-        assert!(next.is_none() || found.len() == limit, "only the last page may have fewer: {page}");
+        assert!(next.is_none() || found.len() == limit, "only the last page may have fewer deliveries: {page}");
         assert!(!found.is_empty() || cursor.is_empty(), "the page after hasMore is empty: {page}");
         all.extend(found);
         between();

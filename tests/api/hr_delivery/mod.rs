@@ -41,15 +41,15 @@ const DELIVERIES: &str = "/api/admin/hr-deliveries";
 /// The start of the test clock, as answers show it.
 pub(super) const NOW: &str = "2026-11-21T09:00:00.000000Z";
 
-/// The time this many seconds later.
+/// Returns the time this many seconds later.
 fn time_after(seconds: u64) -> Value {
     json!(format!("2026-11-21T09:{:02}:{:02}.000000Z", seconds / 60, seconds % 60))
 }
 
-/// How long a test waits for an expected state.
+/// The maximum time that a test waits for an expected state.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A service with this delivery schedule, an organization, and its HR system with this behaviour.
+/// Starts a service with this delivery schedule, and an HR system with this behaviour for one organization.
 pub(super) fn start(schedule: &'static str, script: &[Behaviour]) -> (App, Hiring, Receiver) {
     let app = App::with(Options { hr: Some(Hr { schedule, ..Hr::default() }), ..Options::default() });
     let (hiring, receiver) = (app.hiring(), Receiver::start());
@@ -58,7 +58,7 @@ pub(super) fn start(schedule: &'static str, script: &[Behaviour]) -> (App, Hirin
     (app, hiring, receiver)
 }
 
-/// The path of an organization's integration.
+/// Returns the path of an organization's integration.
 pub(super) fn integration(hiring: &Hiring) -> String {
     format!("/api/admin/organizations/{}/hr-integration", hiring.organization_id)
 }
@@ -80,7 +80,7 @@ pub(super) fn hire(app: &App, hiring: &Hiring, candidate: usize) -> String {
     newest(app, hiring)
 }
 
-/// Reverses that hire and returns the id of the delivery.
+/// Reverses the hire of the `candidate`-th candidate and returns the id of the delivery.
 pub(super) fn reverse(app: &App, hiring: &Hiring, candidate: usize) -> String {
     app.admin().post_empty(&hiring.decision(candidate, 3, "reject")).expect(200);
     newest(app, hiring)
@@ -111,7 +111,7 @@ pub(super) fn wait_until(app: &App, id: &str, is_expected: impl Fn(&Value) -> bo
         if is_expected(&delivery) {
             return delivery;
         }
-        assert!(began.elapsed() < PATIENCE, "the delivery never becomes as expected: {delivery}");
+        assert!(began.elapsed() < PATIENCE, "the delivery never reached the expected state: {delivery}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -242,7 +242,7 @@ fn a_ping_has_its_documented_message() {
     let delivery = after_attempts(&app, &id, 1);
     assert_eq!((&delivery["payload"], &delivery["type"]), (&expected, &json!("ping")));
     assert_eq!((&delivery["applicationId"], &delivery["state"]), (&json!(null), &json!("delivered")));
-    // A ping has one attempt, and one more with each retry. It is sent although the integration is disabled.
+    // A ping has one attempt, and one more with each retry. It is sent even if the integration is disabled.
     receiver.will([Behaviour::status(500)]);
     save(&app, &hiring, &json!({ "url": receiver.url("/hooks"), "enabled": false }));
     let id = ping(&app, &hiring);
@@ -342,7 +342,7 @@ fn a_retry_that_cannot_be_sent_is_a_conflict() {
     [&hired, &reversed].iter().for_each(|id| refused(id, "the organization's HR integration is disabled"));
     app.admin().delete(&integration(&hiring)).expect(200);
     [&hired, &reversed].iter().for_each(|id| refused(id, "the organization has no HR integration"));
-    // Enabling an integration does not send failed deliveries; an admin retries them.
+    // Enabling an integration does not send failed deliveries again. An admin retries them.
     save(&app, &hiring, &json!({ "url": url }));
     assert_eq!(
         (&read(&app, &hired)["state"], &read(&app, &reversed)["held"]["deliveryId"]),

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use self::secret::{
     a_generated_secret_is_shown_once_and_signs, a_given_secret_and_a_rotation_cannot_be_combined,
-    a_given_secret_is_stored_and_never_shown, a_replaced_secret_signs_beside_the_new_one_for_24_hours,
+    a_given_secret_is_stored_and_never_shown, a_replaced_secret_signs_alongside_the_new_one_for_24_hours,
     a_secret_stays_until_it_is_replaced, a_secret_under_24_bytes_or_over_255_characters_is_refused,
     an_imported_integration_without_a_secret_cannot_be_tested_until_saved, an_imported_short_secret_signs_and_stays,
-    no_other_answer_and_no_export_shows_a_secret, other_changes_do_not_move_the_end_of_a_replaced_secret,
+    no_other_answer_and_no_export_shows_a_secret, other_changes_do_not_change_when_a_replaced_secret_ends,
 };
 use super::hr_delivery::{NOW, after_attempts, hire, integration, ping, read, save, start, wait_until};
 use super::support::app::Options;
@@ -21,14 +21,14 @@ crate::tests![
     a_generated_secret_is_shown_once_and_signs,
     a_given_secret_is_stored_and_never_shown,
     a_secret_stays_until_it_is_replaced,
-    a_replaced_secret_signs_beside_the_new_one_for_24_hours,
-    other_changes_do_not_move_the_end_of_a_replaced_secret,
+    a_replaced_secret_signs_alongside_the_new_one_for_24_hours,
+    other_changes_do_not_change_when_a_replaced_secret_ends,
     a_secret_under_24_bytes_or_over_255_characters_is_refused,
     a_url_over_2048_characters_is_refused,
     a_url_other_than_http_with_a_host_and_no_user_is_refused,
     all_validation_errors_are_reported_together,
     a_given_secret_and_a_rotation_cannot_be_combined,
-    null_counts_as_omitted_and_unknown_members_are_ignored,
+    null_is_treated_as_omitted_and_unknown_members_are_ignored,
     a_body_that_is_not_a_json_object_is_a_bad_request,
     a_large_body_or_another_media_type_is_refused,
     unknown_organizations_and_absent_integrations_are_not_found,
@@ -59,7 +59,7 @@ fn get(app: &App, hiring: &Hiring) -> Value {
     app.admin().get(&integration(hiring)).expect(200).json()["data"].clone()
 }
 
-/// The secret that an answer shows.
+/// Returns the secret that an answer shows.
 fn shown_secret(data: &Value) -> String {
     data["secret"].as_str().unwrap_or_else(|| panic!("no secret in {data}")).to_owned()
 }
@@ -107,7 +107,7 @@ fn a_url_over_2048_characters_is_refused() {
 fn a_url_other_than_http_with_a_host_and_no_user_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
-    // The address is checked when it is connected to, not when it is saved.
+    // The service checks the address when it connects, not when the URL is saved.
     for good in
         ["http://hr", "HTTPS://HR.example.com:65535/", "http://127.0.0.1/", "http://[::1]", "https://hr.example?a@b"]
     {
@@ -184,7 +184,7 @@ fn all_validation_errors_are_reported_together() {
     app.admin().get(&integration(&hiring)).refused(404, "not_found");
 }
 
-fn null_counts_as_omitted_and_unknown_members_are_ignored() {
+fn null_is_treated_as_omitted_and_unknown_members_are_ignored() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({
@@ -234,7 +234,7 @@ fn a_large_body_or_another_media_type_is_refused() {
     send("application/json", &body).refused(413, "payload_too_large");
 }
 
-/// Every request to an integration: its method, the rest of its path, its body.
+/// The requests to an integration: the method, the rest of the path, and the body.
 const REQUESTS: [(&str, &str, &str); 4] =
     [("GET", "", ""), ("PUT", "", "{\"url\":\"https://hr.example.com\"}"), ("DELETE", "", ""), ("POST", "/test", "")];
 
@@ -299,8 +299,8 @@ fn disabling_holds_deliveries_and_enabling_sends_them() {
     save(&app, &hiring, &json!({ "url": url, "enabled": false }));
     let held = [tried_delivery, hire(&app, &hiring, 1)];
     app.pass(3_600);
-    // A ping is sent although the integration is disabled. Any other delivery that could be sent would come before the
-    // second ping.
+    // A ping is sent even while the integration is disabled. Any other delivery that could be sent would come before
+    // the second ping.
     after_attempts(&app, &ping(&app, &hiring), 1);
     after_attempts(&app, &ping(&app, &hiring), 1);
     let events = || receiver.seen().iter().map(Message::event).collect::<Vec<_>>();
@@ -324,9 +324,9 @@ fn deleting_holds_deliveries_and_a_new_integration_sends_them() {
     app.admin().delete(&integration(&hiring)).expect(200);
     app.admin().delete(&integration(&hiring)).refused(404, "not_found");
     app.pass(200_000);
-    let made = shown_secret(&save(&app, &hiring, &json!({ "url": receiver.url("/new"), "enabled": false })));
+    let new_secret = shown_secret(&save(&app, &hiring, &json!({ "url": receiver.url("/new"), "enabled": false })));
     (0..2).for_each(|_| drop(after_attempts(&app, &ping(&app, &hiring), 1)));
-    assert_eq!(receiver.seen().len(), 4, "the two earlier attempts and the pings");
+    assert_eq!(receiver.seen().len(), 4, "the HR system has received the two earlier attempts and the two pings");
     receiver.will([Behaviour::status(204)]);
     save(&app, &hiring, &json!({ "url": receiver.url("/new"), "enabled": true }));
     for id in [&first, &second] {
@@ -336,7 +336,7 @@ fn deleting_holds_deliveries_and_a_new_integration_sends_them() {
     assert!(
         messages[4..]
             .iter()
-            .all(|message| message.request_line == "POST /new HTTP/1.1" && message.is_signed_with(&made))
+            .all(|message| message.request_line == "POST /new HTTP/1.1" && message.is_signed_with(&new_secret))
     );
     assert_eq!((messages[4].id(), messages[5].id()), (first.as_str(), second.as_str()));
 }
@@ -399,7 +399,7 @@ fn a_410_to_a_ping_disables_the_integration() {
     let failed = after_attempts(&app, &ping(&app, &hiring), 1);
     assert_eq!((&failed["state"], &failed["held"]), (&json!("failed"), &json!(null)));
     assert!(get(&app, &hiring)["disabledReason"].as_str().unwrap().contains("410"));
-    // After an admin saves the integration as disabled, it has no reason, because the service did not disable it.
+    // An integration that an admin saves as disabled has no reason, because the service did not disable it.
     let saved = save(&app, &hiring, &json!({ "url": URL, "enabled": false }));
     assert_eq!((&saved["enabled"], &saved["disabledReason"]), (&json!(false), &json!(null)));
 }

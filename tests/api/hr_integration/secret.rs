@@ -11,7 +11,7 @@ use super::{SECRET, URL, get, put, shown_secret};
 /// Another secret of 24 bytes.
 const OTHER: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX";
 
-/// An organization whose interchange document has this integration.
+/// Creates an organization whose interchange document has this integration.
 fn import_with(app: &App, integration: &Value) -> Hiring {
     app.hiring_with(|document| document["organizations"][0]["hrIntegration"] = integration.clone())
 }
@@ -20,13 +20,16 @@ pub(super) fn a_generated_secret_is_shown_once_and_signs() {
     let (app, hiring, receiver) = start("5s", &[Behaviour::status(204)]);
     let other = app.hiring();
     let url = json!({ "url": receiver.url("/other") });
-    let made = shown_secret(&save(&app, &other, &url));
-    assert!(made.starts_with("whsec_") && made.len() == 50 && made.ends_with('='), "32 bytes: {made}");
+    let generated = shown_secret(&save(&app, &other, &url));
+    assert!(
+        generated.starts_with("whsec_") && generated.len() == 50 && generated.ends_with('='),
+        "32 bytes: {generated}"
+    );
     assert_eq!(save(&app, &other, &url).get("secret"), None);
     hire(&app, &other, 0);
-    assert!(receiver.wait_for(1)[0].is_signed_with(&made));
+    assert!(receiver.wait_for(1)[0].is_signed_with(&generated));
     hire(&app, &hiring, 0);
-    assert!(!receiver.wait_for(2)[1].is_signed_with(&made), "each organization has its own");
+    assert!(!receiver.wait_for(2)[1].is_signed_with(&generated), "each organization has its own secret");
 }
 
 pub(super) fn a_given_secret_is_stored_and_never_shown() {
@@ -59,7 +62,7 @@ pub(super) fn a_secret_stays_until_it_is_replaced() {
     }
 }
 
-pub(super) fn a_replaced_secret_signs_beside_the_new_one_for_24_hours() {
+pub(super) fn a_replaced_secret_signs_alongside_the_new_one_for_24_hours() {
     let (app, hiring, receiver) = start("5s", &[Behaviour::status(204)]);
     let url = receiver.url("/");
     let mut known = shown_secret(&save(&app, &hiring, &json!({ "url": url, "rotateSecret": true })));
@@ -85,7 +88,7 @@ pub(super) fn a_replaced_secret_signs_beside_the_new_one_for_24_hours() {
     }
 }
 
-pub(super) fn other_changes_do_not_move_the_end_of_a_replaced_secret() {
+pub(super) fn other_changes_do_not_change_when_a_replaced_secret_ends() {
     let app = App::start();
     let hiring = app.hiring();
     save(&app, &hiring, &json!({ "url": URL, "secret": SECRET }));
@@ -108,7 +111,8 @@ pub(super) fn a_secret_under_24_bytes_or_over_255_characters_is_refused() {
     let with_length = |characters: usize| format!("whsec_{}", "A".repeat(characters - 6));
     let detail =
         "must be whsec_ and at least 24 bytes in base64, at most 255 characters; without it, the service generates one";
-    // 32 characters of base64 are 24 bytes and 31 are 23. No base64 text makes the secret exactly 255 characters long.
+    // 32 characters of base64 encode 24 bytes, and 31 characters encode 23. No base64 text makes the secret exactly
+    // 255 characters long.
     for good in [
         with_length(38),
         with_length(254),
@@ -150,7 +154,7 @@ pub(super) fn a_given_secret_and_a_rotation_cannot_be_combined() {
 
 pub(super) fn no_other_answer_and_no_export_shows_a_secret() {
     let (app, hiring, receiver) = start("5s", &[Behaviour::status(500)]);
-    let made = shown_secret(&save(&app, &hiring, &json!({ "url": receiver.url("/"), "rotateSecret": true })));
+    let generated = shown_secret(&save(&app, &hiring, &json!({ "url": receiver.url("/"), "rotateSecret": true })));
     save(&app, &hiring, &json!({ "url": receiver.url("/"), "secret": SECRET }));
     let id = hire(&app, &hiring, 0);
     after_attempts(&app, &id, 1);
@@ -163,7 +167,7 @@ pub(super) fn no_other_answer_and_no_export_shows_a_secret() {
         app.admin().post_empty(&format!("{list}/{id}/retry")),
         app.admin().post_empty(&format!("{path}/test")),
         put(&app, &hiring, &json!({ "url": URL, "secret": format!("{SECRET}=") })),
-        put(&app, &hiring, &json!({ "url": SECRET, "secret": [SECRET], "enabled": made })),
+        put(&app, &hiring, &json!({ "url": SECRET, "secret": [SECRET], "enabled": generated })),
         app.admin().send("PUT", &path, &[], broken.as_bytes()),
         app.admin().delete(&path),
         app.admin().post_empty(&format!("{list}/{id}/retry")).expect(409),
@@ -181,7 +185,7 @@ pub(super) fn no_other_answer_and_no_export_shows_a_secret() {
     texts.push(String::from_utf8(exported).unwrap());
     assert!(texts[10].contains(URL));
     for text in texts {
-        assert!(!text.contains(&SECRET[6..30]) && !text.contains(&made[6..30]), "{text}");
+        assert!(!text.contains(&SECRET[6..30]) && !text.contains(&generated[6..30]), "{text}");
     }
 }
 

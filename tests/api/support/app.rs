@@ -28,7 +28,7 @@ use serde_json::json;
 use super::client::Client;
 use super::hiring::Hiring;
 
-/// The start of every scripted clock.
+/// The time at which every scripted clock starts.
 pub(crate) const BEGINNING: &str = "2026-11-21T09:00:00Z";
 
 /// The settings of a test's service.
@@ -46,11 +46,11 @@ pub(crate) struct Options {
     pub(crate) trusted_proxies: Vec<&'static str>,
     /// Contacts for security reports.
     pub(crate) security_contacts: Vec<&'static str>,
-    /// How the service delivers to HR systems; `None` means that it does not.
+    /// The settings of deliveries to HR systems. `None` means that the service sends no deliveries.
     pub(crate) hr: Option<Hr>,
 }
 
-/// How a test's service delivers to HR systems.
+/// The delivery settings of a test's service.
 #[derive(Clone)]
 pub(crate) struct Hr {
     pub(crate) network: Arc<dyn hr::DeliveryNetwork>,
@@ -60,7 +60,7 @@ pub(crate) struct Hr {
 }
 
 impl Default for Hr {
-    /// Deliveries to receivers on this machine, with the documented schedule.
+    /// Returns settings that allow receivers on this machine, with the documented schedule.
     fn default() -> Self {
         let schedule = "5s,5m,30m,2h,5h,10h,14h,20h,24h";
         Self { network: Arc::new(hr::SystemNetwork), schedule, timeout: Duration::from_secs(15), allow_private: true }
@@ -125,22 +125,22 @@ impl App {
         }
     }
 
-    /// A client without a credential.
+    /// Returns a client without a credential.
     pub(crate) fn anonymous(&self) -> Client {
         Client::new(self.address)
     }
 
-    /// A client with this API key.
+    /// Returns a client with this API key.
     pub(crate) fn key(&self, secret: &str) -> Client {
         Client::new(self.address).with_header("Authorization", &format!("Bearer {secret}"))
     }
 
-    /// A client of the platform admin.
+    /// Returns a client of the platform admin.
     pub(crate) fn admin(&self) -> Client {
         self.key(&self.admin_secret)
     }
 
-    /// The secret of the platform admin's key.
+    /// Returns the secret of the platform admin's key.
     pub(crate) fn admin_secret(&self) -> &str {
         &self.admin_secret
     }
@@ -157,7 +157,7 @@ impl App {
         (data["id"].as_str().unwrap().to_owned(), data["key"].as_str().unwrap().to_owned())
     }
 
-    /// A client with a new key of this user.
+    /// Returns a client with a new key of this user.
     pub(crate) fn user(&self, user_id: &str) -> Client {
         self.key(&self.make_key(user_id).1)
     }
@@ -168,18 +168,18 @@ impl App {
         self.make_key_with(&json!({ "name": "test", "userId": user_id, "scopes": scopes }))
     }
 
-    /// A client with a new key of this user that has every scope.
+    /// Returns a client with a new key of this user that has every scope.
     pub(crate) fn user_with_all(&self, user_id: &str) -> Client {
         self.key(&self.make_key_with_all(user_id).1)
     }
 
-    /// Imports a new organization that hires: staff of every kind, an open public role with four steps, three
+    /// Imports a new organization that hires: staff of every kind, an open public role with four steps, and three
     /// candidates.
     pub(crate) fn hiring(&self) -> Hiring {
         self.hiring_with(|_| {})
     }
 
-    /// Does the same with an interchange document that `change` has modified.
+    /// Does the same as `hiring`, with an interchange document that `change` has modified.
     pub(crate) fn hiring_with(&self, change: impl FnOnce(&mut serde_json::Value)) -> Hiring {
         let number = self.organizations.fetch_add(1, Ordering::Relaxed) + 1;
         let (mut document, hiring) = super::hiring::document(number);
@@ -210,7 +210,7 @@ impl App {
         Client::new(self.address).with_header("Cookie", &cookie)
     }
 
-    /// Lets this much time pass on both clocks.
+    /// Advances both clocks by this many seconds.
     pub(crate) fn pass(&self, seconds: u64) {
         self.world.pass(Duration::from_secs(seconds));
     }
@@ -225,13 +225,14 @@ impl App {
         self.world.set(Timestamp::parse(text, Rounding::Down).unwrap());
     }
 
-    /// The findings of `check`. An empty list means that the file is sound.
+    /// Returns the findings of `check`. An empty list means that the file is sound.
     pub(crate) fn check(&self) -> Vec<String> {
         store::check::check(&self.path, |_| {}).unwrap()
     }
 
-    /// The rows of a query on the file, as text. In it, `activities` has the rows of organizations only, numbered from
-    /// 1, because creating a test's key writes platform activity. `main.activities` has both.
+    /// Returns the rows of a query on the file, as text. In the query, `activities` has only the rows of
+    /// organizations, numbered from 1, because creating a test's key writes platform activity. `main.activities` has
+    /// all rows.
     pub(crate) fn sql(&self, sql: &str) -> Vec<String> {
         let connection = rusqlite::Connection::open(&self.path).unwrap();
         let view = "CREATE TEMP VIEW activities AS
@@ -267,7 +268,7 @@ impl App {
 
     /// Stops the service gracefully and returns the outcome.
     pub(crate) fn stop(&self) -> Stopped {
-        let running = self.running.borrow_mut().take().expect("the service runs");
+        let running = self.running.borrow_mut().take().expect("the service is running");
         stop(running)
     }
 

@@ -28,7 +28,7 @@ impl Client {
         Self { address, headers: Vec::new(), connection: RefCell::new(None) }
     }
 
-    /// The same client on a new connection, with one more header field on every request.
+    /// Returns the same client on a new connection, with one more header field on every request.
     pub(crate) fn with_header(&self, name: &str, value: &str) -> Self {
         let mut headers = self.headers.clone();
         headers.push((name.to_owned(), value.to_owned()));
@@ -72,7 +72,7 @@ impl Client {
         self.send("POST", path, &[], b"")
     }
 
-    /// Sends any request. If the server has closed the persistent connection meanwhile, the client opens a new one.
+    /// Sends a request. If the server has closed the persistent connection, the client opens a new one.
     pub(crate) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
         let own = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -94,7 +94,7 @@ impl Client {
         answer
     }
 
-    /// Sends these bytes and reads one answer, without checking it.
+    /// Sends these bytes and reads one answer, without checking the answer.
     pub(crate) fn raw(&self, bytes: &[u8]) -> Answer {
         self.exchange(bytes, false)
     }
@@ -110,7 +110,7 @@ impl Client {
         all
     }
 
-    /// Opens the connection in advance, so that requests race and not connections.
+    /// Opens the connection in advance, so that the requests race and not the connections.
     pub(crate) fn connect(&self) {
         let mut persistent = self.connection.borrow_mut();
         if persistent.is_none() {
@@ -128,7 +128,7 @@ impl Client {
             }
         }
         let mut connection = connect(self.address);
-        // The server may refuse and close while a large body is still being sent.
+        // The server may refuse the request and close the connection while a large body is still being sent.
         let _ = connection.get_mut().write_all(bytes);
         let answer = read(&mut connection, head_only).expect("the server answers");
         *persistent = Some(connection).filter(|_| answer.header("connection") != Some("close"));
@@ -168,7 +168,7 @@ impl Client {
         } else {
             assert_eq!(answer.header("access-control-allow-origin"), None);
         }
-        // A HEAD answer has no body with a code, and pages show none.
+        // A HEAD answer has no body with a code, and pages show no code.
         if method != "HEAD" || answer.status < 400 {
             recorder::record(method, path, answer.status, if is_page { None } else { Some(code) });
         }
@@ -183,14 +183,14 @@ impl Answer {
         self
     }
 
-    /// Asserts that the answer is a problem with this status and code.
+    /// Asserts that the answer is a problem document with this status and code.
     #[track_caller]
     pub(crate) fn refused(self, status: u16, code: &str) -> Self {
         assert_eq!((self.status, self.json()["code"].as_str()), (status, Some(code)), "{}", self.text());
         self
     }
 
-    /// The fields that a problem names, in order.
+    /// Returns the fields that a problem document names, in order.
     pub(crate) fn fields(&self) -> Vec<String> {
         let errors = self.json()["errors"].as_array().cloned().unwrap_or_default();
         errors.iter().map(|error| error["field"].as_str().unwrap().to_owned()).collect()
@@ -198,14 +198,14 @@ impl Answer {
 
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("no JSON ({error}): {}", self.text()))
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("invalid JSON ({error}): {}", self.text()))
     }
 
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The first value of a header field.
+    /// Returns the first value of a header field.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }

@@ -1,16 +1,16 @@
-//! Many applications to one role, inserted at once. The rows are those that an import would write, and inserting them
-//! is much faster.
+//! Many applications to one role, inserted directly. The rows are the same as after an import, but inserting them is
+//! much faster.
 
 use super::{App, Hiring};
 
-/// A second in the microseconds of the file.
+/// One second, in the microseconds of the file.
 const SECOND: u64 = 1_000_000;
 
 /// The earliest arrival at a current step: 2026-11-01.
 const SINCE: u64 = 1_793_491_200 * SECOND;
 
-/// Adds `count` candidates, each with an application in progress to the organization's role. They are at the first
-/// step, the second, and so on in rotation. Two neighbours at a step arrived there at the same moment.
+/// Adds `count` candidates, each with an application in progress to the organization's role. The candidates are
+/// distributed over the four steps in rotation. At each step, they arrived in pairs, each pair at the same time.
 pub(crate) fn add(app: &App, hiring: &Hiring, count: usize) {
     let (organization, role) = (&hiring.organization_id, &hiring.role_id);
     let step = role_step("n % 4");
@@ -43,12 +43,12 @@ pub(crate) fn add(app: &App, hiring: &Hiring, count: usize) {
     ));
 }
 
-/// SQL for the id of a step by its position in the pipeline, from 0.
+/// Returns SQL for the id of a step by its position in the pipeline, from 0.
 fn role_step(position: &str) -> String {
     format!("(SELECT id FROM pipeline WHERE step_order = 1 + {position})")
 }
 
-/// The path of a decision about the `nth` candidate at a step, counted from 1.
+/// Returns the path of a decision about the `nth` candidate at a step, counted from 1.
 pub(crate) fn decision(nth: usize, step: usize, decision: &str) -> String {
     format!("/api/v1/candidate-steps/cstep_crowd_{nth:05}_{step}/{decision}")
 }

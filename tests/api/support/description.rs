@@ -1,5 +1,6 @@
 //! Checks every answer of the suite against the OpenAPI description: the operation, the status, the media type, the
-//! members of the body and the header fields. An answer must have everything described and nothing else.
+//! members of the body and the header fields. An answer must not have a member or a header field that is not
+//! described.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, Mutex};
@@ -49,7 +50,7 @@ static VALIDATORS: Mutex<BTreeMap<String, Arc<Validator>>> = Mutex::new(BTreeMap
 static FINDINGS: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 static SEEN: Mutex<BTreeSet<(String, u16)>> = Mutex::new(BTreeSet::new());
 
-/// How strictly a value is checked against a schema.
+/// The treatment of undescribed members when a value is checked against a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strictness {
     /// Allows undescribed members, which callers may send.
@@ -90,12 +91,12 @@ pub(super) fn check(method: &str, path: &str, sent: &[u8], answer: &Answer) {
     findings.extend(wrong.into_iter().map(|wrong| format!("{route_name} {}: {wrong}", answer.status)));
 }
 
-/// Differences between answers or accepted bodies and the description.
+/// Returns the differences between answers or accepted bodies and the description.
 pub(crate) fn findings() -> Vec<String> {
     FINDINGS.lock().unwrap().iter().cloned().collect()
 }
 
-/// Successes that are described but never occurred. The recorder reports errors that never occurred.
+/// Returns the successes that are described but never occurred. The recorder reports errors that never occurred.
 pub(crate) fn unseen() -> Vec<String> {
     let seen = SEEN.lock().unwrap();
     let mut findings = Vec::new();
@@ -107,7 +108,7 @@ pub(crate) fn unseen() -> Vec<String> {
     findings
 }
 
-/// Every operation with its method and path.
+/// Returns every operation with its method and path.
 pub(crate) fn operations() -> Vec<(String, &'static Value)> {
     let mut operations = Vec::new();
     for (path, methods) in DESCRIPTION["paths"].as_object().unwrap() {
@@ -118,7 +119,7 @@ pub(crate) fn operations() -> Vec<(String, &'static Value)> {
     operations
 }
 
-/// The value that a reference points to.
+/// Returns the value that a reference points to.
 pub(crate) fn resolved(value: &'static Value) -> &'static Value {
     match value.get("$ref").and_then(Value::as_str) {
         Some(to) => DESCRIPTION.pointer(&to[1..]).unwrap_or_else(|| panic!("{to} does not resolve")),
@@ -126,14 +127,14 @@ pub(crate) fn resolved(value: &'static Value) -> &'static Value {
     }
 }
 
-/// The violations of a schema by a value. Each schema is compiled once.
+/// Returns the violations of a schema by a value. Compiles each schema once.
 pub(crate) fn violations(strictness: Strictness, schema: &Value, value: &Value) -> Vec<String> {
     let key = format!("{strictness:?} {schema}");
     let known = VALIDATORS.lock().unwrap().get(&key).cloned();
     let validator = known.unwrap_or_else(|| {
-        let made = Arc::new(compile(schema, strictness));
-        VALIDATORS.lock().unwrap().insert(key, Arc::clone(&made));
-        made
+        let compiled = Arc::new(compile(schema, strictness));
+        VALIDATORS.lock().unwrap().insert(key, Arc::clone(&compiled));
+        compiled
     });
     let errors = validator.iter_errors(value);
     errors.map(|error| format!("{} at {:?}", error, error.instance_path().to_string())).collect()
@@ -147,7 +148,7 @@ fn compile(schema: &Value, strictness: Strictness) -> Validator {
     options.build(&root).unwrap_or_else(|error| panic!("invalid schema {schema}: {error}"))
 }
 
-/// A schema that refuses undescribed members.
+/// Returns a schema that refuses undescribed members.
 fn close(schema: &Value) -> Value {
     let Some(object) = schema.as_object() else { return schema.clone() };
     let mut closed = Map::new();

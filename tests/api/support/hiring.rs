@@ -31,42 +31,43 @@ pub(crate) struct Candidate {
 }
 
 impl Hiring {
-    /// The id of the user with this organization role: `owner`, `admin`, `moderator`, `hr_representative` or `member`.
+    /// Returns the id of the user with this organization role: `owner`, `admin`, `moderator`, `hr_representative` or
+    /// `member`.
     pub(crate) fn staff(&self, org_role: &str) -> String {
         format!("user_{}_{org_role}", self.number)
     }
 
-    /// The email address of that user.
+    /// Returns the email address of that user.
     pub(crate) fn email(&self, org_role: &str) -> String {
         format!("{org_role}@org-{}.example", self.number)
     }
 
-    /// The path of a decision about the `candidate`-th candidate at the `step`-th step, both from 0.
+    /// Returns the path of a decision about the `candidate`-th candidate at the `step`-th step, both counted from 0.
     pub(crate) fn decision(&self, candidate: usize, step: usize, decision: &str) -> String {
         format!("/api/v1/candidate-steps/{}/{decision}", self.candidates[candidate].steps[step])
     }
 
-    /// The path for hiring the `candidate`-th candidate at the final step.
+    /// Returns the path for hiring the `candidate`-th candidate at the final step.
     pub(crate) fn hire(&self, candidate: usize) -> String {
         self.decision(candidate, 3, "hire")
     }
 
-    /// The path for rejecting the `candidate`-th candidate at the current step.
+    /// Returns the path for rejecting the `candidate`-th candidate at the current step.
     pub(crate) fn reject(&self, candidate: usize) -> String {
         self.decision(candidate, 1, "reject")
     }
 
-    /// The path of the organization's candidates.
+    /// Returns the path of the organization's candidates.
     pub(crate) fn candidates_path(&self) -> String {
         format!("/api/v1/organizations/{}/candidates", self.organization_id)
     }
 
-    /// The path of the `candidate`-th candidate.
+    /// Returns the path of the `candidate`-th candidate.
     pub(crate) fn candidate_path(&self, candidate: usize) -> String {
         format!("/api/v1/candidates/{}", self.candidates[candidate].candidate_id)
     }
 
-    /// The statuses of the steps of the `candidate`-th candidate's application, in order.
+    /// Returns the statuses of the steps of the `candidate`-th candidate's application, in order.
     pub(crate) fn step_statuses(&self, app: &App, candidate: usize) -> Vec<String> {
         let id = &self.candidates[candidate].application_id;
         app.sql(&format!(
@@ -74,7 +75,7 @@ impl Hiring {
         ))
     }
 
-    /// The path of the organization's portal.
+    /// Returns the path of the organization's portal.
     pub(crate) fn portal(&self) -> String {
         format!("/api/public/portal/{}", self.slug)
     }
@@ -83,8 +84,8 @@ impl Hiring {
 const STEPS: [(&str, &str); 4] =
     [("Application", "application"), ("Call", "screening"), ("Interview", "interview"), ("Offer", "offer")];
 
-/// The interchange document of the `number`-th organization: an enabled portal, one open public role with 2 positions,
-/// 3 candidates at the second of its four steps, and a user for each organization role.
+/// Returns the interchange document of the `number`-th organization: an enabled portal, one open public role with 2
+/// positions, 3 candidates at the second of its four steps, and a user for each organization role.
 pub(super) fn document(number: usize) -> (Value, Hiring) {
     let org_roles = ["owner", "admin", "moderator", "hr_representative", "member"];
     let hiring = Hiring {
@@ -151,7 +152,7 @@ fn candidate_ids(number: usize, candidate: usize) -> Candidate {
     }
 }
 
-/// A candidate of the document, in progress at the second step.
+/// Returns a candidate of the document, in progress at the second step.
 fn candidate(hiring: &Hiring, ids: &Candidate, nth: usize) -> Value {
     let steps: Vec<Value> = ids
         .steps
@@ -176,7 +177,7 @@ fn candidate(hiring: &Hiring, ids: &Candidate, nth: usize) -> Value {
     })
 }
 
-/// The first role of a document.
+/// Returns the first role of a document.
 pub(crate) fn first_role_of(document: &mut Value) -> &mut Value {
     &mut document["organizations"][0]["roles"][0]
 }
@@ -192,7 +193,7 @@ pub(crate) fn set_steps(document: &mut Value, candidate: usize, status: &str, st
     }
 }
 
-/// Imports a document into a file, whether or not a service runs on it.
+/// Imports a document into a file, whether or not a service uses the file.
 pub(super) fn import(path: &Path, world: &dyn World, document: &Value) {
     let document = match interchange::parse(document.to_string().as_bytes(), world) {
         Ok(document) => document,

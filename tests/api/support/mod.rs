@@ -18,7 +18,7 @@ pub(crate) use client::{Answer, Client};
 pub(crate) use hiring::Hiring;
 pub(crate) use receiver::{Behaviour, Receiver};
 
-/// A path of this template with a placeholder for each parameter.
+/// Fills a path template with a placeholder for each parameter.
 pub(crate) fn fill_path(template: &str) -> String {
     let segments = template.split('/').map(|segment| if segment.starts_with('{') { "some_id" } else { segment });
     segments.collect::<Vec<_>>().join("/")

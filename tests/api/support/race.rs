@@ -14,7 +14,7 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    /// A POST without a body.
+    /// Creates a POST request without a body.
     pub(crate) fn post(client: Client, path: &str) -> Self {
         Self { client, method: "POST", path: path.to_owned(), body: String::new() }
     }
@@ -44,17 +44,17 @@ pub(crate) struct Lane {
     path: String,
     key: String,
     body: String,
-    /// Iterations of a spin loop between the barrier and the request, which delay one of the requests a little.
+    /// The number of iterations of a spin loop before the request, which delay the request slightly.
     spins: u32,
 }
 
 impl Lane {
-    /// A request without a body. `key` is the secret of an API key, or empty for none.
+    /// Creates a request without a body. `key` is the secret of an API key, or empty for none.
     pub(crate) fn new(method: &'static str, path: &str, key: &str) -> Self {
         Self { method, path: path.to_owned(), key: key.to_owned(), body: String::new(), spins: 0 }
     }
 
-    /// The request with a JSON body.
+    /// Returns the request with a JSON body.
     pub(crate) fn with_body(self, body: &serde_json::Value) -> Self {
         Self { body: body.to_string(), ..self }
     }
@@ -76,7 +76,8 @@ impl Lane {
     }
 }
 
-/// Clients with open connections. If the service trusts this machine as a proxy, each has its own address.
+/// Returns clients with open connections. If the service trusts this machine as a proxy, each client has its own
+/// address.
 pub(crate) fn connected_clients(app: &super::App, count: usize) -> Vec<Client> {
     let client = |number| app.anonymous().with_header("X-Forwarded-For", &format!("192.0.2.{number}"));
     let clients: Vec<Client> = (0..count).map(client).collect();
@@ -103,12 +104,12 @@ pub(crate) fn run_together<T: Send>(clients: &mut [Client], run: impl Fn(usize, 
     })
 }
 
-/// The status of each answer.
+/// Returns the status of each answer.
 pub(crate) fn statuses(answers: &[Answer]) -> Vec<u16> {
     answers.iter().map(|answer| answer.status).collect()
 }
 
-/// The number of answers with this status.
+/// Returns the number of answers with this status.
 pub(crate) fn count(answers: &[Answer], status: u16) -> usize {
     answers.iter().filter(|answer| answer.status == status).count()
 }
@@ -118,25 +119,28 @@ pub(crate) fn assert_sound(app: &super::App) {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-/// Which of the two requests of a duel came first, according to the answers.
+/// The request of a duel that came first, according to the answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum First {
     Left,
     Right,
 }
 
-/// The minimum rounds of a duel, the maximum, and how often each request must have come first.
+/// The minimum number of rounds of a duel.
 const DUEL_ROUNDS: usize = rounds(50, 200);
+/// The maximum number of rounds of a duel.
 pub(crate) const DUEL_ROUNDS_MAX: usize = rounds(500, 2_000);
+/// The number of rounds in which each request must have come first.
 const DUEL_ORDER_ROUNDS: usize = rounds(8, 20);
 
-/// The additional delay of a round's winner in the next round, and the maximum delay.
+/// The additional delay of a round's winner in the next round, in iterations of the spin loop.
 const SPINS_STEP: i32 = 400;
+/// The maximum delay of a request, in iterations of the spin loop.
 const SPINS_MAX: i32 = 400_000;
 
-/// Repeats a race between two requests, each time on fresh data that `lanes` prepares, until each has come first often
-/// enough. The winner of a round is delayed a little more in the next one, so that either can come first. `judge`
-/// compares the answers and returns who came first.
+/// Repeats a race between two requests, each time on new data that `lanes` prepares, until each request has come
+/// first often enough. The winner of a round is delayed slightly more in the next round, so that either request can
+/// come first. `judge` compares the answers and returns the request that came first.
 pub(crate) fn duel(
     app: &super::App,
     mut lanes: impl FnMut(usize) -> [Lane; 2],
@@ -164,5 +168,7 @@ pub(crate) fn duel(
             return;
         }
     }
-    panic!("in {DUEL_ROUNDS_MAX} rounds, the left request came first {lefts} times and the right one {rights} times");
+    panic!(
+        "in {DUEL_ROUNDS_MAX} rounds, the left request came first {lefts} times and the right request {rights} times"
+    );
 }

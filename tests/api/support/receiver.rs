@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use standardwebhooks::Webhook;
 
-/// How long a test waits for expected messages.
+/// The maximum time that a test waits for expected messages.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How a receiver treats a message.
+/// The reaction of a receiver to a message.
 #[derive(Debug, Clone)]
 pub(crate) enum Behaviour {
     /// Answers with this status, these fields and this body.
@@ -29,12 +29,12 @@ pub(crate) enum Behaviour {
     HangUp,
     /// Accepts the message when the test calls [`Receiver::release`].
     Hold,
-    /// Sends the first bytes, and then the second ones repeatedly, with this pause between them.
+    /// Sends the first bytes, and then the second bytes repeatedly, with this pause between them.
     Forever(Vec<u8>, Vec<u8>, Duration),
 }
 
 impl Behaviour {
-    /// An empty answer with this status.
+    /// Returns an empty answer with this status.
     pub(crate) fn status(status: u16) -> Self {
         Self::Answer(status, Vec::new(), Vec::new())
     }
@@ -49,16 +49,16 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// The only value of a header field.
+    /// Returns the only value of a header field.
     #[track_caller]
     pub(crate) fn header(&self, name: &str) -> &str {
         let mut values = self.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
         let (_, value) = values.next().unwrap_or_else(|| panic!("no {name} in {:?}", self.headers));
-        assert!(values.next().is_none(), "two {name}");
+        assert!(values.next().is_none(), "{name} is repeated");
         value
     }
 
-    /// The delivery's id.
+    /// Returns the delivery's id.
     #[track_caller]
     pub(crate) fn id(&self) -> &str {
         self.header("webhook-id")
@@ -69,14 +69,14 @@ impl Message {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// The event of the message: `candidate.hired`, …
+    /// Returns the event of the message, for example `candidate.hired`.
     #[track_caller]
     pub(crate) fn event(&self) -> String {
         self.json()["type"].as_str().unwrap().to_owned()
     }
 
-    /// Whether one of the signatures matches the one that the published Standard Webhooks library makes with this
-    /// secret. The test's clock is scripted, so the library cannot check the age of the message.
+    /// Returns whether one of the signatures matches the signature that the published Standard Webhooks library
+    /// creates with this secret. The test's clock is scripted, so the library cannot check the age of the message.
     #[track_caller]
     pub(crate) fn is_signed_with(&self, secret: &str) -> bool {
         let at = self.header("webhook-timestamp").parse().unwrap();
@@ -93,7 +93,7 @@ struct Shared {
     /// The number of held messages that may be accepted now.
     released: Mutex<usize>,
     release: Condvar,
-    /// Behaviours for the next messages. The last one repeats.
+    /// Behaviours for the next messages. The last behaviour repeats.
     script: Mutex<VecDeque<Behaviour>>,
 }
 
@@ -104,7 +104,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// Starts a receiver that accepts everything.
+    /// Starts a receiver that accepts every message.
     pub(crate) fn start() -> Self {
         Self::on("127.0.0.1:0")
     }
@@ -126,12 +126,12 @@ impl Receiver {
         Self { address, shared }
     }
 
-    /// The receiver's URL with this path.
+    /// Returns the receiver's URL with this path.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// Sets the behaviours for the next messages. The last one repeats.
+    /// Sets the behaviours for the next messages. The last behaviour repeats.
     pub(crate) fn will(&self, script: impl IntoIterator<Item = Behaviour>) {
         *self.shared.script.lock().unwrap() = script.into_iter().collect();
     }
@@ -148,18 +148,18 @@ impl Receiver {
         seen.clone()
     }
 
-    /// All messages received so far.
+    /// Returns all messages received so far.
     pub(crate) fn seen(&self) -> Vec<Message> {
         self.shared.seen.lock().unwrap().clone()
     }
 
-    /// Accepts this many of the held messages, or of the next ones to be held.
+    /// Accepts this many of the held messages, or of the next messages that are held.
     pub(crate) fn release(&self, count: usize) {
         *self.shared.released.lock().unwrap() += count;
         self.shared.release.notify_all();
     }
 
-    /// The number of connections to the receiver, with or without a message.
+    /// Returns the number of connections to the receiver, with or without a message.
     pub(crate) fn connections(&self) -> usize {
         *self.shared.connections.lock().unwrap()
     }
@@ -173,7 +173,7 @@ fn serve(shared: &Shared, stream: TcpStream) {
     };
     shared.seen.lock().unwrap().push(message);
     shared.changed.notify_all();
-    // Which side hangs up first does not matter to the test.
+    // The test does not depend on the side that hangs up first.
     let _ = answer(shared, &behaviour.unwrap(), stream);
 }
 

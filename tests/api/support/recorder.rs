@@ -5,7 +5,7 @@ use std::sync::{LazyLock, Mutex};
 
 use appliance::http::server::table::{ANYWHERE, Table, UNROUTED};
 
-/// A route's method and path, a status, and the code of an error. A page shows no code, so it stands for every code of
+/// A route's method and path, a status, and the code of an error. A page shows no code, so it matches every code of
 /// its status.
 type Seen = BTreeSet<(String, u16, Option<String>)>;
 
@@ -24,7 +24,7 @@ pub(super) fn record(method: &str, path: &str, status: u16, code: Option<String>
     SEEN.lock().unwrap().insert((route_name, status, code));
 }
 
-/// Differences between the answers seen and the answers declared.
+/// Returns the differences between the answers seen and the answers declared.
 pub(crate) fn findings() -> Vec<String> {
     let seen = SEEN.lock().unwrap();
     let mut declared = BTreeSet::new();
@@ -60,7 +60,7 @@ pub(crate) fn findings() -> Vec<String> {
     findings
 }
 
-/// The method and path template of the route that a request reaches.
+/// Returns the method and path template of the route that a request reaches.
 pub(super) fn route_name(method: &str, path: &str) -> String {
     let matching: Vec<_> = TABLE.routes().iter().filter(|route| matches_template(route.path, path)).collect();
     let wanted = if method == "HEAD" { "GET" } else { method };

@@ -4,25 +4,25 @@ use serde_json::{Value, json};
 
 use super::{App, Client, Hiring};
 
-/// A client of an organization's member with every scope for roles and candidates.
+/// Returns a client of an organization's member with every scope for roles and candidates.
 pub(crate) fn staff(app: &App, hiring: &Hiring, org_role: &str) -> Client {
     let scopes = ["roles:read", "roles:write", "candidates:read", "candidates:write", "pipeline:write"];
     app.key(&app.make_key_with(&json!({ "name": "k", "userId": hiring.staff(org_role), "scopes": scopes })).1)
 }
 
 impl Hiring {
-    /// The path of the organization's roles.
+    /// Returns the path of the organization's roles.
     pub(crate) fn roles(&self) -> String {
         format!("/api/v1/organizations/{}/roles", self.organization_id)
     }
 
-    /// The path of the organization's first role.
+    /// Returns the path of the organization's first role.
     pub(crate) fn role(&self) -> String {
         role(&self.role_id)
     }
 }
 
-/// The path of a role.
+/// Returns the path of a role.
 pub(crate) fn role(id: &str) -> String {
     format!("/api/v1/roles/{id}")
 }
@@ -38,12 +38,12 @@ pub(crate) fn draft(client: &Client, hiring: &Hiring, steps: &[&str]) -> String 
     role(create(client, hiring, &json!({ "name": "Draft", "steps": steps }))["id"].as_str().unwrap())
 }
 
-/// A role as the API shows it.
+/// Reads a role as the API shows it.
 pub(crate) fn read(client: &Client, path: &str) -> Value {
     client.get(path).expect(200).json()["data"].take()
 }
 
-/// The organization's newest activity: action, role, detail.
+/// Returns the organization's newest activity row: action, role, detail.
 pub(crate) fn last_activity(app: &App) -> (String, String, Value) {
     let row = app.sql(
         "SELECT action || ' ' || coalesce(role_id, '-') || ' ' || detail FROM activities ORDER BY number DESC LIMIT 1",
@@ -53,7 +53,7 @@ pub(crate) fn last_activity(app: &App) -> (String, String, Value) {
     (action, role, serde_json::from_str(&parts.next().unwrap()).unwrap())
 }
 
-/// The number of activity rows.
+/// Returns the number of activity rows.
 pub(crate) fn activity_count(app: &App) -> usize {
     app.sql("SELECT count(*) FROM activities")[0].parse().unwrap()
 }

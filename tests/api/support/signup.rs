@@ -15,55 +15,56 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    /// The form behind the link of the organization's role, with the required fields filled, and old enough to be sent.
+    /// Returns the form behind the link of the organization's role, with the required fields filled, and old enough
+    /// to be sent.
     pub(crate) fn for_role(app: &App, hiring: &Hiring) -> Self {
         Self::for_link(app, &signup_path(app, hiring))
     }
 
-    /// The same form behind this link.
+    /// Returns the same form behind this link.
     pub(crate) fn for_link(app: &App, path: &str) -> Self {
         let form = Self::fresh(app, path);
         app.pass(3);
         form
     }
 
-    /// The same form, just rendered.
+    /// Returns the form behind this link immediately after it is rendered.
     pub(crate) fn fresh(app: &App, path: &str) -> Self {
         Self::from_page(&app.anonymous().get(path).expect(200).text(), path)
     }
 
-    /// The form in this page.
+    /// Returns the form in this page.
     pub(crate) fn from_page(page: &str, path: &str) -> Self {
         let form = Self { path: path.to_owned(), fields: Vec::new(), file: None };
         let form = form.with("form", &input_value(page, "form").expect("the page has a form"));
         form.with("name", "Ada Lovelace").with("email", "ada@example.org").with("consent", "on")
     }
 
-    /// The form with only this value in a field.
+    /// Returns the form with only this value in a field.
     pub(crate) fn with(&self, name: &str, value: &str) -> Self {
         self.without(name).with_another(name, value)
     }
 
-    /// The form with another value in a field.
+    /// Returns the form with an additional value in a field.
     pub(crate) fn with_another(&self, name: &str, value: &str) -> Self {
         let mut form = self.clone();
         form.fields.push((name.to_owned(), value.to_owned()));
         form
     }
 
-    /// The form, to be sent to another link.
+    /// Returns the form, addressed to another link.
     pub(crate) fn sent_to(&self, path: &str) -> Self {
         Self { path: path.to_owned(), ..self.clone() }
     }
 
-    /// The form without a field.
+    /// Returns the form without a field.
     pub(crate) fn without(&self, name: &str) -> Self {
         let mut form = self.clone();
         form.fields.retain(|(known, _)| known != name);
         form
     }
 
-    /// The form with a file.
+    /// Returns the form with a file.
     pub(crate) fn with_file(&self, name: &str, content: &[u8]) -> Self {
         Self { file: Some((name.to_owned(), content.to_vec())), ..self.clone() }
     }
@@ -72,7 +73,7 @@ impl Form {
         Self { file: None, ..self.clone() }
     }
 
-    /// The value of a field.
+    /// Returns the value of a field.
     pub(crate) fn value(&self, name: &str) -> &str {
         let found = self.fields.iter().find(|(known, _)| known == name);
         found.map_or("", |(_, value)| value)
@@ -126,14 +127,14 @@ fn encoded(text: &str) -> String {
         .collect()
 }
 
-/// The value of an input of a page, unescaped.
+/// Returns the value of an input of a page, unescaped.
 pub(crate) fn input_value(page: &str, name: &str) -> Option<String> {
     let input = page.split("<input ").skip(1).find(|input| input.contains(&format!("name=\"{name}\"")))?;
     let value = input.split('>').next()?.split(" value=\"").nth(1)?.split('"').next()?;
     Some(unescaped(value))
 }
 
-/// The text of a text area of a page.
+/// Returns the text of a text area of a page.
 pub(crate) fn text_area_value(page: &str, name: &str) -> String {
     let area = page.split("<textarea ").skip(1).find(|area| area.contains(&format!("name=\"{name}\""))).unwrap();
     let text = area.split_once('>').unwrap().1.split("</textarea>").next().unwrap();
@@ -155,12 +156,12 @@ fn unescaped(text: &str) -> String {
     text.replace("&#38;", "&").replace("&amp;", "&")
 }
 
-/// The path of the signup link of the organization's role.
+/// Returns the path of the signup link of the organization's role.
 pub(crate) fn signup_path(app: &App, hiring: &Hiring) -> String {
     signup_path_of(app, hiring, &hiring.role_id)
 }
 
-/// The path of the signup link of another role.
+/// Returns the path of the signup link of another role.
 pub(crate) fn signup_path_of(app: &App, hiring: &Hiring, role_id: &str) -> String {
     let path = format!("{}/apply", hiring.portal());
     let answer = app.anonymous().post(&path, &json!({ "roleId": role_id })).expect(200).json();
@@ -168,14 +169,14 @@ pub(crate) fn signup_path_of(app: &App, hiring: &Hiring, role_id: &str) -> Strin
     link[link.find("/signup/").unwrap()..].split('?').next().unwrap().to_owned()
 }
 
-/// The path of the status page that an accepted form leads to, without its query.
+/// Returns the path of the status page that an accepted form leads to, without its query.
 #[track_caller]
 pub(crate) fn status_path(answer: &Answer) -> String {
     assert_eq!(answer.status, 303, "{}", answer.text());
     answer.header("location").unwrap().strip_suffix("?new=1").unwrap().to_owned()
 }
 
-/// The ids of the fields that a page reports errors for, in order.
+/// Returns the ids of the fields that a page reports errors for, in order.
 pub(crate) fn fields_with_errors(page: &str) -> Vec<String> {
     let Some(list) = page.split("id=\"errors\"").nth(1) else { return Vec::new() };
     let list = list.split("</div>").next().unwrap();

@@ -16,13 +16,13 @@ pub(crate) fn new_status_link(app: &App, hiring: &Hiring, candidate: usize) -> S
     status_link_in(&answer)
 }
 
-/// The path of the status link in an answer.
+/// Returns the path of the status link in an answer.
 pub(crate) fn status_link_in(answer: &Value) -> String {
     let url = answer["data"]["url"].as_str().unwrap();
     format!("/status/{}", url.rsplit('/').next().unwrap())
 }
 
-/// The path that creates a new status link.
+/// Returns the path that creates a new status link.
 pub(crate) fn status_link_path(hiring: &Hiring, candidate: usize) -> String {
     format!("/api/v1/candidate-roles/{}/status-link", hiring.candidates[candidate].application_id)
 }
@@ -34,8 +34,8 @@ pub(crate) fn add_candidate(app: &App, hiring: &Hiring, email: &str) -> String {
     answer["data"]["applications"][0]["id"].as_str().unwrap().to_owned()
 }
 
-/// Inserts the signup of an application, with an attachment and a status page whose link has this token. Without an
-/// application, it is a later signup. Returns the path of the page.
+/// Inserts a signup with an attachment and a status page whose link has this token. Without an application, the
+/// signup is a later signup. Returns the path of the page.
 pub(crate) fn insert_signup(app: &App, hiring: &Hiring, application: Option<&str>, email: &str, token: &str) -> String {
     let (organization, role) = (&hiring.organization_id, &hiring.role_id);
     let now = appliance::world::World::now(app.world.as_ref()).micros();
@@ -67,8 +67,8 @@ pub(crate) fn insert_signup(app: &App, hiring: &Hiring, application: Option<&str
     format!("/status/{token}")
 }
 
-/// As SQL: the application that a later signup repeats, and the role's steps at the time. A signup with an application
-/// has neither.
+/// Returns SQL columns: the application that a later signup repeats, and the role's steps at the time of that signup.
+/// A signup with an application has neither.
 pub(crate) fn later_signup_columns(hiring: &Hiring, application: Option<&str>, email: &str) -> (String, String) {
     if application.is_some() {
         return ("NULL".to_owned(), "NULL".to_owned());
@@ -85,7 +85,8 @@ pub(crate) fn later_signup_columns(hiring: &Hiring, application: Option<&str>, e
     (later_of, steps)
 }
 
-/// The numbers of signups, attachments, chunks and status pages, without attachments that only wait for pruning.
+/// Returns the numbers of signups, attachments, chunks and status pages, without attachments that only wait for
+/// pruning.
 pub(crate) fn row_counts(app: &App) -> String {
     let count = |table: &str| format!("(SELECT count(*) FROM {table})");
     let documents = "documents WHERE created_at > 0";
