@@ -188,7 +188,7 @@ fn unknown_members_are_findings_everywhere() {
         assert_refused(
             &with(&format!("{location}/nmae"), json!([{}])),
             &format!("{location}/nmae"),
-            "unknown member; known",
+            "unknown member; the known members are",
         );
     }
     assert_refused(&with("/users/0/a~1b", json!(1)), "/users/0/a~01b", "unknown member");

@@ -4,10 +4,10 @@
 //   <script src="https://jobs.example.com/careers/acme/embed.js" data-target="jobs" async></script>
 //
 // data-target: the id of the element to fill. By default the list appears before the script.
-// data-lang:   en, de, fr or es. By default the list is in the language of the page.
+// data-lang:   en, de, fr or es. Default: the page's language.
 //
-// The list is in a shadow tree and inherits the font and the colour of the page. The page can style ::part(role),
-// ::part(link), ::part(facts) and ::part(button). The script sets no cookies.
+// The list inherits the page's font and colour. The page can style ::part(role),
+// ::part(link), ::part(facts) and ::part(button).
 (() => {
   'use strict';
 
