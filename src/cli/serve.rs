@@ -42,7 +42,7 @@ const HR_TIMEOUT_MAX: Duration = Duration::from_secs(120);
 
 /// Run the service.
 ///
-/// Creates the file if it does not exist. Upgrades a file of an older version, and leaves a copy of the old file beside
+/// Creates the file if it does not exist. Upgrades a file from an older version, and leaves a copy of the old file beside
 /// it. Prints `listening on http://…` to standard error when ready. SIGTERM and SIGINT stop the service: it answers the
 /// requests that have begun, and exits with 0. It exits with 1 if the last checkpoint failed, and with 78 if a restart
 /// would not help, for example because the file was removed, replaced or overwritten while the service ran.
@@ -88,7 +88,7 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_MIN_FREE", value_name = "BYTES", value_parser = parse_bytes)]
     min_free: Option<u64>,
 
-    /// Refuse uploads while the attachments together have more bytes than this, such as 20G. The default is no limit.
+    /// Refuse uploads while the attachments take up more than this in total, such as 20G. The default is no limit.
     #[arg(long, env = "APPLIANCE_ATTACHMENTS_MAX", value_name = "BYTES", value_parser = parse_bytes)]
     attachments_max: Option<u64>,
 

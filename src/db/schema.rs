@@ -64,7 +64,7 @@ pub(crate) fn use_wal(connection: &Connection) -> Result<(), Error> {
     }
 }
 
-/// Upgrades a file of an older version: first creates a checked copy beside it (`FILE.before-version-N`), then runs all
+/// Upgrades a file from an older version: first creates a checked copy beside it (`FILE.before-version-N`), then runs all
 /// steps in one transaction.
 pub(crate) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Error> {
     let first = usize::try_from(found - 1)

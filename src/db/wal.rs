@@ -17,7 +17,7 @@ pub(crate) enum Mode {
     Passive,
     /// Moves all pages, so that the next commit writes from the beginning of the log.
     Restart,
-    /// Moves all pages and cuts the log to zero bytes.
+    /// Moves all pages and truncates the log to zero bytes.
     Truncate,
 }
 

@@ -135,7 +135,7 @@ pub struct SearchResult<'f, 'a> {
 
 impl<'a> SearchResult<'_, 'a> {
     /// Returns the found roles that match all chosen values, in order.
-    pub fn chosen(&self) -> Vec<&'a Listing> {
+    pub fn matching(&self) -> Vec<&'a Listing> {
         self.matching_except(None).collect()
     }
 
@@ -213,7 +213,7 @@ mod tests {
     }
 
     fn names(filter: &Filter) -> Vec<String> {
-        filter.searched(&portal()).chosen().iter().map(|listing| listing.name.clone()).collect()
+        filter.searched(&portal()).matching().iter().map(|listing| listing.name.clone()).collect()
     }
 
     fn filter(department: &str, location: &str, work_type: &str, search: &str) -> Filter {

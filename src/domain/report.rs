@@ -65,7 +65,7 @@ pub struct Endings {
     /// The count of each `outcomeType`: the documented values, then at most [`OUTCOME_TYPES_MAX`] others, most frequent
     /// first.
     pub outcome_types: Vec<(String, i64)>,
-    /// The count of all remaining values.
+    /// The number of applications with any other `outcomeType`.
     pub further: i64,
     /// The count of applications without an `outcomeType`, or with a blank one.
     pub unspecified: i64,

@@ -1,4 +1,4 @@
-//! Findings: the errors of a document, each with a JSON Pointer (RFC 6901) and a detail.
+//! Findings: the errors in a document, each with a JSON Pointer (RFC 6901) and a detail.
 
 use std::fmt;
 

@@ -32,7 +32,7 @@ impl Description {
     /// Returns all members as the organization entered them.
     ///
     /// # Errors
-    /// [`Error::Defect`] if the column of the description cannot be parsed.
+    /// [`Error::Defect`] if the description column cannot be parsed.
     pub fn members(&self) -> Result<&Map<String, Value>, Error> {
         self.0.members()
     }

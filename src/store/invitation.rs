@@ -1,4 +1,4 @@
-//! Signup links: creation, reuse, lookup, and the end of all links of a role.
+//! Signup links: creation, reuse and lookup, and ending all links to a role.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};

@@ -1,7 +1,7 @@
 //! The SQL, with a file or folder for each kind of record, and the store of a running service (`service.rs`).
 //!
-//! The file of a record uses the record's tables and the transaction that its caller passes in. It must not use
-//! `service.rs`, HTTP or SQLite. Only `db` uses SQLite. JSON from clients is opaque text in this folder. Only activity
+//! The module for a record uses only that record's tables, in the transaction that the module's caller passes in. It
+//! must not use `service.rs`, HTTP or SQLite. Only `db` uses SQLite. JSON from clients is opaque text in this folder. Only activity
 //! details embed it. The rules are in `domain`. This file only declares modules, and re-exports names for the floors
 //! above.
 

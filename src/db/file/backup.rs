@@ -12,7 +12,7 @@ use super::super::tx::Error;
 use super::error::OpenError;
 use super::partial::{Busy, Existing, Partial, name_exists};
 
-/// The interval of fsyncs while copying. If much unsynced data accumulated in memory, the operating system would block
+/// The interval between fsyncs while copying. If much unsynced data accumulated in memory, the operating system would block
 /// other writers, including the service.
 const SYNC_EVERY: Duration = Duration::from_millis(10);
 

@@ -31,7 +31,8 @@ pub enum OpenError {
         /// The version that this program writes.
         known: i64,
     },
-    /// The file or its directory is missing or cannot be written.
+    /// The file cannot be written, for example because it is read-only, its directory is missing, or the target of a
+    /// backup already exists.
     NotWritable { path: PathBuf, why: String },
     /// The upgrade of an older file failed.
     NotUpgraded { path: PathBuf, why: String },
@@ -100,7 +101,8 @@ impl std::fmt::Display for OpenError {
             ),
             Self::Newer { path, found, known } => write!(
                 f,
-                "{} has version {found}, but this program knows only {known}; the file was not changed; use a newer program",
+                "{} has version {found}, but this program supports only version {known}; the file was not changed; use a \
+                 newer version of the program",
                 path.display()
             ),
             Self::Older { path, found, known } => write!(

@@ -58,8 +58,8 @@ fn log_outcome(ctx: &Ctx, outcome: &str, account: &str, client: IpAddr) {
     ctx.telemetry.note(ctx.world.now(), None, &format!("sign-in {outcome} account={account} address={client}"));
 }
 
-/// Checks the password. A sign-in with an unknown address takes as long as one with a known address, fails in the same
-/// way, and is throttled alike. This hides which addresses have accounts.
+/// Checks the password. A sign-in with an unknown address takes as long as one with a known address, and fails
+/// and is throttled in the same way. This hides which addresses have accounts.
 ///
 /// # Errors
 /// `forbidden` for a request from another origin; `bad_request` if the body is not a JSON object; `validation_error`

@@ -207,7 +207,7 @@ impl<'a> Cells<'a> {
     fn plain(&mut self, column: &str, text: String, flaw: fn(&str) -> Option<Flaw>) -> Option<String> {
         match flaw(&text) {
             Some(flaw) => {
-                self.faults.push(format!("{column} {}, but is {:?}", flaw.sentence(), excerpt(&text)));
+                self.faults.push(format!("{column} {}: {:?}", flaw.sentence(), excerpt(&text)));
                 None
             }
             None => Some(text),
@@ -230,7 +230,7 @@ impl<'a> Cells<'a> {
         let external_position_id = self.text("externalPositionId", OUTCOME_CHARACTERS_MAX, plain::flaw_of_line);
         let status = status?.unwrap_or(ApplicationStatus::InProgress);
         self.refuse_cells_of_other_statuses(status);
-        // Wrong cells have been added to the faults. The other values are still used to check the role's steps.
+        // The faults of invalid cells have already been added. The other values are still used to check the role's steps.
         let notes = notes.flatten();
         Some(match status {
             ApplicationStatus::InProgress => RowOutcome::InProgress,

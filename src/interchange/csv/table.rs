@@ -20,7 +20,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Parses a table. [`plan`](super::plan()) reports wrong rows. `now` is the default for every missing time.
+    /// Parses a table. [`plan`](super::plan()) reports invalid rows. `now` is the default for every missing time.
     ///
     /// # Errors
     /// A sentence for each fault in the headings, with the line.
@@ -38,7 +38,7 @@ impl Table {
         Ok(Self { rows, has_role: heading.has_role(), notices })
     }
 
-    /// Returns the number of rows, including wrong rows.
+    /// Returns the number of rows, including invalid ones.
     pub fn rows(&self) -> usize {
         self.rows.len()
     }
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_are_recognized_with_any_order_case_and_separator() {
+    fn headings_are_recognized_in_any_order_and_case_and_with_any_separator() {
         for text in [
             "Email,NAME,role\na@b,A,r",
             "Email\tname\nA@b\tA",

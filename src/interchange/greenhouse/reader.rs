@@ -1,4 +1,5 @@
-//! A streaming parser for export files. It parses one item at a time, so that a large file is never in memory as JSON.
+//! A streaming parser for export files. It parses one item at a time, so that the parsed values of a
+//! large file are never all in memory at once.
 //!
 //! The parser finds the items but does not interpret their members.
 
@@ -56,7 +57,8 @@ impl<'de> Visitor<'de> for FileSeed<'_> {
                 ItemsSeed { resource, at: format!("{}#", self.name), export: self.export }.visit_seq(items)
             }
             None => Err(de::Error::custom(
-                "the resource of the array is unknown; name the file after the resource, for example jobs.json",
+                "the file name does not show which resource the array contains; name the file after the resource, for \
+                 example jobs.json",
             )),
         }
     }

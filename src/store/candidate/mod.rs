@@ -140,7 +140,8 @@ const NEWEST: &str = concat!(
 /// Changes the name and the address of a candidate, and the candidate's words in the word index. Records no activity.
 ///
 /// # Errors
-/// [`Error::Defect`] if the candidate no longer exists or the address is taken. The caller checks both first.
+/// [`Error::Defect`] if the candidate no longer exists or the address is taken. Check both before
+/// calling this function.
 pub(super) fn update(tx: &Tx<'_>, before: &Candidate, name: &str, email: &Email) -> Result<(), Error> {
     let organization_id = before.organization_id.as_str();
     let sql = "UPDATE candidates

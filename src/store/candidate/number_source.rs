@@ -149,7 +149,8 @@ impl NumberSource {
         }
     }
 
-    /// Returns a cheap estimate of the number of candidates. A search reads sources with few candidates first.
+    /// Returns a sort key that is cheap to compute. A search reads the sources with the lowest keys first, because they
+    /// are likely to have few candidates.
     pub(super) fn rank(
         &mut self,
         tx: &Tx<'_>,

@@ -13,7 +13,7 @@ use crate::store::{application, candidate_step};
 /// are complete.
 const ROWS_MAX: i64 = 1_000;
 
-/// A candidate whose own erasure is deferred.
+/// A candidate who asked to be erased and whose erasure is deferred.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DeferredErasure {
     pub(super) candidate: CandidateRef,
@@ -22,7 +22,8 @@ pub(super) struct DeferredErasure {
     pub(super) visible_after_hours: Option<u32>,
 }
 
-/// Reads the deferred erasures, oldest first. Leaves out held candidates, so that they do not fill the scan.
+/// Reads the deferred erasures, oldest first. Leaves out candidates under a legal hold, so that they do not
+/// fill the scan.
 pub(super) fn load(tx: &Tx<'_>) -> Result<Vec<DeferredErasure>, Error> {
     let sql = "SELECT c.number, c.id, c.organization_id, e.candidate_role_id, o.decision_visible_after_hours
                FROM erasures_asked e

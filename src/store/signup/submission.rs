@@ -48,7 +48,7 @@ pub fn submit(tx: &Tx<'_>, world: &dyn World, invitation: &Invitation, input: &S
     {
         return Err(Error::Defect("a staged attachment is gone".to_owned()));
     }
-    let is_trusted = application.outcome.proves_the_candidate();
+    let is_trusted = application.outcome.proves_identity();
     let subject = application.created.map_or_else(|| PageSubject::LaterSignup(id), PageSubject::Application);
     status_page::insert(tx, &input.digest, &subject, is_trusted, &input.locale)
 }
@@ -129,7 +129,7 @@ fn add_application(
     Ok(record.id)
 }
 
-/// Records a later signup with the earlier application, so that staff notice the signup.
+/// Records a later signup in the activity of the earlier application, so that staff notice the signup.
 fn record_later_signup(
     tx: &Tx<'_>,
     world: &dyn World,

@@ -12,7 +12,7 @@ use crate::http::server::reply::Reply;
 use crate::store::Error;
 use crate::store::invitation::Invitation;
 
-const ALREADY_APPLIED: Refusal = Refusal::Conflict("this browser has applied to the role");
+const ALREADY_APPLIED: Refusal = Refusal::Conflict("this browser has already been used to apply for this role");
 
 #[derive(askama::Template)]
 #[template(path = "signup_no_form.html", config = "src/http/pages/templates/askama.toml")]

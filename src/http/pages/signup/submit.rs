@@ -10,7 +10,7 @@ use crate::domain::attachment::{AttachmentFault, AttachmentToken};
 use crate::domain::form::{FormAge, SignedForm};
 use crate::domain::invitation::LinkTarget;
 use crate::domain::refusal::Refusal;
-use crate::domain::signup::{FieldFault, FormField, TypedSignup};
+use crate::domain::signup::{FieldFault, FormField, SubmittedSignup};
 use crate::domain::status_page;
 use crate::http::api::signup::CHECKED_VALUES;
 use crate::http::server::ctx::Ctx;
@@ -117,9 +117,9 @@ pub(super) fn show_again(ctx: &Ctx, tx: &Tx<'_>, request: &Request, trouble: Tro
     refuse(ctx, tx, &refuse_for_trouble(ctx, SignupVisit::decode(request)?, sent, trouble))
 }
 
-fn typed_fields(sent: &Form) -> TypedSignup {
+fn typed_fields(sent: &Form) -> SubmittedSignup {
     let first = |name| sent.texts(name).next().unwrap_or_default().to_owned();
-    TypedSignup {
+    SubmittedSignup {
         name: first("name"),
         email: first("email"),
         phone: first("phone"),

@@ -1,5 +1,6 @@
 //! The texts of pages for candidates. Each language has a file that fills the same structs, so that the compiler finds a
-//! missing text. To add a language, add its file, and add its tag to the list below.
+//! missing text. To add a language, add its file, its tag in the list below and in `language::TAGS`, and its labels in
+//! `role_labels.rs`.
 //!
 //! [`fill`] replaces placeholders such as `{name}`. Texts are plain; the page escapes them.
 
@@ -43,8 +44,9 @@ pub(in crate::http) struct Forms {
     pub(in crate::http) date: &'static str,
     /// The first day of a month, such as `1` or `1er`.
     pub(in crate::http) first_day: &'static str,
-    /// The separator of digit groups, and the number of digits from which groups are used.
+    /// The separator between groups of digits.
     pub(in crate::http) group: &'static str,
+    /// The minimum number of digits in a number that is grouped.
     pub(in crate::http) grouped_from: usize,
     /// The decimal separator.
     pub(in crate::http) decimal: &'static str,

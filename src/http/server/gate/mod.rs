@@ -2,7 +2,7 @@
 //!
 //! The steps, in order: credential and principal (401), rate limit (429), scope or admin (403), body (413), the
 //! handler's first half (415, 400), one transaction with the handler's second half, usage row, response. The
-//! transaction proves the principal again, so the handler does nothing if the key was revoked or the user was demoted
+//! transaction verifies the principal again, so the handler does nothing if the key was revoked or the user was demoted
 //! after the first check.
 //!
 //! Most requests take one of two fast paths. [`cached`] returns a cached response. [`fast_path`] answers requests that
