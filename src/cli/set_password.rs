@@ -14,7 +14,7 @@ use crate::store;
 use crate::store::file::{self, Missing, Older};
 use crate::world::World;
 
-/// The maximum number of bytes that are read from standard input. The longest password has fewer.
+/// The maximum number of bytes that are read from standard input. The longest valid password is shorter.
 const INPUT_BYTES_MAX: u64 = 16 * 1_024;
 
 /// Set a user's password, read from standard input.

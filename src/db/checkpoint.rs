@@ -30,7 +30,8 @@ const RESTART_MOVES_PAGES_MAX: u64 = 1_000;
 /// checkpoints is noticed within this time.
 const MOVE_EVERY: Duration = Duration::from_secs(10);
 
-/// The size above which health reports the log: twice the size to which SQLite truncates the log (`journal_size_limit`).
+/// The size above which health reports the log: twice the size to which SQLite truncates the log
+/// (`journal_size_limit`).
 const WAL_BYTES_MAX: u64 = 2 * 67_108_864;
 
 /// Returns the step of the checkpoint job, which moves the log into the file, and restarts and truncates the log. The
@@ -153,22 +154,22 @@ impl CheckpointJob {
     }
 }
 
-/// The maximum number of consecutive tries to truncate the log, and the pause between two tries. Most readers end within
-/// a few milliseconds, and a reader that begins when all pages are in the file does not block the truncation.
+/// The maximum number of consecutive tries to truncate the log, and the pause between two tries. Most readers end
+/// within a few milliseconds, and a reader that begins when all pages are in the file does not block the truncation.
 const TRUNCATE_TRIES_MAX: u32 = 20;
 const TRUNCATE_PAUSE: Duration = Duration::from_millis(2);
 
 /// Moves all pages into the file and truncates the log to zero bytes, so that the log contains no older version of any
 /// page. Never waits for readers. Returns whether the log was truncated.
 fn truncate(connection: &Connection) -> bool {
-    let is_truncated = || -> Result<bool, Error> {
+    let try_once = || -> Result<bool, Error> {
         let few = Checkpoint::run(connection, Mode::Passive)?
             .pages_left()
             .is_some_and(|left| left <= RESTART_MOVES_PAGES_MAX);
         Ok(few && Checkpoint::run(connection, Mode::Truncate)?.is_complete())
     };
     (0..TRUNCATE_TRIES_MAX).any(|_| {
-        let is_done = is_truncated().unwrap_or(false);
+        let is_done = try_once().unwrap_or(false);
         if !is_done {
             std::thread::sleep(TRUNCATE_PAUSE);
         }

@@ -4,7 +4,8 @@
 use super::id::OrganizationId;
 use super::timestamp::Timestamp;
 
-/// The maximum number of concurrent attempts across all organizations. Each attempt uses a connection and about 100 KiB.
+/// The maximum number of concurrent attempts across all organizations. Each attempt uses a connection and about 100
+/// KiB.
 pub const ATTEMPTS_MAX: usize = 256;
 
 /// The maximum number of concurrent attempts for organizations whose last attempt timed out. The other attempts remain

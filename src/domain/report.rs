@@ -62,12 +62,12 @@ pub fn time_to_hire(hires: &[(Timestamp, Timestamp)]) -> Option<TimeToHire> {
 /// The numbers of rejected applications with each `outcomeType`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endings {
-    /// The count of each `outcomeType`: the documented values, then at most [`OUTCOME_TYPES_MAX`] others, most frequent
-    /// first.
+    /// The number of applications with each `outcomeType`: the documented values, then at most [`OUTCOME_TYPES_MAX`]
+    /// others, most frequent first.
     pub outcome_types: Vec<(String, i64)>,
     /// The number of applications with any other `outcomeType`.
     pub further: i64,
-    /// The count of applications without an `outcomeType`, or with a blank one.
+    /// The number of applications without an `outcomeType`, or with a blank one.
     pub unspecified: i64,
 }
 

@@ -13,8 +13,8 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 /// The time for which the certificate authorities are cached. System updates can change them while the service runs.
 const CACHE_TIME: Duration = Duration::from_secs(3_600);
 
-/// A TLS connector with cached certificate authorities. The authorities are read at the first delivery over TLS, so that
-/// reading them does not delay the start of the service.
+/// A TLS connector with cached certificate authorities. The authorities are read at the first delivery over TLS, so
+/// that reading them does not delay the start of the service.
 #[derive(Debug, Default)]
 pub(super) struct Tls {
     cached: Mutex<Option<(Instant, Arc<ClientConfig>)>>,

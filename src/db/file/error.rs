@@ -52,7 +52,7 @@ impl OpenError {
         Self::Failed { path: path.to_owned(), why: error.to_string() }
     }
 
-    /// Whether a later start may succeed. It cannot succeed if, for example, the file is newer, foreign or not
+    /// Returns whether a later start may succeed. It cannot succeed if, for example, the file is newer, foreign or not
     /// writable.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::Held(_) | Self::Failed { .. } | Self::Store(_))
@@ -107,7 +107,8 @@ impl std::fmt::Display for OpenError {
             ),
             Self::Older { path, found, known } => write!(
                 f,
-                "{} has version {found}, but this program needs {known}; start `appliance serve` on it once to upgrade it",
+                "{} has version {found}, but this program needs version {known}; start `appliance serve` on it once to \
+                 upgrade it",
                 path.display()
             ),
             Self::NotUpgraded { path, why } => {

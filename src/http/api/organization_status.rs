@@ -1,5 +1,5 @@
-//! `GET /api/v1/organizations/{id}/status`: an organization's counts, which the service updates when roles
-//! and applications change.
+//! `GET /api/v1/organizations/{id}/status`: an organization's counts, which the service updates when roles and
+//! applications change.
 
 use hyper::Method;
 use serde::Serialize;

@@ -50,7 +50,7 @@ pub(super) const OF_ROLE: &str = "SELECT a.candidate_number
   ORDER BY a.candidate_number DESC
   LIMIT $5";
 
-/// Selects the candidates with an application of this status, once for each application.
+/// Selects the candidates with an application in this status, once for each application.
 pub(super) const OF_STATUS: &str = "SELECT candidate_number
   FROM candidate_roles
   WHERE organization_id = $1 AND status = $2 AND candidate_number <= $3
@@ -85,7 +85,7 @@ impl PrefixRange {
         Ok(false)
     }
 
-    /// Reads and sorts all candidates of the range.
+    /// Reads and sorts all candidates in the range.
     pub(super) fn read_all(&self, tx: &Tx<'_>, organization: &OrganizationId) -> Result<NumberSource, Error> {
         let mut numbers = Vec::new();
         for in_name in self.in_name_values {
@@ -95,7 +95,7 @@ impl PrefixRange {
         Ok(NumberSource::Sorted(SortedNumbers::of(numbers)))
     }
 
-    /// Returns a source that reads the candidates of the range block by block.
+    /// Returns a source that reads the candidates in the range block by block.
     pub(super) fn in_blocks(self) -> NumberSource {
         NumberSource::Blocks(BlockSource { range: self, block: None, numbers: SortedNumbers::default() })
     }
@@ -128,7 +128,8 @@ impl NumberSource {
         Self::Sorted(SortedNumbers::of(vec![number]))
     }
 
-    /// Returns the candidates whose application to the role has this status, or any status if it is `None`.
+    /// Returns a source of the candidates whose application to the role has this status, or any status if `status` is
+    /// `None`.
     pub(super) fn of_role(role: &RoleId, status: Option<ApplicationStatus>) -> Self {
         let any = ApplicationStatus::WORDS.iter().filter_map(|word| ApplicationStatus::parse(word)).collect();
         let statuses: Vec<ApplicationStatus> = status.map_or(any, |status| vec![status]);
@@ -136,7 +137,7 @@ impl NumberSource {
         Self::Ranges(queries.map(RangeSource::new).collect())
     }
 
-    /// Returns the candidates with an application of this status.
+    /// Returns a source of the candidates with an application in this status.
     pub(super) fn of_status(status: ApplicationStatus) -> Self {
         Self::Ranges(vec![RangeSource::new(RangeQuery::Status(status))])
     }
@@ -286,11 +287,11 @@ impl RangeQuery {
     }
 }
 
-/// The number of rows of the first read, and of a read after many skipped numbers: these searches usually need only one
-/// row.
+/// The row limit of the first read, and of a read after many skipped numbers, because these searches usually need only
+/// one row.
 const ROWS_MIN: usize = 8;
 
-/// The maximum number of rows of a read for a search that skips few numbers.
+/// The maximum row limit of a read for a search that skips few numbers.
 const ROWS_MAX: usize = 256;
 
 /// A range of an index with some rows in memory.
@@ -300,22 +301,22 @@ pub(super) struct RangeSource {
     /// The index in `rows` of the newest number that the search has not passed.
     next: usize,
     /// The row limit of the last read.
-    rows_asked: usize,
+    row_limit: usize,
 }
 
 impl RangeSource {
     fn new(query: RangeQuery) -> Self {
-        Self { query, rows: Vec::new(), next: 0, rows_asked: 0 }
+        Self { query, rows: Vec::new(), next: 0, row_limit: 0 }
     }
 
     fn newest(&mut self, tx: &Tx<'_>, organization: &OrganizationId, at_most: i64) -> Result<Option<i64>, Error> {
         self.next += self.rows[self.next..].partition_point(|number| *number > at_most);
-        if self.next == self.rows.len() && self.rows.len() == self.rows_asked {
+        if self.next == self.rows.len() && self.rows.len() == self.row_limit {
             // A search that continues near the end of the last read will also need the next rows.
             let ends = self.rows.first().zip(self.rows.last());
             let is_near = ends.is_some_and(|(first, last)| last - at_most <= ((first - last) / 2).max(1));
-            self.rows_asked = if is_near { (self.rows_asked * 4).min(ROWS_MAX) } else { ROWS_MIN };
-            self.rows = self.query.read(tx, organization, at_most, self.rows_asked)?;
+            self.row_limit = if is_near { (self.row_limit * 4).min(ROWS_MAX) } else { ROWS_MIN };
+            self.rows = self.query.read(tx, organization, at_most, self.row_limit)?;
             self.next = 0;
         }
         Ok(self.rows.get(self.next).copied())

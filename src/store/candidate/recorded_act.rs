@@ -34,8 +34,7 @@ pub fn add(
 /// Changes the name, the address or both. `None` keeps the current value. Returns the changed candidate.
 ///
 /// # Errors
-/// [`Error::Defect`] if the candidate was erased or the address is taken. Check both before calling
-/// this function.
+/// [`Error::Defect`] if the candidate was erased or the address is taken. Check both before calling this function.
 pub fn change(
     tx: &Tx<'_>,
     who: &Principal,

@@ -48,7 +48,7 @@ fn append(tx: &Tx<'_>, delivery: &Delivery, number: i64, attempt: &DeliveryAttem
                VALUES ($1, $2, $3, $4, $5, $6, $7)";
     let duration = i64::try_from(attempt.duration.as_micros()).unwrap_or(i64::MAX);
     let DeliveryAttempt { at, status, error, answer, .. } = attempt;
-    // The answer of the HR system may contain data of the erased candidate.
+    // The HR system's answer may contain data about the erased candidate.
     let answer = if erasure::is_about_erased(tx, delivery.number)? { &None } else { answer };
     tx.run(sql, (delivery.number, number, at.micros(), duration, status, error, answer))?;
     let sql = "DELETE FROM hr_attempts

@@ -190,8 +190,7 @@ pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleRecord) -> 
     Ok(tx.run(&sql, params_from_iter(other.into_iter().chain(values(role))))? == 1)
 }
 
-/// Changes the row of a role from `before` to `after`. `is_visible_on_portal` is true if the portal shows the
-/// change.
+/// Changes the row of a role from `before` to `after`. `is_visible_on_portal` is true if the portal shows the change.
 ///
 /// # Errors
 /// [`Error::Defect`] if the status, positions or hires of the role changed after `before` was read.

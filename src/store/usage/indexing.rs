@@ -35,8 +35,8 @@ const REDATE_MAX: Duration = Duration::from_millis(50);
 /// millisecond.
 const SLICE_ROWS: usize = 512;
 
-/// The number of appended rows that are not indexed. The number starts at one, because rows that were written before the
-/// service started may still be unindexed.
+/// The number of appended rows that are not indexed. The number starts at one, because rows that were written before
+/// the service started may still be unindexed.
 pub(crate) struct UnindexedRows(AtomicU64);
 
 impl Default for UnindexedRows {

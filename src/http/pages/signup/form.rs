@@ -23,7 +23,8 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<SignupVisit, Error> {
     SignupVisit::decode(request)
 }
 
-/// `GET /signup/{token}`: shows the form or, for a browser that has applied, a link to the status page.
+/// `GET /signup/{token}`: shows the form or, for a browser that has already been used to apply, a link to the status
+/// page.
 ///
 /// # Errors
 /// As pages: `not_found` if the link is unknown, or its role or portal is not public; `gone` if the link has expired or

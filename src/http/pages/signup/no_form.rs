@@ -80,12 +80,12 @@ fn no_form(
     Reply::rendered_refusal(&refusal, &page)
 }
 
-/// Returns the response to a GET from a browser that has applied to the role.
+/// Returns the response to a GET from a browser that has already been used to apply for the role.
 pub(super) fn has_applied(visit: &SignupVisit, invitation: &Invitation, token: &str) -> Result<Reply, Error> {
     Ok(Reply::rendered(&applied_page(visit, invitation, token))?.with(header::CACHE_CONTROL, "no-store"))
 }
 
-/// Returns the response to a POST from a browser that has applied to the role with another form.
+/// Returns the response to a POST from a browser in which another form was already used to apply for the role.
 pub(super) fn applied_before(visit: &SignupVisit, invitation: &Invitation, token: &str) -> Result<Reply, Error> {
     Reply::rendered_refusal(&ALREADY_APPLIED, &applied_page(visit, invitation, token))
 }

@@ -31,6 +31,6 @@ pub(super) async fn write_of(ctx: &Ctx, presented: Presented) {
             Presented::Session(digest) => store::session::delete_ended(tx, Some(digest)),
         }
     };
-    // If this write fails, the next refusal or the sweep records the end.
+    // If this write fails, the next refusal or the background job records the end.
     let _ = run_job(|callback| ctx.store.write(Grade::Durable, end, callback)).await;
 }
