@@ -16,8 +16,8 @@ use crate::domain::clock::{ClockReading, advance_believed};
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
-/// The interval between heartbeats. After `kill -9`, the believed time is behind by at most this interval, which is
-/// much shorter than the hour for which the service doubts the clock after a start.
+/// The interval of the heartbeat. After `kill -9`, the believed time is behind by at most this interval, which is much
+/// shorter than the hour for which the service doubts the clock after a start.
 const BEAT_EVERY: Duration = Duration::from_secs(300);
 
 /// The number of steps between two sweeps.

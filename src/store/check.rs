@@ -17,7 +17,7 @@ use crate::domain::timestamp::Timestamp;
 /// the findings, one sentence each. A sound file has no findings.
 ///
 /// # Errors
-/// A SQLite error if the file cannot be read far enough to check it.
+/// An error of SQLite if the file cannot be read far enough to check it.
 pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>, Error> {
     let connection = connection::open_to_read(path, Use::Read)?;
     tx::snapshot(&connection, Timestamp::from_micros(0), |tx| {

@@ -1,5 +1,5 @@
 //! The clock job of the store. It records expired keys and deletes ended sessions, so that no key or session becomes
-//! valid again if the clock goes back. The job also logs changes to the clock.
+//! valid again if the clock goes back. The job also logs changes of the clock.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -12,8 +12,8 @@ use super::super::tx::Error;
 use super::error::OpenError;
 use super::partial::{Busy, Existing, Partial, name_exists};
 
-/// The interval between fsyncs while copying. If much unsynced data accumulated in memory, the operating system would
-/// block other writers, including the service.
+/// The interval of fsyncs while copying. If much unsynced data accumulated in memory, the operating system would block
+/// other writers, including the service.
 const SYNC_EVERY: Duration = Duration::from_millis(10);
 
 /// A copy works for `WORK` and then rests for `REST`, so it uses at most a quarter of a core. It checks the time after

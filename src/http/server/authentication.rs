@@ -1,7 +1,7 @@
 //! Authentication: reads the credential of a request and proves its principal.
 //!
 //! This is the only reader of `Authorization` and of the session cookie. [`look_up`] checks an API key against the key
-//! cache, so that a bad key is refused early. The transaction of the request verifies the credential again ([`prove`]),
+//! cache, so that a bad key is refused early. The transaction of the request proves the credential again ([`prove`]),
 //! so a revoked key or an ended session cannot be used. The rule for keys is `domain::api_key::KeyState`.
 
 use std::sync::Arc;

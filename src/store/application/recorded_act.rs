@@ -17,7 +17,7 @@ use crate::store::{activity, candidate_step, organization};
 /// up.
 ///
 /// # Errors
-/// [`Error::Defect`] if the candidate has applied to the role. Check this before calling this function.
+/// [`Error::Defect`] if the candidate has applied to the role, which the caller checks first.
 pub fn add(
     tx: &Tx<'_>,
     who: Option<&Principal>,
@@ -51,7 +51,7 @@ pub fn add(
 /// Withdraws an application in progress, for the caller or, without a caller, for the candidate or the service itself.
 ///
 /// # Errors
-/// [`Error::Defect`] if the application is not in progress. Check this before calling this function.
+/// [`Error::Defect`] if the application is not in progress, which the caller checks first.
 pub fn withdraw(
     tx: &Tx<'_>,
     who: Option<&Principal>,

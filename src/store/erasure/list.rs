@@ -112,7 +112,7 @@ impl ListLine {
 }
 
 /// The erasures of a list without duplicates, each with the last change of the candidate. If any line of an erasure
-/// lacks the last change, the value is `None`, and later changes to the candidate do not prevent the erasure.
+/// lacks the last change, the value is `None`, and later changes of the candidate do not prevent the erasure.
 pub(super) type ListedErasures = BTreeMap<ListedErasure, Option<LastChange>>;
 
 /// The list of one database file.

@@ -106,7 +106,7 @@ fn create(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCreateInput) -
 }
 
 /// `GET /api/v1/roles/{id}`: returns a role with its description, its steps, the removed steps that applications have,
-/// and the number of applications in each status.
+/// and the number of applications of each status.
 ///
 /// # Errors
 /// As [`find()`].

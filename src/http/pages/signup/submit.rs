@@ -192,7 +192,7 @@ pub(super) fn refuse(
 /// redirects to the status page of that application.
 ///
 /// # Errors
-/// As pages: `not_found` and `gone` as for the form; `conflict` if the browser has already been used to apply for the
+/// As pages: `not_found` and `gone` as for the form; `conflict` if this browser has already been used to apply for the
 /// role. Shows the form again if the file of an earlier submission has expired.
 pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, submission: &Submission) -> Result<Reply, Error> {
     let Submission { visit, form, input, status_token } = submission;
