@@ -25,7 +25,8 @@ const LOCK_RETRY: Duration = Duration::from_millis(1);
 /// The maximum number of prepared statements that a connection caches, which is more than the service has.
 const STATEMENTS_MAX: usize = 128;
 
-/// The flags lack CREATE, because only the preparation of a file creates the file, with its mode and its schema.
+/// The flags for opening a file. CREATE is not among them, because only the preparation of a file creates the file,
+/// with its mode and its schema.
 const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
 /// The use of a connection.

@@ -11,7 +11,7 @@ pub const OUTCOME_TYPES: [&str; 3] = ["rejected_by_organization", "rejected_by_c
 /// limit is necessary because callers can send any value.
 pub const OUTCOME_TYPES_MAX: usize = 50;
 
-/// The number of applications with each status.
+/// The number of applications in each status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ApplicationCounts {
     /// The number of applications in progress.

@@ -1,4 +1,4 @@
-//! Deliveries to HR systems. A worker polls the outbox, sends signed messages, taking the organizations in turn, and
+//! Deliveries to HR systems. A worker polls the outbox, sends signed messages for the organizations in turn, and
 //! records each attempt.
 //!
 //! The worker has its own thread and runtime, so that a slow HR system or name server never blocks a thread that

@@ -47,7 +47,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// Returns the error of a failed operation on the file.
+    /// Returns the error for a failed operation on the file.
     pub(crate) fn failed(path: &Path, error: &Error) -> Self {
         Self::Failed { path: path.to_owned(), why: error.to_string() }
     }

@@ -36,7 +36,7 @@ pub enum FormField {
     Note,
     /// The CV, as a file.
     Cv,
-    /// The consent to the privacy notice.
+    /// Consent to the privacy notice.
     Consent,
 }
 

@@ -37,11 +37,11 @@ const CLIENT_CONNECTIONS_MAX: usize = 1_024;
 /// The maximum number of open connections to the address of `/metrics`.
 const METRICS_CONNECTIONS_MAX: usize = 16;
 
-/// How long a connection may take to send a request's head, and how long it may stay idle between requests.
+/// The maximum time that a connection may take to send a request's head, and that it may stay idle between requests.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long data may stay unacknowledged, or unsent because the client does not read, before the system closes the
-/// connection.
+/// The maximum time for which data may stay unacknowledged, or unsent because the client does not read. After this
+/// time, the system closes the connection.
 #[cfg(target_os = "linux")]
 const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -49,18 +49,18 @@ const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// over those limits get a problem document that names the limit.
 const HEAD_BUFFER_BYTES: usize = 64 * 1_024;
 
-/// How long requests in progress may take to end after the service was asked to stop.
+/// The maximum time that requests in progress may take to end after the service was asked to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long idle connections stay open for one more request after the service was asked to stop. A request that is on
-/// its way at that moment arrives within this time, which is several round trips around the world.
+/// The time for which idle connections stay open for one more request after the service was asked to stop. A request
+/// that is on its way at that moment arrives within this time, which is several round trips around the world.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// How long to pause after the system failed to accept a connection, for example because no file descriptor is left.
-/// Retrying at once would use a whole core.
+/// The pause after the system failed to accept a connection, for example because no file descriptor is left. Retrying
+/// at once would use a whole core.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How long sending the refusal of an excess connection may take.
+/// The maximum time for sending the refusal of an excess connection.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The way in which a service stopped.

@@ -17,7 +17,7 @@ const UNKNOWN_LISTED_MAX: usize = 20;
 
 /// The parsed heading line, which assigns cells to columns.
 pub(super) struct Heading {
-    /// The cell index of each of [`Heading::COLUMNS`].
+    /// The cell index of each column in [`Heading::COLUMNS`].
     indexes: [Option<usize>; Self::COLUMNS.len()],
     cells: usize,
     unknown: Vec<String>,

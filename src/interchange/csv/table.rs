@@ -27,7 +27,7 @@ impl Table {
     pub fn parse(bytes: &[u8], now: Timestamp) -> Result<Self, Vec<String>> {
         let decoded = charset::decode(bytes);
         let bytes = &*decoded.bytes;
-        // Use the separator that yields the largest number of known headings; in a tie, the first one.
+        // Use the separator that yields the largest number of known headings. If several do, use the first one.
         let known = |separator: &u8| Records::of(bytes, *separator).next().map_or(0, |record| Heading::known(&record));
         let separator = SEPARATORS.into_iter().rev().max_by_key(known).unwrap_or(SEPARATORS[0]);
         let mut records = Records::of(bytes, separator);

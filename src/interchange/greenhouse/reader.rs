@@ -15,8 +15,9 @@ use crate::interchange::findings::escaped;
 use crate::interchange::json::{self, Strict};
 
 impl HarvestExport {
-    /// Parses a file: an array of the resource that the file is named after, or an object whose members are such
-    /// arrays.
+    /// Parses a file: an array of the resource that the file is named after, or an object in which each member is an
+    /// array of the resource that the member is named after. Ignores members with other names, and adds a notice about
+    /// each of them.
     ///
     /// # Errors
     /// A sentence, with line and column, if the file is neither of these, or if it is not JSON. [`plan`](super::plan())

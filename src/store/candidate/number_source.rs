@@ -1,4 +1,4 @@
-//! The sources of a search. A source yields the numbers of the candidates that meet one condition, newest first, and
+//! The sources of a search. A source yields the numbers of the candidates who meet one condition, newest first, and
 //! reads a few rows at a time. Each query reads a range of an index.
 
 use std::ops::RangeInclusive;
@@ -15,12 +15,12 @@ pub(super) const MORE_OF_PREFIX: &str = "SELECT 1
   WHERE organization_id = $1 AND in_name = $2 AND word >= $3 AND word < $4
   LIMIT 1 OFFSET $5";
 
-/// Selects the candidates with a word of this prefix, in the order of the words.
+/// Selects the candidates who have a word with this prefix, in the order of the words.
 pub(super) const OF_PREFIX: &str = "SELECT candidate_number
   FROM candidate_words
   WHERE organization_id = $1 AND in_name = $2 AND word >= $3 AND word < $4";
 
-/// Selects the candidates of one block with a word of this prefix.
+/// Selects the candidates in one block who have a word with this prefix.
 pub(super) const OF_PREFIX_IN_BLOCK: &str = "SELECT candidate_number
   FROM candidate_words
   WHERE organization_id = $1 AND in_name = $2 AND block = $3 AND word >= $4 AND word < $5";
@@ -112,7 +112,7 @@ pub(super) fn count_of_role(
     Ok(tx.value(COUNT_OF_ROLE, params)?.unwrap_or_default())
 }
 
-/// The candidates that meet one condition, newest first.
+/// The candidates who meet one condition, newest first.
 pub(super) enum NumberSource {
     /// All candidates, in memory.
     Sorted(SortedNumbers),

@@ -11,7 +11,7 @@ use crate::db::scheduler::Step;
 use crate::db::tx::Error;
 use crate::db::writer::Writer;
 
-/// Prepares the job that wipes pages, one slice in each step. A slice takes about 10 ms, followed by a pause of 50 ms.
+/// Prepares the job that wipes pages, one slice in each step. A slice takes about 10 ms, followed by a rest of 50 ms.
 /// Wiping a large file therefore takes a few seconds per gigabyte and uses at most a fifth of a core.
 pub(in super::super) fn job_step(path: &Path, erasures: Arc<Erasures>, writer: Arc<Writer>) -> Result<Step, Error> {
     let wiper = PageWiper::open(path, writer)?;

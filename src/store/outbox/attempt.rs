@@ -11,7 +11,7 @@ use crate::domain::timestamp::Timestamp;
 /// it.
 const ATTEMPTS_STORED_MAX: i64 = 50;
 
-/// The `disabled_reason` of an integration whose receiver answered 410.
+/// The `disabled_reason` of an integration whose HR system answered 410.
 const GONE: &str = "the HR system answered 410 Gone; save the integration again to enable it";
 
 /// Records an attempt and updates its delivery. Returns the outcome, or `None` if the delivery is no longer pending.
@@ -57,7 +57,7 @@ fn append(tx: &Tx<'_>, delivery: &Delivery, number: i64, attempt: &DeliveryAttem
     Ok(())
 }
 
-/// Updates the delivery after an attempt. If the HR system is gone but the integration now has another target, the
+/// Updates the delivery after an attempt. If the HR system answered 410 but the integration now has another target, the
 /// delivery is due again at once.
 fn apply_outcome(
     tx: &Tx<'_>,

@@ -145,7 +145,7 @@ fn values(role: &RoleRecord) -> [Value; CHANGEABLE_COUNT] {
 /// Returns the members of a role for the detail of an activity row.
 ///
 /// # Errors
-/// [`Error::Defect`] if the column of the description cannot be parsed.
+/// [`Error::Defect`] if the description column cannot be parsed.
 pub(super) fn members(role: &RoleRecord) -> Result<Map<String, Json>, Error> {
     let text = |text: &str| Json::from(text);
     let amount = |amount: Option<f64>| amount.and_then(Number::from_f64).map(Json::Number);

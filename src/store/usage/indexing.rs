@@ -94,7 +94,7 @@ pub(in crate::store) fn job_step(
     }))
 }
 
-/// Redates rows that are dated in the future, in slices, until no row is left or the time of one step has passed.
+/// Redates rows that are dated in the future, in slices, until no such row is left or the time for one step has passed.
 /// `redated` counts the rows while more may be left. Returns the count once no row is left, and 0 until then.
 fn redate_some(
     connection: &Connection,

@@ -94,7 +94,7 @@ pub(super) async fn answer(
     response
 }
 
-/// Answers a request that has no cached response. The flag shows whether the gate began to read a form.
+/// Answers a request that has no cached response. The returned flag shows whether the gate began to read a form.
 async fn render(
     service: &Service,
     peer: SocketAddr,

@@ -16,7 +16,7 @@ use crate::http::server::route::{Act, NextStep, Route, Work};
 use crate::store::usage::LogEntry;
 use crate::store::{self, Error, Grade, Tx};
 
-/// `Retry-After` for a network with too many waiting sign-ins, which take about a second.
+/// `Retry-After` for a network with too many waiting sign-ins. A sign-in takes about a second.
 const HASHING_RETRY_AFTER_S: u64 = 1;
 
 /// Runs the handler's first half. If the first half hashes a password, it runs on a blocking thread. At most two
@@ -127,9 +127,9 @@ async fn write(
 
 /// The outcome of a request, after the service has tried to write its usage row.
 pub(super) enum LoggedOutcome {
-    /// The outcome is final: the row is written, or cannot be written, or the request needs none.
+    /// The outcome is final: the row was written, the row cannot be written, or the request needs no row.
     Final(Result<Reply, Error>),
-    /// The row is not written, because keys have changed since the lookup. The outcome may be outdated.
+    /// The row was not written, because keys have changed since the lookup. The outcome may be outdated.
     Retry,
 }
 
