@@ -38,7 +38,8 @@ impl HarvestExport {
         }
         let (missing, all) = (missing.join(", "), HarvestResource::WORDS.join(".json, "));
         Err(format!(
-            "the export lacks {missing}; an export consists of {all}.json, or of one JSON object with these members"
+            "the export lacks {missing}; an export may contain the files {all}.json, or consist of one JSON object with \
+             these members"
         ))
     }
 
