@@ -27,9 +27,9 @@ use crate::store::{self, Halt, OpenError, READERS_MAX, Store};
 use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Real, World};
 
-/// The maximum numbers of threads: for long reads and password hashing, for all other requests, and for deliveries to
-/// HR systems. Each thread uses at most one of the store's readers. The sum of these numbers is at most the number of
-/// readers, so no thread waits for a reader.
+/// The maximum numbers of threads: for handlers that read and for password hashing, for all other work on requests, and
+/// for deliveries to HR systems. Each thread uses at most one of the store's readers. The sum of these numbers is at
+/// most the number of readers, so no thread waits for a reader.
 const BLOCKING_THREADS_MAX: usize = 6;
 const WORKER_THREADS_MAX: usize = 8;
 const HR_THREADS: usize = 1;
