@@ -168,8 +168,8 @@ impl NumberSource {
         })
     }
 
-    /// Returns the newest candidate in a range of non-negative numbers. The end of the range never rises from call to
-    /// call. If the range has no candidate, the result may be an older candidate.
+    /// Returns the newest candidate in a range of non-negative numbers. The end of the range never increases from call
+    /// to call. If the range has no candidate, the result may be an older candidate.
     pub(super) fn newest(
         &mut self,
         tx: &Tx<'_>,
