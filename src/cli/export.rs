@@ -15,10 +15,10 @@ use crate::world::World;
 
 /// Write users, organizations, roles and candidates as one JSON document to standard output.
 ///
-/// `appliance import` of the document into a new file restores the same data. The document does not contain API keys,
-/// passwords, the usage log, activity, deliveries to HR systems, or the candidates' signups (their answers, attachments
-/// and status links). `appliance backup` copies all of these. Works while `serve` runs: the document shows the data at
-/// one moment, and the service continues to write.
+/// Importing the document into a new file with `appliance import` restores the same data. The document does not contain
+/// API keys, passwords, the usage log, activity, deliveries to HR systems, or the candidates' signups (their answers,
+/// attachments and status links). `appliance backup` copies all of these. Works while `serve` runs: the document shows
+/// the data at one moment, and the service continues to write.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub struct Args {
 /// Writes the document. Succeeds even if the reader of standard output closes the pipe early, as `head` does.
 ///
 /// # Errors
-/// Fails if the file cannot be read, or standard output cannot be written.
+/// Fails if the file cannot be read, or standard output cannot be written to.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let path = args.db.db.as_path();
     file::prepare_to_read(path)?;
@@ -61,7 +61,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
         }
         Err(ExportError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(ExportError::Write(error)) => {
-            Err(Failure::new(format!("standard output cannot be written, so the document is incomplete: {error}")))
+            Err(Failure::new(format!("cannot write to standard output, so the document is incomplete: {error}")))
         }
         Err(ExportError::Store(error)) => Err(error.into()),
     }

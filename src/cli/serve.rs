@@ -27,9 +27,9 @@ use crate::store::{self, Halt, OpenError, READERS_MAX, Store};
 use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Real, World};
 
-/// The maximum numbers of threads: for long reads and password hashing, for all other requests, and for deliveries to
-/// HR systems. Each thread uses at most one of the store's readers. Their sum is at most the number of readers, so no
-/// thread waits for a reader.
+/// The maximum numbers of threads: for handlers that read and for password hashing, for all other work on requests, and
+/// for deliveries to HR systems. Each thread uses at most one of the store's readers. The sum of these numbers is at
+/// most the number of readers, so no thread waits for a reader.
 const BLOCKING_THREADS_MAX: usize = 6;
 const WORKER_THREADS_MAX: usize = 8;
 const HR_THREADS: usize = 1;
@@ -42,10 +42,11 @@ const HR_TIMEOUT_MAX: Duration = Duration::from_secs(120);
 
 /// Run the service.
 ///
-/// Creates the file if it does not exist. Upgrades a file of an older version, and leaves a copy of the old file beside
-/// it. Prints `listening on http://…` to standard error when ready. SIGTERM and SIGINT stop the service: it answers the
-/// requests that have begun, and exits with 0. It exits with 1 if the last checkpoint failed, and with 78 if a restart
-/// would not help, for example because the file was removed, replaced or overwritten while the service ran.
+/// Creates the file if it does not exist. Upgrades a file from an older version, and leaves a copy of the old file
+/// beside it. Prints `listening on http://…` to standard error when ready. SIGTERM and SIGINT stop the service: it
+/// answers the requests that have begun, and exits with 0. It exits with 1 if the last checkpoint failed, and with 78
+/// if a restart would not help, for example because the file was removed, replaced or overwritten while the service
+/// ran.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   appliance serve --demo
@@ -88,7 +89,7 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_MIN_FREE", value_name = "BYTES", value_parser = parse_bytes)]
     min_free: Option<u64>,
 
-    /// Refuse uploads while the attachments together have more bytes than this, such as 20G. The default is no limit.
+    /// Refuse uploads while the attachments take up more than this in total, such as 20G. The default is no limit.
     #[arg(long, env = "APPLIANCE_ATTACHMENTS_MAX", value_name = "BYTES", value_parser = parse_bytes)]
     attachments_max: Option<u64>,
 
@@ -122,7 +123,8 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_ALLOW_PRIVATE_HR_TARGETS", value_parser = BoolishValueParser::new())]
     allow_private_hr_targets: bool,
 
-    /// Days after which rows of the usage log are deleted; 0 means never. Request counts still include deleted rows.
+    /// The number of days after which rows in the usage log are deleted; 0 means never. Request counts still include
+    /// deleted rows.
     #[arg(long, env = "APPLIANCE_USAGE_RETENTION_DAYS", value_name = "DAYS", default_value_t = usage::RETENTION_DAYS_DEFAULT,
         value_parser = clap::value_parser!(u32).range(..=i64::from(usage::RETENTION_DAYS_MAX)))]
     usage_retention_days: u32,
@@ -207,7 +209,7 @@ async fn serve(args: Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether a proxy must be in front of the service, although no proxy is trusted.
+/// Returns whether a proxy must be in front of the service, although no proxy is trusted.
 fn lacks_trusted_proxy(args: &Args, address: SocketAddr) -> bool {
     let is_https = args.base_url.as_deref().and_then(http::origin).is_some_and(|origin| origin.starts_with("https:"));
     is_https && address.ip().to_canonical().is_loopback() && args.trusted_proxy.is_empty()

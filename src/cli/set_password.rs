@@ -14,7 +14,7 @@ use crate::store;
 use crate::store::file::{self, Missing, Older};
 use crate::world::World;
 
-/// The maximum number of bytes that are read from standard input. The longest password has fewer.
+/// The maximum number of bytes that are read from standard input. The longest valid password is shorter.
 const INPUT_BYTES_MAX: u64 = 16 * 1_024;
 
 /// Set a user's password, read from standard input.
@@ -53,7 +53,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     if !is_set? {
         return Err(nobody());
     }
-    print_message(&format!("the password of {} is set, and their sessions have ended", args.email.as_str()));
+    print_message(&format!("the password for {} was set, and their sessions have ended", args.email.as_str()));
     Ok(())
 }
 

@@ -34,6 +34,6 @@ pub(crate) fn foreign_keys(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
         format!(r#"SELECT DISTINCT "table", parent FROM pragma_foreign_key_check LIMIT {FINDINGS_OF_A_KIND_MAX}"#);
     tx.all(&sql, [], |row| {
         let (table, parent): (String, String) = (row.get("table")?, row.get("parent")?);
-        Ok(format!("foreign key: a row of {table} names a row of {parent} that does not exist"))
+        Ok(format!("foreign key: a row in {table} refers to a row in {parent} that does not exist"))
     })
 }

@@ -26,21 +26,22 @@ const RESTART_FROM_PAGES: u64 = 16_000;
 /// The maximum number of pages that a restart of the log may have to move. The writer waits during the restart.
 const RESTART_MOVES_PAGES_MAX: u64 = 1_000;
 
-/// The interval of checkpoints while the log has fewer than [`MOVE_FROM_PAGES`] pages. A reader that prevents
+/// The interval between checkpoints while the log has fewer than [`MOVE_FROM_PAGES`] pages. A reader that prevents
 /// checkpoints is noticed within this time.
 const MOVE_EVERY: Duration = Duration::from_secs(10);
 
-/// The size above which health reports the log: twice the size to which SQLite cuts the log (`journal_size_limit`).
+/// The size above which health reports the log: twice the size to which SQLite truncates the log
+/// (`journal_size_limit`).
 const WAL_BYTES_MAX: u64 = 2 * 67_108_864;
 
-/// Returns the step of the checkpoint job, which moves the log into the file, and restarts and cuts the log. The step
-/// does nothing if the writer is broken. `cut_if_due` receives a function that cuts the log. If an erasure needs a cut,
-/// `cut_if_due` calls that function and returns its result.
+/// Returns the step of the checkpoint job, which moves the log into the file, and restarts and truncates the log. The
+/// step does nothing if the writer is broken. `truncate_if_due` receives a function that truncates the log. If an
+/// erasure needs a truncation, `truncate_if_due` calls that function and returns its result.
 pub(crate) fn job_step(
     path: &Path,
     world: Arc<dyn World>,
     broken: Broken,
-    cut_if_due: impl Fn(&mut dyn FnMut() -> bool) -> Option<bool> + Send + 'static,
+    truncate_if_due: impl Fn(&mut dyn FnMut() -> bool) -> Option<bool> + Send + 'static,
     identity: Arc<Identity>,
     health: Arc<Health>,
 ) -> Result<Step, Error> {
@@ -60,7 +61,7 @@ pub(crate) fn job_step(
         if let Some(why) = changed {
             let _ = broken.set(Halt::Lost(why));
         } else {
-            job.run(&cut_if_due);
+            job.run(&truncate_if_due);
         }
         None
     }))
@@ -80,16 +81,18 @@ struct CheckpointJob {
 
 impl CheckpointJob {
     /// Runs one step. If a checkpoint fails, for example because of a reader or a full disk, the next step tries again.
-    fn run(&mut self, cut_if_due: &impl Fn(&mut dyn FnMut() -> bool) -> Option<bool>) {
+    fn run(&mut self, truncate_if_due: &impl Fn(&mut dyn FnMut() -> bool) -> Option<bool>) {
         if let Some(moved) = self.move_if_due().transpose() {
             if moved.is_err() {
                 self.tried_at = None;
             }
             self.health.report(CHECKPOINT, &moved);
         }
-        if let Some(is_cut) = cut_if_due(&mut || cut(&self.connection)) {
-            let held = || Error::Unavailable("another process reads, so erased data stays in the log".to_owned());
-            self.health.report(LOG_CUT, &is_cut.then_some(()).ok_or_else(held));
+        if let Some(is_truncated) = truncate_if_due(&mut || truncate(&self.connection)) {
+            let held = || {
+                Error::Unavailable("another process is reading the file, so erased data stays in the log".to_owned())
+            };
+            self.health.report(LOG_CUT, &is_truncated.then_some(()).ok_or_else(held));
         }
         let bytes = log_bytes(&self.path);
         let is_small = bytes <= WAL_BYTES_MAX;
@@ -97,8 +100,8 @@ impl CheckpointJob {
         self.health.report(LOG_SIZE, &is_small.then_some(()).ok_or_else(large));
     }
 
-    /// Moves the log into the file and restarts the log, if a checkpoint is due. Returns `None` otherwise. Does not cut
-    /// the log, because a commit that overwrites the log is cheaper than a commit that makes the log grow.
+    /// Moves the log into the file and restarts the log, if a checkpoint is due. Returns `None` otherwise. Does not
+    /// truncate the log, because a commit that overwrites the log is cheaper than a commit that makes the log grow.
     fn move_if_due(&mut self) -> Result<Option<()>, Error> {
         let before = Checkpoint::run(&self.connection, Mode::Noop)?;
         let (pages, moved) = (before.pages(), before.moved());
@@ -151,24 +154,24 @@ impl CheckpointJob {
     }
 }
 
-/// The maximum number of consecutive tries to cut the log, and the pause between two tries. Most readers end within a
-/// few milliseconds, and a reader that begins when all pages are in the file does not block the cut.
-const CUT_TRIES: u32 = 20;
-const CUT_PAUSE: Duration = Duration::from_millis(2);
+/// The maximum number of consecutive tries to truncate the log, and the pause between two tries. Most readers end
+/// within a few milliseconds, and a reader that begins when all pages are in the file does not block the truncation.
+const TRUNCATE_TRIES_MAX: u32 = 20;
+const TRUNCATE_PAUSE: Duration = Duration::from_millis(2);
 
-/// Moves all pages into the file and cuts the log to zero bytes, so that the log contains no older version of any page.
-/// Never waits for readers. Returns whether the log was cut.
-fn cut(connection: &Connection) -> bool {
-    let is_cut = || -> Result<bool, Error> {
+/// Moves all pages into the file and truncates the log to zero bytes, so that the log contains no older version of any
+/// page. Never waits for readers. Returns whether the log was truncated.
+fn truncate(connection: &Connection) -> bool {
+    let try_once = || -> Result<bool, Error> {
         let few = Checkpoint::run(connection, Mode::Passive)?
             .pages_left()
             .is_some_and(|left| left <= RESTART_MOVES_PAGES_MAX);
         Ok(few && Checkpoint::run(connection, Mode::Truncate)?.is_complete())
     };
-    (0..CUT_TRIES).any(|_| {
-        let is_done = is_cut().unwrap_or(false);
+    (0..TRUNCATE_TRIES_MAX).any(|_| {
+        let is_done = try_once().unwrap_or(false);
         if !is_done {
-            std::thread::sleep(CUT_PAUSE);
+            std::thread::sleep(TRUNCATE_PAUSE);
         }
         is_done
     })

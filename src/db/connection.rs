@@ -19,13 +19,14 @@ pub(crate) const SQLITE_VERSION_MIN: i32 = 3_051_003;
 /// The maximum time for which a connection waits for another process's lock.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The pause of a command between two tries to take the write lock.
+/// The pause between a command's tries to take the write lock.
 const LOCK_RETRY: Duration = Duration::from_millis(1);
 
 /// The maximum number of prepared statements that a connection caches, which is more than the service has.
 const STATEMENTS_MAX: usize = 128;
 
-/// The flags lack CREATE, because only the preparation of a file creates the file, with its mode and its schema.
+/// The flags for opening a file. CREATE is not among them, because only the preparation of a file creates the file,
+/// with its mode and its schema.
 const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
 /// The use of a connection.
@@ -38,8 +39,8 @@ pub(crate) enum Use {
 }
 
 impl Use {
-    /// The size of the connection's page cache in KiB. A reader's cache is small, because there are about twenty
-    /// readers, and the operating system also caches the pages.
+    /// Returns the size of the connection's page cache in KiB. A reader's cache is small, because there are about
+    /// twenty readers, and the operating system also caches the pages.
     fn cache_kib(self) -> i64 {
         match self {
             Self::Write => 16_384,
@@ -146,7 +147,8 @@ pub(crate) struct Readers(r2d2::Pool<SqliteConnectionManager>);
 impl Readers {
     /// Runs `f` on one snapshot of the file, on the caller's thread.
     pub(crate) fn read<T>(&self, now: Timestamp, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
-        let connection = self.0.get().map_err(|error| Error::Unavailable(format!("no reader: {error}")))?;
+        let connection =
+            self.0.get().map_err(|error| Error::Unavailable(format!("no reader is available: {error}")))?;
         tx::snapshot(&connection, now, f)
     }
 }
@@ -171,7 +173,7 @@ pub(crate) fn open_readers(path: &Path, readers_max: u32) -> Result<Readers, Err
         .map_err(|error| Error::Unavailable(error.to_string()))
 }
 
-/// Whether this connection cannot write, because the file, its file system or its directory is read-only.
+/// Returns whether this connection cannot write, because the file, its file system or its directory is read-only.
 pub(crate) fn is_read_only(connection: &Connection) -> Result<bool, Error> {
     Ok(connection.is_readonly(MAIN_DB)?)
 }

@@ -23,8 +23,8 @@ impl IdleCache {
         self.reads.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns the step of a job that frees the caches if no request has read since the previous step. The job frees
-    /// them only once until a request reads again.
+    /// Returns the step of a job that frees the caches if no request has read since the previous step. After that, the
+    /// job does not free them again until another request reads.
     pub(crate) fn job_step(self: &Arc<Self>) -> Result<Step, Error> {
         // SQLite has one memory limit for the process, so an in-memory connection can free the pages of all others.
         let connection = Connection::open_in_memory()?;

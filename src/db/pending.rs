@@ -1,12 +1,12 @@
 //! Log entries that wait in memory while the disk is full. Their requests have already been answered. `kill -9` loses
-//! these entries. A normal stop writes them with the space of the reserve.
+//! these entries. A normal shutdown writes them, using the space held in reserve if necessary.
 
 use std::collections::VecDeque;
 
 use super::hooks::{Entry, Pending};
 
-/// The maximum number of bytes of all waiting entries, which is enough for about a hundred thousand requests. Further
-/// requests are refused.
+/// The maximum total number of bytes in the waiting entries, which is enough for about a hundred thousand requests.
+/// Further requests are refused.
 const BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
 /// All waiting entries, oldest first.

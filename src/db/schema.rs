@@ -64,8 +64,8 @@ pub(crate) fn use_wal(connection: &Connection) -> Result<(), Error> {
     }
 }
 
-/// Upgrades a file of an older version: first creates a checked copy beside it (`FILE.before-version-N`), then runs all
-/// steps in one transaction.
+/// Upgrades a file from an older version: first creates a checked copy beside it (`FILE.before-version-N`), then runs
+/// all steps in one transaction.
 pub(crate) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Error> {
     let first = usize::try_from(found - 1)
         .map_err(|_| Error::Defect(format!("this program never wrote files of version {found}")))?;

@@ -17,7 +17,7 @@ pub(crate) enum Mode {
     Passive,
     /// Moves all pages, so that the next commit writes from the beginning of the log.
     Restart,
-    /// Moves all pages and cuts the log to zero bytes.
+    /// Moves all pages and truncates the log to zero bytes.
     Truncate,
 }
 
@@ -35,8 +35,8 @@ impl Checkpoint {
     /// Runs a checkpoint.
     ///
     /// # Errors
-    /// [`Error::Full`] and other errors of SQLite if pages cannot be written. A checkpoint that runs at the same time
-    /// is not an error.
+    /// [`Error::Full`] and other SQLite errors if pages cannot be written. A checkpoint that runs at the same time is
+    /// not an error.
     pub(crate) fn run(connection: &Connection, mode: Mode) -> Result<Self, Error> {
         let sql = match mode {
             Mode::Noop => "PRAGMA wal_checkpoint(NOOP)",
@@ -52,7 +52,7 @@ impl Checkpoint {
         Ok(checkpoint)
     }
 
-    /// Whether all pages of the log are in the file.
+    /// Returns whether all pages of the log are in the file.
     pub(crate) fn is_complete(self) -> bool {
         !self.is_busy && self.pages_left() == Some(0)
     }
@@ -114,9 +114,9 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(1));
                 Checkpoint::run(&writer, Mode::Passive).unwrap()
             });
-            let beside = checkpoints.find(|checkpoint| checkpoint.counts.is_none()).unwrap();
-            assert!(beside.is_busy && !beside.is_complete());
-            assert_eq!(Checkpoint::run(&writer, Mode::Truncate).unwrap(), beside);
+            let concurrent = checkpoints.find(|checkpoint| checkpoint.counts.is_none()).unwrap();
+            assert!(concurrent.is_busy && !concurrent.is_complete());
+            assert_eq!(Checkpoint::run(&writer, Mode::Truncate).unwrap(), concurrent);
             reader.execute_batch("COMMIT").unwrap();
             assert!(waiting.join().unwrap().is_complete());
         });

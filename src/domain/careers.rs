@@ -8,7 +8,7 @@ use super::timestamp::Timestamp;
 /// The number of roles on one page.
 pub const PAGE_ROWS: usize = 50;
 
-/// The maximum number of characters of a search, which is enough for several words. Further characters are ignored.
+/// The maximum number of characters in a search, which is enough for several words. Further characters are ignored.
 pub const SEARCH_CHARACTERS_MAX: usize = 100;
 
 /// The maximum number of values that a filter offers, most frequent first. Visitors can find other values with the
@@ -57,7 +57,7 @@ pub enum Facet {
 }
 
 impl Facet {
-    /// All facets, in the order of the page.
+    /// All facets, in the order in which the page shows them.
     pub const ALL: [Self; 3] = [Self::Department, Self::Location, Self::WorkType];
 }
 
@@ -80,7 +80,7 @@ impl Filter {
         Self { chosen, words: (!words.is_empty()).then_some(words), search }
     }
 
-    /// Whether a filter value is a choice. A blank value is not a choice.
+    /// Returns whether a filter value is a choice. A blank value is not a choice.
     pub fn is_choice(value: &str) -> bool {
         !value.trim().is_empty()
     }
@@ -103,7 +103,7 @@ impl Filter {
         &self.search
     }
 
-    /// Whether the filter matches all roles.
+    /// Returns whether the filter matches all roles.
     pub fn is_empty(&self) -> bool {
         self.search.is_empty() && self.chosen.iter().all(Option::is_none)
     }
@@ -114,7 +114,7 @@ impl Filter {
         SearchResult { filter: self, listings }
     }
 
-    /// Whether each word of the search is a prefix of a word of the role.
+    /// Returns whether each word of the search is a prefix of a word in the listing.
     fn is_found(&self, listing: &Listing) -> bool {
         if self.search.is_empty() {
             return true;
@@ -135,7 +135,7 @@ pub struct SearchResult<'f, 'a> {
 
 impl<'a> SearchResult<'_, 'a> {
     /// Returns the found roles that match all chosen values, in order.
-    pub fn chosen(&self) -> Vec<&'a Listing> {
+    pub fn matching(&self) -> Vec<&'a Listing> {
         self.matching_except(None).collect()
     }
 
@@ -213,7 +213,7 @@ mod tests {
     }
 
     fn names(filter: &Filter) -> Vec<String> {
-        filter.searched(&portal()).chosen().iter().map(|listing| listing.name.clone()).collect()
+        filter.searched(&portal()).matching().iter().map(|listing| listing.name.clone()).collect()
     }
 
     fn filter(department: &str, location: &str, work_type: &str, search: &str) -> Filter {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn searches_are_cut_to_the_maximum_numbers_of_characters_and_words() {
+    fn searches_are_shortened_to_the_maximum_numbers_of_characters_and_words() {
         let long = "ä".repeat(SEARCH_CHARACTERS_MAX + 1);
         assert_eq!(Filter::new([None, None, None], &long).search().chars().count(), SEARCH_CHARACTERS_MAX);
         let many = "c ".repeat(SEARCH_CHARACTERS_MAX);

@@ -1,10 +1,11 @@
-//! The order of attempts over all organizations: targets that hang must never delay the deliveries of other
+//! The order of attempts across all organizations: targets that hang must never delay the deliveries of other
 //! organizations.
 
 use super::id::OrganizationId;
 use super::timestamp::Timestamp;
 
-/// The maximum number of concurrent attempts over all organizations. Each attempt uses a connection and about 100 KiB.
+/// The maximum number of concurrent attempts across all organizations. Each attempt uses a connection and about 100
+/// KiB.
 pub const ATTEMPTS_MAX: usize = 256;
 
 /// The maximum number of concurrent attempts for organizations whose last attempt timed out. The other attempts remain

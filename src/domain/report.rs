@@ -11,7 +11,7 @@ pub const OUTCOME_TYPES: [&str; 3] = ["rejected_by_organization", "rejected_by_c
 /// limit is necessary because callers can send any value.
 pub const OUTCOME_TYPES_MAX: usize = 50;
 
-/// The number of applications with each status.
+/// The number of applications in each status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ApplicationCounts {
     /// The number of applications in progress.
@@ -62,12 +62,12 @@ pub fn time_to_hire(hires: &[(Timestamp, Timestamp)]) -> Option<TimeToHire> {
 /// The numbers of rejected applications with each `outcomeType`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endings {
-    /// The count of each `outcomeType`: the documented values, then at most [`OUTCOME_TYPES_MAX`] others, most frequent
-    /// first.
+    /// The number of applications with each `outcomeType`: the documented values, then at most [`OUTCOME_TYPES_MAX`]
+    /// others, most frequent first.
     pub outcome_types: Vec<(String, i64)>,
-    /// The count of all remaining values.
+    /// The number of applications with any other `outcomeType`.
     pub further: i64,
-    /// The count of applications without an `outcomeType`, or with a blank one.
+    /// The number of applications without an `outcomeType`, or with a blank one.
     pub unspecified: i64,
 }
 

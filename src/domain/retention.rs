@@ -45,7 +45,7 @@ pub struct CandidateFacts {
 impl CandidateFacts {
     /// Returns the start of the candidate's retention time if the candidate is due. A candidate is due if every
     /// application has ended and the start is before `retained_since`, the beginning of the first day within the
-    /// organization's retention time. Erased and held candidates are never due.
+    /// organization's retention time. Erased candidates and candidates under a legal hold are never due.
     pub fn due(&self, retained_since: Timestamp) -> Option<Timestamp> {
         let is_exempt = self.is_erased || self.is_held || self.applications.iter().any(|one| one.is_in_progress);
         Some(self.counted_from()).filter(|from| !is_exempt && *from < retained_since)

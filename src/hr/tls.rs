@@ -13,8 +13,8 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 /// The time for which the certificate authorities are cached. System updates can change them while the service runs.
 const CACHE_TIME: Duration = Duration::from_secs(3_600);
 
-/// A TLS connector with cached certificate authorities. The first delivery over TLS reads the authorities, so that they
-/// do not delay the start of the service.
+/// A TLS connector with cached certificate authorities. The authorities are read at the first delivery over TLS, so
+/// that reading them does not delay the start of the service.
 #[derive(Debug, Default)]
 pub(super) struct Tls {
     cached: Mutex<Option<(Instant, Arc<ClientConfig>)>>,
@@ -27,7 +27,8 @@ impl Tls {
     /// A sentence for admins: no certificate authorities, a host that no certificate can name, or a failed handshake.
     pub(super) async fn connect(&self, host: &str, stream: TcpStream) -> Result<TlsStream<TcpStream>, String> {
         let config = self.config()?;
-        // A host name may end with a dot, but not in a certificate or in the handshake (RFC 6066 section 3).
+        // The host in a URL may end with a dot, but a name in a certificate or in the handshake may not (RFC 6066
+        // section 3).
         let host = host.strip_suffix('.').unwrap_or(host).to_owned();
         let name = ServerName::try_from(host).map_err(|_| "no certificate can name this host".to_owned())?;
         let connector = TlsConnector::from(config);

@@ -1,4 +1,4 @@
-//! Findings: the errors of a document, each with a JSON Pointer (RFC 6901) and a detail.
+//! Findings: the errors in a document, each with a JSON Pointer (RFC 6901) and a detail.
 
 use std::fmt;
 
@@ -55,11 +55,11 @@ impl fmt::Display for Pointer<'_> {
     }
 }
 
-/// One error of a document.
+/// One error in a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The location as a JSON Pointer: the member for a wrong value, the object for a contradiction. `""` is the
-    /// document.
+    /// The location as a JSON Pointer: the member for an invalid value, the object for a contradiction. `""` denotes
+    /// the document.
     pub pointer: String,
     /// A clause that describes the error and what would be correct.
     pub detail: String,
@@ -81,7 +81,7 @@ pub(super) fn escaped(text: &str) -> String {
     escaped
 }
 
-/// All errors of a document. The first errors are listed; the others are only counted.
+/// All errors in a document. The first errors are listed; the others are only counted.
 #[derive(Debug, Clone, Default)]
 pub struct Findings {
     listed: Vec<Finding>,
@@ -155,15 +155,15 @@ mod tests {
 
     #[test]
     fn findings_beyond_the_limit_are_only_counted() {
-        let mut findings = Findings::of(Pointer::ROOT, "is none");
+        let mut findings = Findings::of(Pointer::ROOT, "is empty");
         let users = Pointer::ROOT.member("users");
         for index in 1..FINDINGS_MAX {
-            findings.push(users.item(index), "is wrong");
+            findings.push(users.item(index), "is invalid");
         }
         assert_eq!(findings.to_string().lines().count(), FINDINGS_MAX);
-        assert!(findings.to_string().starts_with("the document: is none\n/users/1: is wrong\n"));
-        findings.push(users, "is wrong too");
-        findings.push(users, "is wrong too");
+        assert!(findings.to_string().starts_with("the document: is empty\n/users/1: is invalid\n"));
+        findings.push(users, "is invalid too");
+        findings.push(users, "is invalid too");
         assert_eq!((findings.listed().len(), findings.count()), (FINDINGS_MAX, FINDINGS_MAX + 2));
         assert!(findings.to_string().ends_with("\nand 2 more"));
     }

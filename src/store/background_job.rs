@@ -34,7 +34,7 @@ const USAGE_PRUNING: BackgroundJob = BackgroundJob::new("usage_pruning");
 const IMPORTS: BackgroundJob = BackgroundJob::new("imports");
 const CLOCK: BackgroundJob = BackgroundJob::new("clock");
 const ASKED_ERASURES: BackgroundJob = BackgroundJob::new("asked_erasures");
-// Health does not report these four jobs: their failures show in the requests that need their work.
+// Health does not report these four jobs: their failures become visible in the requests that need their work.
 const CACHED_STATE: BackgroundJob = BackgroundJob::new("cached_state");
 const REFUSALS: BackgroundJob = BackgroundJob::new("refusals");
 const IDLE_CACHE: BackgroundJob = BackgroundJob::new("idle_cache");
@@ -84,7 +84,7 @@ const TABLE: [Row; 13] = [
     (IMPORTS,           50,  Thread::Writes,       imports),          // Drops undecided imports and finishes decided ones: one transaction in each step.
     (SWEEPING,          50,  Thread::Writes,       sweeping),         // Deletes attachments without a signup: every minute, one slice in each step.
     (RETENTION,         50,  Thread::Writes,       retention_step),   // Erases candidates whose retention time has passed: every 10 minutes, one slice in each step.
-    (ASKED_ERASURES,    50,  Thread::Writes,       deferred_erasures), // Erases candidates who asked for deletion while their hire was hidden: every minute, one in each step.
+    (ASKED_ERASURES,    50,  Thread::Writes,       deferred_erasures), // Erases candidates who asked for erasure while their hire was hidden: every minute, one in each step.
     (WIPING,            50,  Thread::Writes,       wiping),           // Wipes pages after an erasure: one slice in each step.
     (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Moves the log into the file. Has its own thread, because it can wait seconds for the disk.
 ];
@@ -184,6 +184,6 @@ fn checkpoints(parts: &Parts) -> Result<Step, Error> {
     let (world, broken) = (Arc::clone(&parts.world), Arc::clone(parts.writer.broken()));
     let (identity, health) = (Arc::clone(&parts.identity), Arc::clone(&parts.health));
     let erasures = Arc::clone(&parts.erasures);
-    let cut_if_due = move |cut: &mut dyn FnMut() -> bool| erasures.truncate_log(cut);
-    checkpoint::job_step(&parts.path, world, broken, cut_if_due, identity, health)
+    let truncate_if_due = move |truncate: &mut dyn FnMut() -> bool| erasures.truncate_log(truncate);
+    checkpoint::job_step(&parts.path, world, broken, truncate_if_due, identity, health)
 }

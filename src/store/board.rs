@@ -92,8 +92,8 @@ pub(super) const BY_STEP: &str = "SELECT a.at_role_step_id, count(*)
      WHERE r.organization_id = $1 AND r.id = $2 AND a.status = 'In Progress' AND a.at_role_step_id IS NOT NULL
      GROUP BY a.at_role_step_id";
 
-/// Returns a page of the candidates at a step. Candidates who have been at the step longest come first. The cursor is
-/// the `since`, in microseconds, and the application id of the last entry before the page.
+/// Returns a page of the candidates at a step. Candidates who have been at the step the longest come first. The cursor
+/// is the `since`, in microseconds, and the application id of the last entry before the page.
 pub fn page(
     tx: &Tx<'_>,
     organization: &OrganizationId,

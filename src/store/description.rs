@@ -1,5 +1,5 @@
 //! The description of a role: a JSON object that the organization defines. The service reads Markdown from the object:
-//! `{ "format": "markdown", "body": "…" }`. Other shapes are for clients of the API.
+//! `{ "format": "markdown", "body": "…" }`. The service only stores other shapes, for programs that use the API.
 
 use serde_json::{Map, Value};
 
@@ -32,7 +32,7 @@ impl Description {
     /// Returns all members as the organization entered them.
     ///
     /// # Errors
-    /// [`Error::Defect`] if the column of the description cannot be parsed.
+    /// [`Error::Defect`] if the description column cannot be parsed.
     pub fn members(&self) -> Result<&Map<String, Value>, Error> {
         self.0.members()
     }
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_descriptions_in_markdown_return_markdown() {
+    fn only_markdown_descriptions_yield_markdown() {
         for (text, expected) in [
             (r##"{"format":"markdown","body":"# a"}"##, "# a"),
             (r#"{"format":"html","body":"a"}"#, ""),

@@ -185,7 +185,7 @@ pub fn owed(tx: &Tx<'_>) -> Result<i64, Error> {
     let sql = "SELECT (SELECT count(*) FROM hr_deliveries WHERE state = 'pending' AND type <> 'ping')
                  + (SELECT count(*) FROM hr_deliveries WHERE state = 'failed' AND type <> 'ping')";
     let messages: i64 = tx.value(sql, [])?.unwrap_or(0);
-    Ok(messages + outbox::not_taken_up(tx)?)
+    Ok(messages + outbox::count_awaiting_intake(tx)?)
 }
 
 pub fn find(tx: &Tx<'_>, id: &DeliveryId) -> Result<Option<HrDelivery>, Error> {

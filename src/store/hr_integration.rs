@@ -26,7 +26,7 @@ pub struct HrIntegrationRecord {
 /// Adds the HR integration of an organization. Returns `false` if the organization already has one.
 ///
 /// # Errors
-/// [`Error::Defect`] if the integration is enabled but has no secret. The caller checks this first.
+/// [`Error::Defect`] if the integration is enabled but has no secret. Check this before calling this function.
 pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, integration: &HrIntegrationRecord) -> Result<bool, Error> {
     let sql = "INSERT INTO hr_integrations (organization_id, url, secret, enabled, timed_out, updated_at)
                VALUES ($1, $2, $3, $4, 0, $5)

@@ -1,4 +1,4 @@
-//! Signup links: creation, reuse, lookup, and the end of all links of a role.
+//! Signup links: how they are created, reused, looked up and ended.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
@@ -70,7 +70,7 @@ pub fn follow(tx: &Tx<'_>, token: &str) -> Result<Option<Invitation>, Error> {
     Ok(found.flatten())
 }
 
-/// Ends all links of a role that is no longer open. A role that is opened again receives a new link.
+/// Ends all links to a role that is no longer open. A role that is opened again receives a new link.
 pub fn end_all(tx: &Tx<'_>, role: &RoleId) -> Result<(), Error> {
     let sql = "UPDATE invitations
                SET ended_at = $1

@@ -1,9 +1,9 @@
 //! The SQL, with a file or folder for each kind of record, and the store of a running service (`service.rs`).
 //!
-//! The file of a record uses the record's tables and the transaction that its caller passes in. It must not use
-//! `service.rs`, HTTP or SQLite. Only `db` uses SQLite. JSON from clients is opaque text in this folder. Only activity
-//! details embed it. The rules are in `domain`. This file only declares modules, and re-exports names for the floors
-//! above.
+//! A record's module contains the SQL for the record. Its functions run in the transaction that the calling function
+//! passes in, and must not use `service.rs`, HTTP or SQLite. Only `db` uses SQLite. JSON from callers is opaque text in
+//! this folder, and only activity details embed it. The rules are in `domain`. This file only declares modules, and
+//! re-exports names for the floors above.
 
 pub mod access;
 pub mod activity;

@@ -19,7 +19,7 @@ pub struct SignInAccount {
     pub password_hash: Option<String>,
 }
 
-/// A user with the times of their row.
+/// A user, with the times at which the record was created and last changed.
 #[derive(Debug, Clone)]
 pub struct User {
     pub profile: UserProfile,
@@ -82,7 +82,7 @@ impl<'a> UserDetail<'a> {
 /// Inserts an enabled user without an activity row.
 ///
 /// # Errors
-/// [`Error::Defect`] if a user already has this id or address. The caller checks this first.
+/// [`Error::Defect`] if a user already has this id or address. Check this before calling this function.
 pub fn insert(tx: &Tx<'_>, user: &UserId, email: &Email, name: &str, role: PlatformRole) -> Result<(), Error> {
     let (email, name) = (email.clone(), name.to_owned());
     let user = UserProfile { id: user.clone(), email, name, platform_role: role, enabled: true };
@@ -165,8 +165,8 @@ pub fn find_by_email(tx: &Tx<'_>, email: &Email) -> Result<Option<User>, Error> 
 /// equal.
 ///
 /// # Errors
-/// `conflict` if the change would disable or demote the last enabled admin. An error of SQLite if another user has the
-/// address. The caller checks the address first.
+/// `conflict` if the change would disable or demote the last enabled admin. A SQLite error if another user has the
+/// address. Check the address before calling this function.
 pub fn change(
     tx: &Tx<'_>,
     stamp: &Stamp,

@@ -329,7 +329,7 @@ fn check_reports_damaged_attachments_and_inconsistent_signups() {
          UPDATE document_pieces SET document_number = 98 WHERE document_number = 2;
          DELETE FROM documents WHERE number = 99",
         "DELETE FROM document_pieces WHERE document_number = 98",
-        "foreign key: a row of document_pieces names a row of documents that does not exist",
+        "foreign key: a row in document_pieces refers to a row in documents that does not exist",
     );
     finds(
         &format!(

@@ -1,4 +1,4 @@
-//! Races between changes of roles and their steps: one sequential order explains all the answers, and the file agrees
+//! Races between changes to roles and their steps: one sequential order explains all the answers, and the file agrees
 //! with it.
 
 use std::cell::Cell;

@@ -262,9 +262,9 @@ fn a_hostile_table_is_reported_row_by_row_and_its_correct_rows_are_imported() {
         "line 4: the cell that begins in line 4 is not UTF-8; save the table as UTF-8",
         "line 5: has 2 cells, but there are 3 headings",
         "line 6: has 4 cells, but there are 3 headings",
-        "line 7: name must have no line break (U+000A), but is \"two\\nlines\"",
+        "line 7: name must have no line break (U+000A): \"two\\nlines\"",
         "line 9: the cell that begins in line 9 and ends in line 9 continues after its closing quote",
-        "line 11: name must have no control character (U+001B), but is",
+        "line 11: name must have no control character (U+001B): ",
         "line 12: has 2 cells",
     ]
     .into_iter()

@@ -468,7 +468,8 @@ fn malformed_exports_are_reported_with_line_and_column() {
     import("{").failed(1, "nothing was imported: standard input: EOF while parsing an object at line 1 column 1");
     import("[]").failed(1, "name the file after the resource, for example jobs.json at line 1 column");
     import("7").failed(1, "expected an object with members such as jobs, job_stages");
-    import("{}").failed(1, "the export lacks jobs, candidates, applications; its files are jobs.json, job_stages.json");
+    import("{}")
+        .failed(1, "the export lacks jobs, candidates, applications; an export may contain the files jobs.json");
     import(r#"{"jobs": {}}"#).failed(1, "expected an array of jobs at line 1 column");
     import(r#"{"jobs": [], "jobs": []}"#).failed(1, "\"jobs\" appears twice");
     import(r#"{"jobs": [{"id": 1, "id": 2}]}"#).failed(1, "\"id\" appears twice");

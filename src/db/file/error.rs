@@ -31,7 +31,8 @@ pub enum OpenError {
         /// The version that this program writes.
         known: i64,
     },
-    /// The file or its directory is missing or cannot be written.
+    /// The file cannot be written, for example because it is read-only, its directory is missing, or the target of a
+    /// backup already exists.
     NotWritable { path: PathBuf, why: String },
     /// The upgrade of an older file failed.
     NotUpgraded { path: PathBuf, why: String },
@@ -46,12 +47,12 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// Returns the error of a failed operation on the file.
+    /// Returns the error for a failed operation on the file.
     pub(crate) fn failed(path: &Path, error: &Error) -> Self {
         Self::Failed { path: path.to_owned(), why: error.to_string() }
     }
 
-    /// Whether a later start may succeed. It cannot succeed if, for example, the file is newer, foreign or not
+    /// Returns whether a later start may succeed. It cannot succeed if, for example, the file is newer, foreign or not
     /// writable.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::Held(_) | Self::Failed { .. } | Self::Store(_))
@@ -100,12 +101,14 @@ impl std::fmt::Display for OpenError {
             ),
             Self::Newer { path, found, known } => write!(
                 f,
-                "{} has version {found}, but this program knows only {known}; the file was not changed; use a newer program",
+                "{} has version {found}, but this program supports only version {known}; the file was not changed; use a \
+                 newer version of the program",
                 path.display()
             ),
             Self::Older { path, found, known } => write!(
                 f,
-                "{} has version {found}, but this program needs {known}; start `appliance serve` on it once to upgrade it",
+                "{} has version {found}, but this program needs version {known}; start `appliance serve` on it once to \
+                 upgrade it",
                 path.display()
             ),
             Self::NotUpgraded { path, why } => {

@@ -28,7 +28,7 @@ pub enum Missing {
     Refuse,
 }
 
-/// How to handle a file of an older version.
+/// How to handle a file from an older version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Older {
     /// Copy the file, check the copy, then upgrade the file in one transaction.

@@ -1,5 +1,5 @@
-//! Deferred erasures: if candidates ask for their erasure while a hire is hidden from them, the service erases them
-//! when they can see the hire, or when staff have reversed it.
+//! Deferred erasures: if candidates ask to be erased while a hire is hidden from them, the service erases them when
+//! they can see the hire, or when staff have reversed it.
 //!
 //! An immediate erasure would remove somebody whom staff have hired. A refusal would reveal the hire to the candidate.
 
@@ -9,8 +9,8 @@ use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::progress::{self, ApplicationHistory};
 use crate::domain::timestamp::Timestamp;
 
-/// Whether any of these applications has a hire that its candidate cannot see yet. The status page shows decisions
-/// after `visible_after_hours`, or never if this value is `None`.
+/// Returns whether any of these applications has a hire that its candidate cannot see yet. The status page shows
+/// decisions after `visible_after_hours`, or never if this value is `None`.
 pub fn has_hidden_hire(applications: &[ApplicationHistory], visible_after_hours: Option<u32>, now: Timestamp) -> bool {
     let delay = visible_after_hours.map(|hours| Duration::from_secs(u64::from(hours) * 3_600));
     let is_hidden = |history: &ApplicationHistory| {
@@ -20,8 +20,8 @@ pub fn has_hidden_hire(applications: &[ApplicationHistory], visible_after_hours:
     applications.iter().any(is_hidden)
 }
 
-/// Whether a deferred erasure is due. An erasure cannot be undone, so every hire is treated as hidden while the clock
-/// is in doubt. A hire that staff have reversed never defers the erasure.
+/// Returns whether a deferred erasure is due. An erasure cannot be undone, so every hire is treated as hidden while the
+/// clock is in doubt. A hire that staff have reversed never defers the erasure.
 pub fn is_due(
     applications: &[ApplicationHistory],
     visible_after_hours: Option<u32>,

@@ -36,7 +36,7 @@ pub enum FormField {
     Note,
     /// The CV, as a file.
     Cv,
-    /// The consent to the privacy notice.
+    /// Consent to the privacy notice.
     Consent,
 }
 
@@ -89,9 +89,9 @@ impl FieldFault {
     }
 }
 
-/// The fields as the applicant typed them.
+/// The fields as the applicant submitted them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TypedSignup {
+pub struct SubmittedSignup {
     /// The applicant's name.
     pub name: String,
     /// The email address.
@@ -121,7 +121,7 @@ pub struct CheckedSignup {
     pub note: String,
 }
 
-impl TypedSignup {
+impl SubmittedSignup {
     /// Validates and trims all fields.
     ///
     /// # Errors
@@ -194,8 +194,8 @@ fn is_link(text: &str) -> bool {
     is_web && !host.is_empty() && !host.starts_with(':') && !host.contains('@') && text.chars().all(is_plain)
 }
 
-/// Normalizes multi-line text: replaces each kind of line break with a newline, and each tab with a space, as pages
-/// show it.
+/// Normalizes multi-line text: replaces every kind of line break with a newline and each tab with a space, which is how
+/// pages show them.
 fn normalize_lines(text: &str) -> String {
     text.trim().replace("\r\n", "\n").replace('\r', "\n").replace('\t', " ")
 }
@@ -221,14 +221,14 @@ pub enum SignupOutcome {
 }
 
 impl SignupOutcome {
-    /// Returns whether the signup proves that its sender is the candidate. It does if it creates the candidate. Any
-    /// other sender has only typed an address that belongs to the candidate.
-    pub fn proves_the_candidate(self) -> bool {
+    /// Returns whether the signup proves that its sender is the candidate, which is true only if the signup creates the
+    /// candidate. Any other sender has only typed an address that belongs to the candidate.
+    pub fn proves_identity(self) -> bool {
         self == Self::NewCandidate
     }
 }
 
-/// The holder of the typed address.
+/// The holder of the submitted address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressHolder {
     /// The organization has no candidate with this address.

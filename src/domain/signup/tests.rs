@@ -2,22 +2,22 @@
 
 use super::*;
 
-fn typed() -> TypedSignup {
-    TypedSignup {
+fn typed() -> SubmittedSignup {
+    SubmittedSignup {
         name: "Ada Lovelace".to_owned(),
         email: "ada@example.org".to_owned(),
         consents: true,
-        ..TypedSignup::default()
+        ..SubmittedSignup::default()
     }
 }
 
-fn faults(typed: &TypedSignup) -> Vec<(FormField, FieldFault)> {
+fn faults(typed: &SubmittedSignup) -> Vec<(FormField, FieldFault)> {
     typed.check().err().unwrap_or_default()
 }
 
 #[test]
 fn typed_text_is_trimmed_and_normalized() {
-    let checked = TypedSignup {
+    let checked = SubmittedSignup {
         name: "  Ada ".to_owned(),
         email: " Ada@Example.org\n".to_owned(),
         phone: " +44 20 ".to_owned(),
@@ -37,7 +37,7 @@ fn typed_text_is_trimmed_and_normalized() {
 
 #[test]
 fn all_faults_are_reported_at_once_in_the_order_of_the_form() {
-    let none = TypedSignup::default();
+    let none = SubmittedSignup::default();
     assert_eq!(
         faults(&none),
         [
@@ -46,7 +46,7 @@ fn all_faults_are_reported_at_once_in_the_order_of_the_form() {
             (FormField::Consent, FieldFault::Missing)
         ]
     );
-    let all = TypedSignup {
+    let all = SubmittedSignup {
         name: "a\0".to_owned(),
         email: "ada".to_owned(),
         phone: "1\u{7}".to_owned(),
@@ -65,25 +65,25 @@ fn all_faults_are_reported_at_once_in_the_order_of_the_form() {
 fn each_field_has_a_limit_in_characters_or_entries() {
     let long = |count: usize| "ä".repeat(count);
     for (typed, fault) in [
-        (TypedSignup { name: long(255), ..typed() }, None),
-        (TypedSignup { name: long(256), ..typed() }, Some((FormField::Name, FieldFault::TooLong(255)))),
-        (TypedSignup { email: format!("{}@b", long(252)), ..typed() }, None),
+        (SubmittedSignup { name: long(255), ..typed() }, None),
+        (SubmittedSignup { name: long(256), ..typed() }, Some((FormField::Name, FieldFault::TooLong(255)))),
+        (SubmittedSignup { email: format!("{}@b", long(252)), ..typed() }, None),
         (
-            TypedSignup { email: format!("{}@b", long(253)), ..typed() },
+            SubmittedSignup { email: format!("{}@b", long(253)), ..typed() },
             Some((FormField::Email, FieldFault::TooLong(254))),
         ),
-        (TypedSignup { phone: long(50), ..typed() }, None),
-        (TypedSignup { phone: long(51), ..typed() }, Some((FormField::Phone, FieldFault::TooLong(50)))),
-        (TypedSignup { note: long(5_000), ..typed() }, None),
-        (TypedSignup { note: long(5_001), ..typed() }, Some((FormField::Note, FieldFault::TooLong(5_000)))),
-        (TypedSignup { links: vec![format!("https://{}", long(492))], ..typed() }, None),
+        (SubmittedSignup { phone: long(50), ..typed() }, None),
+        (SubmittedSignup { phone: long(51), ..typed() }, Some((FormField::Phone, FieldFault::TooLong(50)))),
+        (SubmittedSignup { note: long(5_000), ..typed() }, None),
+        (SubmittedSignup { note: long(5_001), ..typed() }, Some((FormField::Note, FieldFault::TooLong(5_000)))),
+        (SubmittedSignup { links: vec![format!("https://{}", long(492))], ..typed() }, None),
         (
-            TypedSignup { links: vec![format!("https://{}", long(493))], ..typed() },
+            SubmittedSignup { links: vec![format!("https://{}", long(493))], ..typed() },
             Some((FormField::Links, FieldFault::TooLong(500))),
         ),
-        (TypedSignup { links: vec!["http://a".to_owned(); 5], ..typed() }, None),
+        (SubmittedSignup { links: vec!["http://a".to_owned(); 5], ..typed() }, None),
         (
-            TypedSignup { links: vec!["http://a".to_owned(); 6], ..typed() },
+            SubmittedSignup { links: vec!["http://a".to_owned(); 6], ..typed() },
             Some((FormField::Links, FieldFault::TooMany(5))),
         ),
     ] {
@@ -97,18 +97,18 @@ fn single_line_fields_refuse_invisible_characters() {
     {
         let text = format!("a{c}b");
         for (typed, field) in [
-            (TypedSignup { name: text.clone(), ..typed() }, FormField::Name),
-            (TypedSignup { email: format!("{text}@b.example"), ..typed() }, FormField::Email),
-            (TypedSignup { phone: text.clone(), ..typed() }, FormField::Phone),
+            (SubmittedSignup { name: text.clone(), ..typed() }, FormField::Name),
+            (SubmittedSignup { email: format!("{text}@b.example"), ..typed() }, FormField::Email),
+            (SubmittedSignup { phone: text.clone(), ..typed() }, FormField::Phone),
         ] {
             let found = faults(&typed);
             assert!(matches!(found[..], [(found, FieldFault::Unreadable(_))] if found == field), "{c:?}: {found:?}");
         }
         // A note identifies nobody, so it may have invisible characters.
-        assert_eq!(faults(&TypedSignup { note: text, ..typed() }), []);
+        assert_eq!(faults(&SubmittedSignup { note: text, ..typed() }), []);
     }
     for good in ["می\u{200c}خواهم", "क्\u{200d}ष", "👩\u{200d}💻"] {
-        let typed = TypedSignup { name: good.to_owned(), phone: good.to_owned(), ..typed() };
+        let typed = SubmittedSignup { name: good.to_owned(), phone: good.to_owned(), ..typed() };
         assert_eq!(faults(&typed), [], "{good}");
     }
 }
@@ -157,7 +157,7 @@ fn only_a_signup_that_creates_the_candidate_proves_who_sent_it() {
     for (outcome, proves) in
         [(SignupOutcome::NewCandidate, true), (SignupOutcome::NewApplication, false), (SignupOutcome::Later, false)]
     {
-        assert_eq!(outcome.proves_the_candidate(), proves, "{outcome:?}");
+        assert_eq!(outcome.proves_identity(), proves, "{outcome:?}");
     }
 }
 

@@ -64,7 +64,7 @@ fn decode_hold(_: &Ctx, request: &Request) -> Result<HoldInput, Error> {
 /// `DELETE /api/v1/candidates/{id}`: erases the candidate. Erasing an erased candidate succeeds and changes nothing.
 ///
 /// # Errors
-/// The errors of [`load`]; `conflict` if the candidate has a legal hold.
+/// The errors of [`load`]; `conflict` if the candidate is under a legal hold.
 fn erase(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &CandidateId) -> Result<Reply, Error> {
     let (candidate, facts) = load(tx, caller, id)?;
     let erased_at = match erasure::erase(&facts)? {
@@ -107,7 +107,7 @@ fn release(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &CandidateId) -> Resu
 }
 
 /// Returns the candidate and the facts for the rules, if the caller may erase candidates. Owners and admins of the
-/// organization and platform admins may.
+/// organization may, and so may platform admins.
 ///
 /// # Errors
 /// `not_found` if the candidate does not exist or the caller may not see them; `forbidden` for any other caller.

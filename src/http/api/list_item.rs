@@ -1,5 +1,5 @@
-//! Items of the admin lists, for the command line. The JSON lists of the command line have the same members as the
-//! lists of the API.
+//! Items of the admin lists, for the command line. JSON lists that commands print have the same members as the API's
+//! lists.
 
 use serde::Serialize;
 

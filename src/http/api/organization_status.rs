@@ -1,4 +1,5 @@
-//! `GET /api/v1/organizations/{id}/status`: an organization's counts, which every decision updates.
+//! `GET /api/v1/organizations/{id}/status`: an organization's counts, which the service updates when roles and
+//! applications change.
 
 use hyper::Method;
 use serde::Serialize;
@@ -31,7 +32,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
 }
 
 /// `GET /api/v1/organizations/{id}/status`: returns the numbers of open roles and open positions, and the number of
-/// applications of each status.
+/// applications in each status.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist or the caller may not see it.
@@ -61,7 +62,7 @@ struct WireStatus<'a> {
     applications: WireApplicationCounts,
 }
 
-/// The number of applications of each status.
+/// The number of applications in each status.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::http) struct WireApplicationCounts {

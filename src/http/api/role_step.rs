@@ -124,7 +124,8 @@ fn reorder(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &StepOrderInput) -
 /// The step that a path names.
 struct StepPath {
     role: RoleId,
-    /// `None` if the text is not a valid id. `load` refuses it, because a plain member must get a 403 first.
+    /// `None` if the text is not a valid id. [`StepPath::load`] refuses it later, because a plain member must get a 403
+    /// instead.
     step: Option<RoleStepId>,
 }
 

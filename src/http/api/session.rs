@@ -20,7 +20,7 @@ use crate::http::server::route::Route;
 use crate::store::user::SignInAccount;
 use crate::store::{self, Error, Grade, Refused, Tx};
 
-/// 256 bits, so that nobody can guess a cookie.
+/// The number of random bytes in a cookie: 256 bits, so that nobody can guess a cookie.
 const COOKIE_RANDOM_BYTES: usize = 32;
 
 pub(in crate::http) fn routes() -> Vec<Route> {
@@ -43,7 +43,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-/// A sign-in with the right password, and the cookie of its new session.
+/// A sign-in with the correct password, and the cookie of its new session.
 struct SignInInput {
     email: Email,
     account: SignInAccount,
@@ -58,8 +58,8 @@ fn log_outcome(ctx: &Ctx, outcome: &str, account: &str, client: IpAddr) {
     ctx.telemetry.note(ctx.world.now(), None, &format!("sign-in {outcome} account={account} address={client}"));
 }
 
-/// Checks the password. A sign-in with an unknown address takes as long as one with a known address, fails in the same
-/// way, and is throttled alike. This hides which addresses have accounts.
+/// Checks the password. A sign-in with an unknown address takes as long as one with a known address, and fails and is
+/// throttled in the same way. This hides which addresses have accounts.
 ///
 /// # Errors
 /// `forbidden` for a request from another origin; `bad_request` if the body is not a JSON object; `validation_error`

@@ -8,7 +8,7 @@ use crate::domain::attachment;
 use crate::domain::form::{ID_RANDOM_BYTES, SignedForm};
 use crate::domain::invitation::{LOCALE_MUST_BE, LinkTarget, is_locale};
 use crate::domain::refusal::{FieldError, Refusal};
-use crate::domain::signup::{CheckedSignup, FormField, TypedSignup};
+use crate::domain::signup::{CheckedSignup, FormField, SubmittedSignup};
 use crate::domain::status_page;
 use crate::http::server::body_fields::BodyFields;
 use crate::http::server::ctx::Ctx;
@@ -118,7 +118,7 @@ fn in_order(mut errors: Vec<FieldError>) -> Vec<FieldError> {
 /// The fields of a signup before they are checked.
 #[derive(Default)]
 struct UncheckedFields {
-    typed: TypedSignup,
+    typed: SubmittedSignup,
     locale: Option<String>,
     attachment: Option<StagedAttachment>,
     errors: Vec<FieldError>,
@@ -151,7 +151,7 @@ impl UncheckedFields {
         let (consent, locale) = (text("consent"), text(LOCALE));
         let links = form.texts("links").flat_map(str::lines).map(str::to_owned).collect();
         let consents = CHECKED_VALUES.contains(&consent.as_str());
-        unchecked.typed = TypedSignup { name, email, phone, links, note, consents };
+        unchecked.typed = SubmittedSignup { name, email, phone, links, note, consents };
         unchecked.locale = Some(locale).filter(|locale| !locale.is_empty());
         Ok(unchecked)
     }
@@ -163,7 +163,7 @@ impl UncheckedFields {
         let consents = fields.boolean("consent").unwrap_or_default();
         let locale = fields.string(LOCALE);
         let errors = fields.valid().err().map_or_else(Vec::new, |refusal| refusal.errors().to_vec());
-        Self { typed: TypedSignup { name, email, phone, links, note, consents }, locale, attachment: None, errors }
+        Self { typed: SubmittedSignup { name, email, phone, links, note, consents }, locale, attachment: None, errors }
     }
 
     /// Adds an error unless the field already has one. A field of the wrong type is therefore not also reported as

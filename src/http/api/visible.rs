@@ -1,4 +1,4 @@
-//! Checks that the caller may see a staff resource, and loads the caller's roles in its organization.
+//! Checks that the caller may see a staff resource, and loads the caller's organization role and platform role.
 //!
 //! A resource that does not exist and one that the caller may not see get the same refusal, so a caller cannot probe
 //! ids.
@@ -17,7 +17,7 @@ pub(in crate::http) const CANDIDATE_NOT_VISIBLE: Refusal =
 pub(in crate::http) const APPLICATION_NOT_VISIBLE: Refusal =
     Refusal::NotFound("there is no such application, or the caller may not see it");
 
-/// Returns the caller's roles in an organization.
+/// Returns the caller's organization role and platform role.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist or the caller may not see it.
@@ -29,7 +29,7 @@ pub(in crate::http) fn organization(
     Ok(access::to_organization(tx, caller, id)?.ok_or(ORGANIZATION_NOT_VISIBLE)?)
 }
 
-/// Returns the role's organization, and the caller's roles there.
+/// Returns the role's organization, and the caller's organization role and platform role.
 ///
 /// # Errors
 /// `not_found` if the role does not exist or the caller may not see it.
@@ -41,7 +41,7 @@ pub(in crate::http) fn role(
     Ok(access::to_role(tx, caller, id)?.ok_or(ROLE_NOT_VISIBLE)?)
 }
 
-/// Returns the candidate's organization, and the caller's roles there.
+/// Returns the candidate's organization, and the caller's organization role and platform role.
 ///
 /// # Errors
 /// `not_found` if the candidate does not exist or the caller may not see them.
@@ -53,7 +53,7 @@ pub(in crate::http) fn candidate(
     Ok(access::to_candidate(tx, caller, id)?.ok_or(CANDIDATE_NOT_VISIBLE)?)
 }
 
-/// Returns the application's organization, and the caller's roles there.
+/// Returns the application's organization, and the caller's organization role and platform role.
 ///
 /// # Errors
 /// `not_found` if the application does not exist or the caller may not see it.

@@ -1,5 +1,5 @@
-//! The stylesheet and the icon of all pages. Each URL contains a digest of the file's content, so browsers may cache the
-//! files forever.
+//! The stylesheet of all pages, and the default icon. Each URL contains a digest of the file's content, so browsers may
+//! cache the files forever.
 
 use std::sync::LazyLock;
 

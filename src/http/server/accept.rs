@@ -26,8 +26,8 @@ use super::service::Service;
 use super::table::Table;
 use crate::store::{Closed, Error, Halt};
 
-/// The maximum number of open connections: far more than a small organization needs, at some 10 KiB each. At the limit,
-/// the next connection waits in the listen queue until another one ends.
+/// The maximum number of open connections, which is far more than a small organization needs. Each uses about 10 KiB.
+/// At the limit, the next connection waits in the listen queue until another one ends.
 const CONNECTIONS_MAX: usize = 16_384;
 
 /// The maximum number of open connections from one client address or one IPv6 /64: one sixteenth of all connections,
@@ -37,11 +37,11 @@ const CLIENT_CONNECTIONS_MAX: usize = 1_024;
 /// The maximum number of open connections to the address of `/metrics`.
 const METRICS_CONNECTIONS_MAX: usize = 16;
 
-/// How long a connection may take to send a request's head, and how long it may stay idle between requests.
+/// The maximum time that a connection may take to send a request's head, and that it may stay idle between requests.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long data may stay unacknowledged, or unsent because the client does not read, before the system closes the
-/// connection.
+/// The maximum time for which data may stay unacknowledged, or unsent because the client does not read. After this
+/// time, the system closes the connection.
 #[cfg(target_os = "linux")]
 const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -49,18 +49,18 @@ const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// over those limits get a problem document that names the limit.
 const HEAD_BUFFER_BYTES: usize = 64 * 1_024;
 
-/// How long requests in progress may take to end after the service was asked to stop.
+/// The maximum time that requests in progress may take to end after the service was asked to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long idle connections stay open for one more request after the service was asked to stop. A request that is on
-/// its way at that moment arrives within this time, which is several round trips around the world.
+/// The time for which idle connections stay open for one more request after the service was asked to stop. A request
+/// that is on its way at that moment arrives within this time, which is several round trips around the world.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// How long to pause after the system failed to accept a connection, for example because no file descriptor is left.
-/// Retrying at once would use a whole core.
+/// The pause after the system failed to accept a connection, for example because no file descriptor is left. Retrying
+/// at once would use a whole core.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How long sending the refusal of an excess connection may take.
+/// The maximum time for sending the refusal of an excess connection.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The way in which a service stopped.
@@ -168,15 +168,15 @@ impl Acceptor {
         }
     }
 
-    /// Gives every open connection time for one more response, which says `Connection: close`. Closing the connections
-    /// at once would lose requests that are on their way.
+    /// Gives every open connection time for one more response, which contains `Connection: close`. Closing the
+    /// connections at once would lose requests that are on their way.
     async fn drain(&self) {
         let all_gone = self.permits.acquire_many(CONNECTIONS_MAX as u32);
         let _ = tokio::time::timeout(DRAIN, all_gone).await;
     }
 
-    /// Accepts the connections in the system's queue and returns their number. It calls the system directly, because
-    /// the runtime may not know of these connections yet.
+    /// Accepts the connections in the system's queue and returns their number. Calls the system directly, because the
+    /// runtime may not know of these connections yet.
     fn accept_waiting(&self, listener: &std::net::TcpListener) -> usize {
         let mut accepted = 0;
         while let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned()
@@ -242,7 +242,8 @@ fn complete(ctx: &Ctx, mut response: Response<ResponseBody>) -> Response<Respons
     response
 }
 
-/// Answers an excess connection with a 503, without reading a request. The permit bounds the number of such connections.
+/// Answers an excess connection with a 503, without reading a request. The permit limits the number of these
+/// connections.
 async fn refuse_connection(ctx: Arc<Ctx>, stream: TcpStream, permit: OwnedSemaphorePermit) {
     let text = http_socket::refuse(&ctx, Error::Unavailable("too many connections from one address".to_owned()));
     let send = async {
@@ -292,7 +293,7 @@ async fn answer(service: Arc<Service>, peer: SocketAddr, request: hyper::Request
     complete(ctx, answered.unwrap_or_else(|_| gate::panic_response(ctx)))
 }
 
-/// Returns a builder with the settings and limits of hyper's HTTP/1 connections.
+/// Returns a builder for hyper's HTTP/1 connections, with the service's settings and limits.
 fn builder() -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
@@ -332,7 +333,7 @@ async fn watch(ctx: &Ctx) -> Halt {
     }
 }
 
-/// Answers `GET /metrics` on its own address, while the future is polled.
+/// Answers `GET /metrics` on a separate address while the future is polled.
 pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
     let permits = Arc::new(Semaphore::new(METRICS_CONNECTIONS_MAX));
     while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {

@@ -75,7 +75,7 @@ impl Form {
         self.fields.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Checks whether the form was refused because of its length before it was read.
+    /// Returns whether the form was refused because of its length before it was read.
     pub(in crate::http) fn is_unread(&self) -> bool {
         self.fields.is_empty() && matches!(self.upload, Some(Upload::Fault(AttachmentFault::TooLarge)))
     }

@@ -17,7 +17,7 @@ const UNKNOWN_LISTED_MAX: usize = 20;
 
 /// The parsed heading line, which assigns cells to columns.
 pub(super) struct Heading {
-    /// The cell index of each of [`Heading::COLUMNS`].
+    /// The cell index of each column in [`Heading::COLUMNS`].
     indexes: [Option<usize>; Self::COLUMNS.len()],
     cells: usize,
     unknown: Vec<String>,
@@ -107,7 +107,7 @@ impl Heading {
 /// The values of a row. If a required value is `None`, the reason is among the faults.
 #[derive(Debug)]
 pub(super) struct Row {
-    /// The line of the file in which the row begins.
+    /// The line of the file on which the row begins.
     pub(super) line: usize,
     pub(super) faults: Vec<String>,
     /// False if the row could not be split into cells.
@@ -172,7 +172,7 @@ impl<'a> Cells<'a> {
         (!cell.is_empty()).then_some(cell)
     }
 
-    /// Reads an optional cell. Adds a fault and returns `None` if the cell is wrong.
+    /// Reads an optional cell. Adds a fault and returns `None` if the cell is invalid.
     fn optional<T>(
         &mut self,
         column: &str,
@@ -207,7 +207,7 @@ impl<'a> Cells<'a> {
     fn plain(&mut self, column: &str, text: String, flaw: fn(&str) -> Option<Flaw>) -> Option<String> {
         match flaw(&text) {
             Some(flaw) => {
-                self.faults.push(format!("{column} {}, but is {:?}", flaw.sentence(), excerpt(&text)));
+                self.faults.push(format!("{column} {}: {:?}", flaw.sentence(), excerpt(&text)));
                 None
             }
             None => Some(text),
@@ -230,7 +230,8 @@ impl<'a> Cells<'a> {
         let external_position_id = self.text("externalPositionId", OUTCOME_CHARACTERS_MAX, plain::flaw_of_line);
         let status = status?.unwrap_or(ApplicationStatus::InProgress);
         self.refuse_cells_of_other_statuses(status);
-        // Wrong cells have been added to the faults. The other values are still used to check the role's steps.
+        // The faults of invalid cells have already been added. The other values are still used to check the role's
+        // steps.
         let notes = notes.flatten();
         Some(match status {
             ApplicationStatus::InProgress => RowOutcome::InProgress,

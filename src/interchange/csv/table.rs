@@ -20,14 +20,14 @@ pub struct Table {
 }
 
 impl Table {
-    /// Parses a table. [`plan`](super::plan()) reports wrong rows. `now` is the default for every missing time.
+    /// Parses a table. [`plan`](super::plan()) reports invalid rows. `now` is the default for every missing time.
     ///
     /// # Errors
     /// A sentence for each fault in the headings, with the line.
     pub fn parse(bytes: &[u8], now: Timestamp) -> Result<Self, Vec<String>> {
         let decoded = charset::decode(bytes);
         let bytes = &*decoded.bytes;
-        // Use the separator that yields the largest number of known headings; in a tie, the first one.
+        // Use the separator that yields the largest number of known headings. If several do, use the first one.
         let known = |separator: &u8| Records::of(bytes, *separator).next().map_or(0, |record| Heading::known(&record));
         let separator = SEPARATORS.into_iter().rev().max_by_key(known).unwrap_or(SEPARATORS[0]);
         let mut records = Records::of(bytes, separator);
@@ -38,7 +38,7 @@ impl Table {
         Ok(Self { rows, has_role: heading.has_role(), notices })
     }
 
-    /// Returns the number of rows, including wrong rows.
+    /// Returns the number of rows, including invalid ones.
     pub fn rows(&self) -> usize {
         self.rows.len()
     }
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_are_recognized_with_any_order_case_and_separator() {
+    fn headings_are_recognized_in_any_order_and_case_and_with_any_separator() {
         for text in [
             "Email,NAME,role\na@b,A,r",
             "Email\tname\nA@b\tA",

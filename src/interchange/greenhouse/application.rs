@@ -13,7 +13,7 @@ use crate::domain::timestamp::Timestamp;
 pub(super) struct HarvestApplication {
     pub(super) id: u64,
     pub(super) location: String,
-    /// Whether the person is a prospect, who has not applied and may have no job.
+    /// Whether the person is a prospect, who has not applied and may not be linked to a job.
     pub(super) is_prospect: bool,
     pub(super) person: u64,
     pub(super) job: Option<u64>,
@@ -36,7 +36,7 @@ pub(super) enum HarvestStatus {
     Converted,
 }
 
-/// The stage of a job at which an application is or ended.
+/// The job stage that an application is at, or the one at which it ended.
 #[derive(Debug, Clone)]
 pub(super) struct AtStage {
     pub(super) id: u64,

@@ -37,10 +37,13 @@ impl HarvestExport {
             return Ok(());
         }
         let (missing, all) = (missing.join(", "), HarvestResource::WORDS.join(".json, "));
-        Err(format!("the export lacks {missing}; its files are {all}.json, or one object with these members"))
+        Err(format!(
+            "the export lacks {missing}; an export may contain the files {all}.json, or consist of one JSON object with \
+             these members"
+        ))
     }
 
-    /// Returns the number of applications, without prospects.
+    /// Returns the number of applications, not counting prospects.
     pub fn applications(&self) -> usize {
         self.applications.iter().filter(|application| !application.is_prospect).count()
     }

@@ -8,7 +8,7 @@ use crate::domain::text;
 use crate::domain::timestamp::{Rounding, Timestamp};
 use crate::interchange::addition::RefusedItem;
 
-/// The maximum length of an excerpt of an invalid id in a report.
+/// The maximum length of an item's id in a report, because an invalid id may be long.
 const ID_EXCERPT_CHARACTERS: usize = 40;
 
 /// One item of an export, or an object within an item.
@@ -61,7 +61,7 @@ impl Item {
         self.get("id").and_then(Value::as_u64)
     }
 
-    /// Reads an optional member. Adds a fault and returns `None` if the member is wrong.
+    /// Reads an optional member. Adds a fault and returns `None` if the member is invalid.
     pub(super) fn optional<T>(
         &mut self,
         path: &str,

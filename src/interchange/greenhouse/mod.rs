@@ -1,6 +1,6 @@
 //! Imports saved responses from Greenhouse's Harvest API (v1), namely those that its documentation calls "List Jobs",
-//! "List Job Stages", "List Candidates", "List Applications", "List Rejection Reasons" and "List Offers". They become
-//! roles with steps and candidates in an existing organization.
+//! "List Job Stages", "List Candidates", "List Applications", "List Rejection Reasons" and "List Offers". Their items
+//! become roles (with their steps) and candidates in an existing organization.
 //!
 //! `reader` splits the files into items, `item` reads the members of one item, and `job`, `person` and `application`
 //! define the members that each resource needs and ignore all others. `export` collects the items, and `plan` combines

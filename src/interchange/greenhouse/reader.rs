@@ -1,4 +1,5 @@
-//! A streaming parser for export files. It parses one item at a time, so that a large file is never in memory as JSON.
+//! A streaming parser for export files. It parses one item at a time, so that the parsed values of a large file are
+//! never all in memory at once.
 //!
 //! The parser finds the items but does not interpret their members.
 
@@ -14,8 +15,9 @@ use crate::interchange::findings::escaped;
 use crate::interchange::json::{self, Strict};
 
 impl HarvestExport {
-    /// Parses a file: an array of the resource that the file is named after, or an object whose members are such
-    /// arrays.
+    /// Parses a file: an array of the resource that the file is named after, or an object in which each member is an
+    /// array of the resource that the member is named after. Ignores members with other names, and adds a notice about
+    /// each of them.
     ///
     /// # Errors
     /// A sentence, with line and column, if the file is neither of these, or if it is not JSON. [`plan`](super::plan())
@@ -56,7 +58,8 @@ impl<'de> Visitor<'de> for FileSeed<'_> {
                 ItemsSeed { resource, at: format!("{}#", self.name), export: self.export }.visit_seq(items)
             }
             None => Err(de::Error::custom(
-                "the resource of the array is unknown; name the file after the resource, for example jobs.json",
+                "the file name does not show which resource the array contains; name the file after the resource, for \
+                 example jobs.json",
             )),
         }
     }

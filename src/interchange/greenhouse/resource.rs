@@ -1,9 +1,9 @@
-//! The resources of the API that an export contains.
+//! The resources of Greenhouse's Harvest API that an export contains.
 
 use crate::domain::words::words;
 
 words! {
-    /// A resource of the API. Files and members are named after it.
+    /// A resource of the Harvest API. Files and members are named after it.
     HarvestResource {
         /// Jobs, which become roles.
         Jobs = "jobs",

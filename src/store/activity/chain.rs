@@ -1,4 +1,4 @@
-//! The hash chain of activity: its head, and the checks that reveal later changes of rows.
+//! The hash chain of activity: its head, and the checks that reveal later changes to rows.
 
 use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};

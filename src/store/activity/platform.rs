@@ -1,4 +1,4 @@
-//! Platform activity: acts that concern the service itself, such as changes of keys and users, sign-ins, and commands
+//! Platform activity: acts that concern the service itself, such as changes to keys and users, sign-ins, and commands
 //! on the file. They belong to no organization. Their rows are in the same chain as all others, and identify users and
 //! keys only by their ids.
 
@@ -16,7 +16,8 @@ use crate::domain::id::ActivityId;
 use crate::domain::user::Principal;
 use crate::world::World;
 
-// The indexes on the organization also find these rows, because the organization column of these rows is null.
+// The organization column of these rows is null. SQLite also indexes nulls, so the indexes on the organization find
+// these rows.
 pub(in crate::store) const OF_PLATFORM: &str = "WHERE a.organization_id IS NULL AND a.number < $1
      ORDER BY a.number DESC
      LIMIT $2";
@@ -25,7 +26,7 @@ pub(in crate::store) const OF_PLATFORM_BY_ACTION: &str =
      ORDER BY a.number DESC
      LIMIT $3";
 
-/// Appends a row for an act by `who`; `None` stands for a command or the service itself.
+/// Appends a row for an act by `who`; `None` means a command or the service itself.
 pub fn record(
     tx: &Tx<'_>,
     stamp: &Stamp,

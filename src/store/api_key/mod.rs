@@ -130,7 +130,7 @@ pub fn record_expiry(tx: &Tx<'_>, digest: Option<&[u8; 32]>) -> Result<(), Error
 /// Creates a key (`POST /api/admin/api-keys`) and records the act.
 ///
 /// # Errors
-/// [`Error::Defect`] if the user does not exist, which the caller checks first.
+/// [`Error::Defect`] if the user does not exist. Check this before calling this function.
 pub fn create(tx: &Tx<'_>, stamp: &Stamp, who: Option<&Principal>, key: &NewApiKey) -> Result<(), Error> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
@@ -155,7 +155,7 @@ pub fn create(tx: &Tx<'_>, stamp: &Stamp, who: Option<&Principal>, key: &NewApiK
 /// Inserts the row of a key without an activity row.
 ///
 /// # Errors
-/// [`Error::Defect`] if the user does not exist, which the caller checks first.
+/// [`Error::Defect`] if the user does not exist. Check this before calling this function.
 pub fn insert(tx: &Tx<'_>, key: &NewApiKey) -> Result<(), Error> {
     let sql = "INSERT INTO api_keys
                  (id, digest, user_id, name, start, scopes, enabled, created_at, updated_at, expires_at, scopes_explicit)

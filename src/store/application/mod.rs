@@ -228,7 +228,7 @@ pub fn find(tx: &Tx<'_>, organization: &OrganizationId, id: &ApplicationId) -> R
 /// Withdraws an application in progress. Its steps do not change.
 ///
 /// # Errors
-/// [`Error::Defect`] if the application is not in progress, which the caller checks first.
+/// [`Error::Defect`] if the application is not in progress. Check this before calling this function.
 fn withdraw(tx: &Tx<'_>, organization: &OrganizationId, id: &ApplicationId) -> Result<(), Error> {
     let sql = "UPDATE candidate_roles
                SET status = 'Withdrawn', at_role_step_id = NULL, at_since = NULL, updated_at = $1

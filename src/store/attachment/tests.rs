@@ -104,7 +104,7 @@ fn an_upload_that_reuses_a_number_is_swept_only_when_it_is_too_old() {
 }
 
 #[test]
-fn a_detached_attachment_is_swept_in_slices_as_soon_as_the_erasures_report_it() {
+fn a_detached_attachment_is_swept_in_slices_as_soon_as_an_erasure_requests_a_sweep() {
     let fixture = Fixture::new();
     let mut sweeper = fixture.sweeper();
     fixture.add_detached("doc_1", 20);

@@ -140,7 +140,8 @@ const NEWEST: &str = concat!(
 /// Changes the name and the address of a candidate, and the candidate's words in the word index. Records no activity.
 ///
 /// # Errors
-/// [`Error::Defect`] if the candidate no longer exists or the address is taken. The caller checks both first.
+/// [`Error::Defect`] if the candidate no longer exists or the address is taken. Check both before calling this
+/// function.
 pub(super) fn update(tx: &Tx<'_>, before: &Candidate, name: &str, email: &Email) -> Result<(), Error> {
     let organization_id = before.organization_id.as_str();
     let sql = "UPDATE candidates
@@ -156,7 +157,7 @@ pub(super) fn update(tx: &Tx<'_>, before: &Candidate, name: &str, email: &Email)
     word_index::insert(tx, &IndexedText { organization_id, number, name, email: email.as_str() })
 }
 
-/// Returns whether the file has a candidate with this id, of any organization.
+/// Returns whether the file has a candidate with this id, in any organization.
 pub fn exists(tx: &Tx<'_>, candidate: &CandidateId) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM candidates

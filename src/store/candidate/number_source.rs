@@ -1,4 +1,4 @@
-//! The sources of a search. A source yields the numbers of the candidates that meet one condition, newest first, and
+//! The sources of a search. A source yields the numbers of the candidates who meet one condition, newest first, and
 //! reads a few rows at a time. Each query reads a range of an index.
 
 use std::ops::RangeInclusive;
@@ -15,12 +15,12 @@ pub(super) const MORE_OF_PREFIX: &str = "SELECT 1
   WHERE organization_id = $1 AND in_name = $2 AND word >= $3 AND word < $4
   LIMIT 1 OFFSET $5";
 
-/// Selects the candidates with a word of this prefix, in the order of the words.
+/// Selects the candidates who have a word with this prefix, in the order of the words.
 pub(super) const OF_PREFIX: &str = "SELECT candidate_number
   FROM candidate_words
   WHERE organization_id = $1 AND in_name = $2 AND word >= $3 AND word < $4";
 
-/// Selects the candidates of one block with a word of this prefix.
+/// Selects the candidates in one block who have a word with this prefix.
 pub(super) const OF_PREFIX_IN_BLOCK: &str = "SELECT candidate_number
   FROM candidate_words
   WHERE organization_id = $1 AND in_name = $2 AND block = $3 AND word >= $4 AND word < $5";
@@ -50,7 +50,7 @@ pub(super) const OF_ROLE: &str = "SELECT a.candidate_number
   ORDER BY a.candidate_number DESC
   LIMIT $5";
 
-/// Selects the candidates with an application of this status, once for each application.
+/// Selects the candidates with an application in this status, once for each application.
 pub(super) const OF_STATUS: &str = "SELECT candidate_number
   FROM candidate_roles
   WHERE organization_id = $1 AND status = $2 AND candidate_number <= $3
@@ -85,7 +85,7 @@ impl PrefixRange {
         Ok(false)
     }
 
-    /// Reads and sorts all candidates of the range.
+    /// Reads and sorts all candidates in the range.
     pub(super) fn read_all(&self, tx: &Tx<'_>, organization: &OrganizationId) -> Result<NumberSource, Error> {
         let mut numbers = Vec::new();
         for in_name in self.in_name_values {
@@ -95,7 +95,7 @@ impl PrefixRange {
         Ok(NumberSource::Sorted(SortedNumbers::of(numbers)))
     }
 
-    /// Returns a source that reads the candidates of the range block by block.
+    /// Returns a source that reads the candidates in the range block by block.
     pub(super) fn in_blocks(self) -> NumberSource {
         NumberSource::Blocks(BlockSource { range: self, block: None, numbers: SortedNumbers::default() })
     }
@@ -112,7 +112,7 @@ pub(super) fn count_of_role(
     Ok(tx.value(COUNT_OF_ROLE, params)?.unwrap_or_default())
 }
 
-/// The candidates that meet one condition, newest first.
+/// The candidates who meet one condition, newest first.
 pub(super) enum NumberSource {
     /// All candidates, in memory.
     Sorted(SortedNumbers),
@@ -128,7 +128,8 @@ impl NumberSource {
         Self::Sorted(SortedNumbers::of(vec![number]))
     }
 
-    /// Returns the candidates whose application to the role has this status, or any status if it is `None`.
+    /// Returns a source of the candidates whose application to the role has this status, or any status if `status` is
+    /// `None`.
     pub(super) fn of_role(role: &RoleId, status: Option<ApplicationStatus>) -> Self {
         let any = ApplicationStatus::WORDS.iter().filter_map(|word| ApplicationStatus::parse(word)).collect();
         let statuses: Vec<ApplicationStatus> = status.map_or(any, |status| vec![status]);
@@ -136,7 +137,7 @@ impl NumberSource {
         Self::Ranges(queries.map(RangeSource::new).collect())
     }
 
-    /// Returns the candidates with an application of this status.
+    /// Returns a source of the candidates with an application in this status.
     pub(super) fn of_status(status: ApplicationStatus) -> Self {
         Self::Ranges(vec![RangeSource::new(RangeQuery::Status(status))])
     }
@@ -149,7 +150,8 @@ impl NumberSource {
         }
     }
 
-    /// Returns a cheap estimate of the number of candidates. A search reads sources with few candidates first.
+    /// Returns a sort key that is cheap to compute. A search reads the sources with the lowest keys first, because they
+    /// are likely to have few candidates.
     pub(super) fn rank(
         &mut self,
         tx: &Tx<'_>,
@@ -166,8 +168,8 @@ impl NumberSource {
         })
     }
 
-    /// Returns the newest candidate in a range of non-negative numbers. The end of the range never rises from call to
-    /// call. If the range has no candidate, the result may be an older candidate.
+    /// Returns the newest candidate in a range of non-negative numbers. The end of the range never increases from call
+    /// to call. If the range has no candidate, the result may be an older candidate.
     pub(super) fn newest(
         &mut self,
         tx: &Tx<'_>,
@@ -285,11 +287,11 @@ impl RangeQuery {
     }
 }
 
-/// The number of rows of the first read, and of a read after many skipped numbers: these searches usually need only one
-/// row.
+/// The row limit of the first read, and of a read after many skipped numbers, because these searches usually need only
+/// one row.
 const ROWS_MIN: usize = 8;
 
-/// The maximum number of rows of a read for a search that skips few numbers.
+/// The maximum row limit of a read for a search that skips few numbers.
 const ROWS_MAX: usize = 256;
 
 /// A range of an index with some rows in memory.
@@ -299,22 +301,22 @@ pub(super) struct RangeSource {
     /// The index in `rows` of the newest number that the search has not passed.
     next: usize,
     /// The row limit of the last read.
-    rows_asked: usize,
+    row_limit: usize,
 }
 
 impl RangeSource {
     fn new(query: RangeQuery) -> Self {
-        Self { query, rows: Vec::new(), next: 0, rows_asked: 0 }
+        Self { query, rows: Vec::new(), next: 0, row_limit: 0 }
     }
 
     fn newest(&mut self, tx: &Tx<'_>, organization: &OrganizationId, at_most: i64) -> Result<Option<i64>, Error> {
         self.next += self.rows[self.next..].partition_point(|number| *number > at_most);
-        if self.next == self.rows.len() && self.rows.len() == self.rows_asked {
+        if self.next == self.rows.len() && self.rows.len() == self.row_limit {
             // A search that continues near the end of the last read will also need the next rows.
             let ends = self.rows.first().zip(self.rows.last());
             let is_near = ends.is_some_and(|(first, last)| last - at_most <= ((first - last) / 2).max(1));
-            self.rows_asked = if is_near { (self.rows_asked * 4).min(ROWS_MAX) } else { ROWS_MIN };
-            self.rows = self.query.read(tx, organization, at_most, self.rows_asked)?;
+            self.row_limit = if is_near { (self.row_limit * 4).min(ROWS_MAX) } else { ROWS_MIN };
+            self.rows = self.query.read(tx, organization, at_most, self.row_limit)?;
             self.next = 0;
         }
         Ok(self.rows.get(self.next).copied())

@@ -11,10 +11,10 @@ use crate::domain::text::Email;
 use crate::domain::user::Principal;
 use crate::store::activity;
 
-/// Adds a candidate for the caller. If there is no caller, the candidate has signed up.
+/// Adds a candidate on behalf of the caller. If there is no caller, the candidate has signed up.
 ///
 /// # Errors
-/// [`Error::Defect`] if the address is taken. The caller checks the address first.
+/// [`Error::Defect`] if the address is taken. Check the address before calling this function.
 pub fn add(
     tx: &Tx<'_>,
     who: Option<&Principal>,
@@ -31,10 +31,10 @@ pub fn add(
     Ok(added)
 }
 
-/// Changes the name, the address or both. `None` keeps the present value. Returns the changed candidate.
+/// Changes the name, the address or both. `None` keeps the current value. Returns the changed candidate.
 ///
 /// # Errors
-/// [`Error::Defect`] if the candidate was erased or the address is taken. The caller checks both first.
+/// [`Error::Defect`] if the candidate was erased or the address is taken. Check both before calling this function.
 pub fn change(
     tx: &Tx<'_>,
     who: &Principal,

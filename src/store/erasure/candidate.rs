@@ -80,13 +80,13 @@ pub(in super::super) fn erase_own(
     erase_own_rows(tx, world, candidate, &later)
 }
 
-/// Returns the lines for a candidate's signups. The sender may have become this candidate when another candidate with
-/// the same address was erased. In an older copy of the file, these signups then belong to the erased candidate.
+/// Returns the lines for a candidate's signups. A signup may have created this candidate only after another candidate
+/// with the same address was erased. In an older copy of the file, that signup still belongs to the erased candidate.
 fn signup_lines(tx: &Tx<'_>, candidate: &CandidateRef) -> Result<impl Iterator<Item = ListLine>, Error> {
     Ok(signup::ids_of_candidate(tx, &candidate.id)?.into_iter().map(signup_line))
 }
 
-/// Repeats a candidate's own erasure, which is already in the list.
+/// Repeats the erasure that a candidate asked for, which is already in the list.
 pub(super) fn repeat_own(tx: &Tx<'_>, world: &dyn World, candidate: &CandidateRef) -> Result<(), Error> {
     let later = reapplication::release_later_signups(tx, &candidate.id)?;
     erase_own_rows(tx, world, candidate, &later)

@@ -1,5 +1,4 @@
-//! The deferred erasures of the file (table `erasures_asked`). `domain::erasure::deferred` contains the rule about
-//! them.
+//! The deferred erasures in the file (table `erasures_asked`). `domain::erasure::deferred` contains the rule for them.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
@@ -9,11 +8,11 @@ use crate::domain::id::{ApplicationId, CandidateId, Id, OrganizationId};
 use crate::domain::progress::ApplicationHistory;
 use crate::store::{application, candidate_step};
 
-/// The maximum number of deferred erasures that one scan reads. Later scans read the next erasures when the first ones
+/// The maximum number of deferred erasures that one scan reads. Later scans read the next erasures once the first ones
 /// are complete.
 const ROWS_MAX: i64 = 1_000;
 
-/// A candidate whose own erasure is deferred.
+/// A candidate who asked to be erased and whose erasure is deferred.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DeferredErasure {
     pub(super) candidate: CandidateRef,
@@ -22,7 +21,8 @@ pub(super) struct DeferredErasure {
     pub(super) visible_after_hours: Option<u32>,
 }
 
-/// Reads the deferred erasures, oldest first. Leaves out held candidates, so that they do not fill the scan.
+/// Reads the deferred erasures, oldest first. Leaves out candidates under a legal hold, so that they do not fill the
+/// scan.
 pub(super) fn load(tx: &Tx<'_>) -> Result<Vec<DeferredErasure>, Error> {
     let sql = "SELECT c.number, c.id, c.organization_id, e.candidate_role_id, o.decision_visible_after_hours
                FROM erasures_asked e

@@ -1,4 +1,4 @@
-//! Legal holds. A held candidate cannot be erased.
+//! Legal holds. A candidate under a legal hold cannot be erased.
 
 use serde::Serialize;
 

@@ -11,7 +11,7 @@ use crate::domain::timestamp::Timestamp;
 /// it.
 const ATTEMPTS_STORED_MAX: i64 = 50;
 
-/// The `disabled_reason` of an integration whose receiver answered 410.
+/// The `disabled_reason` of an integration whose HR system answered 410.
 const GONE: &str = "the HR system answered 410 Gone; save the integration again to enable it";
 
 /// Records an attempt and updates its delivery. Returns the outcome, or `None` if the delivery is no longer pending.
@@ -48,7 +48,7 @@ fn append(tx: &Tx<'_>, delivery: &Delivery, number: i64, attempt: &DeliveryAttem
                VALUES ($1, $2, $3, $4, $5, $6, $7)";
     let duration = i64::try_from(attempt.duration.as_micros()).unwrap_or(i64::MAX);
     let DeliveryAttempt { at, status, error, answer, .. } = attempt;
-    // The answer of the HR system may contain data of the erased candidate.
+    // The HR system's answer may contain data about the erased candidate.
     let answer = if erasure::is_about_erased(tx, delivery.number)? { &None } else { answer };
     tx.run(sql, (delivery.number, number, at.micros(), duration, status, error, answer))?;
     let sql = "DELETE FROM hr_attempts
@@ -57,7 +57,7 @@ fn append(tx: &Tx<'_>, delivery: &Delivery, number: i64, attempt: &DeliveryAttem
     Ok(())
 }
 
-/// Updates the delivery after an attempt. If the HR system is gone but the integration now has another target, the
+/// Updates the delivery after an attempt. If the HR system answered 410 but the integration now has another target, the
 /// delivery is due again at once.
 fn apply_outcome(
     tx: &Tx<'_>,

@@ -70,7 +70,7 @@ pub fn take_up_all(tx: &Tx<'_>) -> Result<(), Error> {
 }
 
 /// Counts the decisions that have no message yet.
-pub(in super::super) fn not_taken_up(tx: &Tx<'_>) -> Result<i64, Error> {
+pub(in super::super) fn count_awaiting_intake(tx: &Tx<'_>) -> Result<i64, Error> {
     let sql = "SELECT count(*)
                FROM activities a
                JOIN hr_integrations h ON h.organization_id = a.organization_id

@@ -3,8 +3,8 @@
 //! the `queue`, and each `attempt` updates it.
 //!
 //! A pending delivery has a time for its next attempt, unless an earlier delivery of its application has not arrived.
-//! Each attempt looks up the integration. Disabling an integration, by an admin or after an answer of 410, therefore
-//! updates no other deliveries.
+//! Each attempt looks up the integration. Disabling an integration, whether by an admin or after a 410 response,
+//! therefore updates no other delivery.
 
 mod attempt;
 mod erasure;
@@ -15,7 +15,7 @@ mod queue;
 
 pub use self::attempt::record_attempt;
 pub(super) use self::erasure::erase_candidate;
-pub(super) use self::intake::not_taken_up;
+pub(super) use self::intake::count_awaiting_intake;
 pub use self::intake::{TAKEN_UP_MAX, has_more, take_up, take_up_all};
 pub use self::postponed::{PostponedDelivery, bring_forward, postponed};
 pub(super) use self::queue::release_all;

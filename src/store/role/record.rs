@@ -145,7 +145,7 @@ fn values(role: &RoleRecord) -> [Value; CHANGEABLE_COUNT] {
 /// Returns the members of a role for the detail of an activity row.
 ///
 /// # Errors
-/// [`Error::Defect`] if the column of the description cannot be parsed.
+/// [`Error::Defect`] if the description column cannot be parsed.
 pub(super) fn members(role: &RoleRecord) -> Result<Map<String, Json>, Error> {
     let text = |text: &str| Json::from(text);
     let amount = |amount: Option<f64>| amount.and_then(Number::from_f64).map(Json::Number);
@@ -190,11 +190,11 @@ pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleRecord) -> 
     Ok(tx.run(&sql, params_from_iter(other.into_iter().chain(values(role))))? == 1)
 }
 
-/// Changes the row of a role from `before` to `after`. `is_shown_change` is true if the portal shows the change.
+/// Changes the row of a role from `before` to `after`. `is_visible_on_portal` is true if the portal shows the change.
 ///
 /// # Errors
-/// [`Error::Defect`] if the role changed after `before` was read.
-pub(super) fn update(tx: &Tx<'_>, before: &Role, after: &RoleRecord, is_shown_change: bool) -> Result<(), Error> {
+/// [`Error::Defect`] if the status, positions or hires of the role changed after `before` was read.
+pub(super) fn update(tx: &Tx<'_>, before: &Role, after: &RoleRecord, is_visible_on_portal: bool) -> Result<(), Error> {
     let columns = concat!("(", changeable!(), ")");
     let changed = parameters::<CHANGEABLE_COUNT>(0).join(", ");
     let [now, is_shown, organization_id, id, status, positions, hired] = parameters(CHANGEABLE_COUNT);
@@ -208,7 +208,7 @@ pub(super) fn update(tx: &Tx<'_>, before: &Role, after: &RoleRecord, is_shown_ch
     let seats = before.record.seats;
     let other: [Value; 7] = [
         tx.now.micros().into(),
-        is_shown_change.into(),
+        is_visible_on_portal.into(),
         before.organization_id.as_str().to_owned().into(),
         after.id.as_str().to_owned().into(),
         seats.status.as_str().to_owned().into(),
@@ -250,7 +250,7 @@ pub fn exists(tx: &Tx<'_>, role: &RoleId) -> Result<bool, Error> {
     tx.exists(sql, [role.as_str()])
 }
 
-/// Sets the time of a role's last change after a change to its steps.
+/// Updates the role's `updated_at` after its steps have changed.
 pub(in super::super) fn touch(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<(), Error> {
     let sql = "UPDATE roles
                SET updated_at = $1

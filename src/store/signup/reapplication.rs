@@ -72,7 +72,7 @@ fn take_over(
                SET candidate_role_id = $1, later_of = NULL, steps = NULL
                WHERE id = $2";
     tx.run(sql, (created.as_str(), signup.id.as_str()))?;
-    status_page::hand_over(tx, &signup.id, created, outcome.proves_the_candidate())?;
+    status_page::hand_over(tx, &signup.id, created, outcome.proves_identity())?;
     if signup.withdrawn_at.is_some()
         && let Some(created) = application::find(tx, organization, created)?
     {

@@ -26,13 +26,13 @@ pub struct SignupInput {
     pub locale: String,
     /// The digest of the status page's token.
     pub digest: [u8; 32],
-    /// The token of the staged attachment. The caller has checked that the attachment exists.
+    /// The token of the staged attachment, which must exist.
     pub attachment: Option<AttachmentToken>,
 }
 
 /// Submits a form for the role of a signup link. Creates the signup and its status page. The rule ([`decide`])
-/// determines whether a candidate and an application are created too. The caller has checked that the link leads to the
-/// form and that no page has this digest.
+/// determines whether a candidate and an application are created too. Before calling this function, check that the link
+/// leads to the form and that no page has this digest.
 pub fn submit(tx: &Tx<'_>, world: &dyn World, invitation: &Invitation, input: &SignupInput) -> Result<(), Error> {
     let CheckedSignup { name, email, .. } = &input.checked;
     let (organization, role) = (&invitation.organization_id, &invitation.role_id);
@@ -48,7 +48,7 @@ pub fn submit(tx: &Tx<'_>, world: &dyn World, invitation: &Invitation, input: &S
     {
         return Err(Error::Defect("a staged attachment is gone".to_owned()));
     }
-    let is_trusted = application.outcome.proves_the_candidate();
+    let is_trusted = application.outcome.proves_identity();
     let subject = application.created.map_or_else(|| PageSubject::LaterSignup(id), PageSubject::Application);
     status_page::insert(tx, &input.digest, &subject, is_trusted, &input.locale)
 }
@@ -61,7 +61,7 @@ pub(super) struct Applicant<'a> {
     pub(super) applied_at: Timestamp,
 }
 
-/// The application of a signup.
+/// The outcome of a signup, with the application that it created and any earlier one.
 pub(super) struct SignupApplication {
     pub(super) outcome: SignupOutcome,
     /// The application that the signup created; `None` for a later signup.
@@ -129,7 +129,7 @@ fn add_application(
     Ok(record.id)
 }
 
-/// Records a later signup with the earlier application, so that staff notice the signup.
+/// Records a later signup in the activity of the earlier application, so that staff notice the signup.
 fn record_later_signup(
     tx: &Tx<'_>,
     world: &dyn World,

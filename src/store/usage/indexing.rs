@@ -27,7 +27,7 @@ const WAIT_MAX: Duration = Duration::from_secs(10);
 /// The wait after a failed run.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The maximum time for which one step redates rows. The time is short, because other jobs of the same thread wait for
+/// The maximum time for which one step redates rows. The time is short, because other jobs on the same thread wait for
 /// the step.
 const REDATE_MAX: Duration = Duration::from_millis(50);
 
@@ -35,8 +35,8 @@ const REDATE_MAX: Duration = Duration::from_millis(50);
 /// millisecond.
 const SLICE_ROWS: usize = 512;
 
-/// The number of appended rows that are not indexed. The number starts at one, because rows from before the start may
-/// not be indexed.
+/// The number of appended rows that are not indexed. The number starts at one, because rows that were written before
+/// the service started may still be unindexed.
 pub(crate) struct UnindexedRows(AtomicU64);
 
 impl Default for UnindexedRows {
@@ -94,8 +94,8 @@ pub(in crate::store) fn job_step(
     }))
 }
 
-/// Redates rows that are dated in the future, in slices, until no row is left or the time of one step has passed.
-/// `redated` counts the rows while more may be left. Returns the count when no row is left, and 0 before.
+/// Redates rows that are dated in the future, in slices, until no such row is left or the time for one step has passed.
+/// `redated` counts the rows while more may be left. Returns the count once no row is left, and 0 until then.
 fn redate_some(
     connection: &Connection,
     writer: &Writer,
@@ -121,8 +121,8 @@ fn redate_some(
     Ok(0)
 }
 
-/// Adds the missing part of the usage index. If a run is interrupted between two slices, pages and statistics stay the
-/// same.
+/// Adds the missing part of the usage index. If a run is interrupted between two slices, the usage lists and statistics
+/// still give the same results.
 pub(super) fn add_missing(connection: &Connection, writer: &Writer) -> Result<(), Error> {
     let MissingIndex { entries, newest, to } =
         tx::snapshot(connection, Timestamp::from_micros(0), index::missing_index)?;

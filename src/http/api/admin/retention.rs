@@ -20,7 +20,7 @@ use crate::http::server::route::Route;
 use crate::store::erasure::retention::{self, RetentionConfirmation};
 use crate::store::{self, Error, Grade, Tx};
 
-/// The maximum number of due candidates: more candidates than any file contains.
+/// The largest `dueCount` that is accepted, which is more than the number of candidates in any file.
 const DUE_MAX: i64 = 1_000_000_000;
 
 pub(in crate::http) fn routes() -> Vec<Route> {
@@ -41,8 +41,8 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
     Ok(request.id_param("id", ORGANIZATION_ABSENT)?)
 }
 
-/// `GET /api/admin/organizations/{id}/retention`: the number of due candidates, the time since which they are due, and
-/// the reason why retention waits.
+/// `GET /api/admin/organizations/{id}/retention`: the number of due candidates, the time since which they have been
+/// due, and the reason why retention waits.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist.

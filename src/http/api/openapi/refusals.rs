@@ -20,8 +20,8 @@ pub(super) fn of(route: &Operation, components: &mut Object, problems: &Object) 
     for (status, mut codes) in by_status {
         codes.sort_unstable();
         let names: Vec<String> = codes.iter().map(|code| capitalized(code)).collect();
-        // Refusals that depend on the state are stored for repeats. A 404 is not stored, because it may come from
-        // missing rights.
+        // Refusals that depend on the service's state are stored, so that a repeated request gets the same refusal. A
+        // 404 is not stored, because it may be the result of insufficient rights.
         let is_repeated = is_repeatable(route) && [400, 409].contains(&status);
         let kind = match () {
             () if route.is_page => "Page",

@@ -64,7 +64,7 @@ pub(super) fn list(
     let texts = visit.texts;
     let listings = store::careers::listings(tx, &organization.id, usize::MAX)?;
     let searched = filter.searched(&listings);
-    let found = searched.chosen();
+    let found = searched.matching();
     let page = ListPage::of(found.len(), *requested);
     let shows_salary = organization.theme.shows_salary();
     let links = ListLinks { texts, path: url::list_path(&organization.slug) };

@@ -9,7 +9,7 @@ use crate::domain::attachment::{self, AttachmentFault, AttachmentToken};
 use crate::domain::form::{ID_RANDOM_BYTES, SignedForm};
 use crate::domain::invitation::LinkTarget;
 use crate::domain::refusal::{self, Refusal};
-use crate::domain::signup::{FormField, TypedSignup};
+use crate::domain::signup::{FormField, SubmittedSignup};
 use crate::http::pages::frame::Frame;
 use crate::http::pages::texts::{self, fill};
 use crate::http::server::ctx::Ctx;
@@ -23,7 +23,8 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<SignupVisit, Error> {
     SignupVisit::decode(request)
 }
 
-/// `GET /signup/{token}`: shows the form or, for a browser that has applied, a link to the status page.
+/// `GET /signup/{token}`: shows the form or, for a browser that has already been used to apply, a link to the status
+/// page.
 ///
 /// # Errors
 /// As pages: `not_found` if the link is unknown, or its role or portal is not public; `gone` if the link has expired or
@@ -58,7 +59,7 @@ const UNAVAILABLE: Refusal = Refusal::Unavailable {
 pub(super) struct FilledForm {
     /// The text of a [`SignedForm`]. It proves when the service rendered the form.
     pub(super) signature: String,
-    pub(super) typed: TypedSignup,
+    pub(super) typed: SubmittedSignup,
     /// The file that was sent with this submission or an earlier one.
     pub(super) attachment: Option<AttachmentToken>,
     pub(super) form_error: Option<FormError>,

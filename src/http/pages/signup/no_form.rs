@@ -12,7 +12,7 @@ use crate::http::server::reply::Reply;
 use crate::store::Error;
 use crate::store::invitation::Invitation;
 
-const ALREADY_APPLIED: Refusal = Refusal::Conflict("this browser has applied to the role");
+const ALREADY_APPLIED: Refusal = Refusal::Conflict("this browser has already been used to apply for this role");
 
 #[derive(askama::Template)]
 #[template(path = "signup_no_form.html", config = "src/http/pages/templates/askama.toml")]
@@ -80,12 +80,12 @@ fn no_form(
     Reply::rendered_refusal(&refusal, &page)
 }
 
-/// Returns the response to a GET from a browser that has applied to the role.
+/// Returns the response to a GET from a browser that has already been used to apply for the role.
 pub(super) fn has_applied(visit: &SignupVisit, invitation: &Invitation, token: &str) -> Result<Reply, Error> {
     Ok(Reply::rendered(&applied_page(visit, invitation, token))?.with(header::CACHE_CONTROL, "no-store"))
 }
 
-/// Returns the response to a POST from a browser that has applied to the role with another form.
+/// Returns the response to a POST from a browser in which another form was already used to apply for the role.
 pub(super) fn applied_before(visit: &SignupVisit, invitation: &Invitation, token: &str) -> Result<Reply, Error> {
     Reply::rendered_refusal(&ALREADY_APPLIED, &applied_page(visit, invitation, token))
 }

@@ -10,7 +10,7 @@ use crate::domain::attachment::{AttachmentFault, AttachmentToken};
 use crate::domain::form::{FormAge, SignedForm};
 use crate::domain::invitation::LinkTarget;
 use crate::domain::refusal::Refusal;
-use crate::domain::signup::{FieldFault, FormField, TypedSignup};
+use crate::domain::signup::{FieldFault, FormField, SubmittedSignup};
 use crate::domain::status_page;
 use crate::http::api::signup::CHECKED_VALUES;
 use crate::http::server::ctx::Ctx;
@@ -117,9 +117,9 @@ pub(super) fn show_again(ctx: &Ctx, tx: &Tx<'_>, request: &Request, trouble: Tro
     refuse(ctx, tx, &refuse_for_trouble(ctx, SignupVisit::decode(request)?, sent, trouble))
 }
 
-fn typed_fields(sent: &Form) -> TypedSignup {
+fn typed_fields(sent: &Form) -> SubmittedSignup {
     let first = |name| sent.texts(name).next().unwrap_or_default().to_owned();
-    TypedSignup {
+    SubmittedSignup {
         name: first("name"),
         email: first("email"),
         phone: first("phone"),
@@ -192,8 +192,8 @@ pub(super) fn refuse(
 /// redirects to the status page of that application.
 ///
 /// # Errors
-/// As pages: `not_found` and `gone` as for the form; `conflict` if the browser has applied to the role. Shows the form
-/// again if the file of an earlier submission has expired.
+/// As pages: `not_found` and `gone` as for the form; `conflict` if this browser has already been used to apply for the
+/// role. Shows the form again if the file of an earlier submission has expired.
 pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, submission: &Submission) -> Result<Reply, Error> {
     let Submission { visit, form, input, status_token } = submission;
     let accepted = |role| {

@@ -1,7 +1,8 @@
-//! The texts of pages for candidates. Each language has a file that fills the same structs, so that the compiler finds a
-//! missing text. To add a language, add its file, and add its tag to the list below.
+//! The texts of pages for candidates. Each language has a file that fills the same structs, so that the compiler finds
+//! a missing text. To add a language, add its file, its tag in the list below and in `language::TAGS`, and its labels
+//! in `role_labels.rs`.
 //!
-//! [`fill`] replaces placeholders such as `{name}`. Texts are plain; the page escapes them.
+//! [`fill`] replaces placeholders such as `{name}`. The texts are plain text, which the page escapes.
 
 mod format;
 mod role_labels;
@@ -43,8 +44,9 @@ pub(in crate::http) struct Forms {
     pub(in crate::http) date: &'static str,
     /// The first day of a month, such as `1` or `1er`.
     pub(in crate::http) first_day: &'static str,
-    /// The separator of digit groups, and the number of digits from which groups are used.
+    /// The separator between groups of digits.
     pub(in crate::http) group: &'static str,
+    /// The minimum number of digits in a number that is grouped.
     pub(in crate::http) grouped_from: usize,
     /// The decimal separator.
     pub(in crate::http) decimal: &'static str,
@@ -69,7 +71,7 @@ pub(in crate::http) struct Forms {
     pub(in crate::http) per_year: &'static str,
 }
 
-/// A text with a `{count}`, in singular and plural.
+/// A text with a `{count}`, in the singular and in the plural.
 pub(in crate::http) struct Counted {
     pub(in crate::http) one: &'static str,
     pub(in crate::http) many: &'static str,
@@ -131,7 +133,7 @@ pub(in crate::http) struct Careers {
     pub(in crate::http) remote: &'static str,
     pub(in crate::http) hybrid: &'static str,
     pub(in crate::http) onsite: &'static str,
-    /// The message of a portal without roles: `{organization}`.
+    /// The message for a portal without roles: `{organization}`.
     pub(in crate::http) none: &'static str,
     pub(in crate::http) none_more: &'static str,
     /// The message if no role matches the search and filters.
@@ -152,13 +154,13 @@ pub(in crate::http) struct Careers {
     /// The message about an unknown role.
     pub(in crate::http) no_role: &'static str,
     pub(in crate::http) no_role_more: &'static str,
-    /// The heading of other roles.
+    /// The heading of the list of other roles.
     pub(in crate::http) others: &'static str,
     /// The message about an unknown portal.
     pub(in crate::http) no_portal: &'static str,
     pub(in crate::http) no_portal_more: &'static str,
-    /// The title of the privacy notice, and the default notice of organizations without their own, as Markdown with
-    /// `{organization}`.
+    /// The title of the privacy notice, and the default notice for organizations without their own notice, as Markdown
+    /// with `{organization}`.
     pub(in crate::http) privacy_title: &'static str,
     pub(in crate::http) privacy_words: &'static str,
 }
@@ -233,7 +235,8 @@ pub(in crate::http) struct Signup {
     /// the service cannot accept the form.
     pub(in crate::http) limited: &'static str,
     pub(in crate::http) unavailable: &'static str,
-    /// The page for a browser that has applied (`{role}`), with links to the status page and to the form.
+    /// The page for a browser that has already been used to apply (`{role}`), with links to the status page and to the
+    /// form.
     pub(in crate::http) already: &'static str,
     pub(in crate::http) already_more: &'static str,
     pub(in crate::http) to_status: &'static str,
@@ -294,7 +297,7 @@ pub(in crate::http) struct Status {
     pub(in crate::http) delete: &'static str,
     pub(in crate::http) delete_more: &'static str,
     pub(in crate::http) delete_button: &'static str,
-    /// The message under a legal hold: `{organization}`, `{date}`.
+    /// The message for a candidate under a legal hold: `{organization}`, `{date}`.
     pub(in crate::http) held: &'static str,
     pub(in crate::http) held_more: &'static str,
     /// The page after a deletion: `{organization}`.

@@ -7,8 +7,8 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::request::Request;
 use crate::store::{self, Error, Grade, Tx};
 
-/// Records the end of a refused request's credential if it has expired. This happens before the response, so that no
-/// refused credential is accepted later.
+/// Records the end of a refused request's credential if it has expired. The record is written before the response, so
+/// that no refused credential is accepted later.
 pub(super) async fn write(ctx: &Ctx, request: &Request) {
     if let Ok(presented) = presented(ctx, request) {
         write_of(ctx, presented).await;
@@ -31,6 +31,6 @@ pub(super) async fn write_of(ctx: &Ctx, presented: Presented) {
             Presented::Session(digest) => store::session::delete_ended(tx, Some(digest)),
         }
     };
-    // If this write fails, the next refusal or the sweep records the end.
+    // If this write fails, the next refusal or the background job records the end.
     let _ = run_job(|callback| ctx.store.write(Grade::Durable, end, callback)).await;
 }

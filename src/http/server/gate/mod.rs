@@ -2,12 +2,12 @@
 //!
 //! The steps, in order: credential and principal (401), rate limit (429), scope or admin (403), body (413), the
 //! handler's first half (415, 400), one transaction with the handler's second half, usage row, response. The
-//! transaction proves the principal again, so the handler does nothing if the key was revoked or the user was demoted
+//! transaction verifies the principal again, so the handler does nothing if the key was revoked or the user was demoted
 //! after the first check.
 //!
 //! Most requests take one of two fast paths. [`cached`] returns a cached response. [`fast_path`] answers requests that
-//! need only the caller (`me`), with the key in memory. Their usage rows are committed with the rows of all requests in
-//! the same tick, and that transaction checks that the key in memory is current. If the key is stale, it is looked up
+//! need only the caller (`me`), using the cached key. Their usage rows are committed with the rows of all requests in
+//! the same tick, and that transaction checks that the cached key is current. If the key is stale, it is looked up
 //! again. Neither fast path changes threads.
 //!
 //! A feed that is not cached is rendered under a permit ([`render_permit`]). Requests that waited for the permit check
@@ -88,13 +88,13 @@ pub(super) async fn answer(
     };
     drop(permit);
     if !body.is_end_stream() && (!expects_continue || has_begun_form) {
-        // The client gets its response now and may still be sending.
+        // The client gets its response now, although it may still be sending the body.
         tokio::spawn(body::drain(body));
     }
     response
 }
 
-/// Answers a request that has no cached response. The flag shows whether the gate began to read a form.
+/// Answers a request that has no cached response. The returned flag shows whether the gate began to read a form.
 async fn render(
     service: &Service,
     peer: SocketAddr,

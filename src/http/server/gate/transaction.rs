@@ -16,11 +16,11 @@ use crate::http::server::route::{Act, NextStep, Route, Work};
 use crate::store::usage::LogEntry;
 use crate::store::{self, Error, Grade, Tx};
 
-/// `Retry-After` for a network with too many waiting sign-ins, which take about a second.
+/// `Retry-After` for a network with too many waiting sign-ins. A sign-in takes about a second.
 const HASHING_RETRY_AFTER_S: u64 = 1;
 
-/// Runs the handler's first half. A half that hashes a password runs on a blocking thread, and at most two of these run
-/// at a time.
+/// Runs the handler's first half. If the first half hashes a password, it runs on a blocking thread. At most two
+/// passwords are hashed at a time.
 ///
 /// # Errors
 /// `rate_limited` if too many sign-ins from the client's network are waiting; [`Error::Unavailable`] if all permits are
@@ -77,7 +77,7 @@ async fn read(ctx: &Arc<Ctx>, credential: Option<Credential>, mut act: Act) -> R
     if let Some(digest) = session {
         let touch = move |tx: &Tx<'_>| store::session::touch(tx, &digest);
         match run_job(|done| ctx.store.write(Grade::Logged, touch, done)).await {
-            // Reads continue on a full disk. The session was proved above; only its last use is not recorded.
+            // Reads continue on a full disk. The session was verified above; only its last use is not recorded.
             Ok(true) | Err(Error::Full(_)) => {}
             Ok(false) => return Err(Refusal::Unauthorized { sent: true }.into()),
             Err(error) => return Err(error),
@@ -86,8 +86,8 @@ async fn read(ctx: &Arc<Ctx>, credential: Option<Credential>, mut act: Act) -> R
     Ok(reply)
 }
 
-/// Runs the act in the writer's transaction. A refusal rolls back only the changes of the act: the usage row is still
-/// written, and the transaction is committed.
+/// Runs the act in the writer's transaction. A refusal rolls back only the changes that the act made: the usage row is
+/// still written, and the transaction is committed.
 async fn write(
     ctx: &Arc<Ctx>,
     grade: Grade,
@@ -125,11 +125,11 @@ async fn write(
     .await
 }
 
-/// The outcome of a request, after the attempt to write its usage row.
+/// The outcome of a request, after the service has tried to write its usage row.
 pub(super) enum LoggedOutcome {
-    /// The outcome is final: the row is written, or cannot be written, or the request needs none.
+    /// The outcome is final: the row was written, the row cannot be written, or the request needs no row.
     Final(Result<Reply, Error>),
-    /// The row is not written, because keys have changed since the lookup. The outcome may be outdated.
+    /// The row was not written, because keys have changed since the lookup. The outcome may be outdated.
     Retry,
 }
 
