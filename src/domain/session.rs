@@ -8,10 +8,10 @@ use super::timestamp::Timestamp;
 /// The time after which an unused session ends.
 pub const IDLE_MAX: Duration = Duration::from_secs(30 * 60);
 
-/// The maximum duration of a session, from the sign-in.
+/// The maximum duration of a session, counted from the sign-in.
 pub const TOTAL_MAX: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// Returns whether a session is valid.
+/// Returns whether a session can still be used.
 pub fn is_alive(created_at: Timestamp, last_seen_at: Timestamp, now: Timestamp) -> bool {
     now.since(created_at) < TOTAL_MAX && now.since(last_seen_at) < IDLE_MAX
 }

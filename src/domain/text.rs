@@ -39,8 +39,8 @@ impl Email {
         (is_good && plain::flaw_of_line(&email.shown).is_none()).then_some(email)
     }
 
-    /// Parses an address that is in the file or that a search asks for. The address must have one `@` with text on both
-    /// sides, no white space or control characters, and at most 254 characters. This function is less strict than
+    /// Parses an address that is stored in the file or entered in a search. The address must have one `@` with text on
+    /// both sides, no white space or control characters, and at most 254 characters. This function is less strict than
     /// [`Email::parse`], so that every stored address can be read, found and replaced.
     pub fn parse_stored(text: &str) -> Option<Self> {
         let shown = text.trim();

@@ -30,7 +30,7 @@ words! {
         Moderator = "moderator",
         /// A member who has the same rights as a moderator.
         HrRepresentative = "hr_representative",
-        /// A member who only reads roles and candidates.
+        /// A member who may only read roles and candidates.
         Member = "member",
     }
 }
@@ -161,7 +161,8 @@ impl UserProfile {
 /// The consequences of a change to a user.
 #[derive(Debug, PartialEq, Eq)]
 pub struct UserChange {
-    /// The changed fields among `email` and `name`. Activity records the fields, never their values.
+    /// The changed fields among `email` and `name`. The activity contains the names of these fields, never their
+    /// values.
     pub changed_fields: Vec<&'static str>,
     /// Whether the user's sessions end. They end if the user is disabled, and if the address changes, because somebody
     /// else may read the old mailbox.

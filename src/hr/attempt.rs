@@ -19,8 +19,8 @@ use crate::domain::text;
 use crate::domain::timestamp::Timestamp;
 use crate::store::outbox::Delivery;
 
-/// The maximum size of a response body, in bytes. The attempt fails if the body is larger: receivers of webhooks answer
-/// with far less.
+/// The maximum size of a response body, in bytes. The attempt fails if the body is larger. Webhook receivers usually
+/// send far smaller bodies.
 const BODY_BYTES_MAX: usize = 64 * 1_024;
 
 /// The maximum number of bytes of a response body that are stored, for admins.
@@ -35,11 +35,11 @@ const HEAD_BYTES_MAX: usize = 64 * 1_024;
 /// The maximum number of header fields in a response.
 const HEAD_FIELDS_MAX: usize = 256;
 
-/// The User-Agent, by which administrators of receivers can recognize the service in their logs.
+/// The User-Agent by which the administrators of HR systems can recognize the service in their logs.
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("appliance/", env!("CARGO_PKG_VERSION")));
 
-/// The divisor of an attempt's time limit that gives the limit for one phase: a third for opening the connection, and a
-/// third for reading the body.
+/// The number by which an attempt's time limit is divided to get the limit for one phase: opening the connection and
+/// reading the body may each take a third.
 const PHASE_FRACTION: u32 = 3;
 
 /// The part of the response that arrived before the attempt ended.

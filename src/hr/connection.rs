@@ -16,7 +16,7 @@ use super::tls::Tls;
 use crate::domain::address;
 use crate::domain::hr_integration::Target;
 
-/// The maximum number of addresses of a host that are tried, in order. Four addresses allow for IPv4, IPv6 and a server
+/// The maximum number of a host's addresses that are tried, in order. Four addresses allow for IPv4, IPv6 and a server
 /// that is down.
 const ADDRESSES_MAX: usize = 4;
 
@@ -26,11 +26,11 @@ pub(super) struct Connector {
     pub(super) tls: Arc<Tls>,
     pub(super) allow_private_targets: bool,
     pub(super) timeout: Duration,
-    /// A sender that is dropped when the host lookup has ended, which may be later than the attempt.
+    /// A sender that is dropped when the host lookup has ended. The lookup may end after the attempt.
     pub(super) lookup_guard: mpsc::Sender<Infallible>,
 }
 
-/// The reason why an attempt ended without a complete response.
+/// The reason an attempt ended without a complete response.
 #[derive(Debug)]
 pub(super) struct AttemptError {
     /// A sentence for admins.

@@ -1,4 +1,4 @@
-//! Settings of deliveries to HR systems.
+//! Settings for deliveries to HR systems.
 
 use std::time::Duration;
 
