@@ -94,14 +94,14 @@ mod tests {
     #[test]
     fn only_requests_that_state_the_same_origin_are_accepted() {
         let own = "https://jobs.example.com";
-        let verdict = |sec_fetch_site, origin| RequestOrigin { sec_fetch_site, origin }.require_same(own).is_ok();
-        assert!(verdict(Some("same-origin"), None));
-        assert!(verdict(None, Some("https://jobs.example.com")));
+        let is_accepted = |sec_fetch_site, origin| RequestOrigin { sec_fetch_site, origin }.require_same(own).is_ok();
+        assert!(is_accepted(Some("same-origin"), None));
+        assert!(is_accepted(None, Some("https://jobs.example.com")));
         for site in ["cross-site", "same-site", "none", ""] {
-            assert!(!verdict(Some(site), Some(own)), "{site}");
+            assert!(!is_accepted(Some(site), Some(own)), "{site}");
         }
-        assert!(!verdict(None, Some("https://evil.example")));
-        assert!(!verdict(None, Some("null")));
-        assert!(!verdict(None, None));
+        assert!(!is_accepted(None, Some("https://evil.example")));
+        assert!(!is_accepted(None, Some("null")));
+        assert!(!is_accepted(None, None));
     }
 }

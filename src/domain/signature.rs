@@ -27,7 +27,7 @@ pub const SECRET_BYTES_MIN: usize = 24;
 /// The number of bytes in a secret that the service generates.
 const SECRET_BYTES: usize = 32;
 
-/// A base64 engine that decodes with or without padding, and ignores the unused bits of the last character.
+/// A base64 engine that decodes strings with or without padding, and ignores the unused bits of the last character.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new()

@@ -1,7 +1,7 @@
 //! Points in time: microseconds since 1970 in UTC, parsed and formatted as RFC 3339.
 //!
 //! The output has microseconds and `Z`. The input is any RFC 3339 date-time with an offset, or a plain date (midnight
-//! UTC). This module reads no clock.
+//! UTC). This module does not read a clock.
 
 use std::time::Duration;
 

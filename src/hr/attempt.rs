@@ -189,7 +189,7 @@ fn one_line(sentence: &str) -> String {
 fn advice(status: Option<u16>) -> Option<String> {
     match status {
         Some(300..=399) => Some("redirects are not followed; save the URL that the redirect leads to".to_owned()),
-        Some(hr_delivery::STATUS_GONE) => Some("the HR system asks for no more deliveries".to_owned()),
+        Some(hr_delivery::STATUS_GONE) => Some("the HR system asked the service to stop sending deliveries".to_owned()),
         _ => None,
     }
 }

@@ -48,7 +48,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<ExportInput, Error> {
     Ok(ExportInput { id: request.id_param("id", CANDIDATE_NOT_VISIBLE)?, sends_content })
 }
 
-/// `GET /api/v1/candidates/{id}/export`: all data of the candidate, including the messages to HR systems and their
+/// `GET /api/v1/candidates/{id}/export`: all data about the candidate, including the messages to HR systems and their
 /// answers.
 ///
 /// # Errors

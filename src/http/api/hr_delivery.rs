@@ -1,6 +1,6 @@
 //! `/api/admin/hr-deliveries`: admins list and read deliveries to HR systems, and retry them.
 //!
-//! Each endpoint writes: it first creates the deliveries of new decisions. A caller who has received the answer to a
+//! Each endpoint writes: it first creates the deliveries for new decisions. A caller who has received the answer to a
 //! hire therefore always finds the delivery for that hire.
 
 use hyper::Method;

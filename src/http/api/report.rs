@@ -57,8 +57,8 @@ fn report(_: &Ctx, tx: &Tx<'_>, caller: &Principal, role: &RoleId) -> Result<Rep
     }))
 }
 
-/// Counts the applications at each step. The steps are in order, followed by removed steps that an application still
-/// has.
+/// Counts the applications at each step. The steps are in order, followed by the removed steps that applications still
+/// have.
 ///
 /// An application has `reached` a step whose status is neither `pending` nor `skipped`. It is `inProgress` at the step
 /// where the board shows its candidate. If an application was withdrawn, or rejected at another step, it is counted

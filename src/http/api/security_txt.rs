@@ -1,4 +1,4 @@
-//! `GET /.well-known/security.txt`: where to report a vulnerability (RFC 9116).
+//! `GET /.well-known/security.txt`: the contacts for security reports (RFC 9116).
 
 use std::time::Duration;
 

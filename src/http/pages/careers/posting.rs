@@ -22,7 +22,7 @@ pub(super) struct Employer<'a> {
     pub(super) domain: &'a str,
     /// The URL of a logo on another site; may be empty.
     pub(super) logo: &'a str,
-    /// Whether this service stores a logo of the organization. The stored logo takes precedence over `logo`.
+    /// Whether this service stores a logo for the organization. The stored logo takes precedence over `logo`.
     pub(super) has_logo: bool,
     /// Whether the portal shows salaries.
     pub(super) shows_salary: bool,
