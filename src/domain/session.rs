@@ -48,8 +48,8 @@ impl RequestOrigin<'_> {
         self.sec_fetch_site.is_some() || self.origin.is_some()
     }
 
-    /// Succeeds if the request comes from the service's own pages. `Sec-Fetch-Site` decides. If it is absent, `Origin`
-    /// decides.
+    /// Succeeds if the request comes from the service's own pages. This function checks `Sec-Fetch-Site` or, if that
+    /// field is absent, `Origin`.
     ///
     /// # Errors
     /// `forbidden` if the request comes from another origin, or has neither field.

@@ -193,7 +193,7 @@ pub fn membership_since(newest: Option<Timestamp>, now: Timestamp) -> Timestamp 
     newest.map_or(now, |newest| now.max(newest.plus(Duration::from_micros(1))))
 }
 
-/// The roles of a caller that apply to an organization that the caller may see.
+/// The roles that a caller has for an organization that the caller may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallerRoles {
     /// The role in the organization, or `None` for a platform admin without a membership.

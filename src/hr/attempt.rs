@@ -23,7 +23,7 @@ use crate::store::outbox::Delivery;
 /// send far smaller bodies.
 const BODY_BYTES_MAX: usize = 64 * 1_024;
 
-/// The maximum number of bytes of a response body that are stored, for admins.
+/// The maximum number of bytes of a response body that the service stores for admins.
 const STORED_BODY_BYTES_MAX: usize = 1_024;
 
 /// The maximum length of a stored error sentence, in characters.
@@ -179,8 +179,8 @@ fn timed_out(limit: Duration, phase: &str) -> AttemptError {
     AttemptError { sentence: format!("timed out after {limit:?} {phase}"), timed_out: true }
 }
 
-/// Shortens a sentence to [`SENTENCE_CHARACTERS_MAX`] and replaces line breaks with spaces. The sentence may contain
-/// text from outside, such as a name from a certificate.
+/// Shortens a sentence to [`SENTENCE_CHARACTERS_MAX`] characters and replaces control characters, such as line breaks,
+/// with spaces. The sentence may contain text from outside, such as a name from a certificate.
 fn one_line(sentence: &str) -> String {
     text::cut(sentence, SENTENCE_CHARACTERS_MAX).replace(|c: char| c.is_control(), " ")
 }

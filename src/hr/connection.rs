@@ -52,8 +52,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 /// Opens a connection. The time limit is divided among the addresses that are tried.
 ///
 /// # Errors
-/// Fails if the host has no address or has an address that is not public, if no address accepts a connection, or if the
-/// certificate is not valid.
+/// Fails if the host cannot be looked up or has no address, if one of its addresses is not public (unless private
+/// targets are allowed), if no address accepts a connection, or if the certificate is not valid.
 pub(super) async fn open(
     connector: &Connector,
     target: &Target,

@@ -40,10 +40,10 @@ const FAILURE_PAUSE: Duration = Duration::from_secs(5);
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The maximum number of threads for host lookups, which may hang. One thread for each concurrent attempt is enough,
-/// because an organization's next attempt waits until the last lookup has ended.
+/// because an organization's next attempt waits until the previous lookup has ended.
 const LOOKUP_THREADS_MAX: usize = hr_dispatch::ATTEMPTS_MAX;
 
-/// The maximum time that an organization's next attempt waits for the lookup of the last attempt: longer than any
+/// The maximum time that an organization's next attempt waits for the lookup of its previous attempt: longer than any
 /// resolver keeps trying.
 const LOOKUP_WAIT_MAX: Duration = Duration::from_secs(120);
 
@@ -260,7 +260,8 @@ impl Deliveries {
     }
 
     /// Makes one attempt and records it. Retries the recording until it succeeds, and sends no other message to the
-    /// organization before that. Otherwise, a full disk would cause the same message to be sent again and again.
+    /// organization's HR system before that. Otherwise, a full disk would cause the same message to be sent again and
+    /// again.
     async fn dispatch(self: Arc<Self>, dispatch: Dispatch) {
         let unusable = |error: Error| {
             self.log(&format!("HR delivery of {}: the file cannot be used: {error}", dispatch.organization_id));

@@ -13,8 +13,8 @@ pub struct CandidateFacts {
     pub is_held: bool,
     /// Whether an activity row already records that the holder of the page asked for the erasure.
     pub has_asked: bool,
-    /// Whether the candidate has another status page, or another application that staff added and that no link has
-    /// deleted. An application whose deletion was requested during a legal hold is ignored.
+    /// Whether the candidate has another status page, or another application that staff added and that was not deleted
+    /// through a link. An application whose deletion was requested during a legal hold is ignored.
     pub has_other_records: bool,
     /// Whether the candidate has a hire that their page does not show yet.
     pub has_hidden_hire: bool,

@@ -111,8 +111,8 @@ fn apply(ctx: &Ctx, tx: &Tx<'_>, input: &ApplyInput) -> Result<Reply, Error> {
     Ok(Reply::json(&WireApply { invite_url }))
 }
 
-/// Returns the token of a signup link for a public, open role. It creates a link if there is none or the link expires
-/// soon.
+/// Returns the token of a signup link for a public, open role. Creates a link first if there is none, or if the
+/// existing link expires soon.
 pub(in crate::http) fn signup_token(ctx: &Ctx, tx: &Tx<'_>, role: &RoleId) -> Result<String, Error> {
     if let Some(token) = store::invitation::reusable(tx, role)? {
         return Ok(token);

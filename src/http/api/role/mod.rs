@@ -86,7 +86,7 @@ fn decode_create(_: &Ctx, request: &Request) -> Result<RoleCreateInput, Error> {
     Ok(RoleCreateInput { organization: request.id_param("id", ORGANIZATION_NOT_VISIBLE)?, role, steps })
 }
 
-/// `POST /api/v1/organizations/{id}/roles`: creates a draft, with steps if the body has any.
+/// `POST /api/v1/organizations/{id}/roles`: creates a draft and its steps, if the body contains any.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist or the caller may not see it; `forbidden` for a plain member.
@@ -222,7 +222,7 @@ fn save_and_reply(
     changed_reply(tx, &before.organization_id, &after.id)
 }
 
-/// Answers with the current state of a role, and warnings.
+/// Answers with the current state of a role, and with any warnings.
 fn changed_reply(tx: &Tx<'_>, organization: &OrganizationId, id: &RoleId) -> Result<Reply, Error> {
     let role = store::role::find(tx, organization, id)?.ok_or(ROLE_NOT_VISIBLE)?;
     let warnings = warnings(tx, &role)?;

@@ -141,7 +141,7 @@ struct ListTemplate<'a> {
     next: Option<String>,
 }
 
-/// The filter of one facet.
+/// The filter for one facet.
 struct FilterGroup {
     heading: &'static str,
     /// The link that removes the filter.

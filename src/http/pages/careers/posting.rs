@@ -13,7 +13,7 @@ use crate::http::server::html;
 use crate::interchange::json;
 use crate::store::role::RoleRecord;
 
-/// The organization of a role.
+/// The organization that offers a role.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Employer<'a> {
     pub(super) name: &'a str,
