@@ -14,7 +14,7 @@ pub const STEPS_MAX: usize = 50;
 /// default is the end.
 ///
 /// # Errors
-/// `conflict` if the pipeline is full; `validation_error` for a position beyond the end.
+/// `conflict` if the pipeline is full; `validation_error` for a position that is not between 1 and the end.
 pub fn new_step_order(steps: usize, requested: Option<i64>) -> Result<usize, Refusal> {
     if steps >= STEPS_MAX {
         return Err(Refusal::ConflictWith(format!("the role has {steps} steps; remove one before you add another")));
@@ -36,17 +36,17 @@ pub fn require_complete_order(
     steps: &[RoleStepId],
     requested: &[Option<RoleStepId>],
 ) -> Result<Vec<RoleStepId>, Refusal> {
-    let wrong = |detail: String| Refusal::invalid("stepIds", detail);
+    let invalid = |detail: String| Refusal::invalid("stepIds", detail);
     let mut order = Vec::with_capacity(steps.len());
     for (index, step) in requested.iter().enumerate() {
         match step {
-            Some(step) if order.contains(step) => return Err(wrong(format!("names the step {step} twice"))),
+            Some(step) if order.contains(step) => return Err(invalid(format!("names the step {step} twice"))),
             Some(step) if steps.contains(step) => order.push(step.clone()),
-            _ => return Err(wrong(format!("must name steps of the role's pipeline; [{index}] is not one of them"))),
+            _ => return Err(invalid(format!("must name steps of the role's pipeline; [{index}] is not one of them"))),
         }
     }
     match steps.iter().find(|step| !order.contains(step)) {
-        Some(missing) => Err(wrong(format!("must name every step of the role's pipeline; {missing} is missing"))),
+        Some(missing) => Err(invalid(format!("must name every step of the role's pipeline; {missing} is missing"))),
         None => Ok(order),
     }
 }

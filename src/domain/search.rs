@@ -1,5 +1,5 @@
-//! The words by which a search finds candidates: letters and digits, folded (without case and accents). The search text
-//! is folded in the same way: `Zoe` finds `Zoë`; `muller` finds `Müller`, but `mueller` does not.
+//! The words by which a search finds candidates: letters and digits, folded (with case and accents removed). The search
+//! text is folded in the same way: `Zoe` finds `Zoë`; `muller` finds `Müller`, but `mueller` does not.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ pub fn words(text: &str) -> Vec<String> {
     words.map(|word| super::text::cut(word, WORD_CHARACTERS_MAX).to_owned()).collect()
 }
 
-/// Returns the words of a candidate with duplicates, the name first. The flag is true for words of the name.
+/// Returns the words of a candidate, including duplicates. Words of the name come first, and their flag is true.
 fn all_words(name: &str, email: &str) -> impl Iterator<Item = (String, bool)> {
     let in_name = words(name).into_iter().map(|word| (word, true));
     let in_email = words(email).into_iter().map(|word| (word, false));
@@ -85,7 +85,8 @@ pub fn candidate_words(name: &str, email: &str) -> Vec<(String, bool)> {
     distinct.into_iter().collect()
 }
 
-/// Returns the distinct words of a search, all of which must match, or `None` if there are too many.
+/// Returns the distinct words of a search, all of which must match, without words that are prefixes of others. Returns
+/// `None` if there are too many words.
 pub fn search_words(text: &str) -> Option<Vec<String>> {
     let mut words = words(text);
     words.sort_unstable();
@@ -114,7 +115,7 @@ pub fn matches_all(name: &str, email: &str, prefixes: &[WordPrefix]) -> bool {
     prefixes.iter().all(|wanted| words.iter().any(|word| has(word, wanted)))
 }
 
-/// Returns the exclusive upper bound of all words that begin with this word.
+/// Returns the exclusive upper bound for the words that begin with this word.
 pub fn prefix_end(word: &str) -> String {
     // No letter or digit sorts after the last code point.
     format!("{word}\u{10ffff}")
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_consist_of_letters_and_digits_without_case_and_accents() {
+    fn words_consist_of_folded_letters_and_digits() {
         assert_eq!(words("Zoë  O'Brien-Łukasz"), ["zoe", "o", "brien", "lukasz"]);
         assert_eq!(words("Straße Æsir ŒUVRE"), ["strasse", "aesir", "oeuvre"]);
         assert_eq!(words("Zoe\u{308}"), ["zoe"]);

@@ -8,10 +8,10 @@ use super::timestamp::Timestamp;
 /// The time after which an unused session ends.
 pub const IDLE_MAX: Duration = Duration::from_secs(30 * 60);
 
-/// The maximum duration of a session, from the sign-in.
+/// The maximum duration of a session, counted from the sign-in.
 pub const TOTAL_MAX: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// Returns whether a session is valid.
+/// Returns whether a session can still be used.
 pub fn is_alive(created_at: Timestamp, last_seen_at: Timestamp, now: Timestamp) -> bool {
     now.since(created_at) < TOTAL_MAX && now.since(last_seen_at) < IDLE_MAX
 }
@@ -48,8 +48,8 @@ impl RequestOrigin<'_> {
         self.sec_fetch_site.is_some() || self.origin.is_some()
     }
 
-    /// Succeeds if the request comes from the service's own pages. `Sec-Fetch-Site` decides. If it is absent, `Origin`
-    /// decides.
+    /// Succeeds if the request comes from the service's own pages. This function checks `Sec-Fetch-Site` or, if that
+    /// field is absent, `Origin`.
     ///
     /// # Errors
     /// `forbidden` if the request comes from another origin, or has neither field.
@@ -94,14 +94,14 @@ mod tests {
     #[test]
     fn only_requests_that_state_the_same_origin_are_accepted() {
         let own = "https://jobs.example.com";
-        let verdict = |sec_fetch_site, origin| RequestOrigin { sec_fetch_site, origin }.require_same(own).is_ok();
-        assert!(verdict(Some("same-origin"), None));
-        assert!(verdict(None, Some("https://jobs.example.com")));
+        let is_accepted = |sec_fetch_site, origin| RequestOrigin { sec_fetch_site, origin }.require_same(own).is_ok();
+        assert!(is_accepted(Some("same-origin"), None));
+        assert!(is_accepted(None, Some("https://jobs.example.com")));
         for site in ["cross-site", "same-site", "none", ""] {
-            assert!(!verdict(Some(site), Some(own)), "{site}");
+            assert!(!is_accepted(Some(site), Some(own)), "{site}");
         }
-        assert!(!verdict(None, Some("https://evil.example")));
-        assert!(!verdict(None, Some("null")));
-        assert!(!verdict(None, None));
+        assert!(!is_accepted(None, Some("https://evil.example")));
+        assert!(!is_accepted(None, Some("null")));
+        assert!(!is_accepted(None, None));
     }
 }

@@ -1,5 +1,5 @@
-//! Signatures of deliveries according to the Standard Webhooks specification: symmetric, version `v1`, HMAC-SHA256 over
-//! `id.timestamp.body`. A secret is `whsec_` followed by base64.
+//! Signatures for deliveries according to the Standard Webhooks specification: symmetric, version `v1`, HMAC-SHA256
+//! over `id.timestamp.body`. A secret is `whsec_` followed by base64.
 
 use std::fmt;
 
@@ -16,8 +16,8 @@ use super::timestamp::Timestamp;
 /// The prefix of each secret.
 pub const SECRET_PREFIX: &str = "whsec_";
 
-/// The maximum length of a secret, in characters: several times the 64 bytes that the specification recommends as a
-/// maximum.
+/// The maximum length of a secret, in characters. It allows nearly three times the 64 bytes that the specification
+/// recommends as a maximum.
 pub const SECRET_CHARACTERS_MAX: usize = 255;
 
 /// The minimum number of bytes in a secret that an admin supplies: the minimum that the specification recommends (192
@@ -27,7 +27,7 @@ pub const SECRET_BYTES_MIN: usize = 24;
 /// The number of bytes in a secret that the service generates.
 const SECRET_BYTES: usize = 32;
 
-/// A base64 engine that decodes with or without padding, and ignores the unused bits of the last character.
+/// A base64 engine that decodes strings with or without padding, and ignores the unused bits of the last character.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -35,7 +35,7 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// The secret that signs deliveries, shared with the HR system. `Debug` does not print it.
+/// A secret that signs deliveries and that the HR system also knows. `Debug` does not print it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SigningSecret(String);
 

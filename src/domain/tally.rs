@@ -14,7 +14,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts an event. Returns the count to record now, or `None` if there was a record within the last hour.
+    /// Counts an event. Returns the count to record now, or `None` if the last record is less than an hour old.
     pub fn add(&mut self, now: Duration) -> Option<u64> {
         self.count = self.count.saturating_add(1);
         self.due(now)
@@ -30,7 +30,7 @@ impl Tally {
         Some(std::mem::take(&mut self.count))
     }
 
-    /// Returns the unrecorded count, for a last record when the service stops.
+    /// Returns the unrecorded count, if any, for a final record when the service stops.
     pub fn rest(&mut self) -> Option<u64> {
         Some(std::mem::take(&mut self.count)).filter(|count| *count > 0)
     }

@@ -39,15 +39,15 @@ impl Email {
         (is_good && plain::flaw_of_line(&email.shown).is_none()).then_some(email)
     }
 
-    /// Parses an address that is in the file or that a search asks for. The address must have one `@` with text on both
-    /// sides, no white space or control characters, and at most 254 characters. This function is less strict than
+    /// Parses an address that is stored in the file or entered in a search. The address must have one `@` with text on
+    /// both sides, no white space or control characters, and at most 254 characters. This function is less strict than
     /// [`Email::parse`], so that every stored address can be read, found and replaced.
     pub fn parse_stored(text: &str) -> Option<Self> {
         let shown = text.trim();
         let (local, domain) = shown.split_once('@')?;
-        let plain = shown.chars().all(|c| !c.is_whitespace() && !c.is_control());
-        let sized = shown.chars().count() <= EMAIL_CHARACTERS_MAX;
-        (!local.is_empty() && !domain.is_empty() && !domain.contains('@') && plain && sized)
+        let is_plain = shown.chars().all(|c| !c.is_whitespace() && !c.is_control());
+        let is_short_enough = shown.chars().count() <= EMAIL_CHARACTERS_MAX;
+        (!local.is_empty() && !domain.is_empty() && !domain.contains('@') && is_plain && is_short_enough)
             .then(|| Self { shown: shown.to_owned(), key: key(shown) })
     }
 
@@ -74,9 +74,9 @@ impl Slug {
     pub fn parse(text: &str) -> Option<Self> {
         let shown = text.trim();
         let key = key(shown);
-        let plain = key.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+        let is_plain = key.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
         // The lower case of the Kelvin sign is an ASCII k, so the original string must also be ASCII.
-        (shown.is_ascii() && plain && (1..=SLUG_CHARACTERS_MAX).contains(&key.len()))
+        (shown.is_ascii() && is_plain && (1..=SLUG_CHARACTERS_MAX).contains(&key.len()))
             .then(|| Self { shown: shown.to_owned(), key })
     }
 
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_trimmed_and_compared_without_case() {
+    fn addresses_are_trimmed_and_compared_ignoring_case() {
         let email = Email::parse("  Ada@Example.org ").unwrap();
         assert_eq!((email.as_str(), email.key()), ("Ada@Example.org", "ada@example.org"));
         let longest = format!("{}@example.org", "a".repeat(242));

@@ -2,10 +2,10 @@
 //!
 //! Failures are counted per network. Waits begin after 5 failures for one account, or 50 for all accounts together. The
 //! first wait is 1 s. Each further failure doubles the wait, up to 15 minutes, and an hour without a failure resets it.
-//! A guesser therefore locks out their own network and not the owner of the account. To limit a botnet, each account
-//! allows only 100 failures an hour from all networks together. Networks and devices from which the account has
-//! recently signed in are exempt from that limit. An attempt is counted as a failure when it starts, so that parallel
-//! attempts are all counted. A successful attempt removes its failure again.
+//! A guesser therefore locks out their own network and not the owner of the account. To limit a botnet, only 100
+//! failures an hour are allowed for each account, from all networks together. Networks and devices from which somebody
+//! has recently signed in to the account are exempt from that limit. An attempt is counted as a failure when it starts,
+//! so that parallel attempts are all counted. If the attempt succeeds, its failure is removed again.
 
 use std::time::Duration;
 

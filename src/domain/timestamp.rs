@@ -1,7 +1,7 @@
 //! Points in time: microseconds since 1970 in UTC, parsed and formatted as RFC 3339.
 //!
 //! The output has microseconds and `Z`. The input is any RFC 3339 date-time with an offset, or a plain date (midnight
-//! UTC). This module reads no clock.
+//! UTC). This module does not read a clock.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub struct Timestamp(i64);
 pub enum Rounding {
     /// Drops the digits: a point in time belongs to the microsecond in which it lies.
     Down,
-    /// Adds a microsecond if any of the digits is not zero, so that a cursor excludes no older row.
+    /// Adds a microsecond if any of the digits is not zero, so that no older row is lost between two pages.
     Up,
 }
 
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn cursors_round_up_and_exclude_nothing_older() {
+    fn cursors_round_up_so_that_no_older_row_is_lost() {
         let up = |text| Timestamp::parse(text, Rounding::Up).map(|at| at.to_string());
         assert_eq!(up("2026-11-21T09:12:33.1234561Z").as_deref(), Some("2026-11-21T09:12:33.123457Z"));
         assert_eq!(up("2026-11-21T09:12:33.9999999Z").as_deref(), Some("2026-11-21T09:12:34.000000Z"));

@@ -23,8 +23,8 @@ pub const RETENTION_DAYS_DEFAULT: u32 = 400;
 /// The maximum retention time of usage rows, in days: a hundred years.
 pub const RETENTION_DAYS_MAX: u32 = 36_525;
 
-/// Rows are redated when the newest row is ahead of the clock by more than this. The clock soon catches up with a
-/// smaller lead, which several rows in one microsecond or a small step back of the clock can cause.
+/// Rows are redated when the newest row is ahead of the clock by more than this. A smaller lead can be caused by
+/// several rows in one microsecond or by a small backward step of the clock, and the clock soon catches up with it.
 const AHEAD_MAX: Duration = Duration::from_secs(60);
 
 /// Rows that are ahead by no more than this are not redated. The redated rows follow them at intervals of a
@@ -43,14 +43,14 @@ pub fn retained_since(now: Timestamp, days: u32) -> Timestamp {
     now.minus(DAY * days)
 }
 
-/// Returns the timestamp of the next row: now, or a microsecond after the last row if the clock is not past that row.
-/// Timestamps therefore always increase.
+/// Returns the timestamp of the next row: now, or a microsecond after the last row if the clock does not show a later
+/// time than that row. Timestamps therefore always increase.
 pub fn next_row_time(last: Option<Timestamp>, now: Timestamp) -> Timestamp {
     last.map_or(now, |last| now.max(Timestamp::from_micros(last.micros() + 1)))
 }
 
-/// Returns whether the newest row is so far in the future that rows must be redated. This happens if the clock was
-/// ahead.
+/// Returns whether the newest row is so far in the future that rows must be redated. This can happen after the clock
+/// was ahead.
 pub fn is_ahead(newest: Timestamp, now: Timestamp) -> bool {
     newest > now.plus(AHEAD_MAX)
 }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_cut_at_the_last_whole_character_that_fits() {
+    fn a_path_is_cut_after_the_last_whole_character_that_fits() {
         let long = "/".repeat(PATH_BYTES_MAX);
         assert_eq!(stored_path("/api"), "/api");
         assert_eq!(stored_path(&long), long);

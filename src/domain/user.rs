@@ -30,7 +30,7 @@ words! {
         Moderator = "moderator",
         /// A member who has the same rights as a moderator.
         HrRepresentative = "hr_representative",
-        /// A member who only reads roles and candidates.
+        /// A member who may only read roles and candidates.
         Member = "member",
     }
 }
@@ -161,7 +161,8 @@ impl UserProfile {
 /// The consequences of a change to a user.
 #[derive(Debug, PartialEq, Eq)]
 pub struct UserChange {
-    /// The changed fields among `email` and `name`. Activity records the fields, never their values.
+    /// The changed fields among `email` and `name`. The activity contains the names of these fields, never their
+    /// values.
     pub changed_fields: Vec<&'static str>,
     /// Whether the user's sessions end. They end if the user is disabled, and if the address changes, because somebody
     /// else may read the old mailbox.
@@ -192,7 +193,7 @@ pub fn membership_since(newest: Option<Timestamp>, now: Timestamp) -> Timestamp 
     newest.map_or(now, |newest| now.max(newest.plus(Duration::from_micros(1))))
 }
 
-/// The roles of a caller that apply to an organization that the caller may see.
+/// The roles that a caller has for an organization that the caller may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallerRoles {
     /// The role in the organization, or `None` for a platform admin without a membership.

@@ -10,7 +10,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// All words, in the order of the documentation.
+            /// All words, in the order in which the documentation lists them.
             pub const WORDS: &'static [&'static str] = &[$($word),+];
 
             /// Parses a word, case-sensitively.

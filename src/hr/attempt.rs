@@ -19,11 +19,11 @@ use crate::domain::text;
 use crate::domain::timestamp::Timestamp;
 use crate::store::outbox::Delivery;
 
-/// The maximum size of a response body, in bytes. The attempt fails if the body is larger: receivers of webhooks answer
-/// with far less.
+/// The maximum size of a response body, in bytes. The attempt fails if the body is larger. Webhook receivers usually
+/// send far smaller bodies.
 const BODY_BYTES_MAX: usize = 64 * 1_024;
 
-/// The maximum number of bytes of a response body that are stored, for admins.
+/// The maximum number of bytes of a response body that the service stores for admins.
 const STORED_BODY_BYTES_MAX: usize = 1_024;
 
 /// The maximum length of a stored error sentence, in characters.
@@ -35,11 +35,11 @@ const HEAD_BYTES_MAX: usize = 64 * 1_024;
 /// The maximum number of header fields in a response.
 const HEAD_FIELDS_MAX: usize = 256;
 
-/// The User-Agent, by which administrators of receivers can recognize the service in their logs.
+/// The User-Agent by which the administrators of HR systems can recognize the service in their logs.
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("appliance/", env!("CARGO_PKG_VERSION")));
 
-/// The divisor of an attempt's time limit that gives the limit for one phase: a third for opening the connection, and a
-/// third for reading the body.
+/// The number by which an attempt's time limit is divided to get the limit for one phase: opening the connection and
+/// reading the body may each take a third.
 const PHASE_FRACTION: u32 = 3;
 
 /// The part of the response that arrived before the attempt ended.
@@ -179,8 +179,8 @@ fn timed_out(limit: Duration, phase: &str) -> AttemptError {
     AttemptError { sentence: format!("timed out after {limit:?} {phase}"), timed_out: true }
 }
 
-/// Shortens a sentence to [`SENTENCE_CHARACTERS_MAX`] and replaces line breaks with spaces. The sentence may contain
-/// text from outside, such as a name from a certificate.
+/// Shortens a sentence to [`SENTENCE_CHARACTERS_MAX`] characters and replaces control characters, such as line breaks,
+/// with spaces. The sentence may contain text from outside, such as a name from a certificate.
 fn one_line(sentence: &str) -> String {
     text::cut(sentence, SENTENCE_CHARACTERS_MAX).replace(|c: char| c.is_control(), " ")
 }
@@ -189,7 +189,7 @@ fn one_line(sentence: &str) -> String {
 fn advice(status: Option<u16>) -> Option<String> {
     match status {
         Some(300..=399) => Some("redirects are not followed; save the URL that the redirect leads to".to_owned()),
-        Some(hr_delivery::STATUS_GONE) => Some("the HR system asks for no more deliveries".to_owned()),
+        Some(hr_delivery::STATUS_GONE) => Some("the HR system asked the service to stop sending deliveries".to_owned()),
         _ => None,
     }
 }

@@ -16,7 +16,7 @@ use super::tls::Tls;
 use crate::domain::address;
 use crate::domain::hr_integration::Target;
 
-/// The maximum number of addresses of a host that are tried, in order. Four addresses allow for IPv4, IPv6 and a server
+/// The maximum number of a host's addresses that are tried, in order. Four addresses allow for IPv4, IPv6 and a server
 /// that is down.
 const ADDRESSES_MAX: usize = 4;
 
@@ -26,11 +26,11 @@ pub(super) struct Connector {
     pub(super) tls: Arc<Tls>,
     pub(super) allow_private_targets: bool,
     pub(super) timeout: Duration,
-    /// A sender that is dropped when the host lookup has ended, which may be later than the attempt.
+    /// A sender that is dropped when the host lookup has ended. The lookup may end after the attempt.
     pub(super) lookup_guard: mpsc::Sender<Infallible>,
 }
 
-/// The reason why an attempt ended without a complete response.
+/// The reason an attempt ended without a complete response.
 #[derive(Debug)]
 pub(super) struct AttemptError {
     /// A sentence for admins.
@@ -52,8 +52,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 /// Opens a connection. The time limit is divided among the addresses that are tried.
 ///
 /// # Errors
-/// Fails if the host has no address or has an address that is not public, if no address accepts a connection, or if the
-/// certificate is not valid.
+/// Fails if the host cannot be looked up or has no address, if one of its addresses is not public (unless private
+/// targets are allowed), if no address accepts a connection, or if the certificate is not valid.
 pub(super) async fn open(
     connector: &Connector,
     target: &Target,

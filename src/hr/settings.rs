@@ -1,10 +1,10 @@
-//! Settings of deliveries to HR systems.
+//! Settings for deliveries to HR systems.
 
 use std::time::Duration;
 
 use crate::domain::hr_delivery::RetrySchedule;
 
-/// Settings of the delivery worker, from the flags of `serve`.
+/// Settings for the delivery worker, from the flags of `serve`.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The delays between attempts.

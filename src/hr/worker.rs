@@ -1,4 +1,4 @@
-//! The delivery worker: polls the outbox, sends round-robin per organization, records each attempt.
+//! The delivery worker: polls the outbox, sends each organization's due deliveries in turn, and records each attempt.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -32,22 +32,22 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const DUE_TIME_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 const CLOCK_STEP_MIN: Duration = Duration::from_secs(1);
 
-/// The pause after an attempt to use the file failed, and after a panic.
+/// The pause after the file could not be used, and after a panic.
 const FAILURE_PAUSE: Duration = Duration::from_secs(5);
 
 /// The maximum time that the worker waits for running attempts when the service stops. An interrupted delivery is sent
 /// again.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The maximum number of threads for host lookups, which may hang. There are as many threads as concurrent attempts,
-/// because an organization's next attempt waits until the last lookup has ended.
+/// The maximum number of threads for host lookups, which may hang. One thread for each concurrent attempt is enough,
+/// because an organization's next attempt waits until the previous lookup has ended.
 const LOOKUP_THREADS_MAX: usize = hr_dispatch::ATTEMPTS_MAX;
 
-/// The maximum time that an organization's next attempt waits for the lookup of the last attempt: longer than any
-/// resolver tries.
+/// The maximum time that an organization's next attempt waits for the lookup of its previous attempt: longer than any
+/// resolver keeps trying.
 const LOOKUP_WAIT_MAX: Duration = Duration::from_secs(120);
 
-/// The handle of the delivery thread. Dropping the handle stops the thread without waiting for its end.
+/// The handle of the delivery thread. Dropping the handle stops the thread without waiting for it to end.
 pub struct Worker {
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
@@ -85,8 +85,8 @@ impl Worker {
         Ok(Self { stop, thread: Some(thread) })
     }
 
-    /// Stops the thread and waits for its end. The thread waits for running attempts for at most [`STOP_TIMEOUT`]. When
-    /// this function returns, the thread no longer uses the file.
+    /// Stops the thread and waits for it to end. The thread waits for running attempts for at most [`STOP_TIMEOUT`].
+    /// When this function returns, the thread no longer uses the file.
     pub async fn stop(mut self) {
         let _ = self.stop.send(true);
         let Some(thread) = self.thread.take() else { return };
@@ -209,7 +209,8 @@ impl Deliveries {
                 _ = stopped.changed() => break,
                 Some(ended) = attempts.join_next_with_id() => {
                     self.finish_attempt(ended, &mut running, &mut attempts);
-                    // Drain all ended attempts before the next poll, which reads every organization with deliveries.
+                    // Drain all ended attempts before the next poll, which reads every organization that has
+                    // deliveries.
                     while let Some(ended) = attempts.try_join_next_with_id() {
                         self.finish_attempt(ended, &mut running, &mut attempts);
                     }
@@ -237,8 +238,8 @@ impl Deliveries {
         }
     }
 
-    /// Chooses the next organizations. This function reads the file on its own thread, because the read takes
-    /// microseconds and no request runs on this thread.
+    /// Chooses the next organizations. This function reads the file on the delivery thread, because the read takes
+    /// microseconds and no request runs on that thread.
     fn next_dispatches(&self, running: &RunningAttempts) -> Result<Vec<Dispatch>, Error> {
         let busy: HashSet<&OrganizationId> = running.values().map(|(busy, _)| busy).collect();
         let suspects = running.values().filter(|(_, is_suspect)| *is_suspect).count();
@@ -259,7 +260,8 @@ impl Deliveries {
     }
 
     /// Makes one attempt and records it. Retries the recording until it succeeds, and sends no other message to the
-    /// organization before that. Otherwise, a full disk would cause the same message to be sent again and again.
+    /// organization's HR system before that. Otherwise, a full disk would cause the same message to be sent again and
+    /// again.
     async fn dispatch(self: Arc<Self>, dispatch: Dispatch) {
         let unusable = |error: Error| {
             self.log(&format!("HR delivery of {}: the file cannot be used: {error}", dispatch.organization_id));
@@ -301,7 +303,8 @@ impl Deliveries {
         attempt::make(&connector, integration, delivery, self.world.now()).await
     }
 
-    /// Records an attempt, with grade NORMAL. A power cut may lose the record. In that case the message is sent again.
+    /// Records an attempt, with grade NORMAL. A power cut may destroy the record. In that case, the message is sent
+    /// again.
     async fn record(
         &self,
         delivery: &Delivery,

@@ -1,4 +1,4 @@
-//! Tests of the form's validation and of the outcomes of signups.
+//! Tests for the validation of the form and for the outcomes of signups.
 
 use super::*;
 
@@ -104,7 +104,7 @@ fn single_line_fields_refuse_invisible_characters() {
             let found = faults(&typed);
             assert!(matches!(found[..], [(found, FieldFault::Unreadable(_))] if found == field), "{c:?}: {found:?}");
         }
-        // A note identifies nobody, so it may have invisible characters.
+        // A note does not identify anybody, so it may contain invisible characters.
         assert_eq!(faults(&SubmittedSignup { note: text, ..typed() }), []);
     }
     for good in ["می\u{200c}خواهم", "क्\u{200d}ष", "👩\u{200d}💻"] {
@@ -140,7 +140,7 @@ fn links_are_http_urls_that_show_their_host() {
 }
 
 #[test]
-fn the_holder_of_the_address_decides_the_outcome() {
+fn the_outcome_depends_on_who_has_the_address() {
     assert_eq!(decide(AddressHolder::Nobody), SignupOutcome::NewCandidate);
     for (has_applied, is_erased, outcome) in [
         (false, false, SignupOutcome::NewApplication),

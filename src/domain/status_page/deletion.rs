@@ -11,10 +11,10 @@ use crate::domain::activity::Action;
 pub struct CandidateFacts {
     /// Whether a legal hold prevents the erasure.
     pub is_held: bool,
-    /// Whether an activity row records that the holder of the page has asked for the erasure.
+    /// Whether an activity row already records that the holder of the page asked for the erasure.
     pub has_asked: bool,
-    /// Whether the candidate has another status page, or another application that staff added and that no link has
-    /// deleted. An application whose deletion was requested during a legal hold is ignored.
+    /// Whether the candidate has another status page, or another application that staff added and that was not deleted
+    /// through a link. An application whose deletion was requested during a legal hold is ignored.
     pub has_other_records: bool,
     /// Whether the candidate has a hire that their page does not show yet.
     pub has_hidden_hire: bool,
@@ -32,7 +32,8 @@ pub enum DeletionFacts {
         /// The candidate.
         candidate: CandidateFacts,
     },
-    /// The page of a later signup, with the candidate who has applied under its address, unless they were erased.
+    /// The page of a later signup, with the candidate who applied under the same address, unless that candidate was
+    /// erased.
     LaterSignup(Option<CandidateFacts>),
 }
 
@@ -56,7 +57,7 @@ pub enum DeletionAnswer {
     Held,
 }
 
-/// The changes of a deletion.
+/// The changes that a deletion makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeletionPlan {
     /// Whether the application is withdrawn.
@@ -67,7 +68,7 @@ pub struct DeletionPlan {
     pub deletes_signup: bool,
     /// The decision about the candidate.
     pub candidate: CandidateFate,
-    /// The action of the activity row, if the deletion has one.
+    /// The action of the activity row that records the deletion, if there is one.
     pub recorded: Option<Action>,
     /// The answer to the holder of the page.
     pub answer: DeletionAnswer,
@@ -128,7 +129,7 @@ pub fn plan_repetition(application: Option<bool>) -> DeletionPlan {
     application.map_or(LATER_SIGNUP, delete_application)
 }
 
-/// The plan that erases the candidate, which includes everything else that a deletion removes.
+/// The plan that erases the candidate. The erasure includes everything else that a deletion removes.
 const ERASURE: DeletionPlan = DeletionPlan { candidate: CandidateFate::Erased, ..NOTHING };
 
 /// The plan that deletes the later signup and its page. The application and its candidate do not change.
@@ -143,7 +144,7 @@ const NOTHING: DeletionPlan = DeletionPlan {
     answer: DeletionAnswer::Done,
 };
 
-/// Plans to remove the page. The application's data stays for now.
+/// Returns the plan that removes the page. The application's data stays for now.
 fn remove_page(is_in_progress: bool, candidate: CandidateFate) -> DeletionPlan {
     DeletionPlan {
         withdraws_application: is_in_progress,
@@ -154,7 +155,7 @@ fn remove_page(is_in_progress: bool, candidate: CandidateFate) -> DeletionPlan {
     }
 }
 
-/// Plans to delete the page and the signup. The candidate stays.
+/// Returns the plan that deletes the page and the signup. The candidate stays.
 fn delete_application(is_in_progress: bool) -> DeletionPlan {
     DeletionPlan {
         withdraws_application: is_in_progress,
@@ -174,8 +175,9 @@ pub struct NameAndEmail<'a> {
     pub email: &'a str,
 }
 
-/// Returns the new name and address of a candidate after the deletion of a signup. A candidate whose name came from
-/// that signup gets the name from the first remaining signup under their address. `None` leaves the name unchanged.
+/// Returns the new name and address of a candidate after the deletion of a signup. If the candidate has the name and
+/// address of that signup, they get those of the first remaining signup under their address. `None` leaves both
+/// unchanged.
 pub fn rename_after_deletion<'a>(
     candidate: NameAndEmail<'_>,
     deleted: NameAndEmail<'_>,
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn an_application_page_considers_holds_other_records_and_hidden_hires() {
+    fn deleting_an_application_depends_on_holds_other_records_and_hidden_hires() {
         for is_in_progress in [true, false] {
             let removed = |candidate| DeletionPlan {
                 withdraws_application: is_in_progress,
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_a_later_signup_erases_the_candidate_only_if_nothing_else_is_left() {
+    fn deleting_a_later_signup_erases_the_candidate_only_if_nothing_else_is_left() {
         let later = |candidate, recorded| DeletionPlan { candidate, recorded, ..LATER_SIGNUP };
         for (candidate, plan) in [
             (None, later(CandidateFate::Stays, None)),
@@ -275,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_candidate_with_the_name_of_the_deleted_signup_gets_the_name_of_the_next_signup() {
+    fn a_candidate_with_the_name_from_a_deleted_signup_gets_the_name_from_the_next_signup() {
         let typed = |name, email| NameAndEmail { name, email };
         let (ada, bob) = (typed("Ada", "a@example.org"), typed("Bob", "a@example.org"));
         let spelled_differently = typed("Ada", "A@example.org");

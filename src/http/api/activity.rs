@@ -1,7 +1,7 @@
 //! `/api/v1/…/activity`: staff read the activity of an organization, a role or a candidate. `/api/admin/activity`:
 //! admins read the platform activity.
 //!
-//! Activity names candidates, so staff's endpoints require the scope that reads candidates.
+//! The activity contains the names of candidates, so the staff endpoints require the scope that reads candidates.
 
 use hyper::Method;
 use serde::Serialize;
@@ -104,8 +104,8 @@ fn page_reply(tx: &Tx<'_>, subject: &Subject, input: &ActivityInput) -> Result<R
     Ok(input.page.reply(rows.iter().map(wire).collect(), |row| vec![row.id.to_owned()], |row| row))
 }
 
-/// Returns the number of the last row on the previous page. The cursor contains the id of that row, because the number
-/// would reveal how much activity the whole file contains.
+/// Returns the number of the last row on the previous page, or the largest number for the first page. The cursor
+/// contains the id of that row, because the number would reveal how much activity the whole file contains.
 ///
 /// # Errors
 /// `validation_error` if `number_of` finds no row with the id.
@@ -118,7 +118,7 @@ fn number_before(
     Ok(number_of(&id)?.ok_or_else(invalid_cursor)?)
 }
 
-/// Returns the activity as the API shows it. A detail that cannot be parsed becomes null.
+/// Returns an activity row as the API shows it. If its detail cannot be parsed, `before` and `after` are null.
 pub(in crate::http) fn wire(activity: &Activity) -> WireActivity<'_> {
     let detail: Option<Value> = activity.detail.as_ref().and_then(|text| serde_json::from_str(text).ok());
     let mut detail = detail.unwrap_or(Value::Null);

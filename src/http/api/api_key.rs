@@ -58,8 +58,8 @@ fn decode_create(_: &Ctx, request: &Request) -> Result<KeyCreateInput, Error> {
 /// `POST /api/admin/api-keys`: creates a key for a user. Only this answer shows the key.
 ///
 /// # Errors
-/// `not_found` if the user does not exist; `forbidden` if the calling key has explicit scopes and the new key would
-/// have other scopes or no explicit scopes.
+/// `not_found` if the user does not exist; `forbidden` if the caller's key has explicit scopes, and the new key would
+/// have no explicit scopes or a scope that the caller's key lacks.
 fn create(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &KeyCreateInput) -> Result<Reply, Error> {
     let no_user = Error::Refused(Refusal::NotFound("there is no user with this userId"));
     let user_id = input.user_id.clone().ok_or(no_user.clone())?;

@@ -31,7 +31,7 @@ struct WithdrawInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` if `reason` is not a string or too long;
+/// `bad_request` if the body is not a JSON object; `validation_error` if `reason` is not a string or is too long;
 /// `not_found` if the path has no valid id.
 fn decode(_: &Ctx, request: &Request) -> Result<WithdrawInput, Error> {
     let mut fields = request.object()?;

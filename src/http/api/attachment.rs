@@ -20,7 +20,7 @@ const NO_ATTACHMENT: Refusal = Refusal::NotFound("the candidate has no such atta
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/candidates/{id}/documents/{documentId}";
-    // The route writes, because activity records which user opened which attachment.
+    // The route writes: it records in the activity which user opened which attachment.
     vec![
         Route::scoped(CANDIDATE, Scope::CandidatesRead, Method::GET, path, decode, download)
             .writes(Grade::Vital)
@@ -31,7 +31,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 struct DownloadInput {
     candidate_id: CandidateId,
     id: AttachmentId,
-    /// Whether the answer has content. It has none for `HEAD`, which therefore records no activity.
+    /// Whether the answer has content. An answer to `HEAD` has none, so `HEAD` adds no activity row.
     sends_content: bool,
 }
 

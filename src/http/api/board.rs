@@ -68,9 +68,9 @@ fn parse_cursor(parts: &[String]) -> Option<BoardCursor> {
 /// in progress at the step. The candidate who has been at the step longest comes first. With `stepId`, the answer is a
 /// page of one step.
 ///
-/// A candidate who moves goes to the end of the new step, and the order of the other candidates does not change. A
-/// client that reads a step page by page therefore sees every remaining candidate exactly once, even if others arrive
-/// or leave.
+/// A candidate who moves to another step is added at the end of that step, and the order of the other candidates does
+/// not change. A caller who reads a step page by page therefore sees every remaining candidate exactly once, even if
+/// others arrive or leave.
 ///
 /// # Errors
 /// `not_found` if the role does not exist, the caller may not see it, or it has no such step.

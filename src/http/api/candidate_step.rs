@@ -57,8 +57,8 @@ fn decode_reject(_: &Ctx, request: &Request) -> Result<(DecisionTarget, RejectIn
     DecisionTarget::decode(request, fields.valid_or_bad_request(), input)
 }
 
-/// `POST /api/v1/candidate-steps/{id}/reject`: ends the application at this step. If the candidate was hired, this
-/// reverses the hire.
+/// `POST /api/v1/candidate-steps/{id}/reject`: ends the application at this step. If the candidate was hired, the
+/// rejection also reverses the hire.
 ///
 /// # Errors
 /// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the step is already rejected.
@@ -73,7 +73,7 @@ fn reject(
     save_and_reply(ctx, tx, caller, Action::Rejected, target, facts, &decision)
 }
 
-/// `notes` and `outcomeNotes` are synonyms. If the body has both, `notes` takes precedence.
+/// `notes` and `outcomeNotes` are synonyms. If the body contains both, `notes` takes precedence.
 ///
 /// # Errors
 /// `bad_request` if the body is not a JSON object or a member is invalid; otherwise the errors of

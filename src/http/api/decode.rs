@@ -5,7 +5,7 @@ use crate::domain::text::{EMAIL_MUST_BE, Email};
 use crate::http::server::body_fields::BodyFields;
 use crate::http::server::request::Request;
 
-/// Decodes a query parameter that is a word of a closed set.
+/// Decodes a query parameter that is a word from a closed set.
 ///
 /// # Errors
 /// `validation_error` for any other word, and for a parameter that occurs twice.

@@ -27,7 +27,7 @@ use crate::store::{self, Error, Grade, Tx};
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/candidates/{id}/export";
-    // The route writes, because activity records which user exported a candidate's data.
+    // The route writes: it records in the activity which user exported a candidate's data.
     vec![
         Route::scoped(CANDIDATE, Scope::CandidatesWrite, Method::GET, path, decode, export)
             .writes(Grade::Vital)
@@ -37,7 +37,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 
 struct ExportInput {
     id: CandidateId,
-    /// Whether the answer has content. It has none for `HEAD`, which therefore records no activity.
+    /// Whether the answer has content. An answer to `HEAD` has none, so `HEAD` adds no activity row.
     sends_content: bool,
 }
 
@@ -48,7 +48,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<ExportInput, Error> {
     Ok(ExportInput { id: request.id_param("id", CANDIDATE_NOT_VISIBLE)?, sends_content })
 }
 
-/// `GET /api/v1/candidates/{id}/export`: all data of the candidate, including the messages to HR systems and their
+/// `GET /api/v1/candidates/{id}/export`: all data about the candidate, including the messages to HR systems and their
 /// answers.
 ///
 /// # Errors

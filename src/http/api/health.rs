@@ -1,5 +1,5 @@
-//! `GET /` names the service. `GET /healthz` shows that the process runs. `GET /readyz` shows that the service can read
-//! and write its file.
+//! `GET /` names the service. `GET /healthz` shows that the process is running. `GET /readyz` shows that the service
+//! can read and write its file.
 
 use hyper::Method;
 use serde::Serialize;
@@ -27,7 +27,7 @@ fn name(_: &Ctx) -> Reply {
     Reply::json(&WireName { name: "Recruiting appliance", version: env!("CARGO_PKG_VERSION") })
 }
 
-/// `GET /healthz`: answers while the process runs.
+/// `GET /healthz`: answers while the process is running.
 fn live(_: &Ctx) -> Reply {
     Reply::text("ok\n")
 }

@@ -1,7 +1,7 @@
 //! `/api/admin/hr-deliveries`: admins list and read deliveries to HR systems, and retry them.
 //!
-//! Each endpoint writes: it first creates the deliveries of new decisions. A client that has received the answer to a
-//! hire therefore always finds the delivery of that hire.
+//! Each endpoint writes: it first creates the deliveries for new decisions. A caller who has received the answer to a
+//! hire therefore always finds the delivery for that hire.
 
 use hyper::Method;
 use serde::Serialize;
@@ -62,7 +62,7 @@ fn decode_list(_: &Ctx, request: &Request) -> Result<DeliveryListInput, Error> {
     Ok(DeliveryListInput { filter: DeliveryFilter { organization_id, state }, rows_max, cursor })
 }
 
-/// Parses a cursor of this list: the id of the last delivery on the previous page.
+/// Parses a cursor for this list: the id of the last delivery on the previous page.
 fn parse_cursor(text: &str) -> Result<DeliveryId, Refusal> {
     DeliveryId::parse(text).ok_or_else(invalid_cursor)
 }

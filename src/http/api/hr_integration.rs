@@ -64,7 +64,7 @@ fn decode_put(_: &Ctx, request: &Request) -> Result<IntegrationPutInput, Error> 
     let url = url.and_then(|url| TargetUrl::parse(&url).or_else(|| fields.fault("url", must_be)));
     let must_be = format!(
         "must be whsec_ and at least {SECRET_BYTES_MIN} bytes in base64, at most {SECRET_CHARACTERS_MAX} characters; \
-         without it, the service generates one"
+         if secret is missing, the service keeps the current secret or generates one"
     );
     let given = fields.string("secret");
     let given = given.and_then(|given| {
@@ -73,7 +73,7 @@ fn decode_put(_: &Ctx, request: &Request) -> Result<IntegrationPutInput, Error> 
     let rotate = fields.boolean("rotateSecret").unwrap_or(false);
     let enabled = fields.boolean("enabled");
     if given.is_some() && rotate {
-        fields.fault::<()>("rotateSecret", "generates a new secret, so the request must not contain secret");
+        fields.fault::<()>("rotateSecret", "generates a new secret, so the request must not also contain a secret");
     }
     let url = fields.valid_with(url)?;
     let without_given = if rotate { SecretInput::Rotate } else { SecretInput::Unchanged };

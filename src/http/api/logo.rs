@@ -24,8 +24,8 @@ use crate::store::{self, Error, Grade, Tx};
 const NOTHING_TO_REMOVE: Refusal = Refusal::NotFound("there is no such organization, or it has no logo");
 const NO_LOGO: Refusal = Refusal::NotFound("there is no career portal here, or it has no logo");
 
-/// The content security policy of a logo. A logo that a browser opens as a document of its own cannot run scripts or
-/// load anything.
+/// The content security policy for logos. A logo that a browser opens as a separate document cannot run scripts or load
+/// anything.
 const LOGO_POLICY: &str = "default-src 'none'; sandbox";
 
 pub(in crate::http) fn routes() -> Vec<Route> {
@@ -50,7 +50,7 @@ struct LogoInput {
     content: Vec<u8>,
 }
 
-/// The content decides the media type. `Content-Type` is ignored.
+/// The content determines the media type. `Content-Type` is ignored.
 ///
 /// # Errors
 /// `bad_request` for an empty body; `unsupported_media_type` if the content is not an image of a supported type;

@@ -15,7 +15,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 }
 
 /// `GET /api/v1/me`: the caller as this transaction reads them. The service answers most requests with an API key from
-/// memory instead, without a transaction.
+/// memory and does not call this function for them.
 #[expect(clippy::unnecessary_wraps, reason = "handlers have this type, although this handler cannot refuse")]
 fn get(_: &Ctx, _: &Tx<'_>, caller: &Principal, (): &()) -> Result<Reply, Error> {
     Ok(reply(caller))

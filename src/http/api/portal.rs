@@ -42,7 +42,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 }
 
 /// Decodes `{orgSlug}`. Returns `None` for an invalid slug, which no portal has.
-#[expect(clippy::unnecessary_wraps, reason = "the type of a decoder; this one cannot refuse")]
+#[expect(clippy::unnecessary_wraps, reason = "decoders have this type, although this decoder cannot refuse")]
 pub(in crate::http) fn decode_slug(_: &Ctx, request: &Request) -> Result<Option<Slug>, Error> {
     Ok(Slug::parse(request.param("orgSlug")))
 }
@@ -83,7 +83,7 @@ struct ApplyInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` without a `roleId`, or if `locale` is not a
+/// `bad_request` if the body is not a JSON object; `validation_error` if `roleId` is missing or `locale` is not a
 /// language tag.
 fn decode_apply(ctx: &Ctx, request: &Request) -> Result<ApplyInput, Error> {
     let mut fields = request.object()?;
@@ -111,8 +111,8 @@ fn apply(ctx: &Ctx, tx: &Tx<'_>, input: &ApplyInput) -> Result<Reply, Error> {
     Ok(Reply::json(&WireApply { invite_url }))
 }
 
-/// Returns the token of a signup link for a public, open role. It creates a link if there is none or the link expires
-/// soon.
+/// Returns the token of a signup link for a public, open role. Creates a link first if there is none, or if the
+/// existing link expires soon.
 pub(in crate::http) fn signup_token(ctx: &Ctx, tx: &Tx<'_>, role: &RoleId) -> Result<String, Error> {
     if let Some(token) = store::invitation::reusable(tx, role)? {
         return Ok(token);

@@ -34,8 +34,8 @@ fn decode(_: &Ctx, request: &Request) -> Result<RoleId, Error> {
     Ok(request.id_param("id", ROLE_NOT_VISIBLE)?)
 }
 
-/// `GET /api/v1/roles/{id}/report`: returns a role's applications by status, the funnel, the time to hire, and who ended
-/// the applications that did not lead to a hire.
+/// `GET /api/v1/roles/{id}/report`: returns a role's applications by status, the funnel, the time to hire, and, for
+/// applications that ended without a hire, who ended them.
 ///
 /// # Errors
 /// `not_found` if the role does not exist or the caller may not see it.
@@ -57,12 +57,12 @@ fn report(_: &Ctx, tx: &Tx<'_>, caller: &Principal, role: &RoleId) -> Result<Rep
     }))
 }
 
-/// Counts the applications at each step. The steps are in order, followed by removed steps that an application still
-/// has.
+/// Counts the applications at each step. The steps are in order, followed by the removed steps that applications still
+/// have.
 ///
 /// An application has `reached` a step whose status is neither `pending` nor `skipped`. It is `inProgress` at the step
-/// where the board shows its candidate. If an application was withdrawn, or rejected at another step, it is only
-/// `reached` at the step where its candidate was.
+/// where the board shows its candidate. If an application was withdrawn, or rejected at another step, it is counted
+/// only as `reached` at the step where its candidate was.
 fn funnel<'a>(
     steps: &'a [BoardStep],
     in_progress: &[(RoleStepId, i64)],

@@ -1,4 +1,4 @@
-//! `GET /.well-known/security.txt`: where to report a vulnerability (RFC 9116).
+//! `GET /.well-known/security.txt`: the contacts for security reports (RFC 9116).
 
 use std::time::Duration;
 
@@ -28,16 +28,16 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 }
 
 /// # Errors
-/// `not_found` if the operator has set no contact.
+/// `not_found` if the operator has not configured a contact.
 fn decode(ctx: &Ctx, _: &Request) -> Result<(), Error> {
     if ctx.settings.security_contacts.is_empty() {
-        return Err(Refusal::NotFound("this service names no contact for security reports").into());
+        return Err(Refusal::NotFound("this service has no contact for security reports").into());
     }
     Ok(())
 }
 
-/// `GET /.well-known/security.txt`: returns the contacts that the operator has set.
-#[expect(clippy::unnecessary_wraps, reason = "the type of a handler; this one cannot refuse")]
+/// `GET /.well-known/security.txt`: returns the contacts that the operator has configured.
+#[expect(clippy::unnecessary_wraps, reason = "handlers have this type, although this handler cannot refuse")]
 fn get(ctx: &Ctx, _: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     let mut text = String::new();
     for contact in &ctx.settings.security_contacts {
@@ -50,8 +50,8 @@ fn get(ctx: &Ctx, _: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     Ok(Reply::text(text))
 }
 
-/// Parses a contact into a URI (RFC 9116 §2.5.3): an `https:` URL, a `mailto:` or a `tel:`. A bare email address
-/// becomes a `mailto:`. Returns `None` for anything else.
+/// Parses a contact into a URI (RFC 9116 §2.5.3): an `https:` URL, a `mailto:` URI or a `tel:` URI. A bare email
+/// address becomes a `mailto:` URI. Returns `None` for anything else.
 pub fn parse_contact(text: &str) -> Option<String> {
     let text = text.trim();
     let is_plain = text.len() <= CONTACT_BYTES_MAX && text.bytes().all(|byte| byte.is_ascii_graphic());

@@ -24,7 +24,7 @@ use crate::store::{self, Error, Grade, Tx};
 
 const LOCALE: &str = "locale";
 
-/// The form field that holds the attachment.
+/// The form field that contains the attachment.
 pub(in crate::http) const FILE_FIELD: &str = "cv";
 
 /// The values of a checked box. `on` is HTML's default.

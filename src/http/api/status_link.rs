@@ -80,7 +80,8 @@ fn issue(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &StatusLinkInput) ->
     Ok(envelope::with_data(data).with_secret_of(id.as_str()).about(application.candidate_id))
 }
 
-/// Returns the language of the previous link, else the language of the signup, else the default.
+/// Returns the language of the previous link. If there is none, returns the language of the signup, or else the default
+/// language.
 fn current_locale(tx: &Tx<'_>, id: &ApplicationId) -> Result<String, Error> {
     if let Some(page) = store::status_page::of_application(tx, id)? {
         return Ok(page.locale);

@@ -1,4 +1,4 @@
-//! Cursors of lists that are sorted by time. A cursor is the time and the id of the page's last row.
+//! Cursors for lists that are sorted by time. A cursor consists of the time and the id of the last row on a page.
 
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
@@ -6,10 +6,10 @@ use crate::domain::timestamp::Timestamp;
 use crate::http::server::pagination::{PageRequest, invalid_cursor};
 use crate::http::server::request::Request;
 
-/// The time and the id of the last row of the previous page.
+/// The time and the id of the last row on the previous page.
 pub(in crate::http) type TimeCursor<I> = (Timestamp, I);
 
-/// Decodes `limit` and `cursor` of the query.
+/// Decodes `limit` and `cursor` from the query.
 ///
 /// # Errors
 /// `validation_error` for a `limit` that is not an integer, a `cursor` that this list did not return, or a parameter
@@ -30,10 +30,10 @@ pub(in crate::http) fn decode_page<I>(
     Ok((page, cursor))
 }
 
-/// As [`decode_page`], for lists that do not parse their ids into a type.
+/// Works like [`decode_page`], for lists whose ids are not parsed into a type.
 ///
 /// # Errors
-/// As [`decode_page`].
+/// The errors of [`decode_page`].
 pub(in crate::http) fn decode_text_page(
     request: &Request,
 ) -> Result<(PageRequest, Option<TimeCursor<String>>), Refusal> {

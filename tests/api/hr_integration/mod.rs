@@ -383,7 +383,7 @@ fn an_answer_of_410_disables_the_integration_with_the_reason() {
         (&delivery["state"], &delivery["held"]),
         (&json!("pending"), &json!({ "reason": "integration_disabled" }))
     );
-    assert_eq!(delivery["lastAttempt"]["error"], "the HR system asks for no more deliveries");
+    assert_eq!(delivery["lastAttempt"]["error"], "the HR system asked the service to stop sending deliveries");
     let disabled = get(&app, &hiring);
     let reason = "the HR system answered 410 Gone; save the integration again to enable it";
     assert_eq!((&disabled["enabled"], &disabled["disabledReason"]), (&json!(false), &json!(reason)));

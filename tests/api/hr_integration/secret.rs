@@ -109,8 +109,8 @@ pub(super) fn a_secret_under_24_bytes_or_over_255_characters_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let with_length = |characters: usize| format!("whsec_{}", "A".repeat(characters - 6));
-    let detail =
-        "must be whsec_ and at least 24 bytes in base64, at most 255 characters; without it, the service generates one";
+    let detail = "must be whsec_ and at least 24 bytes in base64, at most 255 characters; if secret is missing, \
+                  the service keeps the current secret or generates one";
     // 32 characters of base64 encode 24 bytes, and 31 characters encode 23. No base64 text makes the secret exactly
     // 255 characters long.
     for good in [
@@ -146,7 +146,8 @@ pub(super) fn a_given_secret_and_a_rotation_cannot_be_combined() {
     let hiring = app.hiring();
     let both = json!({ "url": URL, "secret": SECRET, "rotateSecret": true });
     let answer = put(&app, &hiring, &both).refused(400, "validation_error");
-    let fault = json!([{ "field": "rotateSecret", "detail": "generates a new secret, so the request must not contain secret" }]);
+    let detail = "generates a new secret, so the request must not also contain a secret";
+    let fault = json!([{ "field": "rotateSecret", "detail": detail }]);
     assert_eq!(answer.json()["errors"], fault);
     save(&app, &hiring, &json!({ "url": URL, "secret": SECRET, "rotateSecret": false }));
     shown_secret(&save(&app, &hiring, &json!({ "url": URL, "secret": null, "rotateSecret": true })));

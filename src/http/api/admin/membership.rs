@@ -1,4 +1,4 @@
-//! `/api/admin/organizations/{id}/memberships`: admins list, set and remove the members of an organization.
+//! `/api/admin/organizations/{id}/memberships`: admins list, add, change and remove the members of an organization.
 
 use hyper::Method;
 use serde::Serialize;

@@ -45,7 +45,8 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-/// The decoded members of the body. A missing member does not change. In a new organization, it gets its default value.
+/// The decoded members of the body. A setting whose member is missing does not change or, in a new organization, gets
+/// its default value.
 #[derive(Default)]
 struct OrganizationInput {
     slug: Option<Slug>,
@@ -166,7 +167,7 @@ fn decode_time_zone(ctx: &Ctx, fields: &mut BodyFields) -> Option<String> {
 
 fn parse_slug(fields: &mut BodyFields, text: &str) -> Option<Slug> {
     Slug::parse(text).or_else(|| {
-        fields.fault("slug", format!("must be a slug of 1 to {SLUG_CHARACTERS_MAX} characters of a-z 0-9 -"))
+        fields.fault("slug", format!("must be a slug of 1 to {SLUG_CHARACTERS_MAX} characters from a-z, 0-9 and -"))
     })
 }
 
@@ -239,7 +240,7 @@ fn decode_change(ctx: &Ctx, request: &Request) -> Result<(OrganizationId, Organi
     Ok((request.id_param("id", ORGANIZATION_ABSENT)?, input))
 }
 
-/// `PATCH /api/admin/organizations/{id}`: changes the members that the body has. `enabled` disables or enables the
+/// `PATCH /api/admin/organizations/{id}`: changes the members that the body contains. `enabled` disables or enables the
 /// organization.
 ///
 /// # Errors

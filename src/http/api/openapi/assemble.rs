@@ -8,7 +8,7 @@ use super::operation::{Object, Operation, RATE_LIMIT, REPLAYED, header_reference
 use super::{example, refusals};
 use crate::http::server::access_rule::AccessRule;
 
-/// The member of the common fragment that describes each refusal code. It is not part of the document.
+/// The member of the common fragment that describes the refusal codes. The document does not contain this member.
 const PROBLEMS: &str = "x-problems";
 
 pub(super) fn document(common: &str, fragments: &[&str], routes: &[Operation], cookie: &str) -> Value {
@@ -133,7 +133,7 @@ fn complete(mut fragment: Object, route: &Operation, components: &mut Object, pr
     whole
 }
 
-/// Returns whether the route's answers have ETags, so that it can answer 304.
+/// Returns whether the route's answers have ETags. Such a route can also answer 304.
 fn has_etag(route: &Operation) -> bool {
     route.answers.contains(&(304, ""))
 }
@@ -344,7 +344,7 @@ fn success_headers(route: &Operation) -> Vec<&'static str> {
 }
 
 fn read(fragment: &str) -> Object {
-    serde_json::from_str(fragment).expect("every fragment is a JSON object, which a test checks")
+    serde_json::from_str(fragment).expect("a test checks that every fragment is a JSON object")
 }
 
 fn object(value: Option<Value>) -> Object {

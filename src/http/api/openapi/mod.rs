@@ -3,7 +3,7 @@
 //! `assemble` builds the OpenAPI document once, from the route table and the fragments in this directory. `page`
 //! renders that document as HTML, so that the two agree.
 //!
-//! To add an endpoint, add its route to the table, then describe it in the fragment of its noun, `<noun>.json`. Add a
+//! To add an endpoint, add its route to the table, then describe it in the fragment for its noun, `<noun>.json`. Add a
 //! line to [`FRAGMENTS`] for a new noun. For example:
 //!
 //! ```json
@@ -25,11 +25,12 @@
 //!
 //! - `body`: the schema of the request body. Members that are not `required` may also be null, which the service treats
 //!   as missing. The assembly adds null to their types, also in nested objects, so requests and responses must not
-//!   share these schemas. A fragment states null only if null has a meaning of its own.
+//!   share these schemas. A fragment states null only if null means something other than missing.
 //! - one of `data` (`{ success, data }` with this schema), `list` (the same with an array), `page` (with `pagination`,
 //!   and with the parameters `limit` and `cursor`), `answer` (exactly this schema) or `success` (no data). A fragment
 //!   describes any other response in `responses`, as in OpenAPI.
-//! - `returns`, if the response needs its own description; `example`, if the example from the schema is not suitable.
+//! - `returns`, if the response needs a more specific description; `example`, if the example from the schema is not
+//!   suitable.
 //!
 //! In a schema for responses, `required` lists all members that are always present. The tests refuse members that the
 //! schema does not define. A member that may be null has `"type": ["string", "null"]`, or `anyOf` with a reference. A

@@ -46,8 +46,8 @@ pub(super) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-/// Returns the member as an object, which is created if it is missing.
+/// Returns the member as an object, and creates the object if it is missing.
 pub(super) fn member<'a>(object: &'a mut Object, name: &str) -> &'a mut Object {
     let value = object.entry(name).or_insert_with(|| json!({}));
-    value.as_object_mut().expect("every fragment has an object here, which a test checks")
+    value.as_object_mut().expect("a test checks that every fragment has an object here")
 }

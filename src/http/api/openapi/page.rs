@@ -1,4 +1,4 @@
-//! Renders the OpenAPI document as an HTML page: a table of contents, all operations, all schemas. The page loads no
+//! Renders the OpenAPI document as an HTML page: a table of contents, all operations and all schemas. The page loads no
 //! other resources and runs no script. Every string from the document is escaped.
 
 use base64::Engine as _;

@@ -112,7 +112,7 @@ pub(in crate::http) struct StepInput {
 }
 
 impl StepInput {
-    /// Decodes a new step. The default of `stepType` is `other`.
+    /// Decodes a new step. The default for `stepType` is `other`.
     pub(in crate::http) fn decode(fields: &mut BodyFields) -> Option<Self> {
         let name = fields.required_text("name", NAME_CHARACTERS_MAX);
         let step_type = decode_step_type(fields);

@@ -42,10 +42,10 @@ fn decode(_: &Ctx, request: &Request) -> Result<RoleListInput, Error> {
     let status = word_param(request, "status", RoleStatus::WORDS, RoleStatus::parse);
     let work_type = word_param(request, "workType", WorkType::WORDS, WorkType::parse);
     let public = word_param(request, "public", &["true", "false"], |word| word.parse().ok());
-    let texts = Refusal::both(request.query("department"), request.query("location"));
+    let department_and_location = Refusal::both(request.query("department"), request.query("location"));
     let page = time_cursor::decode_page(request, RoleId::parse);
     let words = Refusal::both(Refusal::both(status, work_type), Refusal::both(public, name_part(request)));
-    let (filters, (page, after)) = Refusal::both(Refusal::both(words, texts), page)?;
+    let (filters, (page, after)) = Refusal::both(Refusal::both(words, department_and_location), page)?;
     let (((status, work_type), (public, name_part)), (department, location)) = filters;
     let filter = RoleFilter { status, public, department, location, work_type, name_part };
     let organization = request.id_param("id", ORGANIZATION_NOT_VISIBLE)?;

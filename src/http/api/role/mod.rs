@@ -86,7 +86,7 @@ fn decode_create(_: &Ctx, request: &Request) -> Result<RoleCreateInput, Error> {
     Ok(RoleCreateInput { organization: request.id_param("id", ORGANIZATION_NOT_VISIBLE)?, role, steps })
 }
 
-/// `POST /api/v1/organizations/{id}/roles`: creates a draft, with steps if the body has any.
+/// `POST /api/v1/organizations/{id}/roles`: creates a draft and its steps, if the body contains any.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist or the caller may not see it; `forbidden` for a plain member.
@@ -105,11 +105,11 @@ fn create(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCreateInput) -
     changed_reply(tx, organization, &record.id)
 }
 
-/// `GET /api/v1/roles/{id}`: returns a role with its description, its steps, the removed steps that applications have,
-/// and the number of applications of each status.
+/// `GET /api/v1/roles/{id}`: returns a role with its description, its steps, the removed steps that applications still
+/// have, and the number of applications in each status.
 ///
 /// # Errors
-/// As [`find()`].
+/// The errors of [`find()`].
 fn get(_: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Reply, Error> {
     let role = find(tx, caller, id)?;
     Ok(envelope::with_data(in_full(tx, role)?))
@@ -127,7 +127,7 @@ struct RoleChangeInput {
 }
 
 /// # Errors
-/// As [`decode_create`].
+/// The errors of [`decode_create`].
 fn decode_change(_: &Ctx, request: &Request) -> Result<RoleChangeInput, Error> {
     let mut fields = request.object()?;
     let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);
@@ -136,12 +136,12 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<RoleChangeInput, Error> {
     Ok(RoleChangeInput { id: request.id_param("id", ROLE_NOT_VISIBLE)?, change })
 }
 
-/// `PATCH /api/v1/roles/{id}`: changes the given members; `null` clears a member. If there are more positions than
-/// hires, a filled role opens. If all positions are filled, an open role becomes filled.
+/// `PATCH /api/v1/roles/{id}`: changes the members that the body contains; `null` clears a member. If there are more
+/// positions than hires, a filled role becomes open. If all positions are filled, an open role becomes filled.
 ///
 /// # Errors
-/// As [`find_to_manage`]; `conflict` for fewer positions than hires; `validation_error` if `salaryMax` is less than
-/// `salaryMin`.
+/// The errors of [`find_to_manage`]; `conflict` for fewer positions than hires; `validation_error` if `salaryMax` is
+/// less than `salaryMin`.
 fn change(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleChangeInput) -> Result<Reply, Error> {
     let before = find_to_manage(tx, caller, &input.id)?;
     let after = input.change.apply(&before.record)?;
@@ -151,7 +151,7 @@ fn change(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleChangeInput) -
 /// `DELETE /api/v1/roles/{id}`: deletes a draft without applications. Its activity remains.
 ///
 /// # Errors
-/// As [`find_to_manage`]; `conflict` for any other role.
+/// The errors of [`find_to_manage`]; `conflict` for any other role.
 fn delete(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Reply, Error> {
     let role = find_to_manage(tx, caller, id)?;
     let applications = store::role::applications(tx, &role.record.id)?;
@@ -164,7 +164,7 @@ fn delete(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Rep
 /// public.
 ///
 /// # Errors
-/// As [`find_to_manage`]; `conflict` if the role is not a draft or has no steps.
+/// The errors of [`find_to_manage`]; `conflict` if the role is not a draft or has no steps.
 fn open(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Reply, Error> {
     let before = find_to_manage(tx, caller, id)?;
     let steps = store::role_step::of_role(tx, &before.record.id)?.len();
@@ -191,7 +191,7 @@ fn decode_close(_: &Ctx, request: &Request) -> Result<RoleCloseInput, Error> {
 /// change.
 ///
 /// # Errors
-/// As [`find_to_manage`]; `conflict` if the role is neither open nor filled.
+/// The errors of [`find_to_manage`]; `conflict` if the role is neither open nor filled.
 fn close(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCloseInput) -> Result<Reply, Error> {
     let before = find_to_manage(tx, caller, &input.id)?;
     let seats = before.record.seats.closed()?;
@@ -202,7 +202,7 @@ fn close(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCloseInput) -> 
 /// `POST /api/v1/roles/{id}/reopen`: opens a closed role again. The role becomes filled if all its positions are filled.
 ///
 /// # Errors
-/// As [`find_to_manage`]; `conflict` if the role is not closed or has no steps.
+/// The errors of [`find_to_manage`]; `conflict` if the role is not closed or has no steps.
 fn reopen(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Reply, Error> {
     let before = find_to_manage(tx, caller, id)?;
     let steps = store::role_step::of_role(tx, &before.record.id)?.len();
@@ -222,7 +222,7 @@ fn save_and_reply(
     changed_reply(tx, &before.organization_id, &after.id)
 }
 
-/// Answers with the current state of a role, and warnings.
+/// Answers with the current state of a role, and with any warnings.
 fn changed_reply(tx: &Tx<'_>, organization: &OrganizationId, id: &RoleId) -> Result<Reply, Error> {
     let role = store::role::find(tx, organization, id)?.ok_or(ROLE_NOT_VISIBLE)?;
     let warnings = warnings(tx, &role)?;

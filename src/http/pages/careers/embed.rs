@@ -24,7 +24,7 @@ pub(super) fn routes() -> Vec<Route> {
     vec![portal_file::route("/careers/{orgSlug}/embed.js", CachePool::Pages, embed)]
 }
 
-/// `GET /careers/{orgSlug}/embed.js`. Pages of any origin may load the script, including pages that require
+/// `GET /careers/{orgSlug}/embed.js`. Pages from any origin may load the script, including pages that require
 /// `Cross-Origin-Resource-Policy`.
 ///
 /// # Errors

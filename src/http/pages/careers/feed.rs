@@ -16,8 +16,8 @@ use crate::store::feed::{self, FeedEntry};
 use crate::store::portal::PortalOrganization;
 use crate::store::{Error, Tx};
 
-/// The maximum number of roles in the feed. An organization publishes far fewer in a day, so a daily reader misses
-/// none.
+/// The maximum number of roles in the feed. An organization publishes far fewer in a day, so a feed reader that polls
+/// daily misses none.
 const ENTRIES_MAX: i64 = 100;
 
 pub(super) fn routes() -> Vec<Route> {

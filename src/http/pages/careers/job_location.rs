@@ -77,11 +77,11 @@ const COUNTRIES: &[(&str, &str)] = &[
 const NO_PLACE: &str = "remote|fully remote|100% remote|anywhere|worldwide|global|home office|homeoffice|weltweit|télétravail|à distance|\
                        remoto|teletrabajo|en remoto";
 
-/// Prefixes of a region in which a remote worker may live.
+/// Prefixes before the name of a region in which a remote worker may live.
 const REMOTE_PREFIXES: &[&str] =
     &["anywhere in ", "remote in ", "remote, ", "remote - ", "remote – ", "überall in ", "partout en ", "desde "];
 
-/// Separators between the countries of a list.
+/// Separators between the countries in a list.
 const SEPARATORS: &[&str] = &[",", ";", "|", " or ", " and ", " oder ", " und ", " ou ", " et ", " o ", " y ", " & "];
 
 impl<'a> JobLocation<'a> {

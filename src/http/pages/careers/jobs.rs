@@ -26,7 +26,7 @@ pub(super) fn routes() -> Vec<Route> {
     vec![portal_file::route("/careers/{orgSlug}/jobs.xml", CachePool::Feeds, jobs).rendered_one_at_a_time()]
 }
 
-/// `GET /careers/{orgSlug}/jobs.xml`: returns every role that is public and open.
+/// `GET /careers/{orgSlug}/jobs.xml`: returns the newest roles that are public and open.
 ///
 /// # Errors
 /// `not_found` if no organization has this slug, or its portal is disabled.

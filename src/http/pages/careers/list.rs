@@ -17,8 +17,8 @@ use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::store::{self, Error, Tx};
 
-/// The parameters that, with the language, select a cached response. Searches are not cached, because anybody can
-/// invent an unlimited number of them.
+/// The parameters that, together with the language, select a cached response. Searches are not cached, because anybody
+/// can invent an unlimited number of them.
 pub(super) const PARAMETERS: &[CacheParameter] = &[
     CacheParameter {
         name: "page",
@@ -32,7 +32,7 @@ pub(super) const PARAMETERS: &[CacheParameter] = &[
 pub(super) struct ListPageInput {
     visit: PortalVisit,
     filter: Filter,
-    /// At least 1. [`ListPage`] reduces a number beyond the last page.
+    /// The requested page number, at least 1. [`ListPage`] replaces a number beyond the last page with the last page.
     page: usize,
 }
 
@@ -141,7 +141,7 @@ struct ListTemplate<'a> {
     next: Option<String>,
 }
 
-/// The filter of one facet.
+/// The filter for one facet.
 struct FilterGroup {
     heading: &'static str,
     /// The link that removes the filter.

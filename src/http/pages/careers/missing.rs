@@ -1,4 +1,5 @@
-//! Pages about a missing portal, a missing role, or a role that is no longer open. They link to other roles.
+//! Pages about a missing portal, a missing role, or a role that is no longer open. The pages about roles link to other
+//! roles.
 
 use askama::Template;
 
@@ -28,7 +29,7 @@ struct MissingPage<'a> {
     roles: Vec<RoleCard<'a>>,
 }
 
-/// Returns a 404 page: the portal does not exist or is disabled.
+/// Returns the 404 page for a portal that does not exist or is disabled.
 pub(super) fn portal(visit: &PortalVisit) -> Result<Reply, Error> {
     let words = &visit.texts.careers;
     let frame = Frame {
@@ -42,8 +43,8 @@ pub(super) fn portal(visit: &PortalVisit) -> Result<Reply, Error> {
     Ok(Reply::rendered_refusal(&NO_PORTAL, &page)?.in_language(visit.texts.tag))
 }
 
-/// Returns a 404 page if `name` is `None`: the portal does not have the role. Otherwise returns a 410 page: the role of
-/// that name is filled or closed.
+/// Returns the 410 page for a role that is filled or closed and has this name. If `name` is `None`, returns the 404
+/// page for a role that the portal does not have.
 pub(super) fn role(
     tx: &Tx<'_>,
     visit: &PortalVisit,
@@ -59,7 +60,7 @@ pub(super) fn role(
     let others = store::careers::listings(tx, &organization.id, OTHER_ROLES_MAX)?;
     let shows_salary = organization.theme.shows_salary();
     let all = fill(texts.common.all_roles, &[("organization", &organization.name)]);
-    // After a POST to `…/apply`, the language links lead to the role's page, because `…/apply` has no GET.
+    // After a POST to `…/apply`, the language links lead to the role's page, because `…/apply` does not accept GET.
     let path = visit.path.strip_suffix("/apply").unwrap_or(&visit.path);
     let mut frame = visit.frame(organization, title, path);
     frame.is_indexed = false;

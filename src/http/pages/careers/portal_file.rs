@@ -1,4 +1,4 @@
-//! The files of a portal for programs: their routes, responses and timestamps.
+//! The files that a portal offers to programs: their routes, responses and timestamps.
 
 use hyper::Method;
 
@@ -35,7 +35,7 @@ pub(super) fn reply(
         .valid_until_change(organization.id.clone(), read_at))
 }
 
-/// Formats a time as RFC 3339 does, with whole seconds. Some feed readers do not accept fractions of a second.
+/// Formats a time according to RFC 3339, with whole seconds. Some feed readers do not accept fractions of a second.
 pub(super) fn rfc3339_seconds(at: Timestamp) -> String {
     let text = at.to_string();
     format!("{}Z", text.split('.').next().unwrap_or_default())

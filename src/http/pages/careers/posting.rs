@@ -1,7 +1,7 @@
 //! A role as search engines read it: a schema.org JobPosting, as JSON-LD in the role's page.
 //!
-//! The posting contains only known facts. It has no `validThrough`, because a role is open until it is closed, and then
-//! its page answers 410. It has no `employmentType`, and no country unless the location names one.
+//! The posting contains only known facts. It has no `validThrough`, because a role is open until it is filled or
+//! closed, and its page then answers 410. It has no `employmentType`, and no country unless the location names one.
 
 use serde_json::{Map, Value, json};
 
@@ -13,16 +13,16 @@ use crate::http::server::html;
 use crate::interchange::json;
 use crate::store::role::RoleRecord;
 
-/// The organization of a role.
+/// The organization that offers a role.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Employer<'a> {
     pub(super) name: &'a str,
     pub(super) slug: &'a str,
-    /// The organization's domain, as staff typed it.
+    /// The organization's domain, as it was typed.
     pub(super) domain: &'a str,
     /// The URL of a logo on another site; may be empty.
     pub(super) logo: &'a str,
-    /// Whether this service stores a logo of the organization. The stored logo takes precedence over `logo`.
+    /// Whether this service stores a logo for the organization. The stored logo takes precedence over `logo`.
     pub(super) has_logo: bool,
     /// Whether the portal shows salaries.
     pub(super) shows_salary: bool,
@@ -85,7 +85,7 @@ fn organization(base: &str, employer: &Employer<'_>) -> Value {
 }
 
 /// Inserts the place of work. If the location of a remote role is a list of countries, applicants may live in those
-/// countries, and the job has no location.
+/// countries, and the posting has no `jobLocation`.
 fn insert_location(members: &mut Map<String, Value>, role: &RoleRecord) {
     let is_remote = role.work_type == Some(WorkType::Remote);
     let mut has_location = true;
@@ -133,7 +133,7 @@ fn salary(salary: &Salary) -> Option<Value> {
     Some(json!({ "@type": "MonetaryAmount", "currency": currency, "value": value }))
 }
 
-/// Returns the period in the words of Google's documentation of job postings.
+/// Returns the period as Google's documentation of job postings spells it.
 fn unit_text(period: SalaryPeriod) -> &'static str {
     match period {
         SalaryPeriod::Hour => "HOUR",
