@@ -28,8 +28,8 @@ impl CachedState {
     }
 }
 
-/// Prepares the job that invalidates cached state after changes by other processes. The job skips changes before its
-/// start, because the cache is empty at the start.
+/// Prepares the job that invalidates cached state after changes by other processes. The job skips changes from before
+/// its start, because the cache is empty at the start.
 pub(super) fn job_step(path: &Path, cached: Arc<CachedState>) -> Result<Step, Error> {
     let connection = connection::open(path, Use::Read)?;
     cached.portals.begin(tx::snapshot(&connection, Timestamp::from_micros(0), change_number::portals)?);

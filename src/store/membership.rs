@@ -20,7 +20,7 @@ pub struct OrgMember {
 /// Inserts a membership without an activity row. Returns false if the user is already a member.
 ///
 /// # Errors
-/// [`Error::Defect`] if the user does not exist. The caller checks this first.
+/// [`Error::Defect`] if the user does not exist. Check this before calling this function.
 pub fn insert(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -52,7 +52,7 @@ pub struct Membership {
 /// and records the act. Does nothing if the member already has this role.
 ///
 /// # Errors
-/// [`Error::Defect`] if the organization or the user does not exist. The caller checks this first.
+/// [`Error::Defect`] if the organization or the user does not exist. Check this before calling this function.
 pub fn put(
     tx: &Tx<'_>,
     stamp: &Stamp,
