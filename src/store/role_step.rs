@@ -16,7 +16,7 @@ use crate::domain::user::Principal;
 pub struct PipelineStep {
     pub id: RoleStepId,
     pub name: String,
-    /// The position in the pipeline, from 1.
+    /// The position in the pipeline, counted from 1.
     pub order: i64,
     pub step_type: StepType,
 }
@@ -26,7 +26,7 @@ pub struct PipelineStep {
 pub struct RoleStep {
     pub id: RoleStepId,
     pub name: String,
-    /// The position in the pipeline, from 1; `None` for a removed step.
+    /// The position in the pipeline, counted from 1; `None` for a removed step.
     pub order: Option<i64>,
     pub step_type: StepType,
 }
@@ -185,7 +185,7 @@ fn set_order(tx: &Tx<'_>, role: &RoleId, order: &[RoleStepId]) -> Result<(), Err
     tx.run_each(sql, (1_i64..).zip(order), |(position, step)| Ok((position, role.as_str(), step.as_str())))
 }
 
-/// Records a change of a role's pipeline, which is a change of the role.
+/// Records a change to a role's pipeline, and updates the role's `updated_at`.
 fn append_activity(
     tx: &Tx<'_>,
     who: &Principal,

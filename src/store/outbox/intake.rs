@@ -64,7 +64,7 @@ pub fn take_up(tx: &Tx<'_>, decisions_max: usize) -> Result<(), Error> {
 /// Takes up all earlier decisions, so that the rest of the transaction sees their deliveries.
 ///
 /// # Errors
-/// As [`take_up`].
+/// The errors of [`take_up`].
 pub fn take_up_all(tx: &Tx<'_>) -> Result<(), Error> {
     take_up(tx, usize::MAX)
 }
@@ -92,8 +92,8 @@ fn bounds(tx: &Tx<'_>) -> Result<(i64, i64), Error> {
 }
 
 /// Queues the message of a decision if the organization has an HR integration, enabled or not. Without an integration,
-/// the message is still queued if an earlier message was about the same application, so that the HR system receives a
-/// reversal later.
+/// the message is still queued if an earlier message was about the same application, so that the HR system can receive
+/// a reversal later.
 fn enqueue(tx: &Tx<'_>, activity: i64, application: &str, is_integrated: bool) -> Result<(), Error> {
     let sql = "SELECT count(*), count(*) FILTER (WHERE state <> 'delivered')
                FROM hr_deliveries

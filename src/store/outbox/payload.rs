@@ -13,7 +13,7 @@ use crate::domain::timestamp::Timestamp;
 /// The version of the payload format.
 const PAYLOAD_VERSION: u32 = 1;
 
-/// The maximum number of characters in a note of a payload. The limit keeps every payload under 20 kB.
+/// The maximum number of characters in the note of a payload. The limit keeps every payload under 20 kB.
 const NOTE_CHARACTERS_MAX: usize = 1_000;
 
 /// The facts for a decision's message: its activity, and the names of the records that the activity refers to.
@@ -80,7 +80,7 @@ fn wire_person(person: &PersonFacts) -> WirePerson<'_> {
     WirePerson { id: &person.id, name: &person.name, email: &person.email }
 }
 
-/// Returns a copy of the message that contains no data of the candidate except ids. `name` and `email` replace the
+/// Returns a copy of the message that contains no data about the candidate except ids. `name` and `email` replace the
 /// candidate's name and address.
 ///
 /// # Errors
