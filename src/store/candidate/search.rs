@@ -229,9 +229,7 @@ impl<'a> Search<'a> {
     fn next(&mut self, at_least: i64) -> Result<Option<Candidate>, Error> {
         let Some(number) = self.newest_common_number(at_least)? else { return Ok(None) };
         match self.tx.one(BY_NUMBER, (number, self.organization.as_str()), read_candidate)? {
-            None => {
-                Err(Error::Defect(format!("candidate {number} does not belong to the organization of the search")))
-            }
+            None => Err(Error::Defect(format!("candidate {number} does not belong to the organization of the search"))),
             found => Ok(found),
         }
     }

@@ -8,7 +8,7 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::timestamp::Timestamp;
 
 /// One in this many rows of a key has an index entry, so a page skips fewer than this many rows before its first row.
-/// An index of every row would add a tenth to the cost of a request, and more as the log grows.
+/// Indexing every row would add a tenth to the cost of a request, and more as the log grows.
 const INDEX_EVERY: i64 = 64;
 
 /// The newest row of a key.
@@ -72,8 +72,8 @@ fn newest_row(row: &Row<'_>) -> Result<NewestRow, Error> {
     Ok(NewestRow { at: columns.time()?, number: columns.read()? })
 }
 
-/// Returns the time of the indexed row from which a page of rows before `before` starts: the next index entry, or the
-/// newest indexed row of the key. Few rows lie between this row and the page.
+/// Returns the time of the indexed row from which the rows before `before` are read: the row of the next index entry, or
+/// the newest indexed row of the key. Few rows lie between this row and `before`.
 pub(super) fn start_row(tx: &Tx<'_>, key_number: i64, before: i64, indexed_to: i64) -> Result<Option<i64>, Error> {
     let sql = "SELECT at
                FROM api_key_usage_marks

@@ -2,8 +2,8 @@
 //! rows are dated just before the present, in the same order. Otherwise new rows would receive wrong times until the
 //! clock caught up.
 //!
-//! The true times are lost. Each row keeps its position among all rows. A client may have a cursor with the old time of
-//! a row. The client's next page continues from the row's new time.
+//! The true times are lost. Each row keeps its position among all rows. If a caller's cursor contains the old time of a
+//! row, the next page continues from the row's new time.
 
 use std::collections::HashMap;
 
