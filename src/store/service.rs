@@ -112,10 +112,9 @@ impl Store {
         self.parts.writer_thread.flush();
     }
 
-    /// Makes the writer pass to `hand`, for each batch, a function that gives all answers of the batch. Without this
-    /// call, the writer's thread gives the answers.
-    pub fn answer_by(&self, hand: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
-        self.parts.writer_thread.answer_by(hand);
+    /// Sets the function that runs the answers of a batch. Without it, they run on the writer's thread.
+    pub fn answer_by(&self, run_on_runtime: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
+        self.parts.writer_thread.answer_by(run_on_runtime);
     }
 
     /// Makes the service delete usage rows that are older than `days` days. Only the first call has an effect.

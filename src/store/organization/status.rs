@@ -1,5 +1,5 @@
-//! The status cache of organizations. Every transaction that changes a count updates the cache, and `check` compares the
-//! cache with a recount.
+//! The status cache of organizations. Every transaction that changes a count updates the cache, and `check` compares
+//! the cache with a recount.
 
 use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
