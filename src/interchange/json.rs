@@ -17,8 +17,8 @@ pub fn parse(bytes: &[u8]) -> Result<Value, String> {
     parse_with(Strict, bytes)
 }
 
-/// Returns an amount as a JSON number: 65000 rather than 65000.0. Returns `None` if the amount is not finite. Amounts
-/// are far below `i64::MAX`.
+/// Returns an amount as a JSON number: 65000 rather than 65000.0. Returns `None` if the amount is not finite. A whole
+/// amount fits into an `i64`, because amounts are far below `i64::MAX`.
 pub fn number(amount: f64) -> Option<Number> {
     if amount.fract() == 0.0 { Some(Number::from(amount as i64)) } else { Number::from_f64(amount) }
 }
@@ -33,7 +33,7 @@ pub fn flaw(value: &Value) -> Option<String> {
     flaw_within(value, 0)
 }
 
-/// Returns the reason why a value cannot be stored as a part of a larger value, `depth` levels below its top.
+/// Returns the reason why a value cannot be stored at this depth of a larger value.
 pub fn flaw_within(value: &Value, depth: usize) -> Option<String> {
     if is_deeper(value, depth) {
         return Some(format!("must be nested at most {DEPTH_MAX} levels deep"));

@@ -146,7 +146,7 @@ fn theme(portal: &mut Fields<'_, '_>) -> Option<Map<String, Value>> {
 fn integration(fields: &mut Fields<'_, '_>) -> Option<hr_integration::HrIntegrationRecord> {
     let must_be = format!("an http or https URL with a host and no user name, at most {URL_CHARACTERS_MAX} characters");
     let url = fields.required("url", &must_be, |value| TargetUrl::parse(value.as_str()?));
-    let must_be = format!("whsec_ and the base 64 of a secret, at most {SECRET_CHARACTERS_MAX} characters");
+    let must_be = format!("whsec_ followed by a secret in base64, at most {SECRET_CHARACTERS_MAX} characters");
     let secret = fields.optional("secret", &must_be, |value| SigningSecret::parse(value.as_str()?));
     let enabled = fields.boolean("enabled");
     let secret = secret?;

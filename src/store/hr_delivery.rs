@@ -50,7 +50,7 @@ pub struct DeliveryFilter {
     pub state: Option<DeliveryState>,
 }
 
-/// Selects the columns of [`HrDelivery`] in the order in which [`delivery`] reads them.
+/// The query for the columns of [`HrDelivery`], in the order in which [`delivery`] reads them, without its condition.
 const SELECT: &str = "SELECT d.number, d.id, d.organization_id, o.slug, d.candidate_role_id, d.type, d.state,
        h.enabled, (
          SELECT e.id FROM hr_deliveries e

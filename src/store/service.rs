@@ -40,7 +40,7 @@ impl Store {
 
     /// Queues a job for the writer. The job runs inside the transaction of its batch. `done` receives the result after
     /// the commit, and for [`Grade::Durable`] after the fsync. The job may run twice, so it must not act outside the
-    /// file. If it fails, only its own writes are undone.
+    /// file. If the job fails, only the writes of this job are undone.
     pub fn write<T: Send + 'static>(
         &self,
         grade: Grade,

@@ -65,8 +65,8 @@ pub(in crate::store) const OF_CANDIDATE: &str =
      ORDER BY a.number DESC
      LIMIT $5";
 
-/// Returns a page of the activity of the subject's role, candidate or organization, newest first, starting before the
-/// row with this number.
+/// Returns a page of the activity of the subject's role, candidate or organization: rows with numbers below `before`,
+/// newest first.
 pub fn page(
     tx: &Tx<'_>,
     subject: &Subject,

@@ -59,7 +59,7 @@ pub struct Owner {
     pub email: String,
     pub name: String,
     pub platform_role: PlatformRole,
-    /// The role in the organization of the oldest membership.
+    /// The organization role of the oldest membership.
     pub org_role: Option<OrgRole>,
     /// The organization of the oldest membership.
     pub organization_id: Option<String>,
@@ -152,7 +152,7 @@ pub fn create(tx: &Tx<'_>, stamp: &Stamp, who: Option<&Principal>, key: &NewApiK
     activity::platform::record(tx, stamp, who, Action::ApiKeyCreated, &None::<()>, &detail)
 }
 
-/// Inserts the row of a key without an activity row.
+/// Inserts the row of a key, but appends no activity row.
 ///
 /// # Errors
 /// [`Error::Defect`] if the user does not exist. Check this before calling this function.

@@ -88,7 +88,7 @@ pub fn begin(tx: &Tx<'_>, id: &AttachmentId, token: &AttachmentToken, file_name:
     let (count, bytes) = staged.unwrap_or_default();
     if count >= STAGED_ATTACHMENTS_MAX || bytes + largest > STAGED_BYTES_MAX {
         return Err(Error::Unavailable(format!(
-            "{count} attachments with {bytes} bytes are staged, which is the limit"
+            "{count} attachments with {bytes} bytes are staged, and the limit allows no further upload"
         )));
     }
     let sql = "INSERT INTO documents (id, digest, file_name, created_at)
@@ -231,8 +231,8 @@ pub fn find(
     Ok(tx.one(SQL, params, |row: &Row<'_>| read_attachment(&mut Columns::of(row)))?.flatten())
 }
 
-/// Checks that the chunks of an attachment add up to its size, without reading the content. A download calls this
-/// function first.
+/// Checks that the chunks of an attachment add up to its size, without reading the content. Call this function before a
+/// download.
 ///
 /// # Errors
 /// [`Error::Defect`] if chunks are missing.

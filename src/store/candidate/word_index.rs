@@ -74,7 +74,7 @@ pub(in crate::store) fn inconsistencies(tx: &Tx<'_>, findings_max: usize) -> Res
     Ok(findings)
 }
 
-/// A candidate with the strings whose words are in the index.
+/// A candidate whose words [`inconsistencies`] looks up in the index.
 struct CheckedCandidate {
     number: i64,
     id: String,

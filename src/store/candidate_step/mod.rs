@@ -88,7 +88,7 @@ pub fn save(
     activity::append(tx, stamp, Some(who), recorded_action(action, facts), &subject, &detail)
 }
 
-/// Returns the action to record. A rejection that reverses a hire has its own action, because HR systems receive
+/// Returns the action to record. A rejection that reverses a hire is a separate action, because HR systems receive
 /// reversals.
 fn recorded_action(action: Action, facts: &StepFacts) -> Action {
     match (action, facts.application_status) {

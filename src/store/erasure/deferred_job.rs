@@ -77,7 +77,7 @@ fn scan(connection: &Connection, parts: &Parts) -> Result<Vec<DeferredErasure>, 
     })
 }
 
-/// Carries out an erasure in its own transaction.
+/// Carries out one erasure in one transaction.
 fn run_erasure(parts: &Parts, erasure: DeferredErasure) -> Result<(), Error> {
     let (world, clock, erasures) = (Arc::clone(&parts.world), Arc::clone(&parts.clock), Arc::clone(&parts.erasures));
     let job = move |tx: &Tx<'_>| carry_out(tx, world.as_ref(), &clock.read(), &erasures, &erasure);

@@ -1,4 +1,4 @@
-//! Repeats the erasures of the erasure list when the service starts. If the file still has candidates or signups that
+//! Repeats the erasures in the erasure list when the service starts. If the file still has candidates or signups that
 //! the list names, the file is an older copy, and the start erases them again. `domain::erasure::replay` decides which
 //! erasures are repeated and which are only reported.
 
@@ -29,7 +29,7 @@ const SLICE_ERASURES: usize = 256;
 /// The erasures that a start repeated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RepeatedErasures {
-    /// The number of candidates.
+    /// The number of candidates who were erased again.
     pub candidates: usize,
     /// The number of signups that were deleted again.
     pub signups: usize,

@@ -9,7 +9,7 @@ use crate::domain::organization::StatusCounts;
 /// Adds `change` to the counts in the status cache.
 ///
 /// # Errors
-/// [`Error::Defect`] if the organization has no row, or if a count would fall below zero.
+/// [`Error::Defect`] if the organization has no row in the cache, or if a count would fall below zero.
 pub fn move_status(tx: &Tx<'_>, organization: &OrganizationId, change: StatusCounts) -> Result<(), Error> {
     let sql = "UPDATE organization_statuses
                SET open_roles = open_roles + $1,
@@ -43,7 +43,7 @@ pub fn write_status(tx: &Tx<'_>, organization: &OrganizationId) -> Result<(), Er
     Ok(())
 }
 
-/// Reads the status cache of an organization. Returns `None` if the organization has no row.
+/// Reads the status cache of an organization. Returns `None` if the organization has no row in the cache.
 pub fn status(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<StatusCounts>, Error> {
     let sql = "SELECT open_roles, open_positions, in_progress, hired, not_selected, withdrawn
                FROM organization_statuses

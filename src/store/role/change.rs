@@ -140,7 +140,7 @@ pub fn delete(tx: &Tx<'_>, who: &Principal, role: &Role, stamp: &Stamp) -> Resul
 fn detail_with_steps(role: &RoleRecord, steps: &[PipelineStep]) -> Result<Map<String, Value>, Error> {
     let mut members = members(role)?;
     let steps = serde_json::to_value(role_step::details(steps))
-        .map_err(|error| Error::Defect(format!("an activity cannot be encoded: {error}")))?;
+        .map_err(|error| Error::Defect(format!("the detail of an activity row cannot be written: {error}")))?;
     members.insert("steps".to_owned(), steps);
     Ok(members)
 }

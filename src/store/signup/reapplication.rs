@@ -29,7 +29,7 @@ pub(in crate::store) fn release_later_signups(tx: &Tx<'_>, candidate: &Candidate
 }
 
 /// Submits released signups again, in the order that the rule gives. The first signup creates a candidate and an
-/// application, unless another candidate now has its address. The other signups are handled like new signups. All
+/// application, unless another candidate now has the same address. The other signups are handled like new signups. All
 /// status pages stay.
 pub(in crate::store) fn reapply(
     tx: &Tx<'_>,

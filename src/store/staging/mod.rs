@@ -162,13 +162,14 @@ impl<'w> Staging<'w> {
     }
 }
 
-/// Marks finished imports that skipped rows as dropped, so that page wiping removes those rows from the file.
+/// The statement that marks finished imports with skipped rows as dropped, so that page wiping removes those rows from
+/// the file.
 const DROP_FINISHED: &str = "UPDATE imports
     SET decided_at = NULL
     WHERE decided_at IS NOT NULL AND skipped > 0
       AND NOT EXISTS (SELECT 1 FROM import_rows WHERE import_number = imports.number)";
 
-/// Deletes imports that the service finished. No import command waits for their result.
+/// The statement that deletes imports that the service finished. No import command waits for their result.
 const DELETE_FINISHED: &str = "DELETE FROM imports
     WHERE decided_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM import_rows WHERE import_number = imports.number)";
 

@@ -113,9 +113,9 @@ struct RunUnderWay {
 /// The stage of a run in an organization. `after` is the number of the last candidate that the run has handled.
 #[derive(Clone, Copy)]
 enum Stage {
-    /// Records which candidates are due.
+    /// The scan that records which candidates are due.
     Scan { after: i64 },
-    /// Erases candidates who became due before today.
+    /// The erasure of candidates who became due before today.
     Erase { after: i64, today: Timestamp, with_unconfirmed: bool },
 }
 
