@@ -40,8 +40,7 @@ pub fn insert(tx: &Tx<'_>, role: &RoleId, step: &PipelineStep) -> Result<bool, E
     Ok(tx.run(sql, (id.as_str(), role.as_str(), name, order, step_type.as_str()))? == 1)
 }
 
-/// Adds a step that was removed from the role's pipeline before the import. Returns `false` if a step with this id
-/// exists.
+/// Adds a step that an import lists as removed from the role's pipeline. Returns `false` if a step with this id exists.
 pub fn insert_removed(tx: &Tx<'_>, role: &RoleId, step: &PipelineStep) -> Result<bool, Error> {
     let sql = "INSERT INTO role_steps (id, role_id, name, step_type)
                VALUES ($1, $2, $3, $4)

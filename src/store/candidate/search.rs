@@ -47,8 +47,8 @@ const ROWS_PER_CHECK: i64 = 64;
 /// word.
 const DENSE_ROWS: usize = 256;
 
-/// The number of newest blocks that are searched before the search compares how many candidates meet each condition. If
-/// many candidates meet all conditions, these blocks fill the page; otherwise, searching them costs next to nothing.
+/// If every condition matches many candidates, this number of newest blocks is searched first. If many candidates meet
+/// all conditions, these blocks fill the page; otherwise, searching them costs next to nothing.
 const BLOCKS_AT_ONCE: i64 = 8;
 
 /// Returns at most `rows` candidates of the organization with a number below `before`, newest first.
@@ -211,7 +211,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Sorts the sources so that sources with few candidates come first.
+    /// Sorts the sources so that sources that are likely to have few candidates come first.
     fn sort_sources(&mut self, at_least: i64) -> Result<(), Error> {
         if self.sources.len() < 2 {
             return Ok(());
