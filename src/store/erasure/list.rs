@@ -227,10 +227,10 @@ fn whole_lines_end(list: &mut File) -> std::io::Result<u64> {
     let line = ID_CHARACTERS_MAX + " ".len() + RETENTION.len() + changed + "\n".len();
     let from = length.saturating_sub(line as u64);
     list.seek(SeekFrom::Start(from))?;
-    let mut end = Vec::new();
-    list.read_to_end(&mut end)?;
-    let past = end.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at as u64 + 1);
-    Ok(if past == 0 && from > 0 { length } else { from + past })
+    let mut tail = Vec::new();
+    list.read_to_end(&mut tail)?;
+    let end = tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at as u64 + 1);
+    Ok(if end == 0 && from > 0 { length } else { from + end })
 }
 
 #[cfg(test)]

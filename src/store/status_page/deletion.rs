@@ -224,8 +224,8 @@ fn rename(
     let sql = "UPDATE activities
                SET detail = '{}', salt = NULL
                WHERE candidate_id = $1 AND action IN ($2, $3) AND salt IS NOT NULL";
-    let named = (Action::CandidateAdded.as_str(), Action::CandidateChanged.as_str());
-    tx.run(sql, (candidate.id.as_str(), named.0, named.1))?;
+    let (added, changed) = (Action::CandidateAdded.as_str(), Action::CandidateChanged.as_str());
+    tx.run(sql, (candidate.id.as_str(), added, changed))?;
     record_renaming(tx, world, organization, &candidate.id, name, email)
 }
 

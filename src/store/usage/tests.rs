@@ -140,7 +140,7 @@ fn pruning_deletes_old_rows_and_keeps_statistics_and_row_numbers() {
     assert_eq!(outdated(end, 9), Vec::new(), "rows that are not indexed are not pruned");
     add_missing(&reader, &store.parts.writer).unwrap();
     let (all, counted) = (pages(&store, 1), statistics(&store));
-    // The cuts are between rows of the other key, at an index entry, and next to an index entry. The last cut deletes
+    // Pruning stops between rows of the other key, at an index entry, and next to an index entry. The last run deletes
     // all rows.
     for left in [203, 150, 140, 77, 76, 1, 0] {
         let before = all.get(left).map_or(end, |(at, _)| Timestamp::from_micros(at + 1));
