@@ -33,7 +33,7 @@ pub fn flaw(value: &Value) -> Option<String> {
     flaw_within(value, 0)
 }
 
-/// Returns the reason why a value cannot be stored at this depth of a larger value.
+/// Returns the reason why a value cannot be stored at this depth inside a larger value.
 pub fn flaw_within(value: &Value, depth: usize) -> Option<String> {
     if is_deeper(value, depth) {
         return Some(format!("must be nested at most {DEPTH_MAX} levels deep"));

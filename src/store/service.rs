@@ -51,7 +51,7 @@ impl Store {
     }
 
     /// Queues a job as [`Store::write`] does, but does not wake the writer. Returns true for the first job in the
-    /// queue. If it returns true, call [`Store::flush`] after queueing the other jobs of this tick.
+    /// queue. In that case, call [`Store::flush`] after queueing the other jobs of this tick.
     #[must_use]
     pub fn write_with_others<T: Send + 'static>(
         &self,
@@ -96,7 +96,7 @@ impl Store {
     }
 
     /// Queues a usage row, which is committed together with other rows. `done` receives its outcome. Returns true for
-    /// the first row in the queue. If it returns true, call [`Store::flush`] soon.
+    /// the first row in the queue. In that case, call [`Store::flush`] soon.
     #[must_use]
     pub fn record(
         &self,
@@ -112,7 +112,7 @@ impl Store {
         self.parts.writer_thread.flush();
     }
 
-    /// Sets the function that runs the answers of a batch. Without it, they run on the writer's thread.
+    /// Sets the function that runs the answers of a batch. Without this function, the writer's thread runs them.
     pub fn answer_by(&self, run_on_runtime: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
         self.parts.writer_thread.answer_by(run_on_runtime);
     }
