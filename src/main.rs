@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use tikv_jemallocator::Jemalloc;
 
-/// jemalloc. With glibc's allocator, 20 to 25 MB more memory stays resident after a load of uploads, lists and imports.
+/// The allocator is jemalloc. With glibc's allocator, 20 to 25 MB more memory stays resident after a load of uploads,
+/// lists and imports.
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 

@@ -16,7 +16,7 @@ use crate::domain::timestamp::Timestamp;
 /// The upper bounds of the duration histogram, in seconds.
 const BUCKETS_S: [f64; 9] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
 
-/// The maximum number of unwritten bytes of the log: about ten thousand lines.
+/// The maximum size in bytes of the log lines that wait to be written: about ten thousand lines.
 const WAITING_BYTES_MAX: usize = 1_024 * 1_024;
 
 /// The time for which the log thread gathers lines before it writes them.
@@ -59,7 +59,7 @@ pub struct RequestLine<'a> {
 #[derive(Debug)]
 pub struct Telemetry {
     format: LogFormat,
-    routes: Mutex<BTreeMap<RouteStatus, Figures>>,
+    routes: Mutex<BTreeMap<RouteStatus, Histogram>>,
     hr_attempts: Mutex<BTreeMap<&'static str, u64>>,
     log: Option<Log>,
 }
@@ -90,7 +90,7 @@ struct Lines {
 }
 
 #[derive(Debug, Default, Clone)]
-struct Figures {
+struct Histogram {
     count: u64,
     seconds: f64,
     buckets: [u64; BUCKETS_S.len()],
@@ -108,10 +108,10 @@ impl Telemetry {
         let seconds = line.duration.as_secs_f64();
         {
             let mut routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner);
-            let figures = routes.entry((line.method, line.route, line.status)).or_default();
-            figures.count += 1;
-            figures.seconds += seconds;
-            for (bucket, bound) in figures.buckets.iter_mut().zip(BUCKETS_S) {
+            let histogram = routes.entry((line.method, line.route, line.status)).or_default();
+            histogram.count += 1;
+            histogram.seconds += seconds;
+            for (bucket, bound) in histogram.buckets.iter_mut().zip(BUCKETS_S) {
                 *bucket += u64::from(seconds <= bound);
             }
         }
@@ -148,15 +148,15 @@ impl Telemetry {
              # TYPE appliance_request_duration_seconds histogram\n",
         );
         let routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        for ((method, route, status), figures) in &routes {
+        for ((method, route, status), histogram) in &routes {
             let labels = format!("method=\"{method}\",route=\"{route}\",status=\"{status}\"");
             let name = "appliance_request_duration_seconds";
-            for (bound, count) in BUCKETS_S.iter().zip(figures.buckets) {
+            for (bound, count) in BUCKETS_S.iter().zip(histogram.buckets) {
                 let _ = writeln!(text, "{name}_bucket{{{labels},le=\"{bound}\"}} {count}");
             }
-            let _ = writeln!(text, "{name}_bucket{{{labels},le=\"+Inf\"}} {}", figures.count);
-            let _ = writeln!(text, "{name}_sum{{{labels}}} {}", figures.seconds);
-            let _ = writeln!(text, "{name}_count{{{labels}}} {}", figures.count);
+            let _ = writeln!(text, "{name}_bucket{{{labels},le=\"+Inf\"}} {}", histogram.count);
+            let _ = writeln!(text, "{name}_sum{{{labels}}} {}", histogram.seconds);
+            let _ = writeln!(text, "{name}_count{{{labels}}} {}", histogram.count);
         }
         let name = "appliance_hr_attempts_total";
         let _ = writeln!(text, "# HELP {name} Delivery attempts to HR systems.\n# TYPE {name} counter");
@@ -190,7 +190,8 @@ impl Waiting {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for lines and returns them with the number of dropped lines. Returns `None` at the end of the service.
+    /// Waits for lines and returns them with the number of dropped lines. Returns `None` when the service has stopped
+    /// and no lines are left.
     fn take(&self, spare: String) -> Option<(String, u64)> {
         let mut lines = self.lock();
         while lines.text.is_empty() && !lines.ending {

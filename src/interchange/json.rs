@@ -17,23 +17,23 @@ pub fn parse(bytes: &[u8]) -> Result<Value, String> {
     parse_with(Strict, bytes)
 }
 
-/// Returns an amount as a JSON number: 65000 rather than 65000.0. Returns `None` if the amount is not finite. Amounts
-/// are far below `i64::MAX`.
+/// Returns an amount as a JSON number: 65000 rather than 65000.0. Returns `None` if the amount is not finite. A whole
+/// amount fits into an `i64`, because amounts are far below `i64::MAX`.
 pub fn number(amount: f64) -> Option<Number> {
     if amount.fract() == 0.0 { Some(Number::from(amount as i64)) } else { Number::from_f64(amount) }
 }
 
-/// The maximum nesting depth of stored JSON. Editors of descriptions use less than half of it. Many JSON parsers stop
-/// at 128 levels, and responses wrap the stored value in further objects.
+/// The maximum nesting depth of stored JSON. Rich-text editors nest descriptions less than half as deeply. Many JSON
+/// parsers stop at 128 levels, and responses wrap the stored value in further objects.
 pub const DEPTH_MAX: usize = 32;
 
-/// Returns the reason why a caller's own JSON cannot be stored: it is nested too deeply, or one of its strings contains
-/// a control character.
+/// Returns the reason why a JSON value from a caller cannot be stored: the value is nested too deeply, or one of its
+/// strings contains a control character.
 pub fn flaw(value: &Value) -> Option<String> {
     flaw_within(value, 0)
 }
 
-/// Returns the reason why a value cannot be stored at this depth of a stored value.
+/// Returns the reason why a value cannot be stored at this depth inside a larger value.
 pub fn flaw_within(value: &Value, depth: usize) -> Option<String> {
     if is_deeper(value, depth) {
         return Some(format!("must be nested at most {DEPTH_MAX} levels deep"));
@@ -41,7 +41,7 @@ pub fn flaw_within(value: &Value, depth: usize) -> Option<String> {
     flaw_of_text(value).map(Flaw::sentence)
 }
 
-/// Returns true if a value at `depth` exceeds [`DEPTH_MAX`]. The file may contain such values from earlier versions.
+/// Returns true if a value at `depth` exceeds [`DEPTH_MAX`]. Earlier versions may have stored such values.
 pub fn is_deeper(value: &Value, depth: usize) -> bool {
     match value {
         Value::Array(items) => depth >= DEPTH_MAX || items.iter().any(|item| is_deeper(item, depth + 1)),

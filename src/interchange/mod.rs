@@ -1,12 +1,12 @@
 //! The interchange document of `import` and `export`: its members, its rules, and findings that name their location.
 //! The module also imports the data of other programs.
 //!
-//! It knows the store and the rules, but not HTTP or the command line. It opens no transaction: functions that use the
-//! file accept a transaction as a parameter.
+//! It uses the store and the rules, but neither HTTP nor the command line. It opens no transaction: functions that use
+//! the file accept a transaction as a parameter.
 //!
-//! `reader` parses a document object by object, so that a large document is never in memory as JSON. The module of each
-//! noun, such as `role`, defines how its object is parsed and exported. `import` writes the typed document to the file,
-//! and `export` writes the file as a document.
+//! `reader` parses a document object by object, so that the JSON values of a large document are never all in memory at
+//! once. The module for each kind of object, such as `role`, defines how the object is parsed and exported. `import`
+//! writes the typed document to the file, and `export` writes the content of the file as a document.
 
 mod addition;
 mod candidate;

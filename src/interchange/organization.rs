@@ -22,7 +22,7 @@ use crate::store::{Error, candidate, hr_integration, membership, organization, r
 /// An organization with everything that belongs to it.
 #[derive(Debug, Clone)]
 pub struct Organization {
-    /// The organization's own columns.
+    /// The columns of the organization's row.
     pub record: organization::OrganizationRecord,
     /// The settings for its HR system.
     pub hr_integration: Option<hr_integration::HrIntegrationRecord>,
@@ -114,7 +114,7 @@ fn record(fields: &mut Fields<'_, '_>) -> Option<organization::OrganizationRecor
     })
 }
 
-/// Reads the organization's time zone, which the system must know. The default is UTC.
+/// Reads the organization's time zone, which must exist on this system. The default is UTC.
 fn time_zone(fields: &mut Fields<'_, '_>) -> Option<String> {
     let world = fields.context.world();
     let must_be = "the name of a time zone that this system knows, such as Europe/Berlin";
@@ -146,7 +146,7 @@ fn theme(portal: &mut Fields<'_, '_>) -> Option<Map<String, Value>> {
 fn integration(fields: &mut Fields<'_, '_>) -> Option<hr_integration::HrIntegrationRecord> {
     let must_be = format!("an http or https URL with a host and no user name, at most {URL_CHARACTERS_MAX} characters");
     let url = fields.required("url", &must_be, |value| TargetUrl::parse(value.as_str()?));
-    let must_be = format!("whsec_ and the base 64 of a secret, at most {SECRET_CHARACTERS_MAX} characters");
+    let must_be = format!("whsec_ followed by a secret in base64, at most {SECRET_CHARACTERS_MAX} characters");
     let secret = fields.optional("secret", &must_be, |value| SigningSecret::parse(value.as_str()?));
     let enabled = fields.boolean("enabled");
     let secret = secret?;

@@ -1,6 +1,6 @@
 //! A streaming parser for interchange documents. It holds the members of one object as JSON until the typed object is
-//! created, and parses arrays item by item, so that a large document is never in memory as JSON. It reports all
-//! findings at once.
+//! created, and parses arrays item by item, so that the JSON values of a large document are never all in memory at
+//! once. It reports all findings together.
 //!
 //! The parser knows how objects and arrays nest, but does not interpret their members.
 
@@ -23,16 +23,16 @@ pub(super) trait Object: Sized {
     /// The members that are arrays of objects: `()`, or a type that [`arrays`] defines.
     type Arrays: Arrays;
 
-    /// Prepares the context. The parser calls it before the first member is parsed.
+    /// Prepares the context. The parser calls this function before it parses the first member.
     fn enter(_context: &mut Context<'_>) {}
 
-    /// Creates the value from its members. Adds findings and returns `None` if a member is wrong.
+    /// Creates the value from its members. Adds findings and returns `None` if a member is invalid.
     fn read(fields: Fields<'_, '_>, arrays: Self::Arrays) -> Option<Self>;
 }
 
 /// The members of an object that are arrays of objects.
 pub(super) trait Arrays: Default {
-    /// Parses a member if it is one of these arrays. Returns false, without reading, for any other member.
+    /// Parses a member if it is one of these arrays. Returns false for any other member, without reading its value.
     ///
     /// # Errors
     /// Fails only on invalid syntax.
@@ -57,7 +57,8 @@ impl Arrays for () {
     }
 }
 
-/// Defines [`Arrays`] with a field for each member, which is `None` until the member is parsed.
+/// Defines a type that implements [`Arrays`] and has a field for each member. The field is `None` until the member is
+/// parsed.
 macro_rules! arrays {
     ($name:ident { $($member:ident: $item:ty),+ }) => {
         #[derive(Default)]
@@ -99,7 +100,7 @@ impl<T> Default for Array<T> {
     }
 }
 
-/// Parses a whole document. Adds findings and returns `None` if a value is wrong.
+/// Parses a whole document. Adds findings and returns `None` if a value is invalid.
 ///
 /// # Errors
 /// A sentence with line and column if the text is not JSON.
@@ -133,7 +134,8 @@ struct ArraySeed<'a, 'w, T> {
     marker: PhantomData<T>,
 }
 
-/// Visits scalar values in places that require an object or an array. They are findings, not syntax errors.
+/// Defines the methods that visit a scalar value where an object or an array is required. The value is a finding, not
+/// a syntax error.
 macro_rules! refuse_scalars {
     () => {
         fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
@@ -172,7 +174,7 @@ impl<T: Object> ObjectSeed<'_, '_, T> {
         None
     }
 
-    /// Parses a member: into `arrays` if it is one of these arrays, otherwise into `own` for [`Object::read`].
+    /// Parses a member into `arrays` if it is an array of objects, and otherwise into `own`, for [`Object::read`].
     fn member<'de, A: MapAccess<'de>>(
         &mut self,
         name: String,

@@ -22,7 +22,7 @@ use crate::store::{Error, application, role, role_step};
 /// A role with its pipeline and applications.
 #[derive(Debug, Clone)]
 pub struct Role {
-    /// The role's own columns.
+    /// The columns of the role's row.
     pub record: role::RoleRecord,
     /// The steps of the pipeline, first to last.
     pub steps: Vec<role_step::PipelineStep>,
@@ -120,7 +120,7 @@ fn seats(fields: &mut Fields<'_, '_>, hired: i64) -> Option<Seats> {
     Some(Seats { status: status?.unwrap_or(RoleStatus::Draft), positions: positions?.unwrap_or(1), hired })
 }
 
-/// Adds a finding and returns false if the role's seats contradict each other.
+/// Adds a finding and returns false if the role's status, positions and hires contradict each other.
 fn are_consistent(fields: &mut Fields<'_, '_>, seats: Seats) -> bool {
     let contradiction = seats.contradiction();
     if let Some(contradiction) = contradiction {

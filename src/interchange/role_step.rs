@@ -32,7 +32,8 @@ impl Pipeline {
         (entries.complete && is_sorted).then_some(pipeline)
     }
 
-    /// Adds a step to an open role without steps. Otherwise its posting would offer a form that nobody could submit.
+    /// Adds a step to an open role without steps. Without a step, its posting would offer a form that nobody could
+    /// submit.
     pub(super) fn add_default_step(&mut self, fields: &mut Fields<'_, '_>) {
         let notice = format!("{}: the role is open but has no steps, so the step Application was added", fields.at());
         fields.context.notices.push(notice);
@@ -85,6 +86,6 @@ impl ExportedRoleStep {
     }
 }
 
-fn is_false(truth: &bool) -> bool {
-    !truth
+fn is_false(value: &bool) -> bool {
+    !value
 }

@@ -1,4 +1,5 @@
-//! The access of a caller: the organization that a record belongs to, and the caller's roles in that organization.
+//! The access of a caller: the organization that a record belongs to, and the caller's access roles in that
+//! organization.
 //!
 //! A platform admin sees all organizations. Other users see the enabled organizations that they are members of. The
 //! condition is part of each query, so a record that the caller may not see looks the same as a record that does not
@@ -10,8 +11,8 @@ use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, Organiz
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{CallerRoles, OrgRole, Principal};
 
-/// Returns the caller's roles in an organization, or `None` if the organization does not exist or the caller may not
-/// see it.
+/// Returns the caller's access roles in an organization, or `None` if the organization does not exist or the caller
+/// may not see it.
 pub fn to_organization(
     tx: &Tx<'_>,
     who: &Principal,
@@ -26,8 +27,8 @@ pub fn to_organization(
     Ok(found.map(|(_, roles)| roles))
 }
 
-/// Returns the organization of a role and the caller's roles in it, or `None` if the role does not exist or the caller
-/// may not see it.
+/// Returns the organization that a role belongs to and the caller's access roles in that organization, or `None` if
+/// the role does not exist or the caller may not see it.
 pub fn to_role(tx: &Tx<'_>, who: &Principal, role: &RoleId) -> Result<Option<(OrganizationId, CallerRoles)>, Error> {
     let sql = "SELECT o.id, m.org_role
                FROM roles r
@@ -92,7 +93,7 @@ pub fn to_candidate_step(
 #[derive(Debug, Clone)]
 pub struct VisibleOrganization {
     pub id: OrganizationId,
-    /// The caller's roles in the organization.
+    /// The caller's access roles in the organization.
     pub caller: CallerRoles,
     /// The slug, with the capital letters that the organization chose.
     pub slug: String,
@@ -101,7 +102,7 @@ pub struct VisibleOrganization {
     /// The URL of a logo on another host, or an empty string.
     pub logo: String,
     pub portal_enabled: bool,
-    /// Whether a hire needs the position's code in the HR system.
+    /// Whether a hire must name the position's code in the HR system.
     pub require_external_position_id: bool,
     /// Whether the service warns about roles that are published without a salary.
     pub pay_transparency: bool,

@@ -17,6 +17,7 @@ use crate::domain::timestamp::Timestamp;
 pub(crate) struct CachedState {
     pub(crate) portals: PortalChanges,
     pub(crate) keys: KeyCache,
+    /// The number of usage rows that are not indexed. This number is never invalidated.
     pub(crate) unindexed: Arc<UnindexedRows>,
 }
 
@@ -28,8 +29,8 @@ impl CachedState {
     }
 }
 
-/// Prepares the job that invalidates cached state after changes by other processes. The job skips changes before its
-/// start, because the cache is empty at the start.
+/// Prepares the job that invalidates cached state after changes by other processes. The job skips changes from before
+/// its start, because the cache is empty at the start.
 pub(super) fn job_step(path: &Path, cached: Arc<CachedState>) -> Result<Step, Error> {
     let connection = connection::open(path, Use::Read)?;
     cached.portals.begin(tx::snapshot(&connection, Timestamp::from_micros(0), change_number::portals)?);

@@ -24,7 +24,7 @@ impl Changes {
     }
 }
 
-/// Reads the number of the last change to credentials, and the changes to portals after a number.
+/// Reads the number of the last change to keys or users, and the changes to portals after the number `portals_after`.
 pub(crate) fn changes_after(tx: &Tx<'_>, portals_after: i64) -> Result<Changes, Error> {
     let sql = "SELECT organization_id, number
                FROM portal_changes

@@ -1,5 +1,5 @@
-//! The check of a file. It covers SQLite's integrity and foreign keys, recounts of status caches and hires, the word
-//! index, attachments, the usage log, the activity chain, and deliveries.
+//! The check of a file. It covers the integrity check of SQLite, foreign keys, recounts of status caches and hires, the
+//! word index, attachments, the usage log, the activity chain, and deliveries.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::domain::timestamp::Timestamp;
 /// the findings, one sentence each. A sound file has no findings.
 ///
 /// # Errors
-/// An error of SQLite if the file cannot be read far enough to check it.
+/// A SQLite error if the file cannot be read.
 pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>, Error> {
     let connection = connection::open_to_read(path, Use::Read)?;
     tx::snapshot(&connection, Timestamp::from_micros(0), |tx| {
@@ -50,8 +50,8 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
 }
 
 /// Returns the reports about a sound file: one sentence for each candidate who is in the erasure list but was changed
-/// or held afterwards. If the list cannot be read, returns one sentence about the list, because the next start would
-/// fail.
+/// or placed under a legal hold afterwards. If the list cannot be read, returns one sentence about the list, because
+/// the next start would fail.
 pub fn reports(path: &Path) -> Result<Vec<String>, Error> {
     let path = &path::resolve(path);
     let connection = connection::open_to_read(path, Use::Read)?;
@@ -63,11 +63,12 @@ pub fn reports(path: &Path) -> Result<Vec<String>, Error> {
     })
 }
 
-/// Returns the report about a candidate who is in the erasure list but was changed or held afterwards.
+/// Returns the report about a candidate who is in the erasure list but was changed or placed under a legal hold
+/// afterwards.
 pub fn changed_since_erased(candidate: &CandidateId, list: &impl std::fmt::Display) -> String {
     format!(
-        "candidate {candidate} is in {list}, but was changed or held after its line was written, and is not erased; \
-         erase the candidate again, or remove the line from the list"
+        "candidate {candidate} is in {list}, but was changed or placed under a legal hold after the line was written, \
+         and is not erased; erase the candidate again, or remove the line from the list"
     )
 }
 
@@ -145,7 +146,7 @@ fn applications(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
          LIMIT {FINDINGS_OF_A_KIND_MAX}"
     );
     findings.extend(tx.all(&steps, [], |row| {
-        Ok(format!("application {} is not at the step that its steps show", Columns::of(row).text()?))
+        Ok(format!("application {} has a current step that does not follow from its steps", Columns::of(row).text()?))
     })?);
     Ok(findings)
 }
@@ -169,14 +170,14 @@ fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
          WHERE (p.at IS NULL AND u.number > 1
              AND coalesce(u.previous_at > (SELECT pruned_to FROM api_key_usage_marking), 1))
            OR (u.previous_at IS NOT NULL AND u.number = 1)",
-        |rows| format!("{rows} rows do not name the previous row of their key"),
+        |rows| format!("{rows} rows do not refer to the previous row of their key"),
     )?;
     count(
         "SELECT count(*)
          FROM api_key_usage_marks m
          LEFT JOIN api_key_usage u ON u.at = m.at AND u.key_number = m.key_number
          WHERE u.at IS NULL",
-        |entries| format!("{entries} index entries name no row"),
+        |entries| format!("{entries} index entries do not refer to a row"),
     )?;
     count(
         "SELECT count(*)
@@ -240,7 +241,7 @@ fn deliveries(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
         let mut columns = Columns::of(row);
         let (id, is_unscheduled): (&str, bool) = (columns.text()?, columns.read()?);
         let why = if is_unscheduled {
-            "no earlier delivery holds it, but it has no time for its next attempt"
+            "no earlier delivery holds it back, but it has no time for its next attempt"
         } else {
             "it would overtake an earlier delivery"
         };

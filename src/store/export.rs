@@ -31,7 +31,8 @@ pub fn stored_responses(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<Expo
     })
 }
 
-/// Reads the signups of a candidate in the order in which an erasure deletes them: signups of applications come first.
+/// Reads the signups of a candidate in the order in which an erasure deletes them: the signups that created
+/// applications come first.
 pub fn signups(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<Signup>, Error> {
     let mut signups = Vec::new();
     for id in signup::ids_of_candidate(tx, candidate)? {

@@ -45,8 +45,8 @@ pub fn times(tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Resul
     })
 }
 
-/// Returns the slug, as it was entered, of the only organization with an enabled portal. Returns `None` if no
-/// organization, or more than one, has an enabled portal.
+/// Returns the slug, as it was entered, of the only enabled organization with an enabled portal. Returns `None` if
+/// there is no such organization, or more than one.
 pub fn only_slug(tx: &Tx<'_>) -> Result<Option<String>, Error> {
     let sql = "SELECT slug
                FROM organizations

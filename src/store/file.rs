@@ -6,7 +6,7 @@ use super::schema::CURRENT;
 use crate::db::file;
 pub use crate::db::file::{Lock, Missing, Older, OpenError, beside, require_absent, resolve, write_manifest};
 
-/// Makes sure that the file exists and has this program's version. Does not change a foreign or newer file.
+/// Makes sure that the file exists and has this program's schema version. Does not change a foreign or newer file.
 pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenError> {
     file::prepare(path, &CURRENT, missing, older)
 }
@@ -19,8 +19,8 @@ pub(super) fn require_servable(path: &Path) -> Result<(), OpenError> {
     file::require_servable(path, &CURRENT)
 }
 
-/// Succeeds if the file is readable and has this program's version, even if neither the file nor its directory can be
-/// written.
+/// Succeeds if the file is readable and has this program's schema version, even if neither the file nor its directory
+/// can be written to.
 pub fn prepare_to_read(path: &Path) -> Result<(), OpenError> {
     file::prepare_to_read(path, &CURRENT)
 }
@@ -28,8 +28,8 @@ pub fn prepare_to_read(path: &Path) -> Result<(), OpenError> {
 /// Copies the file with all commits into a new file with mode 0600, and `FILE.erased` to `TARGET.erased`.
 ///
 /// # Errors
-/// [`OpenError::NotWritable`] if the target cannot be created or exists, [`OpenError::Failed`] if the copy fails. A
-/// failed copy leaves no target.
+/// [`OpenError::NotWritable`] if the target cannot be created or already exists, [`OpenError::Failed`] if the copy
+/// fails. A failed copy leaves no target.
 pub fn backup(path: &Path, target: &Path) -> Result<(), OpenError> {
     file::backup(path, target, CURRENT.companions)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::db::tx::Error;
 use crate::world::World;
 
-/// Reads the secret of the file, or creates it.
+/// Reads the secret from the file, or creates it if the file has none.
 pub(super) fn load_or_create(path: &Path, world: &dyn World) -> Result<[u8; 32], Error> {
     let sql = "SELECT secret
                FROM form_secrets

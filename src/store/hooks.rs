@@ -1,4 +1,4 @@
-//! The hooks of the store in and around the transactions of the engine. They serve the usage log, the cached state of
+//! The store's hooks, which `db` calls in and around its transactions. They serve the usage log, the cached state of
 //! keys and portals, and the erasure list.
 
 use std::any::Any;

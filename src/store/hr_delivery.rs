@@ -19,7 +19,7 @@ pub struct HrDelivery {
     pub organization_slug: String,
     /// The application that the delivery is about; `None` for a ping.
     pub application_id: Option<ApplicationId>,
-    /// The event and state of the delivery, and the facts that decide whether it is held.
+    /// The event and state of the delivery, and the facts that determine whether it is held.
     pub facts: DeliveryFacts,
     pub attempts: i64,
     /// The time at which the delivery was queued.
@@ -50,7 +50,7 @@ pub struct DeliveryFilter {
     pub state: Option<DeliveryState>,
 }
 
-/// Selects the columns of [`HrDelivery`] in the order in which [`delivery`] reads them.
+/// The query for the columns of [`HrDelivery`], in the order in which [`delivery`] reads them, without its condition.
 const SELECT: &str = "SELECT d.number, d.id, d.organization_id, o.slug, d.candidate_role_id, d.type, d.state,
        h.enabled, (
          SELECT e.id FROM hr_deliveries e
@@ -99,9 +99,9 @@ fn attempt(columns: &mut Columns<'_>) -> Result<Option<HrAttempt>, Error> {
 
 /// Returns a page of deliveries with numbers below `before`, newest first.
 pub fn page(tx: &Tx<'_>, filter: &DeliveryFilter, before: i64, rows_max: usize) -> Result<Vec<HrDelivery>, Error> {
-    // The subquery selects and sorts numbers without their rows. SQLite can use the partial index of a state only if
-    // the state is a literal. A `+` before a column prevents SQLite from using an index on this column where another
-    // index is better.
+    // The subquery selects and sorts only the numbers, not whole rows. SQLite can use the partial index for a state
+    // only if the state is a literal. A `+` before a column prevents SQLite from using an index on this column where
+    // another index is better.
     let (state, number, plus) = match filter.state {
         None => ("", "number", ""),
         Some(DeliveryState::Pending) => ("AND state = 'pending'", "+number", ""),
@@ -180,7 +180,7 @@ pub fn of_candidate(
     tx.all(&sql, (organization.as_str(), candidate.as_str()), delivery)
 }
 
-/// Counts the deliveries that have not arrived, without pings, and the decisions that have no message yet.
+/// Counts the deliveries other than pings that have not arrived, and the decisions that have no message yet.
 pub fn owed(tx: &Tx<'_>) -> Result<i64, Error> {
     let sql = "SELECT (SELECT count(*) FROM hr_deliveries WHERE state = 'pending' AND type <> 'ping')
                  + (SELECT count(*) FROM hr_deliveries WHERE state = 'failed' AND type <> 'ping')";

@@ -10,7 +10,7 @@ use crate::db::tx::Error;
 pub(super) struct JsonObject {
     /// The text of the column. The text also distinguishes objects whose members are in different orders.
     text: String,
-    /// `None` if the column is damaged or is nested too deeply for the parser. The service then shows the row without
+    /// `None` if the text is damaged or is nested too deeply for the parser. The service then shows the row without
     /// the object.
     members: Option<Map<String, Value>>,
 }

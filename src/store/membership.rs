@@ -17,7 +17,7 @@ pub struct OrgMember {
     pub org_role: OrgRole,
 }
 
-/// Inserts a membership without an activity row. Returns false if the user is already a member.
+/// Inserts a membership, but appends no activity row. Returns false if the user is already a member.
 ///
 /// # Errors
 /// [`Error::Defect`] if the user does not exist. Check this before calling this function.
@@ -48,8 +48,9 @@ pub struct Membership {
     pub created_at: Timestamp,
 }
 
-/// Makes a user a member, or changes the role of a member (`PUT /api/admin/organizations/{id}/memberships/{userId}`),
-/// and records the act. Does nothing if the member already has this role.
+/// Makes a user a member, or changes the organization role of a member
+/// (`PUT /api/admin/organizations/{id}/memberships/{userId}`), and records the act. Does nothing if the member already
+/// has this role.
 ///
 /// # Errors
 /// [`Error::Defect`] if the organization or the user does not exist. Check this before calling this function.
@@ -114,7 +115,7 @@ fn newest_of_user(tx: &Tx<'_>, user: &UserId) -> Result<Option<Timestamp>, Error
     Ok(newest.map(Timestamp::from_micros))
 }
 
-/// Selects the columns that [`membership`] reads.
+/// The query for the columns that [`membership`] reads, without its condition.
 const SELECT: &str = "SELECT m.organization_id, o.slug, m.user_id, u.email, u.name, u.enabled, m.org_role, m.created_at
   FROM memberships m
   JOIN organizations o ON o.id = m.organization_id
@@ -157,7 +158,8 @@ pub fn page(
     tx.all(&sql, (organization.as_str(), at, id, rows_max), membership)
 }
 
-/// Selects one range of an index in its order, so the cost does not grow with the number of members.
+/// The condition for a page. It selects one range of an index in the order of the index, so the cost does not grow with
+/// the number of members.
 const PAGE: &str = "WHERE m.organization_id = $1 AND (m.created_at, m.user_id) < ($2, $3)
   ORDER BY m.created_at DESC, m.user_id DESC
   LIMIT $4";

@@ -1,6 +1,6 @@
 //! The columns that contain personal data of candidates: one list for erasure, the subject-access export and the tests.
 //!
-//! A test fails if a column of the schema is in neither list of this file. The list contains no rules:
+//! A test fails if a column of the schema is in neither list in this file. The lists contain no rules:
 //! `domain::erasure` decides who may be erased, and `store::erasure` carries out erasures.
 
 use crate::db::tx::{Error, Tx};
@@ -17,7 +17,7 @@ pub struct PersonalData {
     pub erased: Erased,
 }
 
-/// The location of personal data in the subject-access export.
+/// Whether, and where, the subject-access export contains personal data.
 #[derive(Debug, Clone, Copy)]
 pub enum Exported {
     /// A JSON pointer into `data` of the export; `*` is any index.
@@ -29,7 +29,8 @@ pub enum Exported {
 /// The effect of an erasure on the columns.
 #[derive(Debug)]
 pub enum Erased {
-    /// The erasure assigns constants in the candidate's rows. Both fields are SQL, and `$1` is the candidate's id.
+    /// The erasure assigns constants to columns of the candidate's rows. Both fields are SQL, and `$1` is the
+    /// candidate's id.
     Cleared {
         set: &'static str,
         /// The condition for rows that still have data.
@@ -62,7 +63,7 @@ pub const PERSONAL_DATA: &[PersonalData] = &[
             rows: "candidate_id = $1 AND (external_position_id IS NOT NULL OR hire_notes IS NOT NULL)",
         },
     },
-    // Erasures keep `outcome_type`, because reports count it.
+    // Erasures keep `outcome_type`, because reports count applications by it.
     PersonalData {
         table: "candidate_role_steps",
         columns: &["rejection_reason", "outcome_reason"],

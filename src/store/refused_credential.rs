@@ -56,7 +56,7 @@ impl Refused {
     }
 }
 
-/// Counts refusals and records them as platform activity.
+/// The counts of refusals, which the service records as platform activity.
 pub(super) struct RefusalLog {
     tallies: Mutex<HashMap<Refused, Tally>>,
     writer: Arc<Writer>,

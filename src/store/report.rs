@@ -1,4 +1,4 @@
-//! The figures of a role's report: counts of its applications and their steps.
+//! The data for a role's report: counts of its applications and their steps, and the times of its hires.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
@@ -42,8 +42,8 @@ pub(super) const HIRES: &str = "SELECT applied_at, hired_date
      FROM candidate_roles
      WHERE +organization_id = $1 AND role_id = $2 AND status = 'Hired'";
 
-/// Counts a role's applications that were not selected, for each `outcomeType`, including none. The `outcomeType` is
-/// from the first rejection of an application, because that rejection ended the application.
+/// Counts a role's applications that were not selected, for each `outcomeType` and for applications without one. The
+/// `outcomeType` is from the first rejection of an application, because that rejection ended the application.
 pub fn endings(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Vec<(Option<String>, i64)>, Error> {
     tx.all(ENDINGS, (organization.as_str(), role.as_str()), |row| {
         let mut columns = Columns::of(row);

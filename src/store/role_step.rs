@@ -16,7 +16,7 @@ use crate::domain::user::Principal;
 pub struct PipelineStep {
     pub id: RoleStepId,
     pub name: String,
-    /// The position in the pipeline, from 1.
+    /// The position in the pipeline, counted from 1.
     pub order: i64,
     pub step_type: StepType,
 }
@@ -26,7 +26,7 @@ pub struct PipelineStep {
 pub struct RoleStep {
     pub id: RoleStepId,
     pub name: String,
-    /// The position in the pipeline, from 1; `None` for a removed step.
+    /// The position in the pipeline, counted from 1; `None` for a removed step.
     pub order: Option<i64>,
     pub step_type: StepType,
 }
@@ -40,8 +40,7 @@ pub fn insert(tx: &Tx<'_>, role: &RoleId, step: &PipelineStep) -> Result<bool, E
     Ok(tx.run(sql, (id.as_str(), role.as_str(), name, order, step_type.as_str()))? == 1)
 }
 
-/// Adds a step that was removed from the role's pipeline before the import. Returns `false` if a step with this id
-/// exists.
+/// Adds a step that an import lists as removed from the role's pipeline. Returns `false` if a step with this id exists.
 pub fn insert_removed(tx: &Tx<'_>, role: &RoleId, step: &PipelineStep) -> Result<bool, Error> {
     let sql = "INSERT INTO role_steps (id, role_id, name, step_type)
                VALUES ($1, $2, $3, $4)
@@ -185,7 +184,7 @@ fn set_order(tx: &Tx<'_>, role: &RoleId, order: &[RoleStepId]) -> Result<(), Err
     tx.run_each(sql, (1_i64..).zip(order), |(position, step)| Ok((position, role.as_str(), step.as_str())))
 }
 
-/// Records a change of a role's pipeline, which is a change of the role.
+/// Records a change to a role's pipeline, and updates the role's `updated_at`.
 fn append_activity(
     tx: &Tx<'_>,
     who: &Principal,

@@ -29,7 +29,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Runs `f` on one snapshot of the file, on the caller's thread.
+    /// Runs `f` on one snapshot of the file, on the calling thread.
     ///
     /// # Errors
     /// The error of `f`; [`Error::Unavailable`] if no connection is free.
@@ -40,7 +40,7 @@ impl Store {
 
     /// Queues a job for the writer. The job runs inside the transaction of its batch. `done` receives the result after
     /// the commit, and for [`Grade::Durable`] after the fsync. The job may run twice, so it must not act outside the
-    /// file. If it fails, only its own writes are undone.
+    /// file. If the job fails, only the writes of this job are undone.
     pub fn write<T: Send + 'static>(
         &self,
         grade: Grade,
@@ -51,7 +51,7 @@ impl Store {
     }
 
     /// Queues a job as [`Store::write`] does, but does not wake the writer. Returns true for the first job in the
-    /// queue. The caller must then call [`Store::flush`] after queueing the other jobs of this tick.
+    /// queue. In that case, call [`Store::flush`] after queueing the other jobs of this tick.
     #[must_use]
     pub fn write_with_others<T: Send + 'static>(
         &self,
@@ -62,8 +62,8 @@ impl Store {
         self.parts.writer.queue(grade, job, done)
     }
 
-    /// Looks up a key by its digest. Returns `None` if the key does not exist or is not valid. The transaction at the
-    /// end of the request checks again that the key is valid.
+    /// Looks up a key by its digest. Returns `None` if the key does not exist or is not valid. The transaction of the
+    /// request checks again that the key is valid.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if no connection is free.
@@ -96,7 +96,7 @@ impl Store {
     }
 
     /// Queues a usage row, which is committed together with other rows. `done` receives its outcome. Returns true for
-    /// the first row in the queue. The caller must then call [`Store::flush`] soon.
+    /// the first row in the queue. In that case, call [`Store::flush`] soon.
     #[must_use]
     pub fn record(
         &self,
@@ -112,12 +112,12 @@ impl Store {
         self.parts.writer_thread.flush();
     }
 
-    /// Calls `hand` with a function that gives all answers of a batch, instead of giving them on the writer's thread.
-    pub fn answer_by(&self, hand: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
-        self.parts.writer_thread.answer_by(hand);
+    /// Sets the function that runs the answers of a batch. Without this function, the writer's thread runs them.
+    pub fn answer_by(&self, run_on_runtime: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
+        self.parts.writer_thread.answer_by(run_on_runtime);
     }
 
-    /// Makes the service delete usage rows that are older than this many days. Only the first call has an effect.
+    /// Makes the service delete usage rows that are older than `days` days. Only the first call has an effect.
     pub fn prune_usage(&self, days: u32) {
         let _ = self.parts.usage_days.set(days);
     }
@@ -154,12 +154,12 @@ impl Store {
         }
     }
 
-    /// Returns the erasures of this file, and their list.
+    /// Returns the erasure list, and the progress of the cleanup after erasures.
     pub fn erasures(&self) -> &Erasures {
         &self.parts.erasures
     }
 
-    /// Returns the secret that signs the forms of this file.
+    /// Returns the secret that signs forms.
     pub fn form_secret(&self) -> &[u8; 32] {
         &self.form_secret
     }

@@ -72,7 +72,7 @@ pub fn insert(tx: &Tx<'_>, digest: &[u8; 32], user: &UserId) -> Result<(), Error
 }
 
 /// Records that the session is being used. Returns false if the session was deleted. Does not check whether the session
-/// has ended, because the caller loads its [`principal`] first.
+/// has ended. Load its [`principal`] before calling this function.
 pub fn touch(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
     let sql = "UPDATE sessions
                SET last_seen_at = CASE WHEN last_seen_at < $1 THEN $1 ELSE last_seen_at END

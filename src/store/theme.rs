@@ -27,7 +27,7 @@ impl Theme {
     /// Returns all members as the organization entered them.
     ///
     /// # Errors
-    /// [`Error::Defect`] if the column of the theme cannot be parsed.
+    /// [`Error::Defect`] if the theme column cannot be parsed.
     pub fn members(&self) -> Result<&Map<String, Value>, Error> {
         self.0.members()
     }
@@ -42,11 +42,11 @@ impl Theme {
         Colour::parse(self.0.get("primaryColor")?.as_str()?)
     }
 
-    /// Returns the theme with these changes. A member replaces the member of the same name, and `null` removes it (RFC
-    /// 7396, but without merging inside the members).
+    /// Returns the theme with these changes. A member replaces the member with the same name, and `null` removes that
+    /// member (RFC 7396, but without merging inside the members).
     ///
     /// # Errors
-    /// As [`Theme::members`].
+    /// The errors of [`Theme::members`].
     pub fn with_changes(&self, changes: &Map<String, Value>) -> Result<Self, Error> {
         if changes.is_empty() {
             return Ok(self.clone());
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_cannot_be_parsed_is_shown_without_its_theme() {
+    fn a_theme_that_cannot_be_parsed_has_no_members_but_keeps_its_text() {
         let deep = format!(r#"{{"showSalary":true,"a":{}{}}}"#, "[".repeat(200), "]".repeat(200));
         for text in [deep.as_str(), "[]", "{"] {
             let theme = Theme::from_row(text);

@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_is_verified_with_its_own_cost() {
+    fn a_hash_is_verified_with_the_cost_that_it_names() {
         let world: Box<dyn World> = Box::new(Real::new());
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::new(256, 3, 2, None).unwrap());
         let mut output = [0; 32];

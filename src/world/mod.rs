@@ -1,7 +1,8 @@
 //! The outside world: time, time zones, random bytes, disk space, and the cost of password hashing. The world is real,
 //! or scripted by tests.
 //!
-//! Only this module reads the wall clock, the system's time zones and its random source. Only this module uses argon2.
+//! Only this module reads the wall clock, and the time zones and the random source of the system. Only this module uses
+//! argon2.
 
 mod hashing;
 
@@ -21,7 +22,7 @@ use crate::domain::disk::DiskSpace;
 use crate::domain::id::{ID_RANDOM_BYTES, Id};
 use crate::domain::timestamp::Timestamp;
 
-/// The bytes of salt in a password hash (RFC 9106 §3.1).
+/// The length of the salt in a password hash, in bytes (RFC 9106 §3.1).
 const SALT_BYTES: usize = 16;
 
 /// Clocks, time zones, random bytes, disk space and the cost of password hashing.
@@ -360,6 +361,6 @@ mod tests {
         assert!(world.password_matches("correct horse battery", &hash, &mut memory));
         assert!(!world.password_matches("correct horse batterz", &hash, &mut memory));
         assert!(!world.password_matches("correct horse battery", "no hash", &mut memory));
-        assert_ne!(hash, world.hash_password("correct horse battery"), "each hash has its own salt");
+        assert_ne!(hash, world.hash_password("correct horse battery"), "each hash has a different salt");
     }
 }

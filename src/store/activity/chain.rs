@@ -124,8 +124,8 @@ pub(in crate::store) fn unexplained_erasures(tx: &Tx<'_>, findings_max: usize) -
     Ok(ids.iter().map(|id| format!("activity {id}: the detail was removed, but no erasure accounts for it")).collect())
 }
 
-/// Finds defects of the chain, in the order of the rows: a detail or a row that does not match its hash, or a missing
-/// number. Stops after the row with which the number of findings reaches `findings_max`.
+/// Finds defects in the chain, in the order of the rows: a detail or a row that does not match its hash, or a missing
+/// number. Stops after the row at which the number of findings reaches `findings_max`.
 pub(in crate::store) fn broken_links(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
     let mut findings = Vec::new();
     let (mut number, mut previous) = (0, CHAIN_START);

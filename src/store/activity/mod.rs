@@ -1,5 +1,5 @@
-//! Activity: the record of every act. The transaction of an act appends a row, and chains the row to the previous row
-//! by its hash.
+//! Activity: the record of every act. The transaction of an act appends a row, whose hash covers the hash of the
+//! previous row.
 
 pub(super) mod chain;
 pub(super) mod page;
@@ -16,7 +16,7 @@ use crate::world::World;
 pub use chain::{head, head_mismatch};
 pub use page::{Activity, Actor, number, page};
 
-/// Generates the id and the salt of a new row.
+/// Generates the id and the salt for a new row.
 pub fn stamp(world: &dyn World) -> Stamp {
     let mut salt = [0; SALT_BYTES];
     world.fill(&mut salt);

@@ -30,7 +30,7 @@ pub struct Activity {
     pub previous_hash: [u8; 32],
 }
 
-/// The user who acted, with the current name and address.
+/// The user who acted, with the user's current name and email address.
 #[derive(Debug, Clone)]
 pub struct Actor {
     pub id: String,
@@ -46,8 +46,9 @@ pub(in crate::store) const SELECT: &str =
      FROM activities a
      LEFT JOIN users u ON u.id = a.user_id";
 
-// The rows of an organization have an index by action, because most actions are rare among them. A role or a candidate
-// has few rows, so SQLite reads all of them. The `+` prevents SQLite from using an index of the organization instead.
+// An index on the organization and the action finds rare actions quickly among the many rows of an organization. A role
+// or a candidate has few rows, so SQLite reads all of them. The `+` prevents SQLite from using an index on the
+// organization instead.
 pub(in crate::store) const OF_ORGANIZATION: &str = "WHERE a.organization_id = $1 AND a.number < $2
      ORDER BY a.number DESC
      LIMIT $3";
@@ -64,8 +65,8 @@ pub(in crate::store) const OF_CANDIDATE: &str =
      ORDER BY a.number DESC
      LIMIT $5";
 
-/// Returns a page of the activity of the subject's role, candidate or organization, newest first, starting before the
-/// row with this number.
+/// Returns a page of the activity of the subject's role, candidate or organization: rows with numbers below `before`,
+/// newest first.
 pub fn page(
     tx: &Tx<'_>,
     subject: &Subject,
@@ -95,7 +96,7 @@ pub fn page(
     }
 }
 
-/// Returns the number of an activity row of the subject's organization.
+/// Returns the number of an activity row, or `None` if the subject's organization has no such row.
 pub fn number(tx: &Tx<'_>, subject: &Subject, activity: &ActivityId) -> Result<Option<i64>, Error> {
     let sql = "SELECT number
                FROM activities

@@ -1,8 +1,7 @@
 //! The key cache: API keys in memory, so that a request costs no query for its key.
 //!
-//! The cache can be behind the file. Triggers move one change number whenever a key or a user changes, and each cached
-//! key records the change number at which it was read. The transaction at the end of a request compares the two
-//! numbers.
+//! The cache can be behind the file. Triggers increment a change number whenever a key or a user changes, and each
+//! cached key records the change number at which it was read. The transaction of a request compares the two numbers.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -28,7 +27,7 @@ pub struct CachedKey {
     id: ApiKeyId,
     digest: [u8; 32],
     state: KeyState,
-    /// The number of the newest change of keys or users when this key was read.
+    /// The change number of keys and users at which this key was read.
     read_at: i64,
     attached: OnceLock<Box<dyn Any + Send + Sync>>,
 }
@@ -38,7 +37,7 @@ impl CachedKey {
         &self.id
     }
 
-    /// Returns the SHA-256 of the key's text.
+    /// Returns the SHA-256 digest of the key.
     pub fn digest(&self) -> &[u8; 32] {
         &self.digest
     }
@@ -67,8 +66,8 @@ impl CachedKey {
         self.state.require_valid(now)
     }
 
-    /// Returns the facts that decide whether the key is valid, or `None` if the key was read at another change number
-    /// and is stale.
+    /// Returns the facts that determine whether the key is valid, or `None` if the key was read at another change
+    /// number and is stale.
     pub(in crate::store) fn state_at(&self, changed_at: i64) -> Option<&KeyState> {
         (self.read_at == changed_at).then_some(&self.state)
     }

@@ -19,7 +19,7 @@ use crate::domain::user::{Auth, OrgRole, PlatformRole, Principal};
 #[derive(Debug, Clone)]
 pub struct NewApiKey {
     pub id: ApiKeyId,
-    /// The text of the key. The file stores only its digest and its first characters.
+    /// The key. The file stores only its digest and its first characters.
     pub secret: KeySecret,
     /// The user that the key acts as. The user must exist.
     pub user_id: UserId,
@@ -37,17 +37,17 @@ pub struct ApiKey {
     pub id: ApiKeyId,
     /// The label in lists.
     pub name: Option<String>,
-    /// The first characters of the key's text.
+    /// The first characters of the key.
     pub start: String,
     pub scopes: Vec<Scope>,
     /// False if an admin has revoked the key.
     pub enabled: bool,
     pub created_at: Timestamp,
-    /// The time of the creation or the revocation.
+    /// The time at which the key was revoked or, if it has not been revoked, created.
     pub updated_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub last_request: Option<Timestamp>,
-    /// The number of all requests of the key, including requests whose usage rows were pruned.
+    /// The number of all requests with the key, including requests whose usage rows were pruned.
     pub request_count: i64,
     pub owner: Owner,
 }
@@ -59,21 +59,21 @@ pub struct Owner {
     pub email: String,
     pub name: String,
     pub platform_role: PlatformRole,
-    /// The role in the organization of the oldest membership.
+    /// The organization role of the oldest membership.
     pub org_role: Option<OrgRole>,
     /// The organization of the oldest membership.
     pub organization_id: Option<String>,
 }
 
-/// A key as stored in the file: the principal of a request with this key, and the facts that decide whether the key is
-/// valid.
+/// A key as stored in the file: the principal of a request with this key, and the facts that determine whether the key
+/// is valid.
 pub(super) struct StoredKey {
     pub(super) id: ApiKeyId,
     pub(super) principal: Principal,
     pub(super) state: KeyState,
 }
 
-/// Finds a key by the digest of its text.
+/// Finds a key by its digest.
 pub(super) fn find_by_digest(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<StoredKey>, Error> {
     let sql = "SELECT k.number, k.id, k.scopes, k.scopes_explicit, k.enabled, k.expires_at, k.ended_at IS NOT NULL,
                  u.enabled, u.id, u.email, u.platform_role
@@ -101,7 +101,7 @@ pub(super) fn find_by_digest(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<St
     })
 }
 
-/// Returns whether the key with this digest has expired and its expiry is not recorded yet.
+/// Returns whether the key with this digest has expired but its expiry is not recorded yet.
 pub fn has_unrecorded_expiry(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM api_keys
@@ -109,7 +109,7 @@ pub fn has_unrecorded_expiry(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Err
     tx.exists(sql, (digest.as_slice(), tx.now.micros()))
 }
 
-/// Returns whether any key has expired whose expiry is not recorded yet.
+/// Returns whether the expiry of any expired key is not recorded yet.
 pub(crate) fn any_has_unrecorded_expiry(tx: &Tx<'_>) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM api_keys
@@ -152,7 +152,7 @@ pub fn create(tx: &Tx<'_>, stamp: &Stamp, who: Option<&Principal>, key: &NewApiK
     activity::platform::record(tx, stamp, who, Action::ApiKeyCreated, &None::<()>, &detail)
 }
 
-/// Inserts the row of a key without an activity row.
+/// Inserts the row of a key, but appends no activity row.
 ///
 /// # Errors
 /// [`Error::Defect`] if the user does not exist. Check this before calling this function.

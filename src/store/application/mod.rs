@@ -14,7 +14,7 @@ use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, Organiz
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 
-/// An application as in imports and exports, without its steps.
+/// An application without its steps, as imports and exports contain it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApplicationRecord {
     pub id: ApplicationId,
@@ -58,9 +58,9 @@ fn hire_values(hire: Option<&HireRecord>) -> (Option<i64>, Option<i64>, Option<&
     )
 }
 
-/// Inserts an application of the organization's candidate to one of its roles. `steps` are the steps that the caller
-/// will insert; they determine the current step. Returns `false` if the id is taken or the candidate has applied to the
-/// role.
+/// Inserts an application by one of the organization's candidates to one of its roles. `steps` determine the current
+/// step; insert them after calling this function. Returns `false` if the id is taken or the candidate has already
+/// applied to the role.
 pub fn insert(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -101,7 +101,7 @@ pub fn insert(
 /// Saves the part of a decision that concerns the application itself.
 ///
 /// # Errors
-/// [`Error::Defect`] if the application does not have the status of the facts.
+/// [`Error::Defect`] if the application's status differs from the status in `facts`.
 pub fn save(tx: &Tx<'_>, facts: &StepFacts, decision: &Decision) -> Result<(), Error> {
     // The condition on the status detects a change after the facts were loaded.
     let sql = "UPDATE candidate_roles
@@ -152,9 +152,9 @@ pub struct Application {
 /// The step that a candidate has reached in an application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CurrentStep {
-    /// The application's step.
+    /// The id of the candidate step.
     pub id: CandidateStepId,
-    /// The role step that it was copied from.
+    /// The id of the role step that the candidate step was copied from.
     pub role_step_id: RoleStepId,
     pub name: String,
     /// The step's position in the pipeline, counted from 1.

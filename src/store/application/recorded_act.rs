@@ -13,11 +13,11 @@ use crate::domain::user::Principal;
 use crate::store::candidate::Candidate;
 use crate::store::{activity, candidate_step, organization};
 
-/// Adds an application in progress with its steps, for the caller or, without a caller, because the candidate signed
-/// up.
+/// Adds an application in progress with its steps, on behalf of the caller or, without a caller, of a candidate who
+/// signed up.
 ///
 /// # Errors
-/// [`Error::Defect`] if the candidate has applied to the role, which the caller checks first.
+/// [`Error::Defect`] if the candidate has already applied to the role. Check this before calling this function.
 pub fn add(
     tx: &Tx<'_>,
     who: Option<&Principal>,
@@ -48,10 +48,11 @@ pub fn add(
     activity::append(tx, stamp, who, action, &subject, &detail)
 }
 
-/// Withdraws an application in progress, for the caller or, without a caller, for the candidate or the service itself.
+/// Withdraws an application in progress, on behalf of the caller or, without a caller, of the candidate or the service
+/// itself.
 ///
 /// # Errors
-/// [`Error::Defect`] if the application is not in progress, which the caller checks first.
+/// [`Error::Defect`] if the application is not in progress. Check this before calling this function.
 pub fn withdraw(
     tx: &Tx<'_>,
     who: Option<&Principal>,

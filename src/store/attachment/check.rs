@@ -2,7 +2,7 @@
 
 use crate::db::tx::{Error, Tx};
 
-/// Queries for the ids of inconsistent rows, each with the word for the row and the finding about it.
+/// Queries for the ids of inconsistent rows, each with a noun for such a row and the finding about the row.
 const CHECKS: [(&str, &str, &str); 4] = [
     (
         "SELECT d.id

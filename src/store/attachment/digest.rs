@@ -1,4 +1,4 @@
-//! The SHA-256 of stored attachments, computed from their chunks.
+//! The SHA-256 digests of stored attachments, computed from their chunks.
 
 use std::ops::ControlFlow;
 
@@ -6,7 +6,7 @@ use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::attachment::AttachmentDigest;
 
-/// Describes each complete attachment whose content does not match its digest, at most `findings_max`.
+/// Describes at most `findings_max` complete attachments whose content does not match their digest.
 pub(super) fn mismatches(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
     let sql = "SELECT number, id, sha256
                FROM documents

@@ -1,8 +1,7 @@
 //! Attachments: written chunk by chunk during the upload, staged until a signup claims them, and read chunk by chunk.
 //!
-//! Each function that writes performs one short write. Deletion is also split into slices ([`delete_slice`]): the
-//! background job in `sweep` deletes attachments that no signup has claimed in time, and attachments whose signup was
-//! deleted.
+//! Each write is short, so deletion is split into slices ([`delete_slice`]). The background job in `sweep` deletes
+//! attachments that no signup has claimed in time, and attachments whose signup was deleted.
 
 pub(super) mod check;
 pub(crate) mod digest;
@@ -89,7 +88,7 @@ pub fn begin(tx: &Tx<'_>, id: &AttachmentId, token: &AttachmentToken, file_name:
     let (count, bytes) = staged.unwrap_or_default();
     if count >= STAGED_ATTACHMENTS_MAX || bytes + largest > STAGED_BYTES_MAX {
         return Err(Error::Unavailable(format!(
-            "{count} attachments with {bytes} bytes are staged, which is the limit"
+            "{count} attachments with {bytes} bytes are staged, and the limit allows no further upload"
         )));
     }
     let sql = "INSERT INTO documents (id, digest, file_name, created_at)
@@ -111,7 +110,7 @@ pub fn total_bytes(tx: &Tx<'_>) -> Result<u64, Error> {
 /// Appends the next chunk. Chunks are numbered from 1.
 ///
 /// # Errors
-/// [`Error::Unavailable`] if the upload has been swept, because somebody set the clock forward.
+/// [`Error::Unavailable`] if the upload has been swept, for example because the clock was set forward.
 pub fn append_chunk(tx: &Tx<'_>, id: &AttachmentId, chunk_number: i64, content: &[u8]) -> Result<(), Error> {
     let sql = "INSERT INTO document_pieces (document_number, number, content)
                SELECT number, $1, $2
@@ -149,8 +148,7 @@ const DETACHED_AT: i64 = 0;
 
 /// Detaches the attachments of a signup. They can no longer be read, and the sweep deletes their content in slices, so
 /// that other jobs do not wait until megabytes are overwritten. The transaction must also call
-/// [`super::erasure::candidate::erase`] or [`super::erasure::progress::Erasures::record_signup`], which wakes the
-/// sweep.
+/// [`super::erasure::candidate::erase`] or [`super::erasure::progress::Erasures::record_signup`], to wake the sweep.
 pub(super) fn detach(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
     let sql = "UPDATE documents
                SET signup_id = NULL, digest = NULL, file_name = $1, media_type = NULL, bytes = NULL,
@@ -199,7 +197,7 @@ pub fn find_staged(tx: &Tx<'_>, token: &AttachmentToken) -> Result<Option<Staged
     })
 }
 
-/// Returns the time limit for staged attachments: those whose upload began at or before it are too old.
+/// Returns the cutoff for staged attachments: an attachment whose upload began at or before this time is too old.
 fn expired_until(now: Timestamp) -> Timestamp {
     now.minus(STAGED_MAX)
 }
@@ -214,7 +212,7 @@ pub fn claim(tx: &Tx<'_>, token: &AttachmentToken, signup: &SignupId) -> Result<
     Ok(tx.run(sql, params)? == 1)
 }
 
-/// Finds an attachment of a candidate of the organization.
+/// Finds an attachment of one of the organization's candidates.
 pub fn find(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -233,8 +231,8 @@ pub fn find(
     Ok(tx.one(SQL, params, |row: &Row<'_>| read_attachment(&mut Columns::of(row)))?.flatten())
 }
 
-/// Checks that the chunks of an attachment add up to its size, without reading the content. A download calls this
-/// function first.
+/// Checks that the chunks of an attachment add up to its size, without reading the content. Call this function before a
+/// download.
 ///
 /// # Errors
 /// [`Error::Defect`] if chunks are missing.
@@ -287,7 +285,7 @@ fn attachment_id(row: &Row<'_>) -> Result<AttachmentId, Error> {
     Columns::of(row).parse(AttachmentId::parse)
 }
 
-/// Returns the numbers of attachments and chunks in the file, and the content of all chunks.
+/// Returns the number of attachments in the file, the number of chunks, and the content of all chunks.
 #[cfg(test)]
 pub(crate) fn stored_content(tx: &Tx<'_>) -> Result<(i64, i64, Vec<u8>), Error> {
     let attachments = tx.value("SELECT count(*) FROM documents", [])?.unwrap_or(0);

@@ -1,6 +1,6 @@
 //! The sweep: a background job that deletes attachments without a signup. It deletes staged attachments after an hour,
 //! detached attachments at once, and unfinished uploads of a previous process at the next start. It deletes one slice
-//! at a time, so that other writes and the shutdown do not wait for it.
+//! at a time, so that other writes and the shutdown do not wait for the whole sweep.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -50,12 +50,12 @@ pub(super) struct Sweeper {
     erasures: Arc<Erasures>,
     writer: Arc<Writer>,
     start: ProcessStart,
-    /// The attachments of the last scan that are not deleted yet.
+    /// The attachments that the last scan found and that are not deleted yet.
     queue: VecDeque<AttachmentId>,
     scanned_at: Duration,
     /// The number of committed erasures at the last scan.
     seen_erasures: u64,
-    /// Whether an attachment of the last scan was deleted.
+    /// Whether an attachment that the last scan found was deleted.
     has_swept: bool,
     /// Whether the last scan, or a slice since then, failed.
     has_failed: bool,

@@ -4,7 +4,7 @@
 //! numbers, newest first ([`NumberSource`]), and each source skips to the next number of the other sources. A source
 //! with few candidates is read and sorted completely. From a source with many candidates, the search reads only the
 //! rows that the page needs. If several conditions match many candidates, the search starts with the newest candidates,
-//! because counting each condition would cost more than a page.
+//! because counting the matches of each condition would cost more than a page.
 
 use super::number_source::{self, NumberSource, PrefixRange};
 use super::{BY_NUMBER, Candidate, NEWEST, read_candidate, with_email, word_index};
@@ -17,9 +17,9 @@ use crate::domain::text::Email;
 /// The conditions of a list. The default filter has no conditions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
-    /// Prefixes of words of the name or address.
+    /// Prefixes of words in the name or address.
     pub words: Vec<String>,
-    /// Prefixes of words of the name.
+    /// Prefixes of words in the name.
     pub words_of_name: Vec<String>,
     /// The whole address.
     pub email: Option<Email>,
@@ -40,15 +40,15 @@ const FEW_ROWS_OF_SEVERAL: i64 = 512;
 /// Reading and sorting this many rows costs less than a search that reads many rows for one match.
 const SORTED_ROWS_MAX: i64 = 4_000;
 
-/// Checking one candidate for a word costs as much as reading and sorting this many rows of the word.
+/// Checking one candidate for a word costs as much as reading and sorting this many rows for the word.
 const ROWS_PER_CHECK: i64 = 64;
 
-/// If a block has this many rows of a word, a large share of the candidates that meet the other conditions have the
+/// If a block has this many rows for a word, a large share of the candidates that meet the other conditions have the
 /// word.
 const DENSE_ROWS: usize = 256;
 
-/// The number of newest blocks that are searched before the rarest condition is counted. If many candidates meet all
-/// conditions, these blocks fill the page; otherwise, searching them costs next to nothing.
+/// If every condition matches many candidates, this number of newest blocks is searched first. If many candidates meet
+/// all conditions, these blocks fill the page; otherwise, searching them costs next to nothing.
 const BLOCKS_AT_ONCE: i64 = 8;
 
 /// Returns at most `rows` candidates of the organization with a number below `before`, newest first.
@@ -76,7 +76,7 @@ struct Search<'a> {
     organization: &'a OrganizationId,
     /// A candidate matches if every source yields its number.
     sources: Vec<NumberSource>,
-    /// The prefixes that are checked for each candidate of the sources.
+    /// The prefixes that are checked for each candidate that the sources yield.
     checked: Vec<WordPrefix>,
     /// The highest number that has not been searched yet.
     at_most: i64,
@@ -211,7 +211,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Sorts the sources so that sources with few candidates come first.
+    /// Sorts the sources so that sources that are likely to have few candidates come first.
     fn sort_sources(&mut self, at_least: i64) -> Result<(), Error> {
         if self.sources.len() < 2 {
             return Ok(());
@@ -229,9 +229,7 @@ impl<'a> Search<'a> {
     fn next(&mut self, at_least: i64) -> Result<Option<Candidate>, Error> {
         let Some(number) = self.newest_common_number(at_least)? else { return Ok(None) };
         match self.tx.one(BY_NUMBER, (number, self.organization.as_str()), read_candidate)? {
-            None => {
-                Err(Error::Defect(format!("candidate {number} does not belong to the organization that found them")))
-            }
+            None => Err(Error::Defect(format!("candidate {number} does not belong to the organization of the search"))),
             found => Ok(found),
         }
     }

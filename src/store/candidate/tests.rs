@@ -52,7 +52,7 @@ fn every_list_query_reads_a_range_of_an_index_in_order() {
     assert!(!plan.iter().any(|step| step.contains("SCAN")), "{plan:?}");
 }
 
-/// A candidate of [`insert_people`] with the properties that searches use.
+/// A candidate that [`insert_people`] inserts, with the properties that searches use.
 struct Person {
     id: String,
     name: String,

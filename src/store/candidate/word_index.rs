@@ -5,8 +5,8 @@ use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::search;
 
-/// The number of candidates in a block. Reading all of a common prefix in one block costs next to nothing, and a page
-/// of a prefix that is too common to be sorted is found within a few dozen blocks.
+/// The number of candidates in a block. Reading all rows of a common prefix in one block costs next to nothing. For a
+/// prefix that is too common for its rows to be sorted, a few dozen blocks contain enough rows for a page.
 pub(super) const BLOCK_CANDIDATES: i64 = 1_024;
 
 /// Returns the block of a candidate number.
@@ -31,7 +31,7 @@ pub(super) fn insert(tx: &Tx<'_>, text: &IndexedText<'_>) -> Result<(), Error> {
     tx.run_each(sql, words, |(word, in_name)| Ok((organization_id, in_name, word, number, block(number))))
 }
 
-/// Deletes the words of a candidate's present name and address.
+/// Deletes the words of a candidate's current name and address.
 pub fn delete(tx: &Tx<'_>, text: &IndexedText<'_>) -> Result<(), Error> {
     let sql = "DELETE FROM candidate_words
                WHERE organization_id = $1 AND in_name = $2 AND word = $3 AND candidate_number = $4";
@@ -74,7 +74,7 @@ pub(in crate::store) fn inconsistencies(tx: &Tx<'_>, findings_max: usize) -> Res
     Ok(findings)
 }
 
-/// A candidate with the strings whose words are in the index.
+/// A candidate whose words [`inconsistencies`] looks up in the index.
 struct CheckedCandidate {
     number: i64,
     id: String,
@@ -96,7 +96,7 @@ fn read_checked_candidate(row: &Row<'_>) -> Result<CheckedCandidate, Error> {
     })
 }
 
-/// Visits all candidates of the file in the order of their numbers, in chunks that limit the memory.
+/// Visits all candidates in the file in the order of their numbers, in chunks that limit the use of memory.
 fn visit_candidates(tx: &Tx<'_>, mut visit: impl FnMut(&CheckedCandidate) -> Result<(), Error>) -> Result<(), Error> {
     let sql = "SELECT number, id, organization_id, name, email, erased_at IS NOT NULL
                FROM candidates

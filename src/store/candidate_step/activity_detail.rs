@@ -125,7 +125,7 @@ impl RecordedDecision {
         serde_json::from_str(detail).ok()
     }
 
-    /// Returns the rejection of a step, if the detail has the state of the step before the rejection.
+    /// Returns the rejection of a step, if the detail contains the state of the step before the rejection.
     pub(super) fn rejection(&self, step_id: CandidateStepId) -> Option<Rejection> {
         let step = self.before.steps.iter().find(|step| step.id == step_id.as_str())?;
         let at = |text: &String| Timestamp::parse(text, Rounding::Down);

@@ -16,7 +16,7 @@ const ACTS_MAX: i64 = 1_000;
 /// The maximum number of rejections read for one application: far more than people undo by hand.
 const REJECTIONS_MAX: i64 = 1_000;
 
-/// Reads the acts that led to the present state of an application. Leaves out acts whose details were erased.
+/// Reads the acts that led to the current state of an application. Leaves out acts whose details were erased.
 pub fn history(tx: &Tx<'_>, application: &Application, steps: &[CandidateStep]) -> Result<ApplicationHistory, Error> {
     let sql = "SELECT action, at, candidate_role_step_id, detail
                FROM activities
@@ -53,7 +53,7 @@ fn step_state(step: &CandidateStep) -> StepState {
     StepState { status: step.status, at: step.rejected_at.or(step.validated_at) }
 }
 
-/// Reads the act of a row. Returns `None` if its detail was erased, or if another version of the service wrote the
+/// Reads the act from a row. Returns `None` if the detail was erased, or if another version of the service wrote the
 /// detail in another form.
 fn past_act(row: &Row<'_>, steps: &[CandidateStep]) -> Result<Option<PastAct>, Error> {
     let mut columns = Columns::of(row);

@@ -32,7 +32,8 @@ pub fn load(tx: &Tx<'_>, who: &Principal, step: &CandidateStepId) -> Result<Opti
     let Some(mut facts) = tx.one(sql, params, |row| read_facts(row, who))? else { return Ok(None) };
     facts.steps = of_application(tx, &facts.application_id)?;
     let addressed = facts.steps.iter().position(|candidate_step| candidate_step.id == *step);
-    facts.addressed = addressed.ok_or_else(|| Error::Defect(format!("step {step} is not among its own steps")))?;
+    let defect = || Error::Defect(format!("step {step} is not among the steps of its application"));
+    facts.addressed = addressed.ok_or_else(defect)?;
     Ok(Some(facts))
 }
 
@@ -87,7 +88,7 @@ pub fn save(
     activity::append(tx, stamp, Some(who), recorded_action(action, facts), &subject, &detail)
 }
 
-/// Returns the action to record. A rejection that reverses a hire has its own action, because HR systems receive
+/// Returns the action to record. A rejection that reverses a hire is a separate action, because HR systems receive
 /// reversals.
 fn recorded_action(action: Action, facts: &StepFacts) -> Action {
     match (action, facts.application_status) {
@@ -147,7 +148,7 @@ pub fn insert(tx: &Tx<'_>, application: &ApplicationId, step: &CandidateStep) ->
     Ok(touched == 1)
 }
 
-/// Returns whether the file has a step with this id, of any application.
+/// Returns whether the file has a step with this id, in any application.
 pub fn exists(tx: &Tx<'_>, step: &CandidateStepId) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM candidate_role_steps

@@ -1,6 +1,6 @@
 //! The background job that carries out deferred erasures. An erasure is deferred if the candidate asked for it while a
-//! hire was hidden from them. The status page responded as it does to any other erasure, and staff still see the hire.
-//! Staff can erase these candidates at any time.
+//! hire was hidden from them. The status page responds as it does to a request for any other erasure, and staff still
+//! see the hire. Staff can erase these candidates at any time.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub(in super::super) fn job_step(path: &Path, parts: Parts) -> Result<Step, Erro
                 scan(&connection, &parts).map(|found| due = found)
             }
         };
-        // The next scan retries after a failure, such as a full disk or a lock of another process.
+        // The next scan retries after a failure, such as a full disk or a lock that another process holds.
         has_failed = outcome.is_err();
         if has_failed {
             due.clear();
@@ -77,7 +77,7 @@ fn scan(connection: &Connection, parts: &Parts) -> Result<Vec<DeferredErasure>, 
     })
 }
 
-/// Carries out an erasure in its own transaction.
+/// Carries out one erasure in one transaction.
 fn run_erasure(parts: &Parts, erasure: DeferredErasure) -> Result<(), Error> {
     let (world, clock, erasures) = (Arc::clone(&parts.world), Arc::clone(&parts.clock), Arc::clone(&parts.erasures));
     let job = move |tx: &Tx<'_>| carry_out(tx, world.as_ref(), &clock.read(), &erasures, &erasure);
@@ -90,7 +90,7 @@ fn is_due(tx: &Tx<'_>, erasure: &DeferredErasure, reading: &ClockReading) -> Res
     Ok(rule::is_due(&hires, erasure.visible_after_hours, reading.doubt().is_some(), tx.now))
 }
 
-/// Erases a candidate, unless staff have held or hired the candidate since the scan.
+/// Erases a candidate, unless staff have placed the candidate under a legal hold or hired the candidate since the scan.
 fn carry_out(
     tx: &Tx<'_>,
     world: &dyn World,

@@ -11,7 +11,7 @@ use crate::domain::id::{CandidateId, OrganizationId};
 use crate::domain::user::Principal;
 use crate::store::activity;
 
-/// Reads the facts for erasing, holding or releasing an organization's candidate.
+/// Reads the facts that the rules for erasures and legal holds need about an organization's candidate.
 pub fn facts(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -44,7 +44,7 @@ pub fn set_hold(
     if tx.run(sql, (reason, candidate.number, candidate.organization_id.as_str()))? != 1 {
         return Err(Error::Defect(format!("candidate {} changed after the facts were read", candidate.id)));
     }
-    // A released candidate must become due again.
+    // After a release, retention must find the candidate due again.
     due::remove(tx, candidate.number)?;
     let before = HoldDetail { hold_reason: before.hold_reason.as_deref() };
     let detail = activity::detail(&before, &HoldDetail { hold_reason: reason })?;

@@ -1,6 +1,6 @@
-//! The erasure list `FILE.erased`, next to the database file, has one line for each erasure. If an older copy replaces
-//! the database file, the copy still has the data of erased candidates. The next start reads the list and erases these
-//! candidates again.
+//! The erasure list `FILE.erased`, next to the database file, has a line for each erasure. If an older copy replaces
+//! the database file, the copy still contains the data of erased candidates. The next start reads the list and erases
+//! these candidates again.
 //!
 //! A line starts with an id, followed by at most one word:
 //! - no word: the candidate with this id was erased with all signups under their address;
@@ -10,7 +10,7 @@
 //!   candidate due again, with a clock that it trusts;
 //! - `signup`: the signup with this id was deleted.
 //!
-//! A line without a word or with `own` ends with the candidate's last change before the erasure
+//! A line without a word or with `own` ends with the last change to the candidate before the erasure
 //! (`at=MICROS activity=NUMBER`). Lines from earlier versions lack this part.
 
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub enum ListError {
     },
     Damaged {
         path: PathBuf,
-        /// The number of the damaged line, from 1.
+        /// The number of the damaged line, counted from 1.
         line: usize,
     },
 }
@@ -61,14 +61,14 @@ const RETENTION: &str = "retention";
 const AT: &str = "at=";
 const ACTIVITY: &str = "activity=";
 
-/// The maximum number of characters in a number of a line.
+/// The maximum length of a number in a line, in characters.
 const NUMBER_CHARACTERS_MAX: usize = 20;
 
 /// A line of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ListLine {
     pub(super) erasure: ListedErasure,
-    /// The last change of the candidate before the erasure; `None` for signups, for retention, and in lines from
+    /// The last change to the candidate before the erasure; `None` for signups, for retention, and in lines from
     /// earlier versions.
     pub(super) changed: Option<LastChange>,
 }
@@ -111,20 +111,20 @@ impl ListLine {
     }
 }
 
-/// The erasures of a list without duplicates, each with the last change of the candidate. If any line of an erasure
-/// lacks the last change, the value is `None`, and later changes of the candidate do not prevent the erasure.
+/// The erasures in a list without duplicates, each with the last change to the candidate. If any line for an erasure
+/// lacks the last change, the value is `None`, and later changes to the candidate do not prevent the erasure.
 pub(super) type ListedErasures = BTreeMap<ListedErasure, Option<LastChange>>;
 
 /// The list of one database file.
 pub(super) struct ErasureList(PathBuf);
 
-/// Returns the path of the list of a database file.
+/// Returns the path of the list for a database file.
 pub(crate) fn path(file: &Path) -> PathBuf {
     path::beside(&path::resolve(file), ".erased")
 }
 
-/// Reads the complete lines of the list of a file. Leaves out a line that is still being written. Returns `None` if
-/// there is no list.
+/// Reads the complete lines of the list for a database file. Leaves out a line that is still being written. Returns
+/// `None` if there is no list.
 ///
 /// # Errors
 /// The error of the operating system if the list cannot be read.
@@ -140,7 +140,7 @@ pub(crate) fn whole_lines(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
 }
 
 impl ErasureList {
-    /// Returns the list of a database file.
+    /// Returns the list for a database file.
     pub(super) fn beside(file: &Path) -> Self {
         Self(path(file))
     }
@@ -181,7 +181,8 @@ impl ErasureList {
         }
     }
 
-    /// Writes lines after `end` and syncs them to the disk. An erasure may be in the list more than once.
+    /// Replaces everything after `end` with these lines, and syncs the list to the disk. An erasure may be in the list
+    /// more than once.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the list cannot be written. The list may then contain any part of the lines.
@@ -219,17 +220,17 @@ fn unwritable(error: &std::io::Error) -> Error {
     Error::of_io("the erasure list cannot be written", error)
 }
 
-/// Finds the end of the last complete line by reading as many bytes from the end as the longest line has.
+/// Finds the end of the last complete line. Reads only as many bytes from the end as the longest possible line has.
 fn whole_lines_end(list: &mut File) -> std::io::Result<u64> {
     let length = list.metadata()?.len();
     let changed = " ".len() + AT.len() + " ".len() + ACTIVITY.len() + 2 * NUMBER_CHARACTERS_MAX;
     let line = ID_CHARACTERS_MAX + " ".len() + RETENTION.len() + changed + "\n".len();
     let from = length.saturating_sub(line as u64);
     list.seek(SeekFrom::Start(from))?;
-    let mut end = Vec::new();
-    list.read_to_end(&mut end)?;
-    let past = end.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at as u64 + 1);
-    Ok(if past == 0 && from > 0 { length } else { from + past })
+    let mut tail = Vec::new();
+    list.read_to_end(&mut tail)?;
+    let end = tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at as u64 + 1);
+    Ok(if end == 0 && from > 0 { length } else { from + end })
 }
 
 #[cfg(test)]
@@ -294,11 +295,11 @@ mod tests {
     fn an_incomplete_line_is_ignored_and_overwritten() {
         let dir = tempfile::tempdir().unwrap();
         let list = ErasureList::beside(&dir.path().join("a.db"));
-        for cut in ["cand_1\ncand_", "cand_1\n", "cand_1\n\n", "\ncand_1\n  \nx"] {
-            std::fs::write(&list.0, cut).unwrap();
-            assert_eq!(read(&list), ["cand_1"], "{cut:?}");
+        for content in ["cand_1\ncand_", "cand_1\n", "cand_1\n\n", "\ncand_1\n  \nx"] {
+            std::fs::write(&list.0, content).unwrap();
+            assert_eq!(read(&list), ["cand_1"], "{content:?}");
             append(&list, &["cand_22"]);
-            assert_eq!(read(&list), ["cand_1", "cand_22"], "{cut:?}");
+            assert_eq!(read(&list), ["cand_1", "cand_22"], "{content:?}");
         }
         std::fs::write(&list.0, "cand_").unwrap();
         append(&list, &["cand_3"]);

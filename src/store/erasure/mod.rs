@@ -1,12 +1,12 @@
-//! The erasure of candidates. An erasure removes personal data from the file. All counts and the activity chain stay
-//! unchanged.
+//! The erasure of candidates. An erasure withdraws the candidate's applications in progress and removes personal data
+//! from the file. All counts stay correct, and the activity chain stays valid.
 //!
 //! The transaction of an erasure (`candidate`) deletes and overwrites rows. The cleanup follows: `wipe` overwrites the
 //! bytes that SQLite leaves in pages, and a checkpoint truncates the write-ahead log. `progress` tracks this cleanup.
 //! `list` names erased candidates, so that an older copy of the file does not bring them back. `retention` and
-//! `deferred` erase candidates on a later day.
+//! `deferred` erase candidates at a later time.
 //!
-//! Modules of the store import these submodules directly. The re-exports below are for the floors above.
+//! Modules of the store import these submodules directly. The public re-exports below are for the floors above.
 
 pub(super) mod candidate;
 pub(super) mod deferred;

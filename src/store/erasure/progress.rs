@@ -23,8 +23,8 @@ pub struct Erasures {
     swept: AtomicU64,
     /// The number of those commits after which every page was wiped.
     wiped: AtomicU64,
-    /// The number of those commits after which the log was truncated. The file and its log no longer contain their
-    /// erased data.
+    /// The number of those commits after which the log was truncated. The file and its log no longer contain the data
+    /// that these commits erased.
     truncated: AtomicU64,
 }
 

@@ -1,4 +1,4 @@
-//! Repeats the erasures of the erasure list when the service starts. If the file still has candidates or signups that
+//! Repeats the erasures in the erasure list when the service starts. If the file still has candidates or signups that
 //! the list names, the file is an older copy, and the start erases them again. `domain::erasure::replay` decides which
 //! erasures are repeated and which are only reported.
 
@@ -29,17 +29,19 @@ const SLICE_ERASURES: usize = 256;
 /// The erasures that a start repeated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RepeatedErasures {
-    /// The number of candidates.
+    /// The number of candidates who were erased again.
     pub candidates: usize,
     /// The number of signups that were deleted again.
     pub signups: usize,
-    /// Candidates in the list who were changed or held after their line was written. They are not erased.
+    /// Candidates in the list who were changed or placed under a legal hold after their line was written. They are not
+    /// erased.
     pub changed: Vec<CandidateId>,
 }
 
-/// Repeats the erasures of the list. Candidates who are held in this file are erased too, because an older copy lacks
-/// the release of the hold. Candidates who were changed after their line was written stay, with all their signups.
-/// Afterwards, the file and its log contain no erased data, unless another process was reading the file.
+/// Repeats the erasures in the list. Candidates who were placed under a legal hold before their line was written are
+/// erased too, because an older copy of the file lacks the release of the hold. Candidates who were changed after their
+/// line was written stay, with all their signups. Afterwards, the file and its log contain no erased data, unless
+/// another process was reading the file.
 ///
 /// # Errors
 /// [`OpenError::Companion`] if the list cannot be read; [`OpenError::Store`] if the file cannot be written.
@@ -76,7 +78,8 @@ pub(in super::super) fn restore(path: &Path, world: &dyn World) -> Result<(Erasu
     Ok((erasures, repeated))
 }
 
-/// Finds the candidates of this file who are in its erasure list but were changed or held after their line was written.
+/// Finds the candidates in this file who are in its erasure list but were changed or placed under a legal hold after
+/// their line was written.
 pub(in super::super) fn reported(tx: &Tx<'_>, path: &Path) -> Result<Result<Vec<CandidateId>, ListError>, Error> {
     let listed = match Erasures::read_list(path) {
         Ok(listed) => listed,

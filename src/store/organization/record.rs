@@ -57,7 +57,7 @@ impl OrganizationRecord {
     }
 }
 
-/// An organization with its times.
+/// An organization, with the times at which it was created and last changed.
 #[derive(Debug, Clone)]
 pub struct Organization {
     pub record: OrganizationRecord,

@@ -1,14 +1,15 @@
-//! The status cache of organizations. Each decision updates the cache, and `check` compares it with a recount.
+//! The status cache of organizations. Every transaction that changes a count updates the cache, and `check` compares
+//! the cache with a recount.
 
 use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::id::OrganizationId;
 use crate::domain::organization::StatusCounts;
 
-/// Adds the changes of a decision to the figures of the status cache.
+/// Adds `change` to the counts in the status cache.
 ///
 /// # Errors
-/// [`Error::Defect`] if the organization has no row, or if a figure would fall below zero.
+/// [`Error::Defect`] if the organization has no row in the cache, or if a count would fall below zero.
 pub fn move_status(tx: &Tx<'_>, organization: &OrganizationId, change: StatusCounts) -> Result<(), Error> {
     let sql = "UPDATE organization_statuses
                SET open_roles = open_roles + $1,
@@ -42,7 +43,7 @@ pub fn write_status(tx: &Tx<'_>, organization: &OrganizationId) -> Result<(), Er
     Ok(())
 }
 
-/// Reads the status cache of an organization. Returns `None` if the organization has no row.
+/// Reads the status cache of an organization. Returns `None` if the organization has no row in the cache.
 pub fn status(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<StatusCounts>, Error> {
     let sql = "SELECT open_roles, open_positions, in_progress, hired, not_selected, withdrawn
                FROM organization_statuses
@@ -50,7 +51,7 @@ pub fn status(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<Statu
     tx.one(sql, [organization.as_str()], counts)
 }
 
-/// Counts the figures of the status cache from the roles and applications.
+/// Computes the counts for the status cache from the roles and applications.
 pub fn recount(tx: &Tx<'_>, organization: &OrganizationId) -> Result<StatusCounts, Error> {
     let sql = "SELECT
                  (SELECT count(*) FROM roles

@@ -1,5 +1,5 @@
-//! The intake of the outbox creates deliveries from decisions. The committed activity of a decision records that the
-//! service owes a delivery. A moment later, the worker takes up many of these activities in one transaction. A hire
+//! The intake of the outbox creates deliveries from decisions. The committed activity row of a decision records that
+//! the service owes a delivery. A moment later, the worker takes up many of these rows in one transaction. A hire
 //! therefore needs no additional write, and staff do not wait for the HR system.
 
 use super::payload::{self, DecisionFacts, NamedId, PersonFacts};
@@ -13,11 +13,11 @@ use crate::domain::id::{ActivityId, DeliveryId, Id};
 /// decisions wait for.
 pub const TAKEN_UP_MAX: usize = 256;
 
-/// If this many activities follow the last activity that was taken up, [`has_more`] does not search them for decisions,
+/// If this many activity rows follow the last row that was taken up, [`has_more`] does not search them for decisions,
 /// so that the check stays cheap.
 const PASSED_OVER_MAX: i64 = 1_000;
 
-/// Returns whether there are activities to take up.
+/// Returns whether there may be decisions to take up.
 pub fn has_more(tx: &Tx<'_>) -> Result<bool, Error> {
     let (taken, newest) = bounds(tx)?;
     if newest - taken >= PASSED_OVER_MAX {
@@ -32,7 +32,7 @@ pub fn has_more(tx: &Tx<'_>) -> Result<bool, Error> {
 /// Takes up at most `decisions_max` decisions, oldest first. Creates the messages that HR systems must receive.
 ///
 /// # Errors
-/// [`Error::Defect`] if the detail of an activity cannot be read.
+/// [`Error::Defect`] if the detail of an activity row cannot be read.
 pub fn take_up(tx: &Tx<'_>, decisions_max: usize) -> Result<(), Error> {
     let (taken, newest) = bounds(tx)?;
     if newest == taken {
@@ -64,7 +64,7 @@ pub fn take_up(tx: &Tx<'_>, decisions_max: usize) -> Result<(), Error> {
 /// Takes up all earlier decisions, so that the rest of the transaction sees their deliveries.
 ///
 /// # Errors
-/// As [`take_up`].
+/// The errors of [`take_up`].
 pub fn take_up_all(tx: &Tx<'_>) -> Result<(), Error> {
     take_up(tx, usize::MAX)
 }
@@ -79,7 +79,7 @@ pub(in super::super) fn count_awaiting_intake(tx: &Tx<'_>) -> Result<i64, Error>
     Ok(tx.value(sql, [])?.unwrap_or(0))
 }
 
-/// Returns the number of the last activity that was taken up, and the number of the newest activity.
+/// Returns the number of the last activity row that was taken up, and the number of the newest activity row.
 fn bounds(tx: &Tx<'_>) -> Result<(i64, i64), Error> {
     let sql = "SELECT activity_number, (SELECT coalesce(max(number), 0) FROM activities)
                FROM hr_intake
@@ -92,8 +92,8 @@ fn bounds(tx: &Tx<'_>) -> Result<(i64, i64), Error> {
 }
 
 /// Queues the message of a decision if the organization has an HR integration, enabled or not. Without an integration,
-/// the message is still queued if an earlier message was about the same application, so that the HR system receives a
-/// reversal later.
+/// the message is still queued if an earlier message was about the same application, so that the HR system can receive
+/// a reversal later.
 fn enqueue(tx: &Tx<'_>, activity: i64, application: &str, is_integrated: bool) -> Result<(), Error> {
     let sql = "SELECT count(*), count(*) FILTER (WHERE state <> 'delivered')
                FROM hr_deliveries

@@ -13,14 +13,14 @@ use crate::domain::timestamp::Timestamp;
 /// The version of the payload format.
 const PAYLOAD_VERSION: u32 = 1;
 
-/// The maximum number of characters in a note of a payload. The limit keeps every payload under 20 kB.
+/// The maximum number of characters in the note of a payload. The limit keeps every payload under 20 kB.
 const NOTE_CHARACTERS_MAX: usize = 1_000;
 
-/// The facts for a decision's message: its activity, and the names of the records that the activity refers to.
+/// The facts for a decision's message: the activity row, and the names of the records that this row refers to.
 pub(super) struct DecisionFacts {
     pub(super) event: DeliveryEvent,
     pub(super) at: Timestamp,
-    /// The detail of the activity as JSON.
+    /// The detail of the activity row as JSON.
     pub(super) detail: String,
     pub(super) application_id: String,
     /// The slug of the organization.
@@ -46,7 +46,7 @@ pub(super) struct PersonFacts {
 /// Returns the message for a decision. The message for a reversal contains the record of the hire that it reverses.
 ///
 /// # Errors
-/// [`Error::Defect`] if the detail of the activity cannot be read.
+/// [`Error::Defect`] if the detail of the activity row cannot be read.
 pub(super) fn of_decision(facts: &DecisionFacts) -> Result<String, Error> {
     let detail: Detail = serde_json::from_str(&facts.detail)
         .map_err(|error| Error::Defect(format!("the detail of an activity cannot be read: {error}")))?;
@@ -80,7 +80,7 @@ fn wire_person(person: &PersonFacts) -> WirePerson<'_> {
     WirePerson { id: &person.id, name: &person.name, email: &person.email }
 }
 
-/// Returns a copy of the message that contains no data of the candidate except ids. `name` and `email` replace the
+/// Returns a copy of the message that contains no data about the candidate except ids. `name` and `email` replace the
 /// candidate's name and address.
 ///
 /// # Errors
@@ -119,7 +119,7 @@ fn encode(event: DeliveryEvent, timestamp: Timestamp, data: impl Serialize) -> R
     serde_json::to_string(&message).map_err(|error| Error::Defect(format!("a payload cannot be written: {error}")))
 }
 
-/// The part of an activity's detail that messages contain.
+/// The part of a row's detail that messages contain.
 #[derive(Deserialize)]
 struct Detail {
     before: DetailSide,

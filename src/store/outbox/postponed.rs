@@ -10,7 +10,7 @@ use crate::domain::timestamp::Timestamp;
 pub struct PostponedDelivery {
     number: i64,
     next_attempt_at: Timestamp,
-    bounded: Timestamp,
+    corrected_at: Timestamp,
 }
 
 /// Returns the deliveries whose next attempt is later than the schedule allows.
@@ -24,10 +24,11 @@ pub fn postponed(tx: &Tx<'_>, schedule: &RetrySchedule) -> Result<Vec<PostponedD
         let mut columns = Columns::of(row);
         let (number, failed) = (columns.read()?, columns.read()?);
         let (next_attempt_at, last_attempt_at) = (columns.time()?, columns.time_or_none()?);
-        let bounded = hr_delivery::bounded_attempt_time(schedule, failed, last_attempt_at, next_attempt_at, tx.now);
-        Ok(PostponedDelivery { number, next_attempt_at, bounded })
+        let corrected_at =
+            hr_delivery::bounded_attempt_time(schedule, failed, last_attempt_at, next_attempt_at, tx.now);
+        Ok(PostponedDelivery { number, next_attempt_at, corrected_at })
     })?;
-    Ok(waiting.into_iter().filter(|one| one.bounded < one.next_attempt_at).collect())
+    Ok(waiting.into_iter().filter(|one| one.corrected_at < one.next_attempt_at).collect())
 }
 
 /// Brings these deliveries forward, unless their next attempt has changed.
@@ -35,6 +36,6 @@ pub fn bring_forward(tx: &Tx<'_>, postponed: &[PostponedDelivery]) -> Result<(),
     let sql = "UPDATE hr_deliveries
                SET next_attempt_at = $1
                WHERE number = $2 AND state = 'pending' AND next_attempt_at = $3";
-    let params = |one: &PostponedDelivery| Ok((one.bounded.micros(), one.number, one.next_attempt_at.micros()));
+    let params = |one: &PostponedDelivery| Ok((one.corrected_at.micros(), one.number, one.next_attempt_at.micros()));
     tx.run_each(sql, postponed.iter(), params)
 }

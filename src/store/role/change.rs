@@ -1,4 +1,4 @@
-//! Changes to roles by staff (`/api/v1/roles/{id}`). Each change updates the role and its organization's figures, and
+//! Changes to roles by staff (`/api/v1/roles/{id}`). Each change updates the role and its organization's counts, and
 //! appends an activity row.
 
 use serde_json::{Map, Value};
@@ -81,7 +81,7 @@ pub fn add(
 /// if `before` and `after` are equal.
 ///
 /// # Errors
-/// [`Error::Defect`] if the role changed after `before` was read.
+/// [`Error::Defect`] if the role's status, positions or hires changed after `before` was read.
 pub fn save(
     tx: &Tx<'_>,
     who: &Principal,
@@ -114,7 +114,7 @@ fn changes_portal(before: &RoleRecord, after: &RoleRecord) -> bool {
     *before != hidden_changes
 }
 
-/// Deletes a draft without applications, and its steps. The activity of the role stays.
+/// Deletes a draft without applications, with its steps and signup links. The activity of the role stays.
 ///
 /// # Errors
 /// [`Error::Defect`] if the role is not a draft, or has applications.
@@ -140,7 +140,7 @@ pub fn delete(tx: &Tx<'_>, who: &Principal, role: &Role, stamp: &Stamp) -> Resul
 fn detail_with_steps(role: &RoleRecord, steps: &[PipelineStep]) -> Result<Map<String, Value>, Error> {
     let mut members = members(role)?;
     let steps = serde_json::to_value(role_step::details(steps))
-        .map_err(|error| Error::Defect(format!("an activity cannot be encoded: {error}")))?;
+        .map_err(|error| Error::Defect(format!("the detail of an activity row cannot be written: {error}")))?;
     members.insert("steps".to_owned(), steps);
     Ok(members)
 }

@@ -1,8 +1,8 @@
 //! Lists of an organization's roles (`GET /api/v1/organizations/{id}/roles`).
 //!
 //! The cost of a page is bounded in files of any size. An index finds the roles, by one of the filters if possible, and
-//! a page scans at most [`SCANNED_MAX`] of them. A page that reaches this limit may be short, and the next page
-//! continues.
+//! the service scans at most [`SCANNED_MAX`] of them for a page. If the scan reaches this limit, the page may be short,
+//! and the next page continues the scan.
 
 use std::ops::ControlFlow;
 
@@ -14,8 +14,8 @@ use crate::domain::role::{RoleStatus, WorkType};
 use crate::domain::search;
 use crate::domain::timestamp::Timestamp;
 
-/// The maximum number of roles that one page scans: more than almost any organization has. A role that does not match
-/// costs less than a microsecond.
+/// The maximum number of roles that are scanned for one page: more than almost any organization has. A role that does
+/// not match costs less than a microsecond.
 const SCANNED_MAX: usize = 500;
 
 /// A filter for roles. A role must meet every condition that is set.
@@ -32,7 +32,7 @@ pub struct RoleFilter {
     pub name_part: Option<String>,
 }
 
-/// A page of roles, newest first. Their descriptions are empty, because a page does not read them.
+/// A page of roles, newest first. Their descriptions are empty, because the query does not read them.
 #[derive(Debug)]
 pub struct RolePage {
     pub roles: Vec<Role>,
@@ -151,8 +151,8 @@ impl RoleFilter {
         }
     }
 
-    /// Returns whether a row of [`scan`] matches. `columns` are the columns after `id`. `folded_part` is the folded
-    /// part of the name.
+    /// Returns whether a row from [`scan`] matches. `columns` are the columns after `id`. `folded_part` is the folded
+    /// `name_part`.
     fn matches(&self, columns: &mut Columns<'_>, folded_part: Option<&str>) -> Result<bool, Error> {
         let reads = self.reads();
         if reads == FilterReads::Nothing {

@@ -1,4 +1,4 @@
-//! The seats of a role: its positions and hires, and the status that follows from them.
+//! The seats of a role: its status, positions and hires.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
@@ -6,7 +6,7 @@ use crate::domain::id::{OrganizationId, RoleId};
 use crate::domain::role::{RoleStatus, Seats};
 use crate::store::invitation;
 
-/// Finds the current seats of a role of the organization.
+/// Finds the current seats of one of the organization's roles.
 pub fn seats(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Option<Seats>, Error> {
     let sql = "SELECT status, positions, hired
                FROM roles

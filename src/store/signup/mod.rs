@@ -22,8 +22,8 @@ pub struct Signup {
     pub role_id: RoleId,
     /// The application that the signup created; `None` for a later signup.
     pub application: Option<ApplicationId>,
-    /// The names of the role's steps at the time of a later signup. Empty if the signup created an application, which
-    /// has its own steps.
+    /// The names of the role's steps at the time of a later signup. Empty if the signup created an application, because
+    /// the application has a copy of the steps.
     pub steps: Vec<String>,
     pub name: String,
     pub email: String,
@@ -75,7 +75,7 @@ macro_rules! select_signups {
     };
 }
 
-/// Reads the signup of a row, with the row's attachment.
+/// Reads the signup from a row, with the row's attachment.
 fn read_row(row: &Row<'_>) -> Result<Signup, Error> {
     let mut columns = Columns::of(row);
     Ok(Signup {
@@ -118,7 +118,7 @@ fn join_rows(rows: Vec<Signup>) -> Vec<Signup> {
 
 /// The number of applications that one query reads. A page of a list needs one or two of these queries. The number is
 /// constant, so that the statement is prepared only once.
-const APPLICATIONS_OF_QUERY: usize = 50;
+const APPLICATIONS_PER_QUERY: usize = 50;
 
 const OF_APPLICATIONS: &str = select_signups!(
     "s.candidate_role_id IN ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
@@ -133,9 +133,9 @@ pub fn of_applications<'a>(
 ) -> Result<HashMap<ApplicationId, Signup>, Error> {
     let ids: Vec<&str> = ids.map(ApplicationId::as_str).collect();
     let mut signups = HashMap::new();
-    for slice in ids.chunks(APPLICATIONS_OF_QUERY) {
+    for slice in ids.chunks(APPLICATIONS_PER_QUERY) {
         // Empty strings fill the list, because no id is empty.
-        let params = slice.iter().copied().chain(std::iter::repeat("")).take(APPLICATIONS_OF_QUERY);
+        let params = slice.iter().copied().chain(std::iter::repeat("")).take(APPLICATIONS_PER_QUERY);
         let rows = tx.all(OF_APPLICATIONS, params_from_iter(params), read_row)?;
         signups.extend(join_rows(rows).into_iter().filter_map(|signup| Some((signup.application.clone()?, signup))));
     }

@@ -1,5 +1,5 @@
-//! Submits later signups again when the candidate of their application asked for erasure. Each signup is handled as if
-//! the erased candidate had never applied.
+//! Submits later signups again when the candidate of the earlier application is erased at the candidate's request. Each
+//! signup is handled as if the erased candidate had never applied.
 
 use super::submission::{Applicant, create_application};
 use super::{Signup, find};
@@ -11,8 +11,8 @@ use crate::domain::text::Email;
 use crate::store::{activity, application, status_page};
 use crate::world::World;
 
-/// Releases the later signups of a candidate's applications if the signups still have status pages, so that the
-/// candidate's erasure does not delete the signups. Returns the released signups, oldest first.
+/// Releases those later signups of a candidate's applications that still have status pages, so that the candidate's
+/// erasure does not delete them. Returns the ids of the released signups, oldest first.
 pub(in crate::store) fn release_later_signups(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<SignupId>, Error> {
     let sql = "SELECT s.id
                FROM candidate_roles a
@@ -29,7 +29,7 @@ pub(in crate::store) fn release_later_signups(tx: &Tx<'_>, candidate: &Candidate
 }
 
 /// Submits released signups again, in the order that the rule gives. The first signup creates a candidate and an
-/// application, unless another candidate now has its address. The other signups are handled like new signups. All
+/// application, unless another candidate now has the same address. The other signups are handled like new signups. All
 /// status pages stay.
 pub(in crate::store) fn reapply(
     tx: &Tx<'_>,

@@ -31,8 +31,8 @@ use crate::world::World;
 /// The maximum number of applications that one transaction publishes.
 pub const PUBLISHED_MAX: usize = 64;
 
-/// The time after which a transaction publishes no further applications, so that it does not hold the write lock longer
-/// on a slow machine.
+/// The time after which a transaction publishes no further applications, so that it does not hold the write lock for
+/// too long on a slow machine.
 const WORK_MAX: Duration = Duration::from_millis(10);
 
 /// The maximum number of applications that one transaction stages or drops: one insert for each, a few milliseconds in
@@ -147,7 +147,7 @@ impl<'w> Staging<'w> {
         Ok(self.connection.execute_batch(&format!("PRAGMA synchronous = {level}"))?)
     }
 
-    /// Runs `f` in its own transaction. `f` must end soon after its second argument returns true.
+    /// Runs `f` in a transaction. `f` must end soon after its second argument returns true.
     fn act<T>(&mut self, f: impl FnOnce(&Tx<'_>, &dyn Fn() -> bool) -> Result<T, Error>) -> Result<T, Error> {
         let world = self.world;
         let mut begun = None;
@@ -162,13 +162,14 @@ impl<'w> Staging<'w> {
     }
 }
 
-/// Marks finished imports that skipped rows as dropped, so that page wiping removes those rows from the file.
+/// The statement that marks finished imports with skipped rows as dropped, so that page wiping removes those rows from
+/// the file.
 const DROP_FINISHED: &str = "UPDATE imports
     SET decided_at = NULL
     WHERE decided_at IS NOT NULL AND skipped > 0
       AND NOT EXISTS (SELECT 1 FROM import_rows WHERE import_number = imports.number)";
 
-/// Deletes imports that the service finished. No import command waits for their result.
+/// The statement that deletes imports that the service finished. No import command waits for their result.
 const DELETE_FINISHED: &str = "DELETE FROM imports
     WHERE decided_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM import_rows WHERE import_number = imports.number)";
 

@@ -1,4 +1,4 @@
-//! An application of an import with its candidate and steps. One column stores most of it as JSON.
+//! An application in an import, with its candidate and steps. One column stores most of the data as JSON.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub struct StagedApplication {
     pub steps: Vec<CandidateStep>,
 }
 
-/// The parts of a staged application that do not have their own columns.
+/// The parts of a staged application that one column stores as JSON.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     name: String,

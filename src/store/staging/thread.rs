@@ -1,6 +1,6 @@
 //! The background job of staging. After a start of the service, the job drops imports that were not decided. The job
 //! also finishes a decided import whose command ended early, because the command was killed or the disk was full. After
-//! rows were dropped, the job requests page wiping and the truncation of the log.
+//! rows have been dropped, the job requests page wiping and the truncation of the log.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -57,8 +57,8 @@ impl Worker {
         if matches!(dropped, Ok(true)) {
             return None;
         }
-        // After a failure, such as a full disk or a lock of another process, the next scan tries again. The other kinds
-        // of work continue.
+        // After a failure, such as a full disk or a lock that another process holds, the next scan tries again. The
+        // other kinds of work continue.
         let published = self.publish_due();
         self.idle_steps = if matches!(published, Ok(true)) { 0 } else { SCAN_EVERY_STEPS - 1 };
         Some(dropped.and(self.wipe_dropped()).and(published.map(drop)))

@@ -82,11 +82,11 @@ fn has_other_records(tx: &Tx<'_>, candidate: &CandidateId, subject: Option<&Page
     tx.exists(sql, (candidate.as_str(), application, signup, deleted.as_str(), asked.as_str()))
 }
 
-/// Carries out a deletion that waited for a hidden hire. `application` is the application of the page, or `None` for
-/// the page of a later signup.
+/// Carries out a deletion that was deferred because of a hidden hire. `application` is the application of the page, or
+/// `None` for the page of a later signup.
 ///
 /// # Errors
-/// As [`delete`].
+/// The errors of [`delete`].
 pub(in crate::store) fn carry_out_deferred(
     tx: &Tx<'_>,
     erasures: &Erasures,
@@ -189,7 +189,7 @@ fn delete_signup(
             rename(tx, world, &view.organization.id, &application.candidate, signup)?;
         }
     }
-    // Stored responses may contain data of the deleted signup.
+    // Stored responses may contain data from the deleted signup.
     candidate.map_or(Ok(()), |candidate| idempotency_key::erase_candidate(tx, &candidate.id))
 }
 
@@ -224,8 +224,8 @@ fn rename(
     let sql = "UPDATE activities
                SET detail = '{}', salt = NULL
                WHERE candidate_id = $1 AND action IN ($2, $3) AND salt IS NOT NULL";
-    let named = (Action::CandidateAdded.as_str(), Action::CandidateChanged.as_str());
-    tx.run(sql, (candidate.id.as_str(), named.0, named.1))?;
+    let (added, changed) = (Action::CandidateAdded.as_str(), Action::CandidateChanged.as_str());
+    tx.run(sql, (candidate.id.as_str(), added, changed))?;
     record_renaming(tx, world, organization, &candidate.id, name, email)
 }
 

@@ -54,8 +54,8 @@ pub struct StatusPage {
 /// Inserts the page of an application or of a later signup.
 ///
 /// # Errors
-/// [`Error::Defect`] if the subject already has a page or the token is in use. The caller checks the token with
-/// [`find`] first.
+/// [`Error::Defect`] if the subject already has a page or the token is in use. Check the token with [`find`] before
+/// calling this function.
 pub fn insert(
     tx: &Tx<'_>,
     digest: &[u8; 32],

@@ -59,7 +59,7 @@ impl PageApplication {
     }
 }
 
-/// A candidate who is not erased.
+/// A candidate who has not been erased.
 #[derive(Debug, Clone)]
 pub struct PageCandidate {
     pub id: CandidateId,

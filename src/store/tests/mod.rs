@@ -1,5 +1,5 @@
-//! Tests of the query plans of boards, reports and activities. With and without table statistics, no page sorts rows or
-//! reads unrelated rows. The cost of a page therefore does not depend on the size of the file.
+//! Tests of the query plans for boards, reports and activity. With and without table statistics, no query for a page
+//! sorts rows or reads unrelated rows. The cost of a page therefore does not depend on the size of the file.
 
 mod full_disk;
 
@@ -55,14 +55,14 @@ const FILLED: &str = "
     ANALYZE;";
 
 #[test]
-fn no_page_sorts_rows_or_reads_unrelated_rows() {
+fn no_query_for_a_page_sorts_rows_or_reads_unrelated_rows() {
     let activities = |part: &str| format!("{} {part}", activity::SELECT);
-    let own_rows = "SEARCH a USING INDEX candidate_roles_at_step (role_id=? AND at_role_step_id=? AND ";
+    let rows_at_step = "SEARCH a USING INDEX candidate_roles_at_step (role_id=? AND at_role_step_id=? AND ";
     for (sql, expected) in [
         (board::STEPS.to_owned(), "SEARCH s USING INDEX sqlite_autoindex_role_steps_2 (role_id=?)"),
         (board::BY_STATUS.to_owned(), "SEARCH a USING COVERING INDEX candidate_roles_of_role (role_id=?)"),
         (board::BY_STEP.to_owned(), "COVERING INDEX candidate_roles_at_step (role_id=? AND at_role_step_id>?)"),
-        (board::PAGE.to_owned(), &format!("{own_rows}(at_since,id)>(?,?))")),
+        (board::PAGE.to_owned(), &format!("{rows_at_step}(at_since,id)>(?,?))")),
         (report::STEPS.to_owned(), "COVERING INDEX candidate_role_steps_of_role_step (role_step_id=?)"),
         (report::HIRES.to_owned(), "candidate_roles_of_role (role_id=? AND status=?)"),
         (activities(activity::OF_ORGANIZATION), "activities_of_organization (organization_id=? AND number<?)"),

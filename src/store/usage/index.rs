@@ -7,8 +7,8 @@ use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::timestamp::Timestamp;
 
-/// One in this many rows of a key has an index entry, so a page skips fewer than this many rows before its first row.
-/// An index of every row would add a tenth to the cost of a request, and more as the log grows.
+/// One in this many rows of a key has an index entry, so the query for a page skips fewer rows than this.
+/// Indexing every row would add a tenth to the cost of a request, and more as the log grows.
 const INDEX_EVERY: i64 = 64;
 
 /// The newest row of a key.
@@ -72,8 +72,8 @@ fn newest_row(row: &Row<'_>) -> Result<NewestRow, Error> {
     Ok(NewestRow { at: columns.time()?, number: columns.read()? })
 }
 
-/// Returns the time of the indexed row from which a page of rows before `before` starts: the next index entry, or the
-/// newest indexed row of the key. Few rows lie between this row and the page.
+/// Returns the time of the indexed row from which the rows before `before` are read: the row of the next index entry,
+/// or the newest indexed row of the key. Few rows lie between this row and `before`.
 pub(super) fn start_row(tx: &Tx<'_>, key_number: i64, before: i64, indexed_to: i64) -> Result<Option<i64>, Error> {
     let sql = "SELECT at
                FROM api_key_usage_marks
@@ -117,7 +117,7 @@ pub(super) fn missing_index(tx: &Tx<'_>) -> Result<MissingIndex, Error> {
     Ok(MissingIndex { entries, newest, to: rows.last().map_or(indexed_to, |(_, at, _)| *at) })
 }
 
-/// Adds index entries of a [`MissingIndex`]. An interrupted run may have added some of them.
+/// Adds index entries from a [`MissingIndex`]. An interrupted run may have added some of them.
 pub(super) fn add_entries(tx: &Tx<'_>, entries: &[(i64, i64)]) -> Result<(), Error> {
     let sql = "INSERT INTO api_key_usage_marks (key_number, at)
                VALUES ($1, $2)
@@ -125,7 +125,7 @@ pub(super) fn add_entries(tx: &Tx<'_>, entries: &[(i64, i64)]) -> Result<(), Err
     tx.run_each(sql, entries.iter(), |entry| Ok(*entry))
 }
 
-/// Saves the newest rows of a [`MissingIndex`].
+/// Saves the newest rows from a [`MissingIndex`].
 pub(super) fn set_newest(tx: &Tx<'_>, newest: &[(i64, i64, i64)]) -> Result<(), Error> {
     let sql = "INSERT INTO api_key_usage_newest (key_number, at, number)
                VALUES ($1, $2, $3)

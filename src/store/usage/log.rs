@@ -71,7 +71,8 @@ impl LogTail {
 }
 
 impl KnownTail {
-    /// Reads the few rows that are not indexed yet. New times must also be later than the newest pruned row.
+    /// Reads the few rows that are not indexed yet, and the time of the newest row, which may have been pruned. New
+    /// rows must be later than pruned rows, too.
     fn read(tx: &Tx<'_>) -> Result<Self, Error> {
         let sql = "SELECT max(coalesce((SELECT max(at) FROM api_key_usage), pruned_to), pruned_to)
                    FROM api_key_usage_marking

@@ -1,4 +1,4 @@
-//! Pages of the usage log of one key, newest row first.
+//! Pages of the usage log for one key, newest row first.
 
 use super::index::{indexed_to, start_row};
 use super::redate::redated_cursor;

@@ -23,8 +23,8 @@ const SCAN_EVERY: Duration = Duration::from_secs(600);
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// The maximum number of rows that one transaction deletes (a slice). A slice occupies the writer for one or two
-/// milliseconds, and its commit needs no fsync. At ten slices a second, the job deletes at most 5,000 rows a second.
-/// That is more than a busy service logs, and uses one or two hundredths of the writer's time.
+/// milliseconds, and its commit needs no fsync. At ten slices a second, the job deletes about 5,000 rows a second,
+/// which uses one or two hundredths of the writer's time. A busy service logs fewer rows a second.
 const SLICE_ROWS: usize = 512;
 
 /// Prepares the job that deletes old rows, one slice in each step. The job does nothing until `days` is set.
@@ -47,7 +47,7 @@ pub(in crate::store) fn job_step(
         scanned_at = Some(now);
         // The bound is computed from `earliest`, so that no row is deleted too soon if the clock is ahead.
         let retained_since = domain::usage::retained_since(clock.read().earliest(), days);
-        // A full disk or the lock of another process can make a scan fail. The next scan tries again.
+        // A full disk, or a lock that another process holds, can make a scan fail. The next scan tries again.
         let pruned = prune(&connection, &writer, retained_since);
         wait = match pruned {
             Ok(true) => Duration::ZERO,
@@ -68,8 +68,8 @@ fn prune(connection: &Connection, writer: &Writer, retained_since: Timestamp) ->
     Ok(is_full)
 }
 
-/// Returns the key number and time of each of the oldest rows before a time. Leaves out rows that are not indexed,
-/// because they are still needed for the statistics of their keys.
+/// Returns the key number and the time of each of the oldest rows before `retained_since`. Leaves out rows that are not
+/// indexed, because they are still needed for the statistics of their keys.
 pub(super) fn outdated(tx: &Tx<'_>, retained_since: Timestamp, rows_max: usize) -> Result<Vec<(i64, i64)>, Error> {
     let sql = "SELECT key_number, at
                FROM api_key_usage

@@ -2,8 +2,8 @@
 //! rows are dated just before the present, in the same order. Otherwise new rows would receive wrong times until the
 //! clock caught up.
 //!
-//! The true times are lost. Each row keeps its position among all rows. A client may have a cursor with the old time of
-//! a row. The client's next page continues from the row's new time.
+//! The true times are lost. Each row keeps its position among all rows. If a caller's cursor contains the old time of a
+//! row, the next page continues from the row's new time.
 
 use std::collections::HashMap;
 
@@ -47,19 +47,19 @@ pub(super) fn redate(tx: &Tx<'_>, rows_max: i64) -> Result<usize, Error> {
     let sql = "SELECT coalesce(max(at), 0)
                FROM api_key_usage
                WHERE at <= $1";
-    let staying: i64 = tx.value(sql, [limit])?.unwrap_or(0);
-    let times = usage::redated_times(rows.len(), Timestamp::from_micros(staying), tx.now);
+    let newest_staying: i64 = tx.value(sql, [limit])?.unwrap_or(0);
+    let times = usage::redated_times(rows.len(), Timestamp::from_micros(newest_staying), tx.now);
     // Rows are moved in order, so each new time is free: if a row had this time, that row has already been moved.
     let moved: HashMap<i64, i64> = rows.iter().map(|row| row.at).zip(times.map(Timestamp::micros)).collect();
     let indexed_to = indexed_to(tx)?;
     move_rows(tx, &rows, &moved)?;
     move_index(tx, &rows, &moved)?;
-    let is_all = !tx.exists("SELECT 1 FROM api_key_usage WHERE at > $1", [last.at])?;
-    if !is_all {
+    let is_last_slice = !tx.exists("SELECT 1 FROM api_key_usage WHERE at > $1", [last.at])?;
+    if !is_last_slice {
         move_followers(tx, &rows, &moved)?;
     }
     let last_indexed = rows.iter().rev().find(|row| row.at <= indexed_to);
-    if let Some(row) = last_indexed.filter(|row| is_all || row.at < last.at || indexed_to == row.at) {
+    if let Some(row) = last_indexed.filter(|row| is_last_slice || row.at < last.at || indexed_to == row.at) {
         let sql = "UPDATE api_key_usage_marking
                    SET marked_to = $1
                    WHERE id = 1";

@@ -15,11 +15,11 @@ use crate::domain::user::PlatformRole;
 use crate::store::{Grade, Store, check, user};
 use crate::world::{Scripted, World};
 
-/// The number of rows of each of the two keys.
-const ROWS_OF_KEY: usize = 204;
+/// The number of rows for each of the two keys.
+const ROWS_PER_KEY: usize = 204;
 
-/// The number of index entries of each key for these rows.
-const ENTRIES_OF_KEY: usize = 3;
+/// The number of index entries for these rows of each key.
+const ENTRIES_PER_KEY: usize = 3;
 
 fn store(path: &Path) -> Store {
     let store = Store::open(path, Arc::new(Scripted::at(Timestamp::from_micros(1_000_000)))).unwrap();
@@ -98,14 +98,14 @@ fn pages_and_statistics_are_equal_before_during_and_after_indexing() {
     let store = store(&path);
     let reader = connection::open(&path, Use::Read).unwrap();
     let all = |store: &Store| (pages(store, 1), pages(store, 2), statistics(store));
-    append(&store, ROWS_OF_KEY);
+    append(&store, ROWS_PER_KEY);
     let unindexed = all(&store);
-    assert_eq!((unindexed.0.len(), unindexed.2[0].1), (ROWS_OF_KEY, ROWS_OF_KEY as i64));
+    assert_eq!((unindexed.0.len(), unindexed.2[0].1), (ROWS_PER_KEY, ROWS_PER_KEY as i64));
     assert_pages_begin_anywhere(&store, &unindexed.0);
     // The next statements create the state of a file whose process was killed between two slices.
     let missing = tx::snapshot(&reader, Timestamp::from_micros(0), index::missing_index).unwrap();
-    assert_eq!((missing.entries.len(), missing.newest.len(), missing.to), (2 * ENTRIES_OF_KEY, 2, unindexed.1[0].0));
-    store.parts.writer.run(move |tx| index::add_entries(tx, &missing.entries[..ENTRIES_OF_KEY + 1])).unwrap();
+    assert_eq!((missing.entries.len(), missing.newest.len(), missing.to), (2 * ENTRIES_PER_KEY, 2, unindexed.1[0].0));
+    store.parts.writer.run(move |tx| index::add_entries(tx, &missing.entries[..ENTRIES_PER_KEY + 1])).unwrap();
     assert_eq!(all(&store), unindexed);
     store.parts.writer.run(move |tx| index::set_newest(tx, &missing.newest[..1])).unwrap();
     assert_eq!(all(&store), unindexed);
@@ -115,7 +115,7 @@ fn pages_and_statistics_are_equal_before_during_and_after_indexing() {
     assert_pages_begin_anywhere(&store, &unindexed.0);
     append(&store, 3);
     let more = all(&store);
-    assert_eq!((more.0.len(), more.2[1].1), (ROWS_OF_KEY + 3, ROWS_OF_KEY as i64 + 3));
+    assert_eq!((more.0.len(), more.2[1].1), (ROWS_PER_KEY + 3, ROWS_PER_KEY as i64 + 3));
     assert!(more.0.ends_with(&unindexed.0) && more.1.ends_with(&unindexed.1));
     assert_pages_begin_anywhere(&store, &more.0);
     add_missing(&reader, &store.parts.writer).unwrap();
@@ -135,12 +135,12 @@ fn pruning_deletes_old_rows_and_keeps_statistics_and_row_numbers() {
     let outdated = |before, rows_max| {
         tx::snapshot(&reader, Timestamp::from_micros(0), |tx| pruning::outdated(tx, before, rows_max)).unwrap()
     };
-    append(&store, ROWS_OF_KEY);
+    append(&store, ROWS_PER_KEY);
     let end = Timestamp::from_micros(i64::MAX);
     assert_eq!(outdated(end, 9), Vec::new(), "rows that are not indexed are not pruned");
     add_missing(&reader, &store.parts.writer).unwrap();
     let (all, counted) = (pages(&store, 1), statistics(&store));
-    // The cuts are between rows of the other key, at an index entry, and next to an index entry. The last cut deletes
+    // Pruning stops between rows of the other key, at an index entry, and next to an index entry. The last run deletes
     // all rows.
     for left in [203, 150, 140, 77, 76, 1, 0] {
         let before = all.get(left).map_or(end, |(at, _)| Timestamp::from_micros(at + 1));
@@ -165,7 +165,7 @@ fn pruning_deletes_old_rows_and_keeps_statistics_and_row_numbers() {
     reopened.parts.writer.run(move |tx| pruning::delete(tx, &rows)).unwrap();
     append(&reopened, 1);
     let numbers: Vec<i64> = statistics(&reopened).into_iter().map(|(_, count)| count).collect();
-    assert_eq!((numbers, pages(&reopened, 1).len()), (vec![ROWS_OF_KEY as i64 + 2; 2], 1));
+    assert_eq!((numbers, pages(&reopened, 1).len()), (vec![ROWS_PER_KEY as i64 + 2; 2], 1));
     assert_eq!(check::check(&path, |_| {}).unwrap(), Vec::<String>::new());
 }
 
@@ -174,9 +174,9 @@ fn a_check_reports_each_defect_of_the_usage_log() {
     let defects = [
         (
             "UPDATE api_key_usage SET previous_at = NULL WHERE number = 9",
-            "2 rows do not name the previous row of their key",
+            "2 rows do not refer to the previous row of their key",
         ),
-        ("UPDATE api_key_usage_marks SET key_number = key_number + 2", "6 index entries name no row"),
+        ("UPDATE api_key_usage_marks SET key_number = key_number + 2", "6 index entries do not refer to a row"),
         ("UPDATE api_key_usage_newest SET at = at + 2 WHERE key_number = 2", "the newest row of 1 keys does not exist"),
         (
             "DELETE FROM api_key_usage_newest WHERE key_number = 2",
@@ -184,7 +184,7 @@ fn a_check_reports_each_defect_of_the_usage_log() {
         ),
         (
             "UPDATE api_key_usage_marking SET pruned_to = marked_to; DELETE FROM api_key_usage WHERE number < 200",
-            "6 index entries name no row",
+            "6 index entries do not refer to a row",
         ),
         ("DELETE FROM api_key_usage_marking", "the end of the usage index is missing"),
     ];
@@ -192,7 +192,7 @@ fn a_check_reports_each_defect_of_the_usage_log() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db");
         let store = store(&path);
-        append(&store, ROWS_OF_KEY);
+        append(&store, ROWS_PER_KEY);
         add_missing(&connection::open(&path, Use::Read).unwrap(), &store.parts.writer).unwrap();
         store.close();
         connection::open(&path, Use::Write).unwrap().execute_batch(statement).unwrap();

@@ -22,7 +22,7 @@ pub struct RetentionState {
     pub days: Option<i64>,
     /// The number of due candidates.
     pub due: i64,
-    /// The time at which the first due candidate was found.
+    /// The time at which the first of these candidates was found to be due.
     pub due_since: Option<Timestamp>,
     /// The number of candidates whose erasure waits for confirmation by an admin.
     pub waiting: i64,
@@ -48,7 +48,7 @@ pub fn state(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId) -> R
 /// An admin's confirmation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetentionConfirmation {
-    /// The number of due candidates that the admin has seen, if retention may erase all of them.
+    /// The number of due candidates that the admin saw, if the admin confirms the erasure of all of them.
     pub due: Option<i64>,
     /// Whether the admin confirms that the clock is right.
     pub clock: bool,

@@ -131,7 +131,7 @@ fn retained_since(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId)
     Ok(in_zone.or_else(|| world.days_before("UTC", tx.now, days + 1)))
 }
 
-/// Returns the beginning of the organization's local day.
+/// Returns the beginning of the organization's current local day.
 pub(super) fn today(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId) -> Result<Option<Timestamp>, Error> {
     let Some((_, zone)) = settings(tx, organization)? else { return Ok(None) };
     Ok(world.days_before(&zone, tx.now, 0).or_else(|| world.days_before("UTC", tx.now, 0)))
@@ -207,7 +207,7 @@ pub(super) fn due_before(
     tx.values(sql, (organization.as_str(), after, today.micros(), with_unconfirmed, rows_max))
 }
 
-/// Reads the figures of the organization's day that began at `today`.
+/// Reads the organization's retention counts for the day that began at `today`.
 pub(super) fn day(tx: &Tx<'_>, organization: &OrganizationId, today: Timestamp) -> Result<RetentionDay, Error> {
     let sql = "SELECT
                  (SELECT count(*) FROM candidates WHERE organization_id = $1 AND erased_at IS NULL),
@@ -220,7 +220,7 @@ pub(super) fn day(tx: &Tx<'_>, organization: &OrganizationId, today: Timestamp) 
     Ok(day.unwrap_or_default())
 }
 
-/// Adds candidates who were erased without confirmation to the figures of the day that began at `today`.
+/// Adds a number of candidates who were erased without confirmation to the count for the day that began at `today`.
 pub(super) fn add_erased(
     tx: &Tx<'_>,
     organization: &OrganizationId,

@@ -1,7 +1,7 @@
 //! The background job for retention. Every ten minutes, a run scans the candidates of every organization with a
-//! retention time. The run records due candidates on one day, and a later run erases them on a later day, if they are
-//! still due for the same reason. If many candidates are due at once, they wait for confirmation by an admin. While the
-//! clock is in doubt, a run does nothing.
+//! retention time. The run records due candidates. A run on a later day erases them, if they are still due for the same
+//! reason. If many candidates are due at once, they wait for confirmation by an admin. While the clock is in doubt, a
+//! run does nothing.
 //!
 //! A run works in small steps, so that neither the writer nor the shutdown waits long for it.
 
@@ -37,7 +37,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(2);
 /// The maximum number of candidates that one step scans: a few milliseconds of a reader's time.
 const SCANNED_MAX: usize = 1_000;
 
-/// The maximum number of changed candidates that one transaction records.
+/// The maximum number of scan results that one transaction records.
 const RECORDED_MAX: usize = 256;
 
 /// The maximum number of candidates that one transaction erases: a few milliseconds of the writer's time, which other
@@ -113,9 +113,9 @@ struct RunUnderWay {
 /// The stage of a run in an organization. `after` is the number of the last candidate that the run has handled.
 #[derive(Clone, Copy)]
 enum Stage {
-    /// Records which candidates are due.
+    /// The scan that records which candidates are due.
     Scan { after: i64 },
-    /// Erases candidates who became due before today.
+    /// The erasure of candidates who became due before today.
     Erase { after: i64, today: Timestamp, with_unconfirmed: bool },
 }
 
@@ -145,7 +145,7 @@ impl Worker {
         let mut failed = None;
         match next {
             Ok(Some(stage)) => run.stage = stage,
-            // The next run retries after a failure, such as a full disk or a lock of another process.
+            // The next run retries after a failure, such as a full disk or a lock that another process holds.
             next => {
                 failed = next.err().map(|error| self.fail(error));
                 run.organizations.pop_front();
@@ -295,7 +295,7 @@ fn erase_due(
     Ok(candidates.len() as u64)
 }
 
-/// Returns the log line of a run that does nothing.
+/// Returns the log line for a run that does nothing.
 fn describe_wait(doubt: ClockDoubt, reading: &ClockReading) -> String {
     let minutes = reading.wait().as_secs().div_ceil(60);
     match doubt {
