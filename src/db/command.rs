@@ -1,4 +1,5 @@
-//! Transactions of commands. Each command opens its own connection, whether or not a service runs on the file.
+//! The transactions of `appliance` commands. Each command opens its own connection, whether or not a service is using
+//! the file.
 
 use std::path::Path;
 

@@ -19,7 +19,7 @@ impl std::fmt::Display for Halt {
             Self::Lost(why) => write!(
                 f,
                 "{why} while the service was using it; the service stopped writing. Restore the file, or a backup with \
-                 its erasure list, and start again"
+                 its erasure list, and start the service again"
             ),
         }
     }

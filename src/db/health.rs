@@ -9,7 +9,7 @@ use super::error::Error;
 use super::tx::{self, Tx};
 use crate::world::World;
 
-/// A background job, or a state of the file that a job checks, as health reports name it.
+/// A background job, or a state of the file that a job checks, with its name in health reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BackgroundJob {
     name: &'static str,
@@ -23,7 +23,7 @@ pub(crate) const CHECKPOINT: BackgroundJob = BackgroundJob::new("checkpoint");
 pub(crate) const LOG_SIZE: BackgroundJob = BackgroundJob::new("log_size");
 /// Checks for a read transaction that keeps pages in the log.
 pub(crate) const READER: BackgroundJob = BackgroundJob::waits_for_readers("reader");
-/// Cuts the log after page wiping.
+/// Truncates the log after page wiping.
 pub(crate) const LOG_CUT: BackgroundJob = BackgroundJob::waits_for_readers("log_cut");
 
 impl BackgroundJob {

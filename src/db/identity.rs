@@ -2,9 +2,9 @@
 //! open. An operator may remove, move, replace or overwrite the files. The service would then write to files that the
 //! next start does not find, and every confirmed change would be lost.
 //!
-//! Names are compared with `stat`, which opens no file. A process that opens the database file without SQLite and
-//! closes it drops SQLite's locks on the file. For this reason, the only handle in this module is closed after every
-//! connection.
+//! The names are checked with `stat`, which opens no file. A process that opens the database file without SQLite and
+//! then closes it drops SQLite's locks on the file. For this reason, the only handle in this module is closed after all
+//! connections.
 
 use std::fs::{File, Metadata};
 use std::io::ErrorKind;
@@ -28,7 +28,7 @@ const PAGE_SIZE_AT: usize = 16;
 const COUNTER_AT: usize = 24;
 const APPLICATION_ID_AT: usize = 68;
 
-/// The length of the mark of a run, so large that no two runs get the same mark.
+/// The number of bytes in the mark of a run. A mark is so long that no two runs get the same one.
 const MARK_BYTES: usize = 16;
 
 /// The number of times that a header is read before a finding is reported. A single read may see a checkpoint that is
@@ -66,7 +66,7 @@ struct View {
     pages: u64,
 }
 
-/// The files of a service, as they were when it opened them.
+/// The files of a service, as they were when the service opened them.
 pub(crate) struct Identity {
     database: NamedFile,
     lock: NamedFile,
@@ -74,7 +74,7 @@ pub(crate) struct Identity {
     beside: OnceLock<[NamedFile; 2]>,
     seen: Mutex<Option<FileState>>,
     mark: Mutex<Mark>,
-    /// A handle of the database file, which was opened before SQLite opened the file. Dropped last.
+    /// A handle to the database file, which was opened before SQLite opened the file. Dropped last.
     handle: File,
 }
 
@@ -172,7 +172,7 @@ impl Identity {
         found
     }
 
-    /// Whether a page of the file, without its log, contains these bytes; `None` if the page cannot be read.
+    /// Returns whether a page of the file, without its log, contains these bytes; `None` if the page cannot be read.
     fn has(&self, page: u32, bytes: &[u8; MARK_BYTES]) -> Option<bool> {
         let mut header = [0; HEADER_BYTES];
         self.handle.read_exact_at(&mut header, 0).ok()?;
@@ -298,7 +298,7 @@ fn page_bytes(header: &[u8; HEADER_BYTES]) -> u64 {
     }
 }
 
-/// Whether a counter is behind another one. After its maximum, a counter continues at 0.
+/// Returns whether a counter is behind another one. After its maximum, a counter continues at 0.
 fn is_behind(counter: u32, other: u32) -> bool {
     counter != other && other.wrapping_sub(counter) < u32::MAX / 2
 }

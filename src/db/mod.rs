@@ -1,5 +1,5 @@
-//! The engine: one SQLite file with one writing connection, pooled reading connections, checkpoints, background jobs,
-//! schema and backup. The engine depends on SQLite, but not on any record or table of the service.
+//! The database floor: one SQLite file with one writing connection, pooled reading connections, checkpoints, background
+//! jobs, schema and backup. This floor depends on SQLite, but not on any record or table of the service.
 
 pub(crate) mod check;
 pub(crate) mod checkpoint;

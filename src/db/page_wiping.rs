@@ -1,6 +1,5 @@
 //! Page wiping: overwrites the bytes that SQLite leaves in the unallocated part of pages ([`page`]). Page wiping works
-//! in slices, so that other jobs never wait long for the writer. This module does not depend on the reason for which a
-//! file is wiped.
+//! in slices, so that other jobs never wait long for the writer. This module does not depend on why a file is wiped.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,8 +18,8 @@ pub(crate) const FIRST_PAGE: u32 = 2;
 /// The number of pages that a slice reads. Reading them takes one core about 10 ms.
 const SLICE_PAGES: u32 = 4_096;
 
-/// The maximum number of pages that one transaction wipes. Other jobs wait for the writing connection for about half a
-/// millisecond.
+/// The maximum number of pages that one transaction wipes. During the transaction, other jobs wait for the writing
+/// connection for about half a millisecond.
 const TRANSACTION_PAGES: usize = 64;
 
 /// The page wiper of a running service. It reads pages on its own connection, and wipes them through the writer.

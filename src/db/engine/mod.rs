@@ -1,5 +1,5 @@
-//! The writing connection and its transactions. The engine commits each batch in one transaction, and then answers all
-//! callers.
+//! The engine: the writing connection and its transactions. The engine commits each batch in one transaction, and then
+//! answers all callers.
 
 mod owed_rows;
 
@@ -67,8 +67,8 @@ impl<H: Hooks> Engine<H> {
     /// file. Both steps use the space of the reserve if necessary.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Full`] if pages stay in the log, because another process reads the file or
-    /// the disk is full.
+    /// [`Error::Unavailable`] or [`Error::Full`] if pages stay in the log, because another process is reading the file
+    /// or the disk is full.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
         while matches!(self.write_pending(), Err(Error::Full(_))) && self.reserve.release() {}
         let mut emptied = self.empty_log();
@@ -86,9 +86,9 @@ impl<H: Hooks> Engine<H> {
         }
         let why = match checkpoint.pages_left() {
             Some(left) => {
-                format!("{left} pages of the write-ahead log are not in the file: another process uses the file")
+                format!("{left} pages of the write-ahead log are not in the file: another process is using the file")
             }
-            None => "the write-ahead log is not in the file: another process runs a checkpoint".to_owned(),
+            None => "the write-ahead log is not in the file: another process is running a checkpoint".to_owned(),
         };
         Err(Error::Unavailable(why))
     }
@@ -131,8 +131,8 @@ impl<H: Hooks> Engine<H> {
         answer_all(batch, &outcome);
     }
 
-    /// Attempts one job. On a full disk, a job that may use the reserve uses its space. If that space is not enough, a
-    /// checkpoint moves the log into the file, so that the job can write from the beginning of the log.
+    /// Runs one job. On a full disk, a job that may use the reserve uses the space of the reserve. If that space is not
+    /// enough, a checkpoint moves the log into the file, so that the job can write from the beginning of the log.
     fn attempt_alone(&mut self, batch: &mut [Box<dyn Job>], may_use_reserve: bool) -> Result<(), Error> {
         let outcome = self.attempt_once(batch);
         if !matches!(outcome, Err(Error::Full(_))) {
@@ -159,8 +159,8 @@ impl<H: Hooks> Engine<H> {
         }
     }
 
-    /// Appends log rows in one transaction, and answers their callers. On a thread of the runtime, it returns the rows
-    /// instead if it would have to wait for another process's lock or write older rows first.
+    /// Appends log rows in one transaction, and answers their callers. On a thread of the runtime, this function
+    /// returns the rows instead if it would have to wait for another process's lock or write older rows first.
     pub(crate) fn record(&mut self, rows: Vec<H::Row>, by: By) -> Result<(), Vec<H::Row>> {
         if let Some(why) = self.broken.get() {
             H::fail(rows, &Error::Unavailable(why.to_string()));
@@ -291,7 +291,7 @@ impl<H: Hooks> Engine<H> {
         // After any other error, the commit may be in the log, unless another commit overwrites it.
         if known || self.overwrite_commit() {
             self.undo().map_err(|worse| self.halt_as_unknown(&worse))?;
-            // A full disk stays a distinct error: some jobs are tried again with the space of the reserve.
+            // A full disk remains a distinct error, because some jobs are tried again with the space of the reserve.
             return Err(if known { error } else { Error::Unavailable(error.to_string()) });
         }
         // The hooks undo nothing here, because the commit may have happened. In that case, its effects outside the file

@@ -12,8 +12,8 @@ use super::super::tx::Error;
 use super::error::OpenError;
 use super::partial::{Busy, Existing, Partial, name_exists};
 
-/// The interval of fsyncs while copying. If much unsynced data accumulated in memory, the operating system would block
-/// other writers, including the service.
+/// The interval between fsyncs during a copy. If much unsynced data accumulated in memory, the operating system would
+/// block other writers, including the service.
 const SYNC_EVERY: Duration = Duration::from_millis(10);
 
 /// A copy works for `WORK` and then rests for `REST`, so it uses at most a quarter of a core. It checks the time after
@@ -22,7 +22,7 @@ const WORK: Duration = Duration::from_millis(1);
 const REST: Duration = Duration::from_millis(3);
 const STEPS: c_int = 500;
 
-/// The suffix of an incomplete copy.
+/// The suffix of an incomplete copy's name.
 const PARTIAL: &str = ".partial";
 
 /// A file beside the database that belongs to a copy of it.
@@ -37,7 +37,7 @@ pub(crate) struct Companion {
 /// names (`TARGET.partial`) and renames them when they are complete and on the disk.
 ///
 /// # Errors
-/// [`OpenError::NotWritable`] if the target cannot be created or exists, [`OpenError::Failed`] if the copy fails. A
+/// [`OpenError::NotWritable`] if the target cannot be created or exists; [`OpenError::Failed`] if the copy fails. A
 /// failed backup leaves no target behind.
 pub(crate) fn backup(path: &Path, target: &Path, companions: &[Companion]) -> Result<(), OpenError> {
     backup_if(path, target, companions, |_| Ok(()))
@@ -67,8 +67,8 @@ pub(crate) fn backup_if(
     partial.finish(Existing::Refuse).map_err(not_writable)
 }
 
-/// Refuses a target that exists. A command calls this function before it records in the source file that it reads the
-/// file.
+/// Refuses a target that exists. A command calls this function before it records, in the source file, that it is about
+/// to read that file.
 ///
 /// # Errors
 /// [`OpenError::NotWritable`] if the target exists.
@@ -82,7 +82,7 @@ pub fn require_absent(target: &Path) -> Result<(), OpenError> {
 
 fn not_writable(target: &Path, error: &std::io::Error) -> OpenError {
     let why = match error.kind() {
-        ErrorKind::AlreadyExists => "it exists and is not overwritten".to_owned(),
+        ErrorKind::AlreadyExists => "it exists and will not be overwritten".to_owned(),
         _ => error.to_string(),
     };
     OpenError::NotWritable { path: target.to_owned(), why }
