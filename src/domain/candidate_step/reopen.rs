@@ -1,6 +1,6 @@
 //! `POST …/reopen`: undoes a rejection and returns the candidate to the step.
 //!
-//! The activities record the state before the rejection, so the step gets its earlier status back. A hire that the
+//! The activity records the state before the rejection, so the step gets its earlier status back. A hire that the
 //! rejection reversed is not restored: the candidate is at the rejected step, and all later steps are pending.
 
 use super::decision::{Decision, Remark, StepFacts};
@@ -30,10 +30,10 @@ pub struct Rejection {
     pub validated_at: Option<Timestamp>,
 }
 
-/// `POST …/reopen`: restores the step's status before the rejection. The application stays `Not Selected` while another
-/// step is rejected. Otherwise, it also gets its earlier status back. `rejections` are the application's rejections,
-/// newest first. For an imported rejection, the earlier state is unknown. The rule then assumes that the candidate was
-/// at the rejected step, unless another step is in progress.
+/// `POST …/reopen`: restores the status that the step had before the rejection. The application stays `Not Selected`
+/// while another step is rejected. Otherwise, the application also gets its earlier status back. `rejections` are the
+/// application's rejections, newest first. For an imported rejection, the earlier state is unknown. The rule then
+/// assumes that the candidate was at the rejected step, unless another step is in progress.
 ///
 /// # Errors
 /// `forbidden` without authority over the steps; `conflict` if the step is not rejected, or the candidate has withdrawn.
