@@ -33,7 +33,7 @@ struct State {
     believed: Timestamp,
     /// The monotonic time at the last reading.
     at: Duration,
-    /// The number of confirmations of the wall clock by admins that this process has adopted.
+    /// The number of admins' confirmations of the wall clock that this process has adopted.
     confirmations: i64,
     /// The monotonic time at the last heartbeat.
     heartbeat_at: Duration,
@@ -213,8 +213,8 @@ impl<R: Fn(ClockEvent), S: FnMut(Timestamp) -> Result<(), Error>> ClockJob<R, S>
     }
 }
 
-/// Queues the last heartbeat of this process. The writer finishes its queue before it stops. Waiting here would let the
-/// service accept new jobs while an earlier job runs.
+/// Queues the last heartbeat of this process. The writer finishes its queue before it stops. If this function waited,
+/// the service would accept new jobs while an earlier job runs.
 pub(crate) fn stop(clock: &Clock, writer: &Writer) {
     if let Some(heartbeat) = clock.due_beat(true) {
         writer.submit(Grade::Upkeep, move |tx| beat(tx, &heartbeat), |_| ());

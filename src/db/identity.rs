@@ -50,8 +50,8 @@ struct FileState {
     bytes: u64,
 }
 
-/// A random mark of this run of the service, which is stored in its own table. Copies from before this run do not
-/// contain it.
+/// A random mark of this run of the service, which the table `service_marks` contains. Copies from before this run do
+/// not contain the mark.
 #[derive(Default)]
 struct Mark {
     /// Set when the mark is committed.
@@ -74,7 +74,7 @@ pub(crate) struct Identity {
     beside: OnceLock<[NamedFile; 2]>,
     seen: Mutex<Option<FileState>>,
     mark: Mutex<Mark>,
-    /// A handle to the database file, which was opened before SQLite opened the file. Dropped last.
+    /// A handle to the database file, which was opened before SQLite opened the file. The handle is dropped last.
     handle: File,
 }
 

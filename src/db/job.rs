@@ -10,7 +10,7 @@ use super::tx::{Error, Tx};
 pub enum Grade {
     /// On the disk, so that it survives a power cut: acts of admins, staff and candidates.
     Durable,
-    /// In the operating system's cache, so that it survives `kill -9`: rows in the usage log, attempts of deliveries.
+    /// In the operating system's cache, so that it survives `kill -9`: rows in the usage log, delivery attempts.
     Logged,
     /// On the disk, with the space of the reserve if the disk is full: erasures, revocations, sign-ins.
     Vital,

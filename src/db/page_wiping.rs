@@ -58,7 +58,7 @@ pub(crate) fn wipe_file(connection: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
-/// Finds the pages of a slice that need wiping, and the page where the next slice begins.
+/// Finds the pages in a slice that need wiping, and the page where the next slice begins.
 fn find_dirty(tx: &Tx<'_>, first: u32) -> Result<(Vec<u32>, Option<u32>), Error> {
     let last: u32 = tx.value("PRAGMA page_count", [])?.unwrap_or(0);
     let last = last.min(page::NUMBER_MAX);

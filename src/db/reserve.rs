@@ -46,7 +46,7 @@ impl Reserve {
         Self { path: path::beside(path, ".reserve"), directory, world, is_full, owed_rows }
     }
 
-    /// Returns the space of the disk, if the operating system reports it.
+    /// Returns the size and the free space of the disk, if the operating system reports them.
     pub fn disk(&self) -> Option<DiskSpace> {
         self.world.disk(&self.directory)
     }

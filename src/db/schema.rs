@@ -25,7 +25,7 @@ pub(crate) struct Schema {
     pub sql: &'static str,
     /// The steps of all upgrades. The steps from version `n + 1` to version `n + 2` are at index `n`.
     pub upgrades: &'static [&'static [Step]],
-    /// The files beside the database that belong to a copy of it.
+    /// The files beside the database file that a backup also copies.
     pub companions: &'static [Companion],
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Er
     let connection = connection::open(path, Use::Write)?;
     let names = copy_names(path, schema.version);
     if names.iter().any(|copy| is_copy_of(&connection, copy)) {
-        // An upgrade that was killed has left the copy, and the file has not changed since.
+        // A killed upgrade left the copy, and the file has not changed since then.
         return run_steps(&connection, schema, first);
     }
     let copy = create_copy(path, schema, names)?;

@@ -86,7 +86,7 @@ impl Tx<'_> {
         Ok(found)
     }
 
-    /// Reads the rows of a query in order, until `see` breaks.
+    /// Reads the rows of a query in order, until `see` returns `Break`.
     pub(crate) fn each(
         &self,
         sql: &str,

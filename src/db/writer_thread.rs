@@ -62,7 +62,7 @@ impl<H: Hooks> WriterThread<H> {
         let ours = Arc::clone(&shared);
         let run = move || {
             if catch_unwind(AssertUnwindSafe(|| run(&ours))).is_err() {
-                // The writer has a defect. No caller may wait for a thread that has ended.
+                // The writer has a defect. Callers must not wait for a thread that has ended.
                 let why = "the writer panicked; the log lines above show the location".to_owned();
                 let _ = ours.writer.broken().set(Halt::Unknown(why));
                 let gone = Error::Unavailable("the writer is gone".to_owned());

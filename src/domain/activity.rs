@@ -222,7 +222,7 @@ impl ChainLink<'_> {
 }
 
 /// The head of the chain: the number and hash of the newest row. A person who has stored the head elsewhere can later
-/// check that a file still contains this row, and therefore all earlier rows unchanged.
+/// check that a file still contains this row, and therefore that all earlier rows are unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChainHead {
     /// The row's number; 0 for an empty chain.

@@ -14,7 +14,7 @@ const WINDOWS_1252: [char; 32] = [
     '–', '—', '˜', '™', 'š', '›', 'œ', '\0', 'ž', 'Ÿ',
 ];
 
-/// The order of the two bytes of a UTF-16 unit.
+/// The order of the two bytes in a UTF-16 code unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByteOrder {
     /// Low byte first, as Windows programs write it.
@@ -24,7 +24,7 @@ pub enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// Returns the byte order from the mark at the beginning of a text, if there is a mark.
+    /// Returns the byte order from the mark at the beginning of the text, if there is a mark.
     pub fn of(text: &[u8]) -> Option<Self> {
         if text.starts_with(&LITTLE_ENDIAN) {
             Some(Self::Little)

@@ -104,7 +104,7 @@ pub struct Integration {
     pub secret: Option<SigningSecret>,
     /// The replaced secret, with which deliveries are also signed until this time.
     pub previous_secret: Option<(SigningSecret, Timestamp)>,
-    /// Whether deliveries are sent. Never true without a secret.
+    /// Whether deliveries are sent. This is never true without a secret.
     pub enabled: bool,
     /// The reason why the service disabled the integration, if it did.
     pub disabled_reason: Option<String>,

@@ -1,7 +1,7 @@
 //! Ids: opaque strings, with one type for each kind of record. Only the parser and the generator create ids.
 //!
 //! A new id is a short type prefix, `_` and a UUIDv7 in Crockford base 32, as the TypeID specification defines it. New
-//! ids sort by creation time. Callers pass in the random bytes.
+//! ids sort by creation time. The random bytes are passed in.
 
 use super::timestamp::Timestamp;
 

@@ -9,7 +9,7 @@ use super::id::CandidateId;
 use super::refusal::Refusal;
 use super::timestamp::Timestamp;
 
-/// The maximum number of characters of a key.
+/// The maximum number of characters in a key.
 pub const IDEMPOTENCY_KEY_CHARACTERS_MAX: usize = 255;
 
 /// The time for which responses are stored. Callers do not retry for longer than this time.

@@ -74,7 +74,8 @@ fn control_flaw(c: char, is_break: impl Fn(char) -> bool) -> Option<Flaw> {
     }
 }
 
-/// Returns the flaw of a character between its two neighbours if it is invisible or changes the direction of text.
+/// Returns the flaw of a character if the character is invisible or changes the direction of text. Joiners and
+/// selectors have no flaw between the right neighbours.
 fn invisible_flaw(before: Option<char>, c: char, after: Option<char>) -> Option<Flaw> {
     match c {
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Some(Flaw::Direction(c)),

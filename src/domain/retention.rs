@@ -51,8 +51,8 @@ impl CandidateFacts {
         Some(self.counted_from()).filter(|from| !is_exempt && *from < retained_since)
     }
 
-    /// Returns the time of the last decision, or of a later signup after it. For a candidate without applications,
-    /// returns the time of the last change to the candidate.
+    /// Returns the time of the last decision, or of a later signup if that came after the decision. For a candidate
+    /// without applications, returns the time of the last change to the candidate.
     fn counted_from(&self) -> Timestamp {
         let decided = self.applications.iter().map(ApplicationFacts::decided_at).max();
         let later_signup = self.applications.iter().filter_map(|one| one.later_signup_at).max();

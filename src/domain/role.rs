@@ -73,7 +73,7 @@ words! {
     }
 }
 
-/// The positions of a role and the status that follows from them.
+/// The status of a role, and the numbers of its positions and hires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seats {
     /// The role's status.
@@ -110,8 +110,8 @@ impl Seats {
         Some(if self.status == RoleStatus::Open { taken } else { Self { status: self.status, ..taken } })
     }
 
-    /// `POST /api/v1/roles/{id}/open`: opens a draft that has steps. If an import has filled all its positions, the
-    /// role becomes `filled` instead.
+    /// `POST /api/v1/roles/{id}/open`: opens a draft that has steps. If an import has filled all positions, the role
+    /// becomes `filled` instead.
     ///
     /// # Errors
     /// `conflict` if the role is not a draft or has no steps.

@@ -107,12 +107,12 @@ impl<H: Hooks> Engine<H> {
             return batch.into_iter().for_each(|job| self.answer_alone(job));
         }
         self.write_pending_unless_full();
-        match self.attempt(&mut batch, || Undo::Whole(Cell::new(false))) {
-            Attempt::Ended(Err(Error::Full(_))) => batch.into_iter().for_each(|job| self.answer_alone(job)),
-            Attempt::Ended(outcome) => self.answering.give(batch.len(), move || answer_all(batch, &outcome)),
+        match self.run_batch(&mut batch, || Undo::Whole(Cell::new(false))) {
+            BatchRun::Ended(Err(Error::Full(_))) => batch.into_iter().for_each(|job| self.answer_alone(job)),
+            BatchRun::Ended(outcome) => self.answering.give(batch.len(), move || answer_all(batch, &outcome)),
             // A job failed, and the transaction was rolled back. Each job runs again in its own transaction, so that
             // only the failing job fails.
-            Attempt::JobFailed(_) => {
+            BatchRun::JobFailed(_) => {
                 for job in batch {
                     self.answer_alone(job);
                 }
@@ -126,15 +126,15 @@ impl<H: Hooks> Engine<H> {
         let outcome = match self.broken.get() {
             Some(why) => Err(Error::Unavailable(why.to_string())),
             None if self.reserve.is_full() && !may_use_reserve => Err(Reserve::refusal()),
-            None => self.attempt_alone(&mut batch, may_use_reserve),
+            None => self.run_alone(&mut batch, may_use_reserve),
         };
         answer_all(batch, &outcome);
     }
 
     /// Runs one job. On a full disk, a job that may use the reserve uses the space of the reserve. If that space is not
     /// enough, a checkpoint moves the log into the file, so that the job can write from the beginning of the log.
-    fn attempt_alone(&mut self, batch: &mut [Box<dyn Job>], may_use_reserve: bool) -> Result<(), Error> {
-        let outcome = self.attempt_once(batch);
+    fn run_alone(&mut self, batch: &mut [Box<dyn Job>], may_use_reserve: bool) -> Result<(), Error> {
+        let outcome = self.run_once(batch);
         if !matches!(outcome, Err(Error::Full(_))) {
             return outcome;
         }
@@ -143,19 +143,19 @@ impl<H: Hooks> Engine<H> {
             return outcome;
         }
         while self.reserve.release() {
-            let outcome = self.attempt_once(batch);
+            let outcome = self.run_once(batch);
             if !matches!(outcome, Err(Error::Full(_))) {
                 return outcome;
             }
         }
         let _ = Checkpoint::run(&self.connection, Mode::Passive);
-        self.attempt_once(batch)
+        self.run_once(batch)
     }
 
-    fn attempt_once(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), Error> {
-        match self.attempt(batch, || Undo::Savepoint) {
-            Attempt::Ended(outcome) => outcome,
-            Attempt::JobFailed(error) => Err(error),
+    fn run_once(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), Error> {
+        match self.run_batch(batch, || Undo::Savepoint) {
+            BatchRun::Ended(outcome) => outcome,
+            BatchRun::JobFailed(error) => Err(error),
         }
     }
 
@@ -222,21 +222,21 @@ impl<H: Hooks> Engine<H> {
         Ok(())
     }
 
-    fn attempt(&mut self, batch: &mut [Box<dyn Job>], undo: impl Fn() -> Undo) -> Attempt {
+    fn run_batch(&mut self, batch: &mut [Box<dyn Job>], undo: impl Fn() -> Undo) -> BatchRun {
         let durable = batch.iter().any(|job| job.grade().is_durable());
         if let Err(error) = self.begin(durable) {
-            return Attempt::Ended(Err(error));
+            return BatchRun::Ended(Err(error));
         }
         for job in batch.iter_mut() {
             if let Err(error) = self.guarded(undo(), |tx| job.run(tx)) {
                 return match self.undo() {
-                    Ok(()) => Attempt::JobFailed(error),
-                    Err(worse) => Attempt::Ended(Err(self.halt_as_unknown(&worse))),
+                    Ok(()) => BatchRun::JobFailed(error),
+                    Err(worse) => BatchRun::Ended(Err(self.halt_as_unknown(&worse))),
                 };
             }
         }
         self.hooks.count(batch.len());
-        if durable { Attempt::Ended(self.commit_and_invalidate()) } else { Attempt::Ended(self.commit()) }
+        if durable { BatchRun::Ended(self.commit_and_invalidate()) } else { BatchRun::Ended(self.commit()) }
     }
 
     /// Runs `f` inside the open transaction. Returns an error if the whole transaction must be rolled back.
@@ -358,7 +358,7 @@ pub(crate) enum By {
     Writer,
 }
 
-enum Attempt {
+enum BatchRun {
     /// The batch was committed, or failed as a whole.
     Ended(Result<(), Error>),
     /// A job failed, and the whole batch was rolled back.

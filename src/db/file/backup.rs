@@ -25,9 +25,9 @@ const STEPS: c_int = 500;
 /// The suffix of an incomplete copy's name.
 const PARTIAL: &str = ".partial";
 
-/// A file beside the database that belongs to a copy of it.
+/// A file beside the database file that a backup also copies.
 pub(crate) struct Companion {
-    /// The suffix after the name of the database.
+    /// The suffix after the name of the database file.
     pub(crate) suffix: &'static str,
     /// Reads the content of the file for the database at a path. Returns `None` if the file does not exist.
     pub(crate) read: fn(&Path) -> std::io::Result<Option<Vec<u8>>>,

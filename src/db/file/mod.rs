@@ -105,8 +105,8 @@ pub(crate) fn require_servable(path: &Path, schema: &Schema) -> Result<(), OpenE
     }
 }
 
-/// Checks that the file is readable and has this program's version, even if neither the file nor its directory can be
-/// written.
+/// Checks that the file is readable and has this program's version, even if neither the file nor its directory is
+/// writable.
 pub(crate) fn prepare_to_read(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     require_safe_sqlite(path)?;
     if !file_exists(path)? {

@@ -67,7 +67,7 @@ enum PossibleType {
 }
 
 impl MediaTypeScan {
-    /// Scans the next chunk. The first chunk must have a few hundred bytes or contain the whole content.
+    /// Scans the next chunk. The first chunk must contain at least a few hundred bytes, or the whole content.
     pub fn take(&mut self, chunk: &[u8]) {
         if matches!(self.0, PossibleType::Nothing) {
             self.0 = begin(chunk);
@@ -91,7 +91,7 @@ impl MediaTypeScan {
         !matches!(self.0, PossibleType::Other)
     }
 
-    /// Returns the type of the whole content; `None` if the type is not accepted.
+    /// Returns the type of the whole content. Returns `None` if the type is not accepted.
     pub fn media_type(&self) -> Option<MediaType> {
         match &self.0 {
             PossibleType::Nothing | PossibleType::Other => None,

@@ -103,7 +103,7 @@ impl StepFacts {
     pub(super) fn require_authority(&self) -> Result<(), Refusal> {
         if !user::may_manage(self.caller_org_role, self.caller_platform_role) {
             return Err(Refusal::Forbidden(
-                "your role in the organization does not permit managing its candidates' steps",
+                "your role in the organization does not allow you to manage its candidates' steps",
             ));
         }
         // A decision would store new data about a person whose data was erased.

@@ -13,7 +13,7 @@ words! {
         Validated = "validated",
         /// The application ended at the step.
         Rejected = "rejected",
-        /// The candidate was hired without passing the step.
+        /// The candidate moved past the step without passing it.
         Skipped = "skipped",
     }
 }

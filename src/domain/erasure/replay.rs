@@ -63,7 +63,7 @@ pub enum ListedData {
 }
 
 /// Returns whether the service repeats an erasure when it starts. `reported` contains the candidates whom the service
-/// only reports. They remain, with all their signups.
+/// only reports. These candidates remain, with all their signups.
 pub fn is_repeated(erasure: &ListedErasure, data: &ListedData, reported: &BTreeSet<CandidateId>) -> bool {
     match (erasure, data) {
         // An older copy does not show why the candidate was due, so retention decides again, when it trusts the clock.

@@ -66,7 +66,7 @@ words! {
     }
 }
 
-/// Parses a setting such as `15s` or `2h`. Returns `None` if it is outside the bounds.
+/// Parses a setting such as `15s` or `2h`. Returns `None` if the setting is invalid or outside the bounds.
 pub fn parse_duration(text: &str, bounds: RangeInclusive<Duration>) -> Option<Duration> {
     let duration: SignedDuration = text.trim().parse().ok()?;
     Duration::try_from(duration).ok().filter(|duration| bounds.contains(duration))
@@ -252,9 +252,7 @@ impl DeliveryFacts {
         let conflict = match (self.state, self.obstacle()) {
             (DeliveryState::Delivered, _) => "the delivery has arrived; there is nothing to send again",
             (_, Some(HeldBy::NoIntegration)) => "the organization has no HR integration; save one first",
-            (_, Some(HeldBy::Disabled)) => {
-                "the organization's HR integration is disabled; save it with enabled true first"
-            }
+            (_, Some(HeldBy::Disabled)) => "the organization's HR integration is disabled; enable it first",
             (_, Some(HeldBy::Earlier(_))) => {
                 "an earlier delivery for this application has not arrived; retry that one first"
             }

@@ -107,7 +107,7 @@ pub fn check(password: &str, email: &Email, name: &str) -> Result<(), PasswordFa
 /// Checks that the password has an allowed length. This check does not need the user's address and name.
 ///
 /// # Errors
-/// [`PasswordFault::Length`].
+/// [`PasswordFault::Length`] if the length is not allowed.
 pub fn check_length(password: &str) -> Result<(), PasswordFault> {
     let characters = password.chars().count();
     if (CHARACTERS_MIN..=CHARACTERS_MAX).contains(&characters) {
