@@ -50,13 +50,13 @@ struct FileState {
     bytes: u64,
 }
 
-/// A random mark of this run of the service, which the table `service_marks` contains. Copies from before this run do
-/// not contain the mark.
+/// A random mark of this run of the service, stored in the table `service_marks`. Copies from before this run do not
+/// contain the mark.
 #[derive(Default)]
 struct Mark {
-    /// Set when the mark is committed.
+    /// The bytes of the mark. They are set when the mark is committed.
     bytes: Option<[u8; MARK_BYTES]>,
-    /// The page of the file that contains the mark. Set when the page has been moved out of the log.
+    /// The page of the file that contains the mark. It is set when the page has been moved out of the log.
     page: Option<u32>,
 }
 
@@ -116,7 +116,7 @@ impl Identity {
         self.moved().or_else(|| self.overwritten(|| None))
     }
 
-    /// Like [`Identity::changed`], but also checks the state of the log through a connection.
+    /// Like [`Identity::changed`], but also checks the state of the log and the mark of this run, through a connection.
     pub(crate) fn changed_beside(&self, connection: &Connection) -> Option<String> {
         self.moved().or_else(|| self.overwritten(|| view(connection).ok())).or_else(|| self.unmarked(connection))
     }
@@ -135,7 +135,7 @@ impl Identity {
         };
         let checkpoint = Checkpoint::run(connection, Mode::Passive)?;
         let page = root_page(connection)?;
-        let found = self.finds(page, &bytes);
+        let found = self.page_contains(page, &bytes);
         if found == Some(true) {
             mark.page = Some(page);
         }
@@ -157,14 +157,14 @@ impl Identity {
             mark.page = None;
             return None;
         }
-        (self.finds(page, &bytes) == Some(false)).then(|| self.other_copy_finding())
+        (self.page_contains(page, &bytes) == Some(false)).then(|| self.other_copy_finding())
     }
 
-    /// Like [`Identity::has`], but repeats the check before it returns `Some(false)`.
-    fn finds(&self, page: u32, bytes: &[u8; MARK_BYTES]) -> Option<bool> {
+    /// Like [`Identity::page_contains_now`], but repeats the check before it returns `Some(false)`.
+    fn page_contains(&self, page: u32, bytes: &[u8; MARK_BYTES]) -> Option<bool> {
         let mut found = None;
         for _ in 0..HEADER_READS {
-            found = self.has(page, bytes);
+            found = self.page_contains_now(page, bytes);
             if found != Some(false) {
                 break;
             }
@@ -173,7 +173,7 @@ impl Identity {
     }
 
     /// Returns whether a page of the file, without its log, contains these bytes; `None` if the page cannot be read.
-    fn has(&self, page: u32, bytes: &[u8; MARK_BYTES]) -> Option<bool> {
+    fn page_contains_now(&self, page: u32, bytes: &[u8; MARK_BYTES]) -> Option<bool> {
         let mut header = [0; HEADER_BYTES];
         self.handle.read_exact_at(&mut header, 0).ok()?;
         let size = page_bytes(&header);
@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_counter_is_behind_later_counters_even_across_the_overflow() {
+    fn a_counter_is_behind_later_counters_even_after_an_overflow() {
         for (counter, other, expected) in
             [(1, 2, true), (2, 1, false), (2, 2, false), (u32::MAX, 0, true), (0, u32::MAX, false), (7, 4_000, true)]
         {

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upgrade_that_adds_a_column_leads_to_the_tables_of_a_new_file() {
+    fn an_upgrade_that_adds_a_column_produces_the_same_tables_as_a_new_file() {
         let (_old, old) = first_file();
         let dir = tempfile::tempdir().unwrap();
         let new = dir.path().join("new.db");

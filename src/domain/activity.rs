@@ -19,9 +19,9 @@ pub const CHAIN_START: [u8; 32] = [0; 32];
 words! {
     /// The kind of an act.
     Action {
-        /// An admin created an organization.
+        /// An organization was created.
         OrganizationCreated = "organization.created",
-        /// An admin changed an organization's settings.
+        /// An organization's settings were changed.
         OrganizationChanged = "organization.changed",
         /// An admin uploaded an organization's logo.
         LogoPut = "logo.put",

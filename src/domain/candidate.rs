@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn erased_candidates_and_taken_addresses_are_not_changed() {
+    fn erased_candidates_cannot_be_changed_and_taken_addresses_cannot_be_used() {
         assert!(require_changeable(false, false).is_ok());
         assert!(require_changeable(true, true).is_err_and(|refusal| refusal.sentence().contains("erased")));
         assert!(require_changeable(false, true).is_err_and(|refusal| refusal.sentence().contains("has this email")));

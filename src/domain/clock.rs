@@ -12,7 +12,7 @@ use super::timestamp::Timestamp;
 use super::words::words;
 
 /// The allowed difference between the wall clock and the believed time: larger than a single correction by a time
-/// server, and smaller than any period that the service measures.
+/// server, and much smaller than the periods after which the service erases data.
 pub const TOLERANCE: Duration = Duration::from_secs(60);
 
 /// The time for which the service doubts the clock after a start, so that the machine can set its clock and an admin

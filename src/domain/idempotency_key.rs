@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_structured_field_strings_or_bare_text() {
+    fn keys_are_structured_field_strings_or_bare_strings() {
         let longest = "k".repeat(255);
         for (field, expected) in [
             ("abc", "abc"),

@@ -40,7 +40,7 @@ pub fn is_alive(expires_at: Timestamp, ended_at: Option<Timestamp>, now: Timesta
 pub enum LinkTarget {
     /// The application form.
     Open,
-    /// A note that the link has expired. The role is open, and its posting offers a new link.
+    /// A note that the link has expired although the role is open.
     Expired,
     /// A note that the role accepts no applications, or has no steps.
     Closed,

@@ -4,9 +4,9 @@
 use super::timestamp::Timestamp;
 
 /// Retention erases at most this many of an organization's candidates per day without confirmation, or one in
-/// [`DAILY_PART`] if that is more.
+/// [`DAILY_DIVISOR`] if that is more.
 const DAILY_MIN: i64 = 20;
-const DAILY_PART: i64 = 20;
+const DAILY_DIVISOR: i64 = 20;
 
 /// The facts about an application that retention depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,7 +133,7 @@ impl RetentionDay {
     /// Returns the number of candidates whose erasure an admin must confirm first. Returns 0 if retention may erase all
     /// due candidates without confirmation.
     pub fn waiting(&self) -> i64 {
-        let daily_max = ((self.candidates + self.erased) / DAILY_PART).max(DAILY_MIN);
+        let daily_max = ((self.candidates + self.erased) / DAILY_DIVISOR).max(DAILY_MIN);
         if self.unconfirmed + self.erased > daily_max { self.unconfirmed } else { 0 }
     }
 }

@@ -23,7 +23,7 @@ use super::schema;
 use super::tx::{self, Error, Tx, Undo};
 use super::wal::{Checkpoint, Mode};
 
-/// The only connection of the service that changes the file.
+/// The connection on which the service runs all writing jobs.
 pub(crate) struct Engine<H: Hooks> {
     connection: Connection,
     clock: Arc<Clock>,

@@ -29,7 +29,8 @@ const PARTIAL: &str = ".partial";
 pub(crate) struct Companion {
     /// The suffix after the name of the database file.
     pub(crate) suffix: &'static str,
-    /// Reads the content of the file for the database at a path. Returns `None` if the file does not exist.
+    /// A function that reads the companion of the database file at a path. It returns `None` if the companion does not
+    /// exist.
     pub(crate) read: fn(&Path) -> std::io::Result<Option<Vec<u8>>>,
 }
 

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_are_cut_to_255_characters_before_their_extension() {
+    fn long_names_are_truncated_before_their_extension_to_255_characters() {
         let longest = format!("{}.pdf", "ä".repeat(251));
         assert_eq!(file_name(&longest, Some(MediaType::Pdf)), longest);
         for longer in [format!("ä{longest}"), "ä".repeat(10_000)] {

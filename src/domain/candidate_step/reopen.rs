@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reversed_hire_ends_at_its_rejected_step_in_any_order_of_reopening() {
+    fn reopening_in_any_order_returns_the_candidate_to_the_step_of_the_reversed_hire() {
         let before = hired(&[Validated, Validated, Skipped, Validated], 0);
         for first in 0..4 {
             for second in (0..4).filter(|second| *second != first) {

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn erased_candidates_have_no_name_address_hold_or_running_application() {
+    fn erased_candidates_have_no_name_address_hold_or_application_in_progress() {
         use ApplicationStatus::{Hired, InProgress};
         let erased = |hold: Option<&str>| Privacy {
             hold_reason: hold.map(str::to_owned),

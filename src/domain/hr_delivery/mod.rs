@@ -26,7 +26,7 @@ const DELAYS_MAX: usize = 30;
 
 /// Jitter adds at most the delay divided by this number, so that deliveries that failed at the same time are not
 /// retried at the same time.
-const JITTER_PART: u32 = 10;
+const JITTER_DIVISOR: u32 = 10;
 
 /// The status with which a receiver ends all deliveries (Standard Webhooks; RFC 9110 §15.5.11).
 pub const STATUS_GONE: u16 = 410;
@@ -165,7 +165,7 @@ pub fn bounded_attempt_time(
         // No attempt has failed, or the schedule has no further delay.
         return next.min(now);
     };
-    let longest = delay.saturating_add(delay / JITTER_PART).max(RETRY_AFTER_MAX);
+    let longest = delay.saturating_add(delay / JITTER_DIVISOR).max(RETRY_AFTER_MAX);
     let wait = match last_attempt_at {
         // The clock was ahead during the last attempt, so the delay begins now.
         Some(at) if at > now => next.since(at).min(longest),
@@ -193,7 +193,7 @@ pub fn outcome_of(
     match schedule.delay(failed).filter(|_| event != DeliveryEvent::Ping) {
         None => AttemptOutcome::Failed,
         Some(delay) => {
-            let delay = delay + delay / JITTER_PART * u32::from(jitter) / u32::from(u16::MAX);
+            let delay = delay + delay / JITTER_DIVISOR * u32::from(jitter) / u32::from(u16::MAX);
             let requested = attempt.retry_after.unwrap_or_default().min(RETRY_AFTER_MAX);
             AttemptOutcome::Again(now.plus(delay.max(requested)))
         }
