@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-/// The reason why this process must not write anymore.
+/// The reason why this process must no longer write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Halt {
     /// The outcome of a transaction is unknown. The next start reads it from the file.

@@ -14,8 +14,8 @@ pub enum Grade {
     Logged,
     /// On the disk, with the space of the reserve if the disk is full: erasures, revocations, sign-ins.
     Vital,
-    /// In the operating system's cache, with the space of the reserve if the disk is full: jobs that finish an erasure or
-    /// free space.
+    /// In the operating system's cache, with the space of the reserve if the disk is full: jobs that finish an erasure
+    /// or free space.
     Upkeep,
 }
 

@@ -33,7 +33,8 @@ impl PageWiper {
         Ok(Self { connection: connection::open(path, Use::Read)?, writer })
     }
 
-    /// Wipes a slice that begins at this page. Returns the page where the next slice begins, or `None` after the last page.
+    /// Wipes a slice that begins at this page. Returns the page where the next slice begins, or `None` after the last
+    /// page.
     pub(crate) fn wipe_slice(&self, first: u32) -> Result<Option<u32>, Error> {
         let now = Timestamp::from_micros(0);
         let (dirty, next) = tx::snapshot(&self.connection, now, |tx| find_dirty(tx, first))?;

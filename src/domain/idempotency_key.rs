@@ -1,5 +1,5 @@
-//! The `Idempotency-Key` of a request (draft-ietf-httpapi-idempotency-key-header). The service carries out a request once
-//! and answers each repeat with the stored response.
+//! The `Idempotency-Key` of a request (draft-ietf-httpapi-idempotency-key-header). The service carries out a request
+//! once and answers each repeat with the stored response.
 
 use std::time::Duration;
 

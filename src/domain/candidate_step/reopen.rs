@@ -36,7 +36,8 @@ pub struct Rejection {
 /// assumes that the candidate was at the rejected step, unless another step is in progress.
 ///
 /// # Errors
-/// `forbidden` without authority over the steps; `conflict` if the step is not rejected, or the candidate has withdrawn.
+/// `forbidden` without authority over the steps; `conflict` if the step is not rejected, or the candidate has
+/// withdrawn.
 pub fn reopen(facts: &StepFacts, rejections: &[Rejection], input: &ReopenInput) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     require_rejected(facts)?;

@@ -18,8 +18,8 @@ use super::words::words;
 /// The maximum time by which `Retry-After` may delay the next attempt.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 3_600);
 
-/// The bounds of a schedule. The longest schedule ends after about seven months, when nobody waits for the delivery
-/// anymore.
+/// The bounds of a schedule. The longest schedule ends after about seven months, when nobody is waiting for the
+/// delivery any longer.
 const DELAY_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
 const DELAY_MIN: Duration = Duration::from_millis(1);
 const DELAYS_MAX: usize = 30;
