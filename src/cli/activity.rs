@@ -12,7 +12,8 @@ use crate::world::World;
 /// The maximum number of rows in a list. The command holds all of them in memory, at about 300 bytes each.
 const ROWS_MAX: u32 = 100_000;
 
-/// List platform activity, newest first: keys, users, sign-ins, refusals, and commands on the file.
+/// List platform activity, newest first: changes to keys and users, sign-ins, refusals, and commands that were run on
+/// the file.
 ///
 /// One line per activity row, with columns separated by tabs: time, action, user id, API key id, details as JSON. The
 /// activity of an organization is available over HTTP. Works while `serve` runs.
@@ -28,7 +29,7 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if the file cannot be read, or standard output cannot be written.
+/// Fails if the file cannot be read, or standard output cannot be written to.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let path = args.list.db.db.as_path();
     file::prepare_to_read(path)?;

@@ -58,7 +58,8 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Creates an admin, or makes an existing user an admin, and creates an API key for them. Also used by `serve --demo`.
+/// Creates an admin, or makes an existing user an admin, and creates an API key for the admin. Also used by `serve
+/// --demo`.
 pub(super) fn create_admin_with_key(
     tx: &Tx<'_>,
     world: &dyn World,

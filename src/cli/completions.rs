@@ -32,7 +32,7 @@ enum Shell {
 /// Prints the script. `root` is the command whose command line the script completes.
 ///
 /// # Errors
-/// Fails if standard output cannot be written.
+/// Fails if standard output cannot be written to.
 pub fn run(args: &Args, mut root: Command) -> Result<(), Failure> {
     root.build();
     let nodes = command_nodes("", &root);
@@ -44,7 +44,7 @@ pub fn run(args: &Args, mut root: Command) -> Result<(), Failure> {
     print_listing(script.trim_end())
 }
 
-/// One command of the tree.
+/// One command in the tree.
 struct CommandNode<'a> {
     /// The words that lead to the command, each preceded by a space. Empty for `appliance` itself.
     path: String,
@@ -56,7 +56,7 @@ struct Flag {
     name: String,
     help: String,
     takes_value: bool,
-    /// The possible values; empty if the set is not closed.
+    /// The possible values; empty if the flag accepts other values too.
     values: Vec<String>,
 }
 

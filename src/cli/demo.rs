@@ -1,4 +1,4 @@
-//! The sample company of `serve --demo`. The first start creates the company, an admin and an API key.
+//! The sample company for `serve --demo`. The first start creates the company, an admin and an API key.
 
 use std::path::Path;
 

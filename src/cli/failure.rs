@@ -5,7 +5,7 @@ use crate::store::{Error, OpenError};
 /// Exit status: the command failed.
 pub(super) const EXIT_FAILED: u8 = 1;
 
-/// Exit status: the flags are wrong. clap uses the same number.
+/// Exit status: the flags are invalid. clap uses the same number.
 pub(super) const EXIT_USAGE: u8 = 2;
 
 /// Exit status of `serve` if a restart would not help (`EX_CONFIG` in `sysexits.h`), so that systemd does not restart

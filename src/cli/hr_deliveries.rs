@@ -1,4 +1,4 @@
-//! `appliance hr-deliveries`: lists deliveries that the HR systems have not received.
+//! `appliance hr-deliveries`: lists the deliveries that have failed, are held, or have been attempted without success.
 
 use super::failure::Failure;
 use super::list::{ListArgs, to_json};
@@ -9,8 +9,7 @@ use crate::store::file::{self, Missing, Older};
 use crate::store::hr_delivery::HrDelivery;
 use crate::world::World;
 
-/// List the deliveries to HR systems that failed, are held, or have been attempted without success. Pings are not
-/// listed.
+/// List the HR deliveries that have failed, are held, or have been attempted without success. Pings are not listed.
 ///
 /// One line per delivery, oldest first, with columns separated by tabs: id, organization, application, type, state,
 /// number of attempts, time of creation, time of the next attempt, and the reason: why the delivery is held, and the
@@ -23,7 +22,7 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if the file cannot be read, or standard output cannot be written.
+/// Fails if the file cannot be read, or standard output cannot be written to.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let path = args.list.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;

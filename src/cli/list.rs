@@ -23,7 +23,7 @@ impl ListArgs {
     /// Prints the items: each as one line of columns, or all as one JSON array. Reports `nothing` if there are none.
     ///
     /// # Errors
-    /// Fails if standard output cannot be written.
+    /// Fails if standard output cannot be written to.
     pub(super) fn print<T>(
         &self,
         items: &[T],

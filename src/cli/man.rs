@@ -19,7 +19,7 @@ pub struct Args {}
 /// Prints the manual page. `root` is the command that the page describes.
 ///
 /// # Errors
-/// Fails if standard output cannot be written.
+/// Fails if standard output cannot be written to.
 pub fn run(mut root: Command) -> Result<(), Failure> {
     root.build();
     print_listing(page(&root).trim_end())
@@ -95,8 +95,8 @@ fn verbatim(page: &mut String, text: &str) {
     let _ = writeln!(page, ".nf\n{}\n.fi", escaped(text));
 }
 
-/// Escapes text for roff, which would interpret a backslash, and a dot or a quote at the beginning of a line. Hyphens
-/// become `\-`, which readers can copy as ASCII.
+/// Escapes text for roff, which would otherwise interpret a backslash, and a dot or a quote at the beginning of a line.
+/// Hyphens become `\-`, which readers can copy as ASCII.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     let line = |line: &str| {

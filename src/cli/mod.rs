@@ -1,7 +1,7 @@
 //! The command line: one file per command. Each command turns flags into calls and settings for the floors below.
 //!
 //! Data goes to standard output, and messages for people go to standard error. The exit status is 0 (done), 1 (failed)
-//! or 2 (wrong flags). `serve` exits with 78 if a restart would not help.
+//! or 2 (invalid flags). `serve` exits with 78 if a restart would not help.
 
 pub mod activity;
 pub mod backup;
@@ -45,7 +45,7 @@ use crate::world::Real;
   appliance backup --db jobs.db jobs-monday.db                     works while the service runs
 
 Every option is also an environment variable: --db is APPLIANCE_DB. Data goes to standard output, messages to standard
-error. Exit status: 0 done, 1 failed, 2 wrong flags; serve exits with 78 if a restart would not help.")]
+error. Exit status: 0 done, 1 failed, 2 invalid flags; serve exits with 78 if a restart would not help.")]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,

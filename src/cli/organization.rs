@@ -31,7 +31,8 @@ pub struct Args {
 enum Action {
     /// List all organizations, oldest first.
     ///
-    /// One line per organization, with columns separated by tabs: id, slug, name, enabled or disabled, time of creation.
+    /// One line per organization, with columns separated by tabs: id, slug, name, enabled or disabled, time of
+    /// creation.
     List(ListArgs),
     Create(Create),
     /// Disable an organization.

@@ -9,13 +9,13 @@ use super::failure::Failure;
 use crate::store::{self, Error, Tx};
 use crate::world::World;
 
-/// The maximum time for which the program waits until one message is written to standard error.
+/// The maximum time that the program waits for one message to be written to standard error.
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Writes a message for people to standard error.
 ///
-/// Errors on standard error are ignored. A thread writes the line, and this function waits for the thread for at most
-/// [`MESSAGE_TIMEOUT`], so that a pipe that nobody reads cannot prevent the service from stopping.
+/// Errors while writing to standard error are ignored. A thread writes the line, and this function waits for the thread
+/// for at most [`MESSAGE_TIMEOUT`], so that a pipe that nobody reads from cannot prevent the service from stopping.
 pub(super) fn print_message(message: &str) {
     let line = format!("{message}\n");
     let (done, written) = mpsc::channel::<()>();
@@ -31,7 +31,7 @@ pub(super) fn print_message(message: &str) {
 /// Writes data to standard output.
 ///
 /// # Errors
-/// Fails if standard output cannot be written.
+/// Fails if standard output cannot be written to.
 pub(super) fn print_data(line: &str) -> Result<(), Failure> {
     write_line(line).map_err(|error| cannot_write(&error))
 }
@@ -39,7 +39,7 @@ pub(super) fn print_data(line: &str) -> Result<(), Failure> {
 /// Writes text to standard output. Succeeds even if the reader closes the pipe early, as `head` does.
 ///
 /// # Errors
-/// Fails if standard output cannot be written for another reason.
+/// Fails if standard output cannot be written to for another reason.
 pub(super) fn print_listing(text: &str) -> Result<(), Failure> {
     match write_line(text) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -53,7 +53,7 @@ fn write_line(line: &str) -> io::Result<()> {
 }
 
 fn cannot_write(error: &io::Error) -> Failure {
-    Failure::new(format!("standard output cannot be written: {error}"))
+    Failure::new(format!("cannot write to standard output: {error}"))
 }
 
 /// Changes the file in one transaction and prints the result, for example a secret that is never shown again.

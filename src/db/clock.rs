@@ -16,12 +16,12 @@ use crate::domain::clock::{ClockReading, advance_believed};
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
-/// The interval of the heartbeat. After `kill -9`, the believed time is behind by at most this interval, which is much
-/// shorter than the hour for which the service doubts the clock after a start.
-const BEAT_EVERY: Duration = Duration::from_secs(300);
+/// The interval between heartbeats. After `kill -9`, the believed time is behind by at most this interval, which is
+/// much shorter than the hour for which the service doubts the clock after a start.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(300);
 
-/// The number of steps between two sweeps.
-const STEPS_OF_SWEEP: u32 = 10;
+/// The number of steps from one sweep to the next.
+const STEPS_BETWEEN_SWEEPS: u32 = 10;
 
 pub struct Clock {
     world: Arc<dyn World>,
@@ -33,10 +33,10 @@ struct State {
     believed: Timestamp,
     /// The monotonic time at the last reading.
     at: Duration,
-    /// The number of confirmations of the wall clock by admins that this process has adopted.
+    /// The number of admins' confirmations of the wall clock that this process has adopted.
     confirmations: i64,
     /// The monotonic time at the last heartbeat.
-    beaten_at: Duration,
+    heartbeat_at: Duration,
 }
 
 impl Clock {
@@ -50,7 +50,7 @@ impl Clock {
         };
         let now = world.monotonic();
         let state =
-            State { believed: heartbeat.believed, at: now, confirmations: heartbeat.confirmations, beaten_at: now };
+            State { believed: heartbeat.believed, at: now, confirmations: heartbeat.confirmations, heartbeat_at: now };
         Ok(Self { world, started: now, state: Mutex::new(state) })
     }
 
@@ -82,13 +82,13 @@ impl Clock {
     fn due_beat(&self, is_last: bool) -> Option<Heartbeat> {
         let mut state = self.state();
         let believed = self.reading(&mut state).believed;
-        let is_due = is_last || state.at.saturating_sub(state.beaten_at) >= BEAT_EVERY;
+        let is_due = is_last || state.at.saturating_sub(state.heartbeat_at) >= HEARTBEAT_INTERVAL;
         is_due.then_some(Heartbeat { believed, confirmations: state.confirmations })
     }
 
     /// Records that the heartbeat was written.
     fn note_beat(&self) {
-        self.state().beaten_at = self.world.monotonic();
+        self.state().heartbeat_at = self.world.monotonic();
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -127,7 +127,7 @@ fn beat(tx: &Tx<'_>, heartbeat: &Heartbeat) -> Result<(), Error> {
     Ok(())
 }
 
-/// Records an admin's confirmation that the wall clock is right. The service adopts it within a second.
+/// Records an admin's confirmation that the wall clock is right. The service adopts the confirmed time within a second.
 pub fn confirm(tx: &Tx<'_>) -> Result<(), Error> {
     let sql = "INSERT INTO believed_clock (id, believed_at, confirmations)
                VALUES (1, $1, 1)
@@ -139,7 +139,7 @@ pub fn confirm(tx: &Tx<'_>) -> Result<(), Error> {
 
 /// A change that the job found when it read the clocks.
 pub(crate) enum ClockEvent {
-    /// The wall clock begins or ceases to agree with the believed time.
+    /// The wall clock has begun or ceased to agree with the believed time.
     Agreement(ClockReading),
     /// An admin has confirmed this time of the wall clock.
     Confirmed(Timestamp),
@@ -155,7 +155,7 @@ pub(crate) fn job_step(
     sweep: impl FnMut(Timestamp) -> Result<(), Error> + Send + 'static,
 ) -> Result<Step, Error> {
     let connection = connection::open(path, Use::Read)?;
-    let (agreed, steps_until_sweep, last_sweep_failed) = (true, STEPS_OF_SWEEP, false);
+    let (agreed, steps_until_sweep, last_sweep_failed) = (true, STEPS_BETWEEN_SWEEPS, false);
     let mut job = ClockJob { connection, clock, writer, report, sweep, agreed, steps_until_sweep, last_sweep_failed };
     Ok(Box::new(move || job.step()))
 }
@@ -206,15 +206,15 @@ impl<R: Fn(ClockEvent), S: FnMut(Timestamp) -> Result<(), Error>> ClockJob<R, S>
         if !reading.agrees() || (self.steps_until_sweep > 0 && !self.last_sweep_failed) {
             return Ok(());
         }
-        self.steps_until_sweep = STEPS_OF_SWEEP;
+        self.steps_until_sweep = STEPS_BETWEEN_SWEEPS;
         let swept = (self.sweep)(reading.wall);
         self.last_sweep_failed = swept.is_err();
         swept
     }
 }
 
-/// Queues the last heartbeat of this process. The writer finishes its queue before it stops. Waiting here would let the
-/// service accept new jobs while an earlier job runs.
+/// Queues the last heartbeat of this process. The writer finishes its queue before it stops. If this function waited,
+/// the service would accept new jobs while an earlier job runs.
 pub(crate) fn stop(clock: &Clock, writer: &Writer) {
     if let Some(heartbeat) = clock.due_beat(true) {
         writer.submit(Grade::Upkeep, move |tx| beat(tx, &heartbeat), |_| ());

@@ -1,4 +1,5 @@
-//! Transactions of commands. Each command opens its own connection, whether or not a service runs on the file.
+//! The transactions of `appliance` commands. Each command opens its own connection, whether or not a service is using
+//! the file.
 
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use crate::world::World;
 /// Runs `f` in one durable transaction.
 ///
 /// # Errors
-/// Returns the error of `f`, or [`Error::Unavailable`] if another process holds the write lock for longer than 5 s.
+/// Returns the error of `f`, or [`Error::Unavailable`] if another process holds the write lock for more than 5 s.
 pub fn act_alone<T>(path: &Path, world: &dyn World, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
     let connection = connection::open_for_command(path)?;
     tx::act(&connection, world.now(), f)

@@ -8,7 +8,7 @@ use super::check;
 use super::connection::{self, Use};
 use super::tx::Error;
 
-/// Whether the copy at this path exists, is intact, and has the same tables and rows as the file.
+/// Returns whether the copy at this path exists, is intact, and has the same tables and rows as the file.
 pub(crate) fn is_copy_of(file: &Connection, copy: &Path) -> bool {
     let compare = || -> Result<bool, Error> {
         if !copy.exists() {
@@ -45,8 +45,8 @@ fn tables(file: &Connection) -> Result<Vec<String>, Error> {
     Ok(names.collect::<Result<_, _>>()?)
 }
 
-/// Whether a query returns the same rows from the file and from the copy. A table is read in the order of its key,
-/// which is the same in both.
+/// Returns whether a query returns the same rows from the file and from the copy. A table is read in the order of its
+/// key, which is the same in both.
 fn have_same_rows(file: &Connection, copy: &Connection, sql: &str) -> Result<bool, Error> {
     let (mut in_file, mut in_copy) = (file.prepare(sql)?, copy.prepare(sql)?);
     if in_file.column_count() != in_copy.column_count() {

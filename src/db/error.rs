@@ -9,7 +9,7 @@ use crate::domain::refusal::Refusal;
 /// `SQLITE_IOERR_SHMSIZE`: the shared memory cannot grow.
 const SQLITE_IOERR_SHMSIZE: i32 = rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 
-/// The reason why an operation of the store failed.
+/// The reason why an operation on the store failed.
 #[derive(Debug, Clone)]
 pub enum Error {
     /// A rule refuses the request. The text is for the caller.

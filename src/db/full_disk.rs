@@ -1,5 +1,5 @@
-//! A full disk: how a service starts on it, and the job that returns to normal operation. When the disk has room, the
-//! job restores the reserve and has the owed rows written.
+//! Handling of a full disk: how a service starts, and the job that restores normal operation. When the disk has room,
+//! the job restores the reserve and writes the owed rows.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use super::reserve::Reserve;
 use super::scheduler::Step;
 use super::writer_thread::WriterThread;
 
-/// Runs a step of the start. On a full disk, SQLite cannot even create its shared memory. In that case, the step is
-/// tried again with the space of the reserve.
+/// Runs a step of a service's start. On a full disk, SQLite cannot even create its shared memory. In that case, the
+/// step is tried again with the space of the reserve.
 pub(crate) fn retry<T>(reserve: &Reserve, mut step: impl FnMut() -> Result<T, OpenError>) -> Result<T, OpenError> {
     loop {
         match step() {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-/// The reason why this process must not write anymore.
+/// The reason why this process must no longer write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Halt {
     /// The outcome of a transaction is unknown. The next start reads it from the file.
@@ -19,7 +19,7 @@ impl std::fmt::Display for Halt {
             Self::Lost(why) => write!(
                 f,
                 "{why} while the service was using it; the service stopped writing. Restore the file, or a backup with \
-                 its erasure list, and start again"
+                 its erasure list, and start the service again"
             ),
         }
     }

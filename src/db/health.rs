@@ -9,7 +9,7 @@ use super::error::Error;
 use super::tx::{self, Tx};
 use crate::world::World;
 
-/// A background job, or a state of the file that a job checks, as health reports name it.
+/// A background job, or a state of the file that a job checks, with its name in health reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BackgroundJob {
     name: &'static str,
@@ -17,13 +17,13 @@ pub struct BackgroundJob {
     failing_max: Duration,
 }
 
-/// Moves the write-ahead log into the file.
+/// The job that moves the write-ahead log into the file.
 pub(crate) const CHECKPOINT: BackgroundJob = BackgroundJob::new("checkpoint");
-/// Checks the size of the write-ahead log.
+/// The check of the size of the write-ahead log.
 pub(crate) const LOG_SIZE: BackgroundJob = BackgroundJob::new("log_size");
-/// Checks for a read transaction that keeps pages in the log.
+/// The check for a read transaction that keeps pages in the log.
 pub(crate) const READER: BackgroundJob = BackgroundJob::waits_for_readers("reader");
-/// Cuts the log after page wiping.
+/// The truncation of the log after page wiping.
 pub(crate) const LOG_CUT: BackgroundJob = BackgroundJob::waits_for_readers("log_cut");
 
 impl BackgroundJob {

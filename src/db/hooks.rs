@@ -9,7 +9,7 @@ use crate::domain::timestamp::Timestamp;
 /// The functions that the engine calls in and around transactions of the writing connection. The engine is generic over
 /// this trait, so that a call needs no dynamic dispatch.
 pub(crate) trait Hooks: Send + 'static {
-    /// A log row, which is appended without its own job, and its caller.
+    /// A log row, which is appended without a job, and its caller.
     type Row: Send + 'static;
     /// The decision about a row: whether it is appended.
     type Verdict: Send + 'static;
@@ -37,14 +37,14 @@ pub(crate) trait Hooks: Send + 'static {
     /// Discards the writer state before a rollback, which makes the state invalid.
     fn discard_state(&self);
 
-    /// Undoes the effects of a batch outside the file, after its rollback. If this fails, the outcome of the batch is
-    /// unknown.
+    /// Undoes the effects of a batch outside the file, after the rollback of its transaction. If this fails, the
+    /// outcome of the batch is unknown.
     fn undo(&self) -> Result<(), Error>;
 
-    /// Decides about each row, and reads the change numbers that the decisions depend on.
+    /// Decides whether to accept each row, and reads the change numbers that the decisions depend on.
     fn decide(&self, tx: &Tx<'_>, rows: &[Self::Row]) -> Result<(Vec<Self::Verdict>, Self::Changes), Error>;
 
-    /// Decides about each row, and appends the accepted ones.
+    /// Decides whether to accept each row, and appends the accepted ones.
     fn append(&self, tx: &Tx<'_>, rows: &[Self::Row]) -> Result<(Vec<Self::Verdict>, Self::Changes), Error>;
 
     /// Returns the entry to append for a row when the disk has room, or `None` if the row is not accepted.
@@ -62,7 +62,7 @@ pub(crate) trait Hooks: Send + 'static {
 
 /// An entry that can wait in memory.
 pub(crate) trait Entry: Send + 'static {
-    /// Returns the number of bytes of the entry in memory.
+    /// Returns the number of bytes that the entry occupies in memory.
     fn bytes(&self) -> usize;
 }
 

@@ -2,9 +2,9 @@
 //! open. An operator may remove, move, replace or overwrite the files. The service would then write to files that the
 //! next start does not find, and every confirmed change would be lost.
 //!
-//! Names are compared with `stat`, which opens no file. A process that opens the database file without SQLite and
-//! closes it drops SQLite's locks on the file. For this reason, the only handle in this module is closed after every
-//! connection.
+//! The names are checked with `stat`, which opens no file. A process that opens the database file without SQLite and
+//! then closes it drops SQLite's locks on the file. For this reason, the only handle in this module is closed after all
+//! connections.
 
 use std::fs::{File, Metadata};
 use std::io::ErrorKind;
@@ -28,7 +28,7 @@ const PAGE_SIZE_AT: usize = 16;
 const COUNTER_AT: usize = 24;
 const APPLICATION_ID_AT: usize = 68;
 
-/// The length of the mark of a run, so large that no two runs get the same mark.
+/// The number of bytes in the mark of a run. A mark is so long that no two runs get the same one.
 const MARK_BYTES: usize = 16;
 
 /// The number of times that a header is read before a finding is reported. A single read may see a checkpoint that is
@@ -50,13 +50,13 @@ struct FileState {
     bytes: u64,
 }
 
-/// A random mark of this run of the service, which is stored in its own table. Copies from before this run do not
-/// contain it.
+/// A random mark of this run of the service, stored in the table `service_marks`. Copies from before this run do not
+/// contain the mark.
 #[derive(Default)]
 struct Mark {
-    /// Set when the mark is committed.
+    /// The bytes of the mark. They are set when the mark is committed.
     bytes: Option<[u8; MARK_BYTES]>,
-    /// The page of the file that contains the mark. Set when the page has been moved out of the log.
+    /// The page of the file that contains the mark. It is set when the page has been moved out of the log.
     page: Option<u32>,
 }
 
@@ -66,7 +66,7 @@ struct View {
     pages: u64,
 }
 
-/// The files of a service, as they were when it opened them.
+/// The files of a service, as they were when the service opened them.
 pub(crate) struct Identity {
     database: NamedFile,
     lock: NamedFile,
@@ -74,7 +74,7 @@ pub(crate) struct Identity {
     beside: OnceLock<[NamedFile; 2]>,
     seen: Mutex<Option<FileState>>,
     mark: Mutex<Mark>,
-    /// A handle of the database file, which was opened before SQLite opened the file. Dropped last.
+    /// A handle to the database file, which was opened before SQLite opened the file. The handle is dropped last.
     handle: File,
 }
 
@@ -116,7 +116,7 @@ impl Identity {
         self.moved().or_else(|| self.overwritten(|| None))
     }
 
-    /// Like [`Identity::changed`], but also checks the state of the log through a connection.
+    /// Like [`Identity::changed`], but also checks the state of the log and the mark of this run, through a connection.
     pub(crate) fn changed_beside(&self, connection: &Connection) -> Option<String> {
         self.moved().or_else(|| self.overwritten(|| view(connection).ok())).or_else(|| self.unmarked(connection))
     }
@@ -135,7 +135,7 @@ impl Identity {
         };
         let checkpoint = Checkpoint::run(connection, Mode::Passive)?;
         let page = root_page(connection)?;
-        let found = self.finds(page, &bytes);
+        let found = self.page_contains(page, &bytes);
         if found == Some(true) {
             mark.page = Some(page);
         }
@@ -157,14 +157,14 @@ impl Identity {
             mark.page = None;
             return None;
         }
-        (self.finds(page, &bytes) == Some(false)).then(|| self.other_copy_finding())
+        (self.page_contains(page, &bytes) == Some(false)).then(|| self.other_copy_finding())
     }
 
-    /// Like [`Identity::has`], but repeats the check before it returns `Some(false)`.
-    fn finds(&self, page: u32, bytes: &[u8; MARK_BYTES]) -> Option<bool> {
+    /// Like [`Identity::page_contains_now`], but repeats the check before it returns `Some(false)`.
+    fn page_contains(&self, page: u32, bytes: &[u8; MARK_BYTES]) -> Option<bool> {
         let mut found = None;
         for _ in 0..HEADER_READS {
-            found = self.has(page, bytes);
+            found = self.page_contains_now(page, bytes);
             if found != Some(false) {
                 break;
             }
@@ -172,8 +172,8 @@ impl Identity {
         found
     }
 
-    /// Whether a page of the file, without its log, contains these bytes; `None` if the page cannot be read.
-    fn has(&self, page: u32, bytes: &[u8; MARK_BYTES]) -> Option<bool> {
+    /// Returns whether a page of the file, without its log, contains these bytes; `None` if the page cannot be read.
+    fn page_contains_now(&self, page: u32, bytes: &[u8; MARK_BYTES]) -> Option<bool> {
         let mut header = [0; HEADER_BYTES];
         self.handle.read_exact_at(&mut header, 0).ok()?;
         let size = page_bytes(&header);
@@ -298,7 +298,7 @@ fn page_bytes(header: &[u8; HEADER_BYTES]) -> u64 {
     }
 }
 
-/// Whether a counter is behind another one. After its maximum, a counter continues at 0.
+/// Returns whether a counter is behind another one. After its maximum, a counter continues at 0.
 fn is_behind(counter: u32, other: u32) -> bool {
     counter != other && other.wrapping_sub(counter) < u32::MAX / 2
 }
@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_counter_is_behind_later_counters_even_across_the_overflow() {
+    fn a_counter_is_behind_later_counters_even_after_an_overflow() {
         for (counter, other, expected) in
             [(1, 2, true), (2, 1, false), (2, 2, false), (u32::MAX, 0, true), (0, u32::MAX, false), (7, 4_000, true)]
         {

@@ -10,22 +10,22 @@ use super::tx::{Error, Tx};
 pub enum Grade {
     /// On the disk, so that it survives a power cut: acts of admins, staff and candidates.
     Durable,
-    /// In the operating system's cache, so that it survives `kill -9`: rows of the usage log, attempts of deliveries.
+    /// In the operating system's cache, so that it survives `kill -9`: rows in the usage log, delivery attempts.
     Logged,
     /// On the disk, with the space of the reserve if the disk is full: erasures, revocations, sign-ins.
     Vital,
-    /// In the operating system's cache, with the space of the reserve if the disk is full: jobs that finish an erasure or
-    /// free space.
+    /// In the operating system's cache, with the space of the reserve if the disk is full: jobs that finish an erasure
+    /// or free space.
     Upkeep,
 }
 
 impl Grade {
-    /// Whether a batch with a job of this grade is fsynced before its callers are answered.
+    /// Returns whether a batch with a job of this grade is fsynced before its callers are answered.
     pub(crate) fn is_durable(self) -> bool {
         matches!(self, Self::Durable | Self::Vital)
     }
 
-    /// Whether a job of this grade may use the space of the reserve.
+    /// Returns whether a job of this grade may use the space of the reserve.
     pub(crate) fn may_use_reserve(self) -> bool {
         matches!(self, Self::Vital | Self::Upkeep)
     }

@@ -25,7 +25,7 @@ pub(crate) fn unallocated(page: &[u8]) -> Option<Range<usize>> {
     (begin <= end && end <= page.len()).then_some(begin..end)
 }
 
-/// Whether the unallocated part contains a byte other than zero.
+/// Returns whether the unallocated part contains a byte other than zero.
 pub(crate) fn needs_wiping(page: &[u8]) -> bool {
     unallocated(page).is_some_and(|range| page[range].iter().any(|byte| *byte != 0))
 }

@@ -1,6 +1,5 @@
 //! Page wiping: overwrites the bytes that SQLite leaves in the unallocated part of pages ([`page`]). Page wiping works
-//! in slices, so that other jobs never wait long for the writer. This module does not depend on the reason for which a
-//! file is wiped.
+//! in slices, so that other jobs never wait long for the writer. This module does not depend on why a file is wiped.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,8 +18,8 @@ pub(crate) const FIRST_PAGE: u32 = 2;
 /// The number of pages that a slice reads. Reading them takes one core about 10 ms.
 const SLICE_PAGES: u32 = 4_096;
 
-/// The maximum number of pages that one transaction wipes. Other jobs wait for the writing connection for about half a
-/// millisecond.
+/// The maximum number of pages that one transaction wipes. During the transaction, other jobs wait for the writing
+/// connection for about half a millisecond.
 const TRANSACTION_PAGES: usize = 64;
 
 /// The page wiper of a running service. It reads pages on its own connection, and wipes them through the writer.
@@ -34,7 +33,8 @@ impl PageWiper {
         Ok(Self { connection: connection::open(path, Use::Read)?, writer })
     }
 
-    /// Wipes a slice that begins at this page. Returns the page where the next slice begins, or `None` after the last page.
+    /// Wipes a slice that begins at this page. Returns the page where the next slice begins, or `None` after the last
+    /// page.
     pub(crate) fn wipe_slice(&self, first: u32) -> Result<Option<u32>, Error> {
         let now = Timestamp::from_micros(0);
         let (dirty, next) = tx::snapshot(&self.connection, now, |tx| find_dirty(tx, first))?;
@@ -59,7 +59,7 @@ pub(crate) fn wipe_file(connection: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
-/// Finds the pages of a slice that need wiping, and the page where the next slice begins.
+/// Finds the pages in a slice that need wiping, and the page where the next slice begins.
 fn find_dirty(tx: &Tx<'_>, first: u32) -> Result<(Vec<u32>, Option<u32>), Error> {
     let last: u32 = tx.value("PRAGMA page_count", [])?.unwrap_or(0);
     let last = last.min(page::NUMBER_MAX);

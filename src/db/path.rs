@@ -17,7 +17,7 @@ pub fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Calls fsync on the directory of a new name, so that the name survives a power cut.
+/// Calls fsync on the directory that contains a new name, so that the name survives a power cut.
 pub(crate) fn sync_name(path: &Path) -> std::io::Result<()> {
     match path.parent() {
         Some(directory) => File::open(directory)?.sync_all(),

@@ -21,7 +21,7 @@ use crate::world::World;
 /// The free space that the start of a service needs for the log and for 32 KiB of shared memory, with a margin.
 const START_BYTES: u64 = 1 << 20;
 
-/// The number of slices of the reserve, and the minimum size of a slice, which gives the log room for the pages of an
+/// The number of slices in the reserve, and the minimum size of a slice, which gives the log room for the pages of an
 /// erasure.
 const SLICES: u64 = 16;
 const SLICE_BYTES_MIN: u64 = 256 << 10;
@@ -34,7 +34,7 @@ pub struct Reserve {
     directory: PathBuf,
     world: Arc<dyn World>,
     is_full: AtomicBool,
-    /// The number of rows of the usage log that wait in memory until the disk has room.
+    /// The number of rows for the usage log that wait in memory until the disk has room.
     owed_rows: AtomicU64,
 }
 
@@ -46,12 +46,12 @@ impl Reserve {
         Self { path: path::beside(path, ".reserve"), directory, world, is_full, owed_rows }
     }
 
-    /// Returns the space of the disk, if the operating system reports it.
+    /// Returns the size and the free space of the disk, if the operating system reports them.
     pub fn disk(&self) -> Option<DiskSpace> {
         self.world.disk(&self.directory)
     }
 
-    /// Whether a write found the disk full, and the disk still has no space for ordinary writes.
+    /// Returns whether a write found the disk full and the disk still has no space for ordinary writes.
     pub fn is_full(&self) -> bool {
         self.is_full.load(Ordering::Relaxed)
     }
@@ -93,7 +93,7 @@ impl Reserve {
         }
     }
 
-    /// Restores a part of the reserve, with at most half of the free space. Called when the service stops, so that the
+    /// Restores a part of the reserve, using at most half of the free space. Called when the service stops, so that the
     /// next start on a full disk has space to release.
     pub(crate) fn restore_some(&self) {
         let Some(disk) = self.disk() else { return };
@@ -103,7 +103,7 @@ impl Reserve {
         }
     }
 
-    /// Whether the disk has too little room for the start of a service, and the reserve has space to release.
+    /// Returns whether the disk has too little room for the start of a service and the reserve has space to release.
     pub(crate) fn is_needed_to_start(&self) -> bool {
         self.exists() && self.disk().is_some_and(|disk| disk.free_bytes < START_BYTES)
     }
@@ -118,7 +118,7 @@ impl Reserve {
         self.owed_rows.store(rows as u64, Ordering::Relaxed);
     }
 
-    /// Whether the reserve has any space.
+    /// Returns whether the reserve has any space.
     pub(crate) fn exists(&self) -> bool {
         self.bytes() > 0
     }

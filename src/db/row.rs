@@ -67,7 +67,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Parses the string of a column that contains an id or a word from a closed set.
+/// Parses the string in a column that contains an id or a word from a closed set.
 ///
 /// # Errors
 /// [`Error::Defect`] if `parse` refuses the string, which the column's `CHECK` constraint should prevent. The error

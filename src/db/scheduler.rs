@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_waits_for_the_current_step_and_runs_no_other() {
+    fn stopping_waits_for_the_current_step_and_starts_no_other_step() {
         let (_, health) = health();
         let (begun, begins) = mpsc::channel();
         let steps = Arc::new(AtomicU32::new(0));

@@ -25,7 +25,7 @@ pub(crate) struct Schema {
     pub sql: &'static str,
     /// The steps of all upgrades. The steps from version `n + 1` to version `n + 2` are at index `n`.
     pub upgrades: &'static [&'static [Step]],
-    /// The files beside the database that belong to a copy of it.
+    /// The files beside the database file that a backup also copies.
     pub companions: &'static [Companion],
 }
 
@@ -72,13 +72,13 @@ pub(crate) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Er
     let connection = connection::open(path, Use::Write)?;
     let names = copy_names(path, schema.version);
     if names.iter().any(|copy| is_copy_of(&connection, copy)) {
-        // An upgrade that was killed has left the copy, and the file has not changed since.
+        // A killed upgrade left the copy, and the file has not changed since then.
         return run_steps(&connection, schema, first);
     }
     let copy = create_copy(path, schema, names)?;
     let upgraded = run_steps(&connection, schema, first);
     if upgraded.is_err() {
-        // The file is unchanged, so the copy is not needed, and each further try would leave another copy.
+        // The file is unchanged, so the copy is not needed, and each retry would leave another copy.
         let _ = std::fs::remove_file(copy);
     }
     upgraded
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upgrade_that_adds_a_column_leads_to_the_tables_of_a_new_file() {
+    fn an_upgrade_that_adds_a_column_produces_the_same_tables_as_a_new_file() {
         let (_old, old) = first_file();
         let dir = tempfile::tempdir().unwrap();
         let new = dir.path().join("new.db");

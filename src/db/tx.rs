@@ -23,7 +23,7 @@ pub struct Tx<'a> {
     /// Writer state; `None` on all connections except the writing connection.
     state: Option<&'a dyn Any>,
     /// How a failed act is undone. A savepoint takes about a fifth of the time of a whole decision. Acts check before
-    /// they write, so the first attempt uses no savepoint.
+    /// they write, so the first run uses no savepoint.
     undo: Undo,
     /// The time of all changes in this transaction.
     pub now: Timestamp,
@@ -42,13 +42,13 @@ pub(crate) enum Undo {
 }
 
 impl Tx<'_> {
-    /// Returns the writer state of this type ([`super::hooks::Hooks::state`]); `None` on all connections except the
-    /// writing connection.
+    /// Returns the writer state of this type ([`super::hooks::Hooks::state`]). Returns `None` on all connections except
+    /// the writing connection.
     pub(crate) fn state<T: 'static>(&self) -> Option<&T> {
         self.state?.downcast_ref()
     }
 
-    /// Reads the only row of a query; `None` if there is no row.
+    /// Reads the only row of a query. Returns `None` if there is no row.
     pub(crate) fn one<T>(
         &self,
         sql: &str,
@@ -60,7 +60,7 @@ impl Tx<'_> {
         row.transpose()
     }
 
-    /// Reads the only column of the only row of a query; `None` if there is no row.
+    /// Reads the only column of the only row of a query. Returns `None` if there is no row.
     pub(crate) fn value<T: FromSql>(&self, sql: &str, params: impl Params) -> Result<Option<T>, Error> {
         self.one(sql, params, |row| Columns::of(row).read())
     }
@@ -86,7 +86,7 @@ impl Tx<'_> {
         Ok(found)
     }
 
-    /// Reads the rows of a query in order, until `see` breaks.
+    /// Reads the rows of a query in order, until `see` returns `Break`.
     pub(crate) fn each(
         &self,
         sql: &str,
@@ -103,7 +103,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Whether a query returns any rows.
+    /// Returns whether a query returns any rows.
     pub(crate) fn exists(&self, sql: &str, params: impl Params) -> Result<bool, Error> {
         Ok(self.connection.prepare_cached(sql)?.exists(params)?)
     }

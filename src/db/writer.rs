@@ -8,8 +8,8 @@ use super::halt::Broken;
 use super::job::{Grade, Job, Typed};
 use super::tx::{Error, Tx};
 
-/// The maximum number of waiting jobs, and also of waiting usage rows. At about 30,000 jobs a second, a full queue
-/// takes about a tenth of a second. Further callers immediately get an error, and may retry.
+/// The maximum number of waiting jobs, and also of waiting usage rows. At about 30,000 jobs a second, a full queue is
+/// processed in about a tenth of a second. Further callers immediately get an error, and may retry.
 pub(crate) const QUEUE_JOBS_MAX: usize = 4_096;
 
 /// The maximum number of jobs in one transaction: enough to share the cost of a commit, but few enough that the first
@@ -64,8 +64,9 @@ impl Writer {
         ended.recv().unwrap_or_else(|_| Err(Error::Defect("a job was dropped".to_owned())))
     }
 
-    /// Queues a job. Returns true if this job is the first in the queue. Its caller then wakes the thread
-    /// ([`Writer::wake_for_jobs`]) when the other jobs of this tick are queued, so that the jobs share a transaction.
+    /// Queues a job. Returns true if this job is the first in the queue. In that case, wake the thread
+    /// ([`Writer::wake_for_jobs`]) after the other jobs of this tick have been queued, so that the jobs share a
+    /// transaction.
     pub(crate) fn queue<T: Send + 'static>(
         &self,
         grade: Grade,
@@ -102,7 +103,7 @@ impl Writer {
         }
     }
 
-    /// Wakes the thread if jobs wait.
+    /// Wakes the thread if jobs are waiting.
     pub(super) fn wake_for_jobs(&self) {
         if !self.lock().jobs.is_empty() {
             self.changed.notify_one();
@@ -125,8 +126,8 @@ impl Writer {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the jobs of the next batch. Returns an empty batch if only usage rows wait, and `None` if the thread
-    /// must stop and nothing waits.
+    /// Waits for the jobs of the next batch. Returns an empty batch if only usage rows are waiting, and `None` if the
+    /// thread must stop and nothing is waiting.
     pub(super) fn next_batch(&self, have_rows: impl Fn() -> bool) -> Option<Vec<Box<dyn Job>>> {
         let mut queue = self.lock();
         while queue.jobs.is_empty() && !queue.rows_wait {

@@ -1,9 +1,9 @@
 //! The writer thread: it commits queued jobs and log rows in batches, and answers their callers after the commit.
 //!
 //! Jobs wait for the thread. Rows wait for the end of the tick. A batch that contains only rows needs no thread: the
-//! runtime commits it ([`WriterThread::flush`]). This saves two context switches for each batch, which are a fifth of
-//! the cost of a request that only reads. If the thread is using the connection, the thread commits the rows after its
-//! batch, so the runtime never waits for a disk.
+//! runtime commits it ([`WriterThread::flush`]). This saves two context switches for each batch, which would be a fifth
+//! of the cost of a request that only reads. If the thread is using the connection, the thread commits the rows after
+//! its batch, so the runtime never waits for a disk.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -62,7 +62,7 @@ impl<H: Hooks> WriterThread<H> {
         let ours = Arc::clone(&shared);
         let run = move || {
             if catch_unwind(AssertUnwindSafe(|| run(&ours))).is_err() {
-                // The writer has a defect. No caller may wait for a thread that has ended.
+                // The writer has a defect. Callers must not wait for a thread that has ended.
                 let why = "the writer panicked; the log lines above show the location".to_owned();
                 let _ = ours.writer.broken().set(Halt::Unknown(why));
                 let gone = Error::Unavailable("the writer is gone".to_owned());
@@ -77,13 +77,14 @@ impl<H: Hooks> WriterThread<H> {
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Queues a row. Returns true if this row is the first in the queue. Its caller then calls [`WriterThread::flush`]
-    /// when the other rows of this tick are queued.
+    /// Queues a row. Returns true if this row is the first in the queue. In that case, call [`WriterThread::flush`]
+    /// after the other rows of this tick have been queued.
     pub(crate) fn record(&self, row: H::Row) -> bool {
         let refused = self.shared.writer.refusal(&self.shared.writer.lock());
         let mut rows = self.shared.rows();
-        let refused = refused
-            .or_else(|| (rows.len() >= QUEUE_JOBS_MAX).then(|| "too many rows of the usage log wait".to_owned()));
+        let refused = refused.or_else(|| {
+            (rows.len() >= QUEUE_JOBS_MAX).then(|| "too many rows are waiting for the usage log".to_owned())
+        });
         if let Some(why) = refused {
             drop(rows);
             H::fail(vec![row], &Error::Unavailable(why));
@@ -111,7 +112,7 @@ impl<H: Hooks> WriterThread<H> {
         }
     }
 
-    /// Sets the function that runs the answers of a batch. Without it, they run on the writer thread.
+    /// Sets the function that runs the answers of a batch. Without this function, the answers run on the writer thread.
     pub(crate) fn answer_by(&self, run_on_runtime: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
         self.shared.answering.set(run_on_runtime);
     }

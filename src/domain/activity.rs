@@ -1,4 +1,4 @@
-//! Activities: the record of every act, and the hash chain that reveals later changes.
+//! Activity: the record of every act, and the hash chain that reveals later changes to the record.
 //!
 //! Each row has a SHA-256 hash (FIPS 180-4), computed from its columns and the previous row's hash. The detail of a row
 //! may contain personal data, so the hash covers only a salted digest of the detail. An erasure removes the detail and
@@ -10,7 +10,7 @@ use super::id::{ActivityId, ApiKeyId, ApplicationId, CandidateId, CandidateStepI
 use super::timestamp::Timestamp;
 use super::words::words;
 
-/// The number of bytes of the salt in a detail's digest, which are too many to guess.
+/// The number of bytes in the salt of a detail's digest, which is large enough that nobody can guess the salt.
 pub const SALT_BYTES: usize = 16;
 
 /// The hash that precedes the first row.
@@ -19,15 +19,15 @@ pub const CHAIN_START: [u8; 32] = [0; 32];
 words! {
     /// The kind of an act.
     Action {
-        /// An admin created an organization.
+        /// An organization was created.
         OrganizationCreated = "organization.created",
-        /// An admin changed an organization's settings.
+        /// An organization's settings were changed.
         OrganizationChanged = "organization.changed",
         /// An admin uploaded an organization's logo.
         LogoPut = "logo.put",
         /// An admin removed an organization's logo.
         LogoRemoved = "logo.removed",
-        /// An admin confirmed the clock, or confirmed which candidates retention may erase.
+        /// An admin confirmed the time, or confirmed which candidates retention may erase.
         RetentionConfirmed = "retention.confirmed",
         /// A user became a member, or got another organization role.
         MembershipPut = "membership.put",
@@ -59,7 +59,7 @@ words! {
         CandidateChanged = "candidate.changed",
         /// Staff exported a candidate's data.
         CandidateExported = "candidate.exported",
-        /// A legal hold was placed on a candidate, so that neither staff nor retention erase them.
+        /// A legal hold was placed on a candidate, so that neither staff nor retention can erase them.
         CandidateHeld = "candidate.held",
         /// A legal hold was released.
         CandidateReleased = "candidate.released",
@@ -67,7 +67,7 @@ words! {
         CandidateErasureAsked = "candidate.erasure_asked",
         /// A candidate's personal data was erased.
         CandidateErased = "candidate.erased",
-        /// A candidate applied to a role.
+        /// Staff added a candidate to a role.
         CandidateRoleAdded = "candidate_role.added",
         /// Staff issued a new link to the status page of an application.
         StatusLinkIssued = "candidate_role.status_link_issued",
@@ -102,11 +102,11 @@ words! {
         ApiKeyCreated = "api_key.created",
         /// An API key was revoked.
         ApiKeyRevoked = "api_key.revoked",
-        /// Requests were refused because their key was revoked, has expired, or belongs to a disabled user.
+        /// Requests were refused because their key had been revoked, had expired, or belonged to a disabled user.
         ApiKeyRefused = "api_key.refused",
         /// A user was created.
         UserCreated = "user.created",
-        /// A user's address, name or platform role was changed, or they were disabled or enabled.
+        /// A user's address, name or platform role was changed, or the user was disabled or enabled.
         UserChanged = "user.changed",
         /// A user signed in.
         SignedIn = "session.signed_in",
@@ -117,7 +117,7 @@ words! {
     }
 }
 
-/// The subject of an activity: an organization and its affected records, or the service itself.
+/// The subject of an activity row: an organization and its affected records, or the service itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
     /// The affected organization; `None` for platform activity.
@@ -172,14 +172,13 @@ pub struct Stamp {
 /// The hashed part of a row.
 #[derive(Debug, Clone)]
 pub struct ChainLink<'a> {
-    /// The number of the row in the chain, from 1.
+    /// The number of the row in the chain, starting at 1.
     pub number: i64,
     /// The row's id.
     pub id: &'a ActivityId,
     /// The time of the act.
     pub at: Timestamp,
-    /// The word of the action. It is a string, because a row from another version of the program may have an unknown
-    /// word.
+    /// The action's word. It is a string, because a row from another version of the program may have an unknown word.
     pub action: &'a str,
     /// The user who acted; `None` for acts of the service itself.
     pub user_id: Option<&'a UserId>,
@@ -223,7 +222,7 @@ impl ChainLink<'_> {
 }
 
 /// The head of the chain: the number and hash of the newest row. A person who has stored the head elsewhere can later
-/// check that a file still contains this row, and therefore all earlier rows unchanged.
+/// check that a file still contains this row, and therefore that all earlier rows are unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChainHead {
     /// The row's number; 0 for an empty chain.

@@ -1,7 +1,8 @@
 //! The network addresses to which deliveries may be sent: only public addresses.
 //!
 //! The check runs on the address that the connection uses, not on the host name or its spelling. Otherwise, an admin
-//! who saves a URL could send requests to services that only this machine can reach (server-side request forgery).
+//! who saves a URL could make this service send requests to services that only this machine can reach (server-side
+//! request forgery).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -6,7 +6,8 @@ use std::cmp::Ordering;
 
 use super::candidate_step::{ApplicationStatus, StepStatus};
 
-/// Returns the contradiction between an application's status and its steps in order; `None` if they agree.
+/// Returns the contradiction between an application's status and the statuses of its steps, in order. Returns `None` if
+/// they agree.
 ///
 /// States that decisions can produce have no contradiction, so an import accepts every export.
 pub fn contradiction(status: ApplicationStatus, steps: &[StepStatus]) -> Option<&'static str> {

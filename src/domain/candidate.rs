@@ -29,7 +29,7 @@ pub fn require_addable(role: RoleStatus, steps: usize, is_erased: bool, has_appl
     }
 }
 
-/// The part of a role step that an application copies.
+/// The part of a role step that is copied into an application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepTemplate {
     /// The id of the role step.
@@ -73,7 +73,7 @@ pub fn require_changeable(is_erased: bool, is_taken: bool) -> Result<(), Refusal
         return Err(Refusal::Conflict("the candidate was erased; there is nothing left to change"));
     }
     if is_taken {
-        return Err(Refusal::Conflict("another candidate of the organization has this email"));
+        return Err(Refusal::Conflict("another candidate in the organization has this email"));
     }
     Ok(())
 }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn erased_candidates_and_taken_addresses_are_not_changed() {
+    fn erased_candidates_cannot_be_changed_and_taken_addresses_cannot_be_used() {
         assert!(require_changeable(false, false).is_ok());
         assert!(require_changeable(true, true).is_err_and(|refusal| refusal.sentence().contains("erased")));
         assert!(require_changeable(false, true).is_err_and(|refusal| refusal.sentence().contains("has this email")));

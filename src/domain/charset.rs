@@ -7,13 +7,14 @@ use std::borrow::Cow;
 const LITTLE_ENDIAN: [u8; 2] = [0xff, 0xfe];
 const BIG_ENDIAN: [u8; 2] = [0xfe, 0xff];
 
-/// The characters of windows-1252 from 0x80 to 0x9f, where it differs from ISO 8859-1. NUL marks undefined bytes.
+/// The characters of windows-1252 from 0x80 to 0x9f, where windows-1252 differs from ISO 8859-1. NUL marks undefined
+/// bytes.
 const WINDOWS_1252: [char; 32] = [
     '€', '\0', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\0', 'Ž', '\0', '\0', '‘', '’', '“', '”', '•',
     '–', '—', '˜', '™', 'š', '›', 'œ', '\0', 'ž', 'Ÿ',
 ];
 
-/// The order of the two bytes of a UTF-16 unit.
+/// The order of the two bytes in a UTF-16 code unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByteOrder {
     /// Low byte first, as Windows programs write it.
@@ -23,7 +24,7 @@ pub enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// Returns the byte order from the mark at the beginning of a text, if there is a mark.
+    /// Returns the byte order from the mark at the beginning of the text, if there is a mark.
     pub fn of(text: &[u8]) -> Option<Self> {
         if text.starts_with(&LITTLE_ENDIAN) {
             Some(Self::Little)
@@ -53,7 +54,7 @@ pub struct DecodedText<'a> {
 }
 
 /// Decodes a text file. A file that contains a multi-byte UTF-8 character is treated as UTF-8, even if other bytes are
-/// invalid. Decoded as windows-1252, each multi-byte character would become several wrong characters.
+/// invalid. If the file were decoded as windows-1252, each multi-byte character would become several wrong characters.
 pub fn decode(bytes: &[u8]) -> DecodedText<'_> {
     if let Some(order) = ByteOrder::of(bytes) {
         return match utf16(order, &bytes[2..]) {

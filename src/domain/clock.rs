@@ -1,10 +1,10 @@
-//! The believed clock, which follows the wall clock as far as the uptime of the service permits.
+//! The believed clock, which follows the wall clock as far as the uptime of the service allows.
 //!
-//! A wall clock can be wrong by years for two seconds. Uptime cannot, because it only counts seconds. The service
-//! therefore maintains a believed time. The believed time follows the wall clock by at most two seconds for each second
-//! of uptime, and never goes back. After a jump of the wall clock, the believed time catches up when the uptime has
-//! grown by the size of the jump. A jump that is corrected earlier has no effect. Irreversible work waits until both
-//! times agree.
+//! A wall clock can be wrong by years, even if only for two seconds. The uptime cannot, because it only counts seconds.
+//! The service therefore maintains a believed time. The believed time follows the wall clock by at most two seconds for
+//! each second of uptime, and never goes back. After a jump of the wall clock, the believed time catches up when the
+//! uptime has grown by the size of the jump. A jump that is corrected earlier has no effect. Irreversible work waits
+//! until both times agree.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::timestamp::Timestamp;
 use super::words::words;
 
 /// The allowed difference between the wall clock and the believed time: larger than a single correction by a time
-/// server, and smaller than any period that the service measures.
+/// server, and much smaller than the periods after which the service erases data.
 pub const TOLERANCE: Duration = Duration::from_secs(60);
 
 /// The time for which the service doubts the clock after a start, so that the machine can set its clock and an admin
@@ -46,7 +46,7 @@ pub struct ClockReading {
 }
 
 impl ClockReading {
-    /// Whether the wall clock and the believed time agree.
+    /// Returns whether the wall clock and the believed time agree.
     pub fn agrees(&self) -> bool {
         self.distance() <= TOLERANCE
     }
@@ -62,7 +62,7 @@ impl ClockReading {
         }
     }
 
-    /// Returns the uptime until the doubt ends, unless an admin confirms the clock.
+    /// Returns how much longer the doubt lasts, unless an admin confirms the time.
     pub fn wait(&self) -> Duration {
         let until_agreed = if self.agrees() { Duration::ZERO } else { self.distance() };
         until_agreed.max(SETTLING.saturating_sub(self.uptime))
@@ -86,7 +86,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
 
     #[test]
-    fn the_believed_time_needs_as_much_uptime_as_a_jump_to_catch_up() {
+    fn the_believed_time_catches_up_when_the_uptime_has_grown_by_the_size_of_the_jump() {
         for (jump, uptime, agrees) in [(0, 0, true), (1, 0, false), (21, 20, false), (21, 21, true), (360, 359, false)]
         {
             let elapsed = DAY * uptime;

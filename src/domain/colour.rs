@@ -1,12 +1,12 @@
-//! Colours: derives a readable palette from an organization's brand colour. Readable means a contrast of at least 4.5, as
-//! WCAG 2.2 defines it.
+//! Colours: derives a readable palette from an organization's brand colour. Readable means a contrast of at least 4.5,
+//! as defined by WCAG 2.2.
 
 use std::fmt;
 
 /// The minimum contrast between text and its background (WCAG 2.2, success criterion 1.4.3).
 pub const TEXT_CONTRAST_MIN: f64 = 4.5;
 
-/// The backgrounds of the light style: the page and raised areas. The style sheet has the same colours.
+/// The backgrounds of the light style: the page and raised areas. The style sheet uses the same colours.
 pub const ON_LIGHT: [Colour; 2] = [Colour::new(0xff, 0xff, 0xff), Colour::new(0xf4, 0xf6, 0xf8)];
 
 /// The backgrounds of the dark style.
@@ -29,7 +29,7 @@ impl Colour {
         Self { red, green, blue }
     }
 
-    /// Parses the colour of a theme: `#` and 3, 6 or 8 hexadecimal digits. A transparent colour is blended with white.
+    /// Parses the colour of a theme: `#` and 3, 6 or 8 hexadecimal digits. A translucent colour is blended with white.
     pub fn parse(text: &str) -> Option<Self> {
         let hex = text.strip_prefix('#').filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
         let part = |from: usize, to: usize| u8::from_str_radix(&hex[from..to], 16).ok();
@@ -96,7 +96,8 @@ pub struct Palette {
 }
 
 impl Palette {
-    /// Derives the palette. Text has the brand colour if it is readable, and otherwise the nearest readable colour.
+    /// Derives the palette. Text gets the brand colour if that colour is readable, and otherwise the most similar
+    /// readable colour.
     pub fn of(brand: Colour) -> Self {
         let on_brand = if brand.contrast(WHITE) >= TEXT_CONTRAST_MIN { WHITE } else { BLACK };
         Self {
@@ -152,7 +153,7 @@ mod tests {
         assert_eq!(Palette::of(colour("#ffe600")).text_on_dark, colour("#ffe600"));
     }
 
-    /// Whether all text in a brand colour, or on it, is readable.
+    /// Returns whether all text in the colours of a palette is readable.
     fn is_readable(palette: Palette) -> bool {
         palette.on_brand.contrast(palette.brand) >= TEXT_CONTRAST_MIN
             && palette.text_on_light.is_readable_on(ON_LIGHT)

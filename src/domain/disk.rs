@@ -1,6 +1,6 @@
 //! Disk space: the limits for uploads, and the size of the reserve.
 
-/// The space of the file system that holds the file.
+/// The size and the free space of the file system that holds the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskSpace {
     /// The number of bytes that this process can still write.
@@ -16,7 +16,8 @@ const RESERVE_BYTES_MAX: u64 = 64 << 20;
 /// On a small disk, the reserve is the size of the disk divided by this number.
 const RESERVE_DIVISOR: u64 = 16;
 
-/// The maximum default of `--min-free`, the free space below which uploads stop. It applies to disks of at least 20 GB.
+/// The maximum default value of `--min-free`, the free space below which uploads stop. It applies to disks of at least
+/// 20 GB.
 const MIN_FREE_BYTES_MAX: u64 = 1_000_000_000;
 
 /// On a smaller disk, the default is the size of the disk divided by this number.
@@ -28,8 +29,8 @@ impl DiskSpace {
         RESERVE_BYTES_MAX.min(self.total_bytes / RESERVE_DIVISOR)
     }
 
-    /// Whether the disk has room for the missing bytes of the reserve and for some ordinary writes. Without room for
-    /// ordinary writes, the service would immediately release the reserve again.
+    /// Returns whether the disk has room for the missing bytes of the reserve and for some ordinary writes. Without
+    /// room for ordinary writes, the service would immediately release the reserve again.
     pub fn has_room_for_reserve(self, missing_bytes: u64) -> bool {
         self.free_bytes >= missing_bytes + self.reserve_bytes() / 4
     }
@@ -38,22 +39,23 @@ impl DiskSpace {
 /// The limits for uploads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UploadLimits {
-    /// The free bytes below which uploads are refused. The default is 1 GB or 5 % of the disk, whichever is smaller.
+    /// The free bytes below which uploads are refused. The default is 1 GB or 5% of the disk, whichever is smaller.
     pub min_free_bytes: Option<u64>,
-    /// The maximum number of bytes of all attachments together; `None` for no limit.
+    /// The maximum total size of all attachments in bytes; `None` for no limit.
     pub attachments_bytes_max: Option<u64>,
 }
 
 impl UploadLimits {
-    /// Whether the disk has room for another `bytes` of an upload. If the disk space is unknown, the upload is allowed.
+    /// Returns whether the disk has room for this many more bytes of an upload. If the disk space is unknown, the
+    /// upload is allowed.
     pub fn has_free_space(self, disk: Option<DiskSpace>, bytes: u64) -> bool {
         let Some(disk) = disk else { return true };
         let default = || MIN_FREE_BYTES_MAX.min(disk.total_bytes / MIN_FREE_DIVISOR);
         disk.free_bytes >= self.min_free_bytes.unwrap_or_else(default).saturating_add(bytes)
     }
 
-    /// Whether the limit of all attachments allows another `bytes`. Staged attachments are included in
-    /// `attachment_bytes`.
+    /// Returns whether the limit for all attachments leaves room for this many more bytes. Staged attachments are
+    /// included in `attachment_bytes`.
     pub fn has_room_beside(self, attachment_bytes: u64, bytes: u64) -> bool {
         self.attachments_bytes_max.is_none_or(|bytes_max| attachment_bytes.saturating_add(bytes) <= bytes_max)
     }

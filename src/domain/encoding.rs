@@ -1,10 +1,10 @@
-//! Content negotiation: whether a client wants a body in gzip encoding.
+//! Content negotiation: whether a caller wants a gzip-encoded body.
 
-/// The maximum number of checked elements of `Accept-Encoding`: more than any browser sends.
+/// The maximum number of elements in `Accept-Encoding` that are checked, which is more than any browser sends.
 const ELEMENTS_MAX: usize = 32;
 
-/// Whether a client accepts gzip at least as readily as an unencoded body (RFC 9110 §12.5.3). The values of several
-/// `Accept-Encoding` fields form one list. Without any value, the body is not encoded.
+/// Returns whether a caller accepts gzip at least as readily as an unencoded body (RFC 9110 §12.5.3). The values of
+/// several `Accept-Encoding` fields form one list. Without any value, the body is not encoded.
 pub fn wants_gzip<'a>(values: impl Iterator<Item = &'a str>) -> bool {
     let (mut gzip, mut identity, mut others) = (None, None, None);
     for element in values.flat_map(|value| value.split(',')).take(ELEMENTS_MAX) {
@@ -25,7 +25,7 @@ pub fn wants_gzip<'a>(values: impl Iterator<Item = &'a str>) -> bool {
 }
 
 /// Returns the weight of an element, from 0 to 1 (RFC 9110 §12.4.2). An invalid weight is treated as 0, because the
-/// client may not accept that coding.
+/// caller may not accept that coding.
 fn weight(parameter: &str) -> f32 {
     let parameter = parameter.trim();
     if parameter.is_empty() {
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gzip_is_used_if_the_client_accepts_it() {
+    fn gzip_is_used_if_the_caller_accepts_it() {
         for (values, expected) in [
             (&[][..], false),
             (&[""], false),

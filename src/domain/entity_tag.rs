@@ -1,6 +1,6 @@
 //! Entity tags: whether the caller already has the current response.
 
-/// Whether an `If-None-Match` list contains the tag, by weak comparison (RFC 9110 §13.1.2).
+/// Returns whether an `If-None-Match` list contains the tag, by weak comparison (RFC 9110 §13.1.2).
 pub fn lists_tag(list: &str, tag: &str) -> bool {
     list.trim() == "*" || list.split(',').any(|one| without_weak_prefix(one.trim()) == tag)
 }

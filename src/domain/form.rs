@@ -11,7 +11,8 @@ use sha2::Sha256;
 use super::id;
 use super::timestamp::Timestamp;
 
-/// The number of random bytes of a form's id: 128 bits, because the token of the status page is derived from the id.
+/// The number of random bytes in a form's id. They are 128 bits, because the token of the status page is derived from
+/// the id.
 pub const ID_RANDOM_BYTES: usize = 16;
 
 /// The minimum age of an accepted form. People need more time to read and fill in a form, but programs do not.
@@ -20,7 +21,7 @@ pub const FORM_AGE_MIN: Duration = Duration::from_secs(3);
 /// The maximum age of an accepted form. A day gives applicants time to collect their documents.
 pub const FORM_AGE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The maximum number of characters of a signed form. Longer strings are refused without parsing.
+/// The maximum number of characters in a signed form. Longer strings are refused without parsing.
 const SIGNED_CHARACTERS_MAX: usize = 128;
 
 /// The identity of a form.

@@ -2,9 +2,9 @@
 
 use std::net::Ipv6Addr;
 
-/// Whether a value can be the host of an http URL. An empty host is invalid (RFC 9110 §4.2.1). A comma is refused
-/// although the grammar allows it: no host name contains a comma, and a comma indicates that a proxy has joined two
-/// fields.
+/// Returns whether a value can be the host of an http URL. An empty host is invalid (RFC 9110 §4.2.1). A comma is
+/// refused although the grammar allows it: no host name contains a comma, and a comma indicates that a proxy has joined
+/// two fields.
 pub fn is_valid_host(value: &[u8]) -> bool {
     if let Some(literal) = value.strip_prefix(b"[") {
         let Some(end) = literal.iter().position(|byte| *byte == b']') else { return false };
@@ -18,7 +18,7 @@ pub fn is_valid_host(value: &[u8]) -> bool {
     }
 }
 
-/// Whether the bytes are a registered name or an IPv4 address.
+/// Returns whether the bytes are a registered name or an IPv4 address.
 fn is_name(name: &[u8]) -> bool {
     let mut rest = name;
     while let Some((first, others)) = rest.split_first() {
@@ -35,7 +35,7 @@ fn is_name(name: &[u8]) -> bool {
     !name.is_empty()
 }
 
-/// Whether the bytes are a TCP port, or are empty, which means the scheme's default port.
+/// Returns whether the bytes are a TCP port, or are empty, which means the scheme's default port.
 fn is_port(port: &[u8]) -> bool {
     let digits = std::str::from_utf8(port).unwrap_or("-");
     port.is_empty() || (port[0].is_ascii_digit() && digits.parse::<u16>().is_ok())

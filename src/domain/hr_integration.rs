@@ -1,6 +1,6 @@
 //! An organization's settings for its HR system, and the rule for changes by an admin.
 //!
-//! Name resolution and the check for public addresses happen at each connection, not here.
+//! Name resolution and the check for public addresses take place whenever a connection is opened, not here.
 
 use std::net::Ipv6Addr;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use std::time::Duration;
 use super::signature::SigningSecret;
 use super::timestamp::Timestamp;
 
-/// The maximum number of characters of an HR system's URL. Browsers and proxies accept this length.
+/// The maximum number of characters in an HR system's URL. Browsers and proxies accept this length.
 pub const URL_CHARACTERS_MAX: usize = 2_048;
 
-/// The time for which a replaced secret signs together with the new secret. In a day, people in another time zone can
-/// install the new secret by hand.
+/// The time for which deliveries are signed with a replaced secret in addition to the new one. In a day, people in
+/// another time zone can install the new secret by hand.
 pub const PREVIOUS_SECRET_FOR: Duration = Duration::from_secs(24 * 3_600);
 
 /// The URL of an HR system: http or https, with a host and without user information.
@@ -77,8 +77,8 @@ pub struct Target {
     pub path: String,
 }
 
-/// Whether the string is `host`, `host:port`, `[v6]` or `[v6]:port`. A host cannot have an `@`, so user information is
-/// refused.
+/// Returns whether the string is `host`, `host:port`, `[v6]` or `[v6]:port`. A host cannot contain an `@`, so user
+/// information is refused.
 fn is_host_and_port(authority: &str) -> bool {
     let (is_valid_host, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((address, port)) => (address.parse::<Ipv6Addr>().is_ok(), port),
@@ -100,18 +100,18 @@ fn is_port(text: &str) -> bool {
 pub struct Integration {
     /// The target of deliveries.
     pub url: TargetUrl,
-    /// The secret that signs deliveries. Without a secret, nothing is sent.
+    /// The secret with which deliveries are signed. Without a secret, nothing is sent.
     pub secret: Option<SigningSecret>,
-    /// The replaced secret, which also signs until this time.
+    /// The replaced secret, with which deliveries are also signed until this time.
     pub previous_secret: Option<(SigningSecret, Timestamp)>,
-    /// Whether deliveries are sent. Never true without a secret.
+    /// Whether deliveries are sent. This is never true without a secret.
     pub enabled: bool,
     /// The reason why the service disabled the integration, if it did.
     pub disabled_reason: Option<String>,
 }
 
 impl Integration {
-    /// Returns the secrets that sign at this time, with the current secret first.
+    /// Returns the secrets with which deliveries are signed at this time. The current secret comes first.
     pub fn signing_secrets(&self, now: Timestamp) -> Vec<SigningSecret> {
         let previous = self.previous_secret.iter().filter(|(_, until)| now < *until).map(|(secret, _)| secret);
         self.secret.iter().chain(previous).cloned().collect()
@@ -123,13 +123,14 @@ impl Integration {
 pub struct IntegrationInput {
     /// The target of deliveries.
     pub url: TargetUrl,
-    /// The requested change of the secret.
+    /// The requested change to the secret.
     pub secret: SecretInput,
-    /// Whether deliveries are sent. `None` retains an admin's setting and ends a deactivation by the service.
+    /// Whether deliveries are sent. `None` retains an admin's setting, but enables an integration that the service
+    /// disabled.
     pub enabled: Option<bool>,
 }
 
-/// The change of the secret that an admin requests.
+/// The change to the secret that an admin requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretInput {
     /// Retain the secret, or generate one if there is none.
@@ -141,7 +142,8 @@ pub enum SecretInput {
 }
 
 /// `PUT …/hr-integration`: returns the changed integration, and whether it uses `generated_secret`, which the response
-/// then shows once. A replaced secret signs together with the new secret for [`PREVIOUS_SECRET_FOR`].
+/// then shows once. For [`PREVIOUS_SECRET_FOR`], deliveries are signed with a replaced secret in addition to the new
+/// one.
 pub fn put(
     before: Option<&Integration>,
     input: &IntegrationInput,
@@ -156,7 +158,7 @@ pub fn put(
     };
     let previous_secret = match known {
         Some(known) if known != secret => Some((known, now.plus(PREVIOUS_SECRET_FOR))),
-        // Drop a previous secret that no longer signs.
+        // Drop a previous secret that is no longer used.
         _ => before.and_then(|before| before.previous_secret.clone()).filter(|(_, until)| now < *until),
     };
     let is_switched_off = |before: &Integration| !before.enabled && before.disabled_reason.is_none();

@@ -1,11 +1,11 @@
 //! Ids: opaque strings, with one type for each kind of record. Only the parser and the generator create ids.
 //!
 //! A new id is a short type prefix, `_` and a UUIDv7 in Crockford base 32, as the TypeID specification defines it. New
-//! ids sort by creation time. Callers pass in the random bytes.
+//! ids sort by creation time. The random bytes are passed in.
 
 use super::timestamp::Timestamp;
 
-/// The maximum number of characters of an id. An id consists of the characters `A-Z a-z 0-9 _ -`.
+/// The maximum number of characters in an id. An id consists of the characters `A-Z a-z 0-9 _ -`.
 pub const ID_CHARACTERS_MAX: usize = 64;
 
 /// The number of random bytes that [`Id::from_parts`] needs: the 74 random bits of a UUIDv7, rounded up.
@@ -71,7 +71,7 @@ ids! {
     UserId = "user",
     /// The id of a role, which is a job with one or more positions.
     RoleId = "role",
-    /// The id of one step of a role's pipeline.
+    /// The id of one step in a role's pipeline.
     RoleStepId = "step",
     /// The id of a candidate, who applies to one organization.
     CandidateId = "cand",
@@ -85,7 +85,7 @@ ids! {
     AttachmentId = "doc",
     /// The id of an API key.
     ApiKeyId = "key",
-    /// The id of one row of the activity chain.
+    /// The id of one row in the activity chain.
     ActivityId = "act",
     /// The id of a delivery, which is one event that the service owes to an HR system.
     DeliveryId = "evt",
@@ -102,7 +102,7 @@ impl DeliveryId {
     }
 }
 
-/// Whether a string could be an id of any kind.
+/// Returns whether a string could be an id of any kind.
 pub fn is_id(text: &str) -> bool {
     (1..=ID_CHARACTERS_MAX).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
@@ -113,7 +113,7 @@ pub fn usage_id(at: Timestamp) -> String {
     format!("use_{}", base32(u128::from(at.micros().unsigned_abs()), 13))
 }
 
-/// Encodes random bytes as a token in Crockford base 32: 26 characters for each 16 bytes.
+/// Encodes random bytes as a token in Crockford base 32: 26 characters for every 16 bytes.
 pub fn token(random: &[u8]) -> String {
     let mut text = String::new();
     for chunk in random.chunks(16) {

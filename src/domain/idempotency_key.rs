@@ -1,5 +1,5 @@
-//! The `Idempotency-Key` of a request (draft-ietf-httpapi-idempotency-key-header). The service carries out a request once
-//! and answers each repeat with the stored response.
+//! The `Idempotency-Key` of a request (draft-ietf-httpapi-idempotency-key-header). The service carries out a request
+//! once and answers each repeat with the stored response.
 
 use std::time::Duration;
 
@@ -9,19 +9,19 @@ use super::id::CandidateId;
 use super::refusal::Refusal;
 use super::timestamp::Timestamp;
 
-/// The maximum number of characters of a key.
+/// The maximum number of characters in a key.
 pub const IDEMPOTENCY_KEY_CHARACTERS_MAX: usize = 255;
 
-/// The time for which responses are stored. Clients do not retry for longer than this time.
+/// The time for which responses are stored. Callers do not retry for longer than this time.
 pub const STORED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A client's name for a request.
+/// A caller's name for a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyKey(String);
 
 impl IdempotencyKey {
-    /// Parses the header field: a structured-field string (RFC 9651 §3.3.3), or the bare string that many clients send.
-    /// Returns `None` for anything else, or if the key does not have 1 to 255 printable characters.
+    /// Parses the header field: a structured-field string (RFC 9651 §3.3.3), or the bare string that many programs
+    /// send. Returns `None` for anything else, or if the key does not have 1 to 255 printable characters.
     pub fn parse(field: &str) -> Option<Self> {
         let field = field.trim_matches([' ', '\t']);
         let text = match field.strip_prefix('"') {
@@ -62,8 +62,8 @@ pub fn fingerprint(parts: [&[u8]; 4]) -> [u8; 32] {
     digest.finalize().into()
 }
 
-/// Returns the replacement of a key after the erasure of the candidate whom the request concerned. The replacement
-/// still identifies a repeat.
+/// Returns the string that replaces a key when the candidate whom the request concerned is erased. The string still
+/// identifies a repeat.
 pub fn erased_key(key: &str) -> String {
     let digest: [u8; 32] = Sha256::digest(key.as_bytes()).into();
     digest.iter().fold(String::from("erased:"), |text, byte| text + &format!("{byte:02x}"))
@@ -78,7 +78,7 @@ pub struct StoredResponse {
     pub status: u16,
     /// The body of the response.
     pub answer: StoredBody,
-    /// The candidate whose personal data the response contains.
+    /// The candidate whose personal data the response contains, if any.
     pub candidate_id: Option<CandidateId>,
 }
 
@@ -89,7 +89,7 @@ pub enum StoredBody {
     Whole(String),
     /// The body contained a secret, so only the id of the created resource is stored.
     Secret(String),
-    /// The body was erased with its candidate.
+    /// The body was erased together with the candidate's data.
     Erased,
 }
 
@@ -102,7 +102,9 @@ impl StoredResponse {
     /// the created resource, if the response contained a secret.
     pub fn answer_to(&self, fingerprint: &[u8; 32]) -> Result<&str, Refusal> {
         match &self.answer {
-            StoredBody::Erased => Err(Refusal::Gone("the stored response was erased with its candidate")),
+            StoredBody::Erased => {
+                Err(Refusal::Gone("the stored response was erased together with the candidate's data"))
+            }
             _ if self.fingerprint != *fingerprint => Err(Refusal::IdempotencyKeyReused),
             StoredBody::Secret(id) => Err(Refusal::MadeBefore(id.clone())),
             StoredBody::Whole(text) => Ok(text),
@@ -115,9 +117,9 @@ pub fn valid_since(now: Timestamp) -> Timestamp {
     now.minus(STORED_FOR)
 }
 
-/// Whether a refusal is stored for repeats. Only refusals that follow from the state of the resource are stored. The
-/// caller's rights are checked again for each repeat. A 404 can also depend on these rights, because hidden resources
-/// look like missing ones.
+/// Returns whether a refusal is stored for repeats. Only refusals that follow from the state of the resource are
+/// stored. The caller's rights are checked again for each repeat. A 404 can also depend on these rights, because hidden
+/// resources look like missing ones.
 pub fn is_storable(refusal: &Refusal) -> bool {
     matches!(
         refusal,
@@ -134,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_structured_field_strings_or_bare_text() {
+    fn keys_are_structured_field_strings_or_bare_strings() {
         let longest = "k".repeat(255);
         for (field, expected) in [
             ("abc", "abc"),

@@ -11,13 +11,13 @@ pub const LIFETIME: Duration = Duration::from_secs(30 * 86_400);
 /// The minimum remaining lifetime of a link that is reused.
 pub const REUSED_WITH_LEFT: Duration = Duration::from_secs(7 * 86_400);
 
-/// The number of random bytes of a link's token: 160 bits.
+/// The number of random bytes in a link's token, which are 160 bits.
 pub const TOKEN_RANDOM_BYTES: usize = 20;
 
 /// The default language of a link.
 pub const LOCALE_DEFAULT: &str = "en";
 
-/// The maximum number of characters of a language tag, which is far more than any registered tag has.
+/// The maximum number of characters in a language tag, which is far more than in any registered tag.
 pub const LOCALE_CHARACTERS_MAX: usize = 255;
 
 /// Returns the expiry of a new link.
@@ -30,7 +30,7 @@ pub fn reused_from(now: Timestamp) -> Timestamp {
     now.plus(REUSED_WITH_LEFT)
 }
 
-/// Whether a link is valid: neither ended nor expired.
+/// Returns whether a link is valid: neither ended nor expired.
 pub fn is_alive(expires_at: Timestamp, ended_at: Option<Timestamp>, now: Timestamp) -> bool {
     ended_at.is_none() && now < expires_at
 }
@@ -40,13 +40,13 @@ pub fn is_alive(expires_at: Timestamp, ended_at: Option<Timestamp>, now: Timesta
 pub enum LinkTarget {
     /// The application form.
     Open,
-    /// A note that the link has expired. The role is open, and its posting offers a new link.
+    /// A note that the link has expired although the role is open.
     Expired,
     /// A note that the role accepts no applications, or has no steps.
     Closed,
 }
 
-/// Returns the target of a link; `None` if the role was never opened. `is_alive` is the result of [`is_alive`].
+/// Returns the target of a link. Returns `None` if the role was never opened. `is_alive` is the result of [`is_alive`].
 pub fn link_target(role: RoleStatus, has_steps: bool, is_alive: bool) -> Option<LinkTarget> {
     match role {
         RoleStatus::Draft => None,
@@ -60,7 +60,8 @@ pub fn link_target(role: RoleStatus, has_steps: bool, is_alive: bool) -> Option<
 /// The error detail for a string that is not a language tag.
 pub const LOCALE_MUST_BE: &str = "must be a language tag such as en, de-CH or zh-Hant";
 
-/// Whether a string is a language tag (BCP 47): two or three letters, then parts of two to eight letters or digits.
+/// Returns whether a string is a language tag (BCP 47): two or three letters, then parts of two to eight letters or
+/// digits.
 pub fn is_locale(text: &str) -> bool {
     let mut parts = text.split('-');
     let language = parts.next().unwrap_or_default();

@@ -1,6 +1,6 @@
-//! Chooses the language of a page for its visitor. The HTTP layer has the texts in each language.
+//! Chooses the language of a page for its visitor. The `http` floor contains the texts in each language.
 
-/// The maximum number of entries of `Accept-Language` that are read: more than any browser sends.
+/// The maximum number of entries in `Accept-Language` that are read, which is more than any browser sends.
 const ENTRIES_MAX: usize = 32;
 
 /// Returns the index of the chosen language in `known`, a list of primary subtags. The order of preference is: the

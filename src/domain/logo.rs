@@ -1,8 +1,8 @@
-//! Uploaded logos of organizations. The content of a file, never its name, decides the image type.
+//! Uploaded logos of organizations. The content of a file, never its name, determines the image type.
 
 use super::words::words;
 
-/// The maximum size of a logo, in bytes: ample for a logo, and small for the database file.
+/// The maximum size of a logo, in bytes. It is ample for a logo, and small compared with the database file.
 pub const LOGO_BYTES_MAX: usize = 256 * 1_024;
 
 words! {

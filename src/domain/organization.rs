@@ -1,4 +1,4 @@
-//! Organizations: the limits of their settings, and the figures in the status cache.
+//! Organizations: the limits on their settings, and the counts of their roles and applications.
 
 use super::candidate_step::status::ApplicationStatus;
 use super::hr_integration::{TargetUrl, URL_CHARACTERS_MAX};
@@ -23,19 +23,19 @@ pub const PRIVACY_NOTICE_CHARACTERS_MAX: usize = 20_000;
 /// The maximum length of `domain`, in characters: the maximum length of a host name (RFC 1035 §2.3.4).
 pub const DOMAIN_CHARACTERS_MAX: usize = 255;
 
-/// The maximum length of `logo`, in characters: the maximum length of any URL.
+/// The maximum length of `logo`, in characters. URLs of HR systems have the same maximum length.
 pub const LOGO_CHARACTERS_MAX: usize = URL_CHARACTERS_MAX;
 
-/// The maximum size of a theme as JSON, in bytes. The limit is low because each answer of the portal API contains the
-/// theme.
+/// The maximum size of a theme as JSON, in bytes. The limit is low because each response from the portal API contains
+/// the theme.
 pub const THEME_BYTES_MAX: usize = 16 * 1_024;
 
 /// The refusal of a slug that another organization uses: both portals would have the same address.
 pub const SLUG_TAKEN: Refusal =
     Refusal::Conflict("this slug is already taken by another organization; choose a different slug");
 
-/// The figures of an organization. Each decision adds the change that it causes to the cached figures, which always
-/// equal a recount.
+/// The counts of an organization's roles and applications. Every change to a role or application also updates the
+/// stored counts, which always equal a recount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StatusCounts {
     /// Roles that are open.
@@ -53,7 +53,7 @@ pub struct StatusCounts {
 }
 
 impl StatusCounts {
-    /// Returns the figures of one role.
+    /// Returns the counts for one role.
     pub fn of_role(seats: Seats) -> Self {
         if seats.status == RoleStatus::Open {
             Self { open_roles: 1, open_positions: seats.positions - seats.hired, ..Self::default() }
@@ -62,7 +62,7 @@ impl StatusCounts {
         }
     }
 
-    /// Returns the figures of one application.
+    /// Returns the counts for one application.
     pub fn of_application(status: ApplicationStatus) -> Self {
         let mut counts = Self::default();
         match status {
@@ -74,13 +74,13 @@ impl StatusCounts {
         counts
     }
 
-    /// Adds the other figures.
+    /// Adds the other counts.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         self.combine(other, |a, b| a + b)
     }
 
-    /// Subtracts the other figures.
+    /// Subtracts the other counts.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         self.combine(other, |a, b| a - b)
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hire_for_the_last_position_changes_all_affected_figures() {
+    fn a_hire_for_the_last_position_changes_all_affected_counts() {
         let before = Seats { status: RoleStatus::Open, positions: 3, hired: 2 };
         let moved = StatusCounts::of_role(before.taken())
             .plus(StatusCounts::of_application(ApplicationStatus::Hired))

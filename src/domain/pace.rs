@@ -40,7 +40,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// Returns the seconds until a client that sends this many bytes at this interval is cut off, at most an hour.
+    /// Returns the number of seconds after which a client that sends this many bytes at this interval is cut off. Stops
+    /// counting after an hour.
     fn lasts(every_s: u64, bytes: usize) -> u64 {
         let (mut pace, mut passed) = (Pace::new(30 * SECOND), 0);
         while passed < 3_600 && pace.credit() > Duration::from_secs(every_s) {

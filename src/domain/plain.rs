@@ -1,5 +1,5 @@
 //! The characters that text may contain: one rule for a single line and one for multi-line text. Both rules apply to
-//! all sources: forms, staff, admins, the command line and imports.
+//! text from all sources: forms, staff, admins, the command line and imports.
 //!
 //! A single line is displayed as it is stored. It has no control characters, no characters that change the direction of
 //! text, and no invisible characters, which could make two different names look the same. Three kinds of invisible
@@ -10,7 +10,7 @@
 /// The reason why text is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flaw {
-    /// A NUL.
+    /// A NUL character.
     Nul,
     /// A control character.
     Control(char),
@@ -23,7 +23,7 @@ pub enum Flaw {
 }
 
 impl Flaw {
-    /// Returns the defect as a sentence without its subject.
+    /// Returns the flaw as a sentence without its subject.
     pub fn sentence(self) -> String {
         let (kind, c) = match self {
             Self::Nul => ("NUL character", '\0'),
@@ -56,7 +56,7 @@ pub fn flaw_of_line(text: &str) -> Option<Flaw> {
 
 /// Returns the first flaw in multi-line text, if any: a control character other than a tab or a line break. Changes of
 /// direction are allowed, because they end with their line. Invisible characters are allowed, because multi-line text
-/// identifies nobody.
+/// does not identify anybody.
 pub fn flaw_of_lines(text: &str) -> Option<Flaw> {
     text.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).find_map(|c| control_flaw(c, |_| false))
 }
@@ -74,7 +74,8 @@ fn control_flaw(c: char, is_break: impl Fn(char) -> bool) -> Option<Flaw> {
     }
 }
 
-/// Returns the flaw of a character between its two neighbours if it is invisible or changes the direction of text.
+/// Returns the flaw of a character if the character is invisible or changes the direction of text. Joiners and
+/// selectors have no flaw between the right neighbours.
 fn invisible_flaw(before: Option<char>, c: char, after: Option<char>) -> Option<Flaw> {
     match c {
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Some(Flaw::Direction(c)),
@@ -110,7 +111,7 @@ fn is_joined(before: Option<char>, after: Option<char>) -> bool {
 }
 
 /// Returns whether a character is a letter or mark of a script that uses joiners: Arabic, Syriac, N'Ko and Mongolian,
-/// whose letters connect, and the scripts of India, Sri Lanka, Burma and Cambodia.
+/// whose letters connect, and the scripts of India, Sri Lanka, Myanmar and Cambodia.
 fn is_of_joining_script(c: char) -> bool {
     let is_in_block = matches!(c,
         '\u{600}'..='\u{7ff}' | '\u{840}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{1000}'..='\u{109f}'

@@ -8,7 +8,7 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 /// The rate limit of a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RatePolicy {
-    /// The number of tokens in a full bucket, and the number added per minute. At least 1.
+    /// The number of tokens in a full bucket, which is also the number added per minute. It is at least 1.
     pub per_minute: u32,
 }
 
@@ -19,7 +19,7 @@ pub struct TokenBucket {
     full_at: Duration,
 }
 
-/// The state of a bucket, as the header fields of an answer report it.
+/// The state of a bucket, as the header fields of a response report it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RemainingTokens {
     /// The remaining whole tokens.
@@ -37,7 +37,7 @@ impl TokenBucket {
     /// Takes one token. `now` is the time since any fixed point, on a clock that never goes back.
     ///
     /// # Errors
-    /// The whole seconds, at least 1, until a token is available. The bucket does not change.
+    /// Returns the whole seconds, at least 1, until a token is available. The bucket does not change.
     pub fn take(&mut self, policy: RatePolicy, now: Duration) -> Result<RemainingTokens, u64> {
         let token = MINUTE / policy.per_minute;
         let after = self.full_at.max(now) + token;
@@ -90,7 +90,7 @@ impl HourlyAllowance {
     /// Uses the allowance once.
     ///
     /// # Errors
-    /// The seconds that [`HourlyAllowance::wait`] returns. The allowance does not change.
+    /// Returns the result of [`HourlyAllowance::wait`] if the allowance is used up. The allowance does not change.
     pub fn take(&mut self, per_hour: u32, now: Duration) -> Result<(), u64> {
         if let Some(wait) = self.wait(per_hour, now) {
             return Err(wait);
@@ -119,7 +119,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn a_full_bucket_has_exactly_its_tokens() {
+    fn a_full_bucket_has_exactly_as_many_tokens_as_its_policy_allows() {
         for per_minute in [1, 2, 7, 60, 1_200, 1_000_000, 60_000_000] {
             let policy = RatePolicy { per_minute };
             let mut bucket = TokenBucket::full(SECOND);

@@ -1,4 +1,4 @@
-//! The closed list of refusals. One `match` in the HTTP layer maps each refusal to its status.
+//! The closed list of refusals. One `match` in the `http` floor maps each refusal to its status.
 
 use super::api_key::scope::Scope;
 
@@ -36,14 +36,14 @@ pub enum Refusal {
     Forbidden(&'static str),
     /// The resource does not exist, or the caller may not see it.
     NotFound(&'static str),
-    /// The path exists, but does not accept this method. Contains the value of the `Allow` field.
+    /// The path exists, but does not accept this method. The text is the value of the `Allow` field.
     MethodNotAllowed(String),
     /// The state of the resource does not allow the request.
     Conflict(&'static str),
     /// Like [`Refusal::Conflict`], with a message that names the state.
     ConflictWith(String),
-    /// The request succeeded before. Its answer contained a secret and was not stored. Contains the id of the created
-    /// resource.
+    /// An earlier request with the same `Idempotency-Key` succeeded. Its response contained a secret and was not
+    /// stored. The value is the id of the created resource.
     MadeBefore(String),
     /// The resource existed and was removed.
     Gone(&'static str),
@@ -53,9 +53,9 @@ pub enum Refusal {
     PayloadTooLarge(usize),
     /// The request target is longer than this many bytes.
     UriTooLong(usize),
-    /// The body must be JSON and is not.
+    /// The body must be JSON, but is not.
     UnsupportedMediaType,
-    /// The body must be a form and is not.
+    /// The body must be a form, but is not.
     UnsupportedFormType {
         /// Whether the endpoint also accepts JSON.
         takes_json: bool,
@@ -73,9 +73,9 @@ pub enum Refusal {
         /// The exhausted resource, and what the caller can do.
         detail: &'static str,
     },
-    /// The service is unhealthy. Names the failing parts.
+    /// The service is unhealthy. The text names the failing parts.
     NotReady(String),
-    /// The caller has sent too many requests, or has tried too many sign-ins.
+    /// The caller has sent too many requests, or has tried to sign in too many times.
     RateLimited {
         /// Whole seconds to wait, at least 1.
         retry_after_s: u64,
@@ -93,10 +93,10 @@ impl Refusal {
         Self::Invalid(vec![FieldError { field: field.to_owned(), detail: detail.into() }])
     }
 
-    /// Returns both values, so that a caller learns all invalid fields at once.
+    /// Combines two results, so that a caller learns about all invalid fields at once.
     ///
     /// # Errors
-    /// The first refusal. If both refusals are about fields, it lists the fields of both.
+    /// Returns the first refusal. If both refusals are about fields, the returned refusal lists the fields of both.
     pub fn both<A, B>(first: Result<A, Self>, second: Result<B, Self>) -> Result<(A, B), Self> {
         match (first, second) {
             (Err(Self::Invalid(mut errors)), Err(Self::Invalid(more))) => {
@@ -135,7 +135,7 @@ impl Refusal {
             | Self::UnsupportedContent(detail)
             | Self::Unavailable { detail, .. } => (*detail).to_owned(),
             Self::MadeBefore(id) => format!(
-                "an earlier request with this Idempotency-Key created {id}; its answer contained a secret and was not stored. \
+                "an earlier request with this Idempotency-Key created {id}; its response contained a secret and was not stored. \
                  If the secret is lost, revoke {id} and repeat the request with another Idempotency-Key"
             ),
             Self::IdempotencyKeyReused => "this Idempotency-Key was used for another request; use a new one".to_owned(),
@@ -149,7 +149,7 @@ impl Refusal {
             ),
             Self::ContentEncoding => "the body must have no Content-Encoding".to_owned(),
             Self::HeadersTooLarge => {
-                "the request may have at most 100 header fields of 16384 bytes in total".to_owned()
+                "the request may have at most 100 header fields with 16384 bytes in total".to_owned()
             }
             Self::RateLimited { retry_after_s } => format!("too many requests; try again in {retry_after_s} s"),
         }

@@ -3,28 +3,28 @@
 
 use super::timestamp::Timestamp;
 
-/// Retention erases at most this many candidates of an organization in a day without confirmation, or one in
-/// [`DAILY_PART`] if that is more.
+/// Retention erases at most this many of an organization's candidates per day without confirmation, or one in
+/// [`DAILY_DIVISOR`] if that is more.
 const DAILY_MIN: i64 = 20;
-const DAILY_PART: i64 = 20;
+const DAILY_DIVISOR: i64 = 20;
 
 /// The facts about an application that retention depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApplicationFacts {
     pub is_in_progress: bool,
     pub updated_at: Timestamp,
-    /// Whether staff or the candidate decided about the application in this service.
+    /// Whether the application was decided in this service, by staff or by the candidate.
     pub is_decided_here: bool,
     pub hired_at: Option<Timestamp>,
     /// The time of the last rejection at a step.
     pub rejected_at: Option<Timestamp>,
-    /// The time of the last later signup under the candidate's address.
+    /// The time of the most recent later signup under the candidate's address.
     pub later_signup_at: Option<Timestamp>,
 }
 
 impl ApplicationFacts {
     /// Returns the time of the last decision on the application. If the application was imported with its decision,
-    /// that is the date in the import, unless the date is later than the import.
+    /// this is the date in the import, unless that date is later than the import.
     fn decided_at(&self) -> Timestamp {
         match self.hired_at.or(self.rejected_at) {
             Some(imported) if !self.is_decided_here => imported.min(self.updated_at),
@@ -51,8 +51,8 @@ impl CandidateFacts {
         Some(self.counted_from()).filter(|from| !is_exempt && *from < retained_since)
     }
 
-    /// Returns the time of the last decision or later signup. For a candidate without applications, returns the time of
-    /// the last change to the candidate.
+    /// Returns the time of the last decision, or of a later signup if that came after the decision. For a candidate
+    /// without applications, returns the time of the last change to the candidate.
     fn counted_from(&self) -> Timestamp {
         let decided = self.applications.iter().map(ApplicationFacts::decided_at).max();
         let later_signup = self.applications.iter().filter_map(|one| one.later_signup_at).max();
@@ -64,7 +64,7 @@ impl CandidateFacts {
 /// The record of a due candidate in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DueCandidate {
-    /// The time when the retention scan found the candidate due.
+    /// The time at which the retention scan found that the candidate was due.
     pub due_since: Timestamp,
     /// The start of the retention time that the scan found.
     pub counted_from: Timestamp,
@@ -121,9 +121,9 @@ impl DueCandidate {
 /// The retention figures of an organization for one day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RetentionDay {
-    /// The number of candidates who are not erased.
+    /// The number of candidates who have not been erased.
     pub candidates: i64,
-    /// The number of candidates who are due for erasure today and not confirmed.
+    /// The number of candidates who are due for erasure today and whose erasure has not been confirmed.
     pub unconfirmed: i64,
     /// The number of candidates who were erased today without confirmation.
     pub erased: i64,
@@ -133,7 +133,7 @@ impl RetentionDay {
     /// Returns the number of candidates whose erasure an admin must confirm first. Returns 0 if retention may erase all
     /// due candidates without confirmation.
     pub fn waiting(&self) -> i64 {
-        let daily_max = ((self.candidates + self.erased) / DAILY_PART).max(DAILY_MIN);
+        let daily_max = ((self.candidates + self.erased) / DAILY_DIVISOR).max(DAILY_MIN);
         if self.unconfirmed + self.erased > daily_max { self.unconfirmed } else { 0 }
     }
 }
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_twenty_and_more_than_one_in_twenty_need_a_confirmation() {
+    fn the_erasure_of_more_than_twenty_candidates_and_more_than_one_in_twenty_needs_a_confirmation() {
         for (candidates, unconfirmed, erased, waiting) in [
             (12, 12, 0, 0),
             (20, 20, 0, 0),

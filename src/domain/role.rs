@@ -1,12 +1,12 @@
-//! Roles: their states and positions, and how a hire or its reversal changes them.
+//! Roles: their statuses and positions, and how a hire or its reversal changes them.
 
 use super::refusal::Refusal;
 use super::words::words;
 
-/// The maximum number of positions of an imported role: far more people than any organization hires for one role.
+/// The maximum number of positions in an imported role: far more people than any organization hires for one role.
 pub const POSITIONS_MAX: i64 = 1_000_000;
 
-/// The maximum number of positions of a role in an HTTP request, where a larger number is more likely a typing error.
+/// The maximum number of positions that an HTTP request may give a role. A larger number is probably a typing error.
 pub const POSITIONS_GIVEN_MAX: i64 = 10_000;
 
 /// The maximum length of `department` or `location`, in characters.
@@ -73,14 +73,14 @@ words! {
     }
 }
 
-/// The positions of a role and the status that follows from them.
+/// The status of a role, and the numbers of its positions and hires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seats {
     /// The role's status.
     pub status: RoleStatus,
-    /// The number of people that the role can hire, at least 1.
+    /// The number of people who can be hired for the role, at least 1.
     pub positions: i64,
-    /// The number of people that the role has hired, at most `positions`.
+    /// The number of people who have been hired for the role, at most `positions`.
     pub hired: i64,
 }
 
@@ -110,8 +110,8 @@ impl Seats {
         Some(if self.status == RoleStatus::Open { taken } else { Self { status: self.status, ..taken } })
     }
 
-    /// `POST /api/v1/roles/{id}/open`: opens a draft that has steps. If an import has filled all its positions, the
-    /// role becomes `filled` instead.
+    /// `POST /api/v1/roles/{id}/open`: opens a draft that has steps. If an import has filled all positions, the role
+    /// becomes `filled` instead.
     ///
     /// # Errors
     /// `conflict` if the role is not a draft or has no steps.
@@ -156,11 +156,13 @@ impl Seats {
     /// draft or a closed role does not change.
     ///
     /// # Errors
-    /// `conflict` if there are fewer positions than hired people. The message states the number of hired people.
+    /// `conflict` if more people have been hired than the role would have positions. The message states their number.
     pub fn with_positions(self, positions: i64) -> Result<Self, Refusal> {
         let hired = self.hired;
         if positions < hired {
-            return Err(Refusal::ConflictWith(format!("the role has hired {hired}; it cannot have fewer positions")));
+            return Err(Refusal::ConflictWith(format!(
+                "the number of people hired for the role is {hired}; the role cannot have fewer positions"
+            )));
         }
         let seats = Self { positions, ..self };
         Ok(if matches!(self.status, RoleStatus::Open | RoleStatus::Filled) { seats.in_use() } else { seats })
@@ -222,7 +224,7 @@ fn require_steps(steps: usize) -> Result<(), Refusal> {
     }
 }
 
-/// `DELETE /api/v1/roles/{id}`: succeeds if the role is a draft without applications.
+/// `DELETE /api/v1/roles/{id}`: checks that the role is a draft without applications.
 ///
 /// # Errors
 /// `conflict` for any other role. Staff can close such roles instead.
@@ -335,7 +337,10 @@ mod tests {
         }
         for status in [Draft, Open, Filled, Closed] {
             let refusal = seats(status, 3, 3).with_positions(2).unwrap_err();
-            assert_eq!(refusal.sentence(), "the role has hired 3; it cannot have fewer positions");
+            assert_eq!(
+                refusal.sentence(),
+                "the number of people hired for the role is 3; the role cannot have fewer positions"
+            );
         }
     }
 

@@ -100,7 +100,7 @@ fn an_address_of_another_candidate_is_a_conflict() {
         owner.get(&hiring.candidate_path(1)).expect(200).json()["data"]["email"].as_str().unwrap().to_uppercase();
     let body = json!({ "name": "Ada", "email": taken });
     let refused = patch(&owner, &hiring.candidate_path(0), &body).refused(409, "conflict");
-    assert_eq!(refused.json()["detail"], "another candidate of the organization has this email");
+    assert_eq!(refused.json()["detail"], "another candidate in the organization has this email");
     assert_eq!(search(&owner, &hiring, "name=ada"), Vec::<Value>::new());
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["0"]);
 }

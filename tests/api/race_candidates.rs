@@ -210,7 +210,7 @@ fn concurrent_changes_to_one_address_succeed_for_one_candidate() {
         |round, answers| {
             owner = answers.iter().position(|answer| answer.status == 200).expect("one of the two changes succeeds");
             let refused = answers[1 - owner].clone().refused(409, "conflict");
-            assert_eq!(refused.json()["detail"], "another candidate of the organization has this email");
+            assert_eq!(refused.json()["detail"], "another candidate in the organization has this email");
             let email = format!("wanted-{round}@example.org");
             assert_eq!(answers[owner].json()["data"]["email"], email);
             let found =

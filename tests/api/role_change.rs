@@ -151,7 +151,7 @@ fn positions_cannot_go_below_the_number_hired() {
     client.post_empty(&hiring.hire(0)).expect(200);
     client.post_empty(&hiring.hire(1)).expect(200);
     let problem = client.patch(&hiring.role(), &json!({ "positions": 1 })).refused(409, "conflict").json();
-    assert_eq!(problem["detail"], "the role has hired 2; it cannot have fewer positions");
+    assert_eq!(problem["detail"], "the number of people hired for the role is 2; the role cannot have fewer positions");
     client.patch(&hiring.role(), &json!({ "positions": 3 })).expect(200);
     assert_eq!(client.patch(&hiring.role(), &json!({ "positions": 2 })).expect(200).json()["data"]["status"], "filled");
     // State is checked before the rules.

@@ -116,7 +116,7 @@ fn bootstrap_admin_creates_nothing_if_it_cannot_print_the_key() {
     // This is true for a new user and for an existing one.
     for email in ["root@example.org", "owner@acme.example"] {
         let args = ["bootstrap-admin", "--db", "a.db", "--email", email];
-        let output = dir.run_with_full_stdout(&args).failed(1, "standard output cannot be written");
+        let output = dir.run_with_full_stdout(&args).failed(1, "cannot write to standard output");
         assert!(!output.stderr.contains("rpk_"), "{output:?}");
         assert_eq!(counts(), 200, "{email}");
     }
@@ -155,10 +155,10 @@ fn easily_guessed_passwords_are_refused() {
     dir.imported("a.db");
     let owner = "owner@acme.example";
     for (input, why) in [
-        ("password1234", "first that guessers try"),
-        ("Summer2026!!", "first that guessers try"),
-        ("123456789012", "first that guessers try"),
-        ("qwertyuiop12", "first that guessers try"),
+        ("password1234", "first that attackers try"),
+        ("Summer2026!!", "first that attackers try"),
+        ("123456789012", "first that attackers try"),
+        ("qwertyuiop12", "first that attackers try"),
         ("ääääääääääää", "repeats"),
         ("letmeinletmein\n", "repeats"),
         ("owner@acme.example", "address or name"),

@@ -102,7 +102,7 @@ fn a_first_start_that_cannot_print_its_key_creates_nothing() {
     let dir = WorkDir::new();
     let output = dir.run_with_full_stdout(&["serve", "--demo", "--listen", "127.0.0.1:0"]);
     assert_eq!(output.code, Some(1), "{output:?}");
-    assert!(output.stderr.contains("appliance: standard output cannot be written"), "{output:?}");
+    assert!(output.stderr.contains("appliance: cannot write to standard output"), "{output:?}");
     assert_eq!(dir.number("demo.db", "SELECT (SELECT count(*) FROM users) + (SELECT count(*) FROM organizations)"), 0);
     let output = dir.serve(&["--demo"]).stop("TERM").succeeded();
     assert!(is_key(labelled(&output.stdout, "key: ")), "{output:?}");

@@ -209,7 +209,7 @@ fn a_list_that_cannot_be_printed_causes_exit_status_1() {
     decide(&service, &key, 1, "hire");
     stuck_once(&dir, |lines| lines.len() == 1);
     let output = dir.run_with_full_stdout(&["hr-deliveries", "--db", "a.db"]);
-    output.failed(1, "standard output cannot be written");
+    output.failed(1, "cannot write to standard output");
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn key_create_creates_nothing_if_it_cannot_print_the_key() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     let args = ["key", "create", "--db", "a.db", "--user", "owner@acme.example", "--name", "k"];
-    dir.run_with_full_stdout(&args).failed(1, "standard output cannot be written");
+    dir.run_with_full_stdout(&args).failed(1, "cannot write to standard output");
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM api_keys"), 0);
 }
 

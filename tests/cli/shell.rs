@@ -91,5 +91,5 @@ fn a_closed_pipe_ends_lists_quietly_and_fails_commands_that_print_a_key() {
     for args in [&["man"][..], &["completions", "bash"], &["user", "list", "--db", "a.db"]] {
         assert_eq!(dir.run_with_closed_stdout(args).succeeded().stderr, "", "{args:?}");
     }
-    dir.run_with_closed_stdout(&bootstrap).failed(1, "standard output cannot be written");
+    dir.run_with_closed_stdout(&bootstrap).failed(1, "cannot write to standard output");
 }

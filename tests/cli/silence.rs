@@ -92,7 +92,10 @@ fn a_stop_during_a_checkpoint_by_another_process_causes_exit_status_1_and_loses_
         });
         let output = service.stop("TERM");
         assert_eq!(output.code, Some(1), "{output:?}");
-        assert!(output.stderr.lines().last().unwrap().contains("another process runs a checkpoint"), "{output:?}");
+        assert!(
+            output.stderr.lines().last().unwrap().contains("another process is running a checkpoint"),
+            "{output:?}"
+        );
         reader.execute_batch("COMMIT").unwrap();
         assert_eq!(checkpoint.join().unwrap(), (0, 0));
     });

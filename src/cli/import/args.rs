@@ -25,8 +25,8 @@ use crate::domain::text::Slug;
 /// item to standard output, with its location and all reasons. If any row or item is refused, nothing is imported
 /// unless `--partial` is given. The exit status is 0 if everything was imported, and 1 if anything was refused.
 ///
-/// Works while `serve` runs, for up to 20,000 applications, without blocking requests. More than 200 applications are
-/// first staged and invisible to everybody. They become visible a few at a time after the import is committed. A
+/// Up to 20,000 applications can be imported while `serve` runs, without blocking requests. If there are more than 200,
+/// they are first staged, and nobody can see them. They become visible a few at a time after the import is committed. A
 /// committed import is always completed: if the command is killed, `serve` completes the import. Reads at most 512 MiB.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = format!("{}\n\n{}", help::FORMATS, help::EXAMPLES))]
@@ -38,15 +38,16 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_FORMAT", value_name = "FORMAT", default_value = "document")]
     pub(super) format: Format,
 
-    /// The slug of the organization that receives a table or a Greenhouse export.
+    /// The slug of the organization into which a table or a Greenhouse export is imported.
     #[arg(long, env = "APPLIANCE_ORGANIZATION", value_name = "SLUG", value_parser = parse_slug)]
     pub(super) organization: Option<Slug>,
 
-    /// The id of the role to which all rows of a table apply. Without this flag, the table needs a column `role`.
+    /// The id of the role for which all candidates in a table have applied. Without this flag, the table needs a column
+    /// `role`.
     #[arg(long, env = "APPLIANCE_ROLE", value_name = "ID", value_parser = parse_role_id)]
     pub(super) role: Option<RoleId>,
 
-    /// Import the correct rows or items of a table or Greenhouse export, even if others are refused.
+    /// Import the valid rows or items of a table or Greenhouse export, even if others are refused.
     #[arg(long, env = "APPLIANCE_PARTIAL", value_parser = BoolishValueParser::new())]
     pub(super) partial: bool,
 
@@ -79,7 +80,7 @@ impl Args {
     }
 }
 
-/// Reports a wrong combination of flags in the format in which clap reports wrong flags.
+/// Reports an invalid combination of flags in the format of clap's errors.
 pub(super) fn misused(problem: &str) -> Failure {
     Failure { exit: EXIT_USAGE, message: format!("{problem}\nFor more information, try 'appliance import --help'.") }
 }

@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use std::path::Path;
 
 /// The maximum number of bytes that one import reads from all its files. The import holds the bytes and the parsed
-/// values in memory. A document of 100,000 candidates has about 100 MB, so the limit is several times the size of the
-/// largest organization. The limit also ends an endless stream.
+/// values in memory. A document with 100,000 candidates has a size of about 100 MB, so the limit is several times the
+/// size of any expected document. The limit also ends an endless stream.
 pub(super) const INPUT_BYTES_MAX: u64 = 512 << 20;
 
 /// Reads a file or standard input. Refuses more than `bytes_max` bytes, and refuses a larger regular file without

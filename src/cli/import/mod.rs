@@ -17,8 +17,8 @@ pub use self::args::Args;
 
 /// # Errors
 /// Exit status 1 if the document cannot be read, has errors, conflicts with the file, or is too large to import while
-/// the service runs. In these cases, nothing is imported. A document with errors creates no file. The other formats
-/// also fail if any row or item is refused. Exit status 2 if the flags do not fit the format.
+/// the service runs. In these cases, nothing is imported. If the document has errors, no file is created. The other
+/// formats also fail if any row or item is refused. Exit status 2 if the flags are not valid for the format.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     match args.format {
         Format::Document => document::import(args, world),

@@ -1,4 +1,4 @@
-//! Imports candidates from other programs into one organization of the file. The input is a table or a Greenhouse
+//! Imports candidates from other programs into one organization in the file. The input is a table or a Greenhouse
 //! export.
 //!
 //! The report of refused rows and items is data. It goes to standard output before anything is imported.
@@ -123,7 +123,7 @@ fn import(
         let advice = if args.partial {
             ""
         } else {
-            ". Correct the rows or items on standard output, or import the others with --partial"
+            ". Correct the rows or items listed on standard output, or import the others with --partial"
         };
         return Err(Failure::new(format!("{verdict}; nothing was imported{advice}")));
     }
@@ -156,9 +156,7 @@ fn nothing_imported(error: Error) -> Failure {
 fn report(refused: &[RefusedItem]) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     let written = refused.iter().try_for_each(|refused| writeln!(out, "{refused}")).and_then(|()| out.flush());
-    written.map_err(|error| {
-        Failure::new(format!("nothing was imported, because standard output cannot be written: {error}"))
-    })
+    written.map_err(|error| Failure::new(format!("nothing was imported: cannot write to standard output: {error}")))
 }
 
 fn no_organization(path: &Path, slug: &Slug) -> String {

@@ -16,7 +16,7 @@ use crate::world::World;
 /// write lock for about 10 ms.
 const APPLICATIONS_PER_TRANSACTION_MAX: usize = 200;
 
-/// The maximum number of applications of an import while the service runs. A larger import would delay the service's
+/// The maximum number of applications in an import while the service runs. A larger import would delay the service's
 /// writes for longer than callers wait.
 const APPLICATIONS_WITH_SERVICE_MAX: usize = 20_000;
 
@@ -36,8 +36,8 @@ pub(super) struct Imported {
 }
 
 impl Strategy {
-    /// Chooses a strategy by the number of applications and by whether a service runs. `lock` is the file's lock, if
-    /// the caller already holds it.
+    /// Chooses a strategy based on the number of applications and on whether a service is running. `lock` is the file's
+    /// lock, if it has already been taken.
     pub(super) fn choose(path: &Path, applications: usize, lock: Option<Lock>) -> Result<Self, Failure> {
         if lock.is_some() || applications <= APPLICATIONS_PER_TRANSACTION_MAX {
             return Ok(Self::AtOnce(lock));
@@ -125,8 +125,8 @@ pub(super) fn lock_for(path: &Path, applications: usize) -> Result<Option<Lock>,
     }
 }
 
-/// Reports a refused insert: another process can change the file between the check and the inserts, and the constraints
-/// of the schema then refuse the import.
+/// Reports a refused insert: another process can change the file between the check and the inserts, and the schema's
+/// constraints then refuse the import.
 fn insert_failed(error: Error) -> Failure {
     match error {
         Error::Refused(Refusal::Invalid(fields)) => {

@@ -1,5 +1,5 @@
-//! The writing connection and its transactions. The engine commits each batch in one transaction, and then answers all
-//! callers.
+//! The engine: the writing connection and its transactions. The engine commits each batch in one transaction, and then
+//! answers all callers.
 
 mod owed_rows;
 
@@ -23,7 +23,7 @@ use super::schema;
 use super::tx::{self, Error, Tx, Undo};
 use super::wal::{Checkpoint, Mode};
 
-/// The only connection of the service that changes the file.
+/// The connection on which the service runs all writing jobs.
 pub(crate) struct Engine<H: Hooks> {
     connection: Connection,
     clock: Arc<Clock>,
@@ -67,8 +67,8 @@ impl<H: Hooks> Engine<H> {
     /// file. Both steps use the space of the reserve if necessary.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Full`] if pages stay in the log, because another process reads the file or
-    /// the disk is full.
+    /// [`Error::Unavailable`] or [`Error::Full`] if pages stay in the log, because another process is reading the file
+    /// or the disk is full.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
         while matches!(self.write_pending(), Err(Error::Full(_))) && self.reserve.release() {}
         let mut emptied = self.empty_log();
@@ -86,9 +86,9 @@ impl<H: Hooks> Engine<H> {
         }
         let why = match checkpoint.pages_left() {
             Some(left) => {
-                format!("{left} pages of the write-ahead log are not in the file: another process uses the file")
+                format!("{left} pages of the write-ahead log are not in the file: another process is using the file")
             }
-            None => "the write-ahead log is not in the file: another process runs a checkpoint".to_owned(),
+            None => "the write-ahead log is not in the file: another process is running a checkpoint".to_owned(),
         };
         Err(Error::Unavailable(why))
     }
@@ -107,12 +107,12 @@ impl<H: Hooks> Engine<H> {
             return batch.into_iter().for_each(|job| self.answer_alone(job));
         }
         self.write_pending_unless_full();
-        match self.attempt(&mut batch, || Undo::Whole(Cell::new(false))) {
-            Attempt::Ended(Err(Error::Full(_))) => batch.into_iter().for_each(|job| self.answer_alone(job)),
-            Attempt::Ended(outcome) => self.answering.give(batch.len(), move || answer_all(batch, &outcome)),
+        match self.run_batch(&mut batch, || Undo::Whole(Cell::new(false))) {
+            BatchRun::Ended(Err(Error::Full(_))) => batch.into_iter().for_each(|job| self.answer_alone(job)),
+            BatchRun::Ended(outcome) => self.answering.give(batch.len(), move || answer_all(batch, &outcome)),
             // A job failed, and the transaction was rolled back. Each job runs again in its own transaction, so that
             // only the failing job fails.
-            Attempt::JobFailed(_) => {
+            BatchRun::JobFailed(_) => {
                 for job in batch {
                     self.answer_alone(job);
                 }
@@ -126,15 +126,15 @@ impl<H: Hooks> Engine<H> {
         let outcome = match self.broken.get() {
             Some(why) => Err(Error::Unavailable(why.to_string())),
             None if self.reserve.is_full() && !may_use_reserve => Err(Reserve::refusal()),
-            None => self.attempt_alone(&mut batch, may_use_reserve),
+            None => self.run_alone(&mut batch, may_use_reserve),
         };
         answer_all(batch, &outcome);
     }
 
-    /// Attempts one job. On a full disk, a job that may use the reserve uses its space. If that space is not enough, a
-    /// checkpoint moves the log into the file, so that the job can write from the beginning of the log.
-    fn attempt_alone(&mut self, batch: &mut [Box<dyn Job>], may_use_reserve: bool) -> Result<(), Error> {
-        let outcome = self.attempt_once(batch);
+    /// Runs one job. On a full disk, a job that may use the reserve uses the space of the reserve. If that space is not
+    /// enough, a checkpoint moves the log into the file, so that the job can write from the beginning of the log.
+    fn run_alone(&mut self, batch: &mut [Box<dyn Job>], may_use_reserve: bool) -> Result<(), Error> {
+        let outcome = self.run_once(batch);
         if !matches!(outcome, Err(Error::Full(_))) {
             return outcome;
         }
@@ -143,24 +143,24 @@ impl<H: Hooks> Engine<H> {
             return outcome;
         }
         while self.reserve.release() {
-            let outcome = self.attempt_once(batch);
+            let outcome = self.run_once(batch);
             if !matches!(outcome, Err(Error::Full(_))) {
                 return outcome;
             }
         }
         let _ = Checkpoint::run(&self.connection, Mode::Passive);
-        self.attempt_once(batch)
+        self.run_once(batch)
     }
 
-    fn attempt_once(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), Error> {
-        match self.attempt(batch, || Undo::Savepoint) {
-            Attempt::Ended(outcome) => outcome,
-            Attempt::JobFailed(error) => Err(error),
+    fn run_once(&mut self, batch: &mut [Box<dyn Job>]) -> Result<(), Error> {
+        match self.run_batch(batch, || Undo::Savepoint) {
+            BatchRun::Ended(outcome) => outcome,
+            BatchRun::JobFailed(error) => Err(error),
         }
     }
 
-    /// Appends log rows in one transaction, and answers their callers. On a thread of the runtime, it returns the rows
-    /// instead if it would have to wait for another process's lock or write older rows first.
+    /// Appends log rows in one transaction, and answers their callers. On a thread of the runtime, this function
+    /// returns the rows instead if it would have to wait for another process's lock or write older rows first.
     pub(crate) fn record(&mut self, rows: Vec<H::Row>, by: By) -> Result<(), Vec<H::Row>> {
         if let Some(why) = self.broken.get() {
             H::fail(rows, &Error::Unavailable(why.to_string()));
@@ -222,21 +222,21 @@ impl<H: Hooks> Engine<H> {
         Ok(())
     }
 
-    fn attempt(&mut self, batch: &mut [Box<dyn Job>], undo: impl Fn() -> Undo) -> Attempt {
+    fn run_batch(&mut self, batch: &mut [Box<dyn Job>], undo: impl Fn() -> Undo) -> BatchRun {
         let durable = batch.iter().any(|job| job.grade().is_durable());
         if let Err(error) = self.begin(durable) {
-            return Attempt::Ended(Err(error));
+            return BatchRun::Ended(Err(error));
         }
         for job in batch.iter_mut() {
             if let Err(error) = self.guarded(undo(), |tx| job.run(tx)) {
                 return match self.undo() {
-                    Ok(()) => Attempt::JobFailed(error),
-                    Err(worse) => Attempt::Ended(Err(self.halt_as_unknown(&worse))),
+                    Ok(()) => BatchRun::JobFailed(error),
+                    Err(worse) => BatchRun::Ended(Err(self.halt_as_unknown(&worse))),
                 };
             }
         }
         self.hooks.count(batch.len());
-        if durable { Attempt::Ended(self.commit_and_invalidate()) } else { Attempt::Ended(self.commit()) }
+        if durable { BatchRun::Ended(self.commit_and_invalidate()) } else { BatchRun::Ended(self.commit()) }
     }
 
     /// Runs `f` inside the open transaction. Returns an error if the whole transaction must be rolled back.
@@ -291,7 +291,7 @@ impl<H: Hooks> Engine<H> {
         // After any other error, the commit may be in the log, unless another commit overwrites it.
         if known || self.overwrite_commit() {
             self.undo().map_err(|worse| self.halt_as_unknown(&worse))?;
-            // A full disk stays a distinct error: some jobs are tried again with the space of the reserve.
+            // A full disk remains a distinct error, because some jobs are tried again with the space of the reserve.
             return Err(if known { error } else { Error::Unavailable(error.to_string()) });
         }
         // The hooks undo nothing here, because the commit may have happened. In that case, its effects outside the file
@@ -358,7 +358,7 @@ pub(crate) enum By {
     Writer,
 }
 
-enum Attempt {
+enum BatchRun {
     /// The batch was committed, or failed as a whole.
     Ended(Result<(), Error>),
     /// A job failed, and the whole batch was rolled back.

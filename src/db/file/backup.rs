@@ -12,8 +12,8 @@ use super::super::tx::Error;
 use super::error::OpenError;
 use super::partial::{Busy, Existing, Partial, name_exists};
 
-/// The interval of fsyncs while copying. If much unsynced data accumulated in memory, the operating system would block
-/// other writers, including the service.
+/// The interval between fsyncs during a copy. If much unsynced data accumulated in memory, the operating system would
+/// block other writers, including the service.
 const SYNC_EVERY: Duration = Duration::from_millis(10);
 
 /// A copy works for `WORK` and then rests for `REST`, so it uses at most a quarter of a core. It checks the time after
@@ -22,14 +22,15 @@ const WORK: Duration = Duration::from_millis(1);
 const REST: Duration = Duration::from_millis(3);
 const STEPS: c_int = 500;
 
-/// The suffix of an incomplete copy.
+/// The suffix of an incomplete copy's name.
 const PARTIAL: &str = ".partial";
 
-/// A file beside the database that belongs to a copy of it.
+/// A file beside the database file that a backup also copies.
 pub(crate) struct Companion {
-    /// The suffix after the name of the database.
+    /// The suffix after the name of the database file.
     pub(crate) suffix: &'static str,
-    /// Reads the content of the file for the database at a path. Returns `None` if the file does not exist.
+    /// A function that reads the companion of the database file at a path. It returns `None` if the companion does not
+    /// exist.
     pub(crate) read: fn(&Path) -> std::io::Result<Option<Vec<u8>>>,
 }
 
@@ -37,7 +38,7 @@ pub(crate) struct Companion {
 /// names (`TARGET.partial`) and renames them when they are complete and on the disk.
 ///
 /// # Errors
-/// [`OpenError::NotWritable`] if the target cannot be created or exists, [`OpenError::Failed`] if the copy fails. A
+/// [`OpenError::NotWritable`] if the target cannot be created or exists; [`OpenError::Failed`] if the copy fails. A
 /// failed backup leaves no target behind.
 pub(crate) fn backup(path: &Path, target: &Path, companions: &[Companion]) -> Result<(), OpenError> {
     backup_if(path, target, companions, |_| Ok(()))
@@ -67,8 +68,8 @@ pub(crate) fn backup_if(
     partial.finish(Existing::Refuse).map_err(not_writable)
 }
 
-/// Refuses a target that exists. A command calls this function before it records in the source file that it reads the
-/// file.
+/// Refuses a target that exists. A command calls this function before it records, in the source file, that it is about
+/// to read that file.
 ///
 /// # Errors
 /// [`OpenError::NotWritable`] if the target exists.
@@ -82,7 +83,7 @@ pub fn require_absent(target: &Path) -> Result<(), OpenError> {
 
 fn not_writable(target: &Path, error: &std::io::Error) -> OpenError {
     let why = match error.kind() {
-        ErrorKind::AlreadyExists => "it exists and is not overwritten".to_owned(),
+        ErrorKind::AlreadyExists => "it exists and will not be overwritten".to_owned(),
         _ => error.to_string(),
     };
     OpenError::NotWritable { path: target.to_owned(), why }

@@ -46,7 +46,7 @@ impl Lock {
     /// Takes the lock.
     ///
     /// # Errors
-    /// [`OpenError::Held`] if another process holds the lock, [`OpenError::NotWritable`] if the lock file cannot be
+    /// [`OpenError::Held`] if another process holds the lock; [`OpenError::NotWritable`] if the lock file cannot be
     /// created.
     pub fn take(path: &Path) -> Result<Self, OpenError> {
         let lock_path = beside(&resolve(path), ".lock");
@@ -69,7 +69,7 @@ impl Lock {
     }
 }
 
-/// Makes sure that the file exists and has this program's version. Does not touch a foreign or newer file.
+/// Ensures that the file exists and has this program's version. Does not change a foreign or newer file.
 pub(crate) fn prepare(path: &Path, schema: &Schema, missing: Missing, older: Older) -> Result<(), OpenError> {
     require_safe_sqlite(path)?;
     if !file_exists(path)? {
@@ -90,7 +90,7 @@ pub(crate) fn prepare(path: &Path, schema: &Schema, missing: Missing, older: Old
 ///
 /// # Errors
 /// [`OpenError::Empty`] if the file is empty: an interrupted copy leaves an empty file, and a new database in its place
-/// would hide the failure. Otherwise the errors of [`prepare`].
+/// would hide the failure. Otherwise, the errors of [`prepare`].
 pub(crate) fn require_servable(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     require_safe_sqlite(path)?;
     if !file_exists(path)? {
@@ -105,8 +105,8 @@ pub(crate) fn require_servable(path: &Path, schema: &Schema) -> Result<(), OpenE
     }
 }
 
-/// Checks that the file is readable and has this program's version, even if neither the file nor its directory can be
-/// written.
+/// Checks that the file is readable and has this program's version, even if neither the file nor its directory is
+/// writable.
 pub(crate) fn prepare_to_read(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     require_safe_sqlite(path)?;
     if !file_exists(path)? {
@@ -133,7 +133,7 @@ fn require_safe_sqlite(path: &Path) -> Result<(), OpenError> {
     Err(OpenError::Failed { path: path.to_owned(), why })
 }
 
-/// Whether the file exists. Anything other than a regular file, such as a directory, is foreign.
+/// Returns whether the file exists. Anything other than a regular file, such as a directory, is foreign.
 fn file_exists(path: &Path) -> Result<bool, OpenError> {
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(true),
@@ -170,8 +170,8 @@ fn require_version(path: &Path, schema: &Schema, found: i64, older: Older) -> Re
     }
 }
 
-/// Creates a file of this version, first under another name. A process that is killed midway therefore leaves no empty
-/// file, which the next start would refuse.
+/// Creates a file with this version's schema under another name, and then renames it. Otherwise, a process that is
+/// killed midway would leave an empty file, which the next start would refuse.
 fn create(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     let not_writable = |error: std::io::Error| OpenError::NotWritable { path: path.to_owned(), why: error.to_string() };
     let absolute = &resolve(path);
@@ -181,7 +181,7 @@ fn create(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     }
     let partial = Partial::begin(absolute, ".new", Busy::Wait).map_err(not_writable)?;
     if partial::name_exists(absolute).map_err(not_writable)? {
-        // Another process has created it first.
+        // Another process created the file first.
         return Ok(());
     }
     fill(partial.path(), schema).map_err(|error| match error {
@@ -198,8 +198,8 @@ enum FileState {
     Version(i64),
 }
 
-/// Recognizes a file that will be written. Reads the file through SQLite, because closing any other handle would drop
-/// SQLite's locks in this process.
+/// Recognizes a file that will be written to. Reads the file through SQLite, because closing any other handle would
+/// drop SQLite's locks in this process.
 fn recognize(path: &Path) -> Result<FileState, OpenError> {
     let not_writable = |why: String| OpenError::NotWritable { path: path.to_owned(), why };
     let connection = connection::open_to_inspect(path).map_err(|error| not_writable(error.to_string()))?;

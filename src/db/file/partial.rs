@@ -1,4 +1,4 @@
-//! A file that gets its final name when it is complete. Until then, it has a lock and another name in the same
+//! A file that gets its final name when it is complete. Until then, it is locked and has another name in the same
 //! directory. A file that a killed process left under that other name is replaced.
 
 use std::fs::{File, OpenOptions, TryLockError};
@@ -13,7 +13,7 @@ use super::super::path::{beside, sync_name};
 pub(crate) enum Busy {
     /// Wait until the other process has finished.
     Wait,
-    /// Refuse.
+    /// Return an error.
     Refuse,
 }
 
@@ -93,7 +93,7 @@ impl Drop for Partial {
     }
 }
 
-/// Whether the name exists, even as a dangling link.
+/// Returns whether the name exists, even as a dangling link.
 pub(crate) fn name_exists(path: &Path) -> Result<bool> {
     match std::fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
@@ -130,7 +130,7 @@ fn lock(file: &File, busy: Busy) -> Result<()> {
     }
 }
 
-/// Whether the path still names this file.
+/// Returns whether the path still names this file.
 fn is_same(file: &File, path: &Path) -> Result<bool> {
     let ours = file.metadata()?;
     match std::fs::symlink_metadata(path) {

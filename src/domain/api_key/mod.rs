@@ -1,7 +1,8 @@
 //! API keys: generation and parsing, scopes, lifetime. `validity` decides whether a key is valid.
 //!
-//! A key is `rpk_`, 32 base-62 characters (190 bits) and 6 characters of checksum. With the checksum, the service
-//! refuses a mistyped key without a lookup, and secret scanners recognize keys. Only the SHA-256 of a key is stored.
+//! A key consists of `rpk_`, 32 base-62 characters (190 bits) and a checksum of 6 characters. Because of the checksum,
+//! the service can refuse a mistyped key without a lookup, and secret scanners can recognize keys. Only the SHA-256 of
+//! a key is stored.
 
 pub mod scope;
 mod validity;

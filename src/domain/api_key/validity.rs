@@ -1,8 +1,8 @@
 //! The only rule that decides whether an API key is valid.
 //!
 //! The rule is applied to a request up to three times: when its key is looked up, in the transaction of the request,
-//! and in the transaction of its usage row. Each caller loads the facts and then applies the rule. The scopes of a
-//! valid key limit it further: see `Principal::require_scope` and `Grant::require_admin_scope`.
+//! and in the transaction of its usage row. Each time, the code loads the facts and then applies the rule. The scopes
+//! of a valid key limit it further: see `Principal::require_scope` and `Grant::require_admin_scope`.
 
 use crate::domain::timestamp::Timestamp;
 use crate::domain::words::words;
@@ -10,7 +10,7 @@ use crate::domain::words::words;
 words! {
     /// The reason why a known key is not valid.
     KeyRefusal {
-        /// An admin revoked the key.
+        /// The key was revoked.
         Revoked = "revoked",
         /// The key has expired.
         Expired = "expired",
@@ -22,7 +22,7 @@ words! {
 /// The facts that decide whether a key is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyState {
-    /// False after an admin has revoked the key.
+    /// False after the key has been revoked.
     pub is_enabled: bool,
     /// The expiry; `None` for a key that never expires.
     pub expires_at: Option<Timestamp>,
@@ -51,7 +51,7 @@ impl KeyState {
     }
 }
 
-/// Whether the expiry of a key is now or in the past.
+/// Returns whether the expiry of a key is now or in the past.
 pub fn is_expired(expires_at: Option<Timestamp>, now: Timestamp) -> bool {
     expires_at.is_some_and(|expiry| expiry <= now)
 }

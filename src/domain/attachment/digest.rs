@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-/// The number of bytes of a digest.
+/// The number of bytes in a digest.
 pub const DIGEST_BYTES: usize = 32;
 
 /// The digest of all chunks so far.

@@ -9,7 +9,7 @@ pub enum MediaType {
     Pdf,
     /// An Office Open XML document (ISO/IEC 29500) without macros.
     Docx,
-    /// An OpenDocument text (ISO/IEC 26300).
+    /// An OpenDocument text document (ISO/IEC 26300).
     Odt,
     /// Plain text in UTF-8.
     Text,
@@ -54,7 +54,7 @@ impl MediaType {
 #[derive(Debug, Clone, Default)]
 pub struct MediaTypeScan(PossibleType);
 
-/// The type that the content so far can have.
+/// The type that the content can still have, judging by the chunks so far.
 #[derive(Debug, Clone, Default)]
 enum PossibleType {
     #[default]
@@ -67,7 +67,7 @@ enum PossibleType {
 }
 
 impl MediaTypeScan {
-    /// Scans the next chunk. The first chunk must have a few hundred bytes or contain the whole content.
+    /// Scans the next chunk. The first chunk must contain at least a few hundred bytes, or the whole content.
     pub fn take(&mut self, chunk: &[u8]) {
         if matches!(self.0, PossibleType::Nothing) {
             self.0 = begin(chunk);
@@ -86,12 +86,12 @@ impl MediaTypeScan {
         }
     }
 
-    /// Whether the content so far can still have an accepted type.
+    /// Returns whether the content can still have an accepted type, judging by the chunks so far.
     pub fn is_acceptable_so_far(&self) -> bool {
         !matches!(self.0, PossibleType::Other)
     }
 
-    /// Returns the type of the whole content; `None` if the type is not accepted.
+    /// Returns the type of the whole content. Returns `None` if the type is not accepted.
     pub fn media_type(&self) -> Option<MediaType> {
         match &self.0 {
             PossibleType::Nothing | PossibleType::Other => None,
@@ -123,10 +123,11 @@ const ENTRY: &[u8] = b"PK\x03\x04";
 /// The offset of the name within an entry.
 const ENTRY_NAME_AT: usize = 30;
 
-/// The checked bytes of an entry: its header, and enough of its name to recognize it.
+/// The number of bytes at the beginning of an entry that are checked: its header, and enough of its name to recognize
+/// it.
 const ENTRY_BYTES: usize = ENTRY_NAME_AT + 20;
 
-/// Whether the first entry contains the uncompressed media type that OpenDocument requires.
+/// Returns whether the first entry contains the uncompressed media type that OpenDocument requires.
 fn is_odt(chunk: &[u8]) -> bool {
     let is_stored = chunk.get(8..10) == Some(&[0, 0]);
     let named = chunk.get(ENTRY_NAME_AT..).unwrap_or_default();
@@ -223,7 +224,7 @@ impl Utf16 {
 #[derive(Debug, Clone, Default)]
 struct Text {
     is_invalid_utf8: bool,
-    /// Whether a byte has no character in windows-1252.
+    /// Whether any byte is undefined in windows-1252.
     is_invalid_western: bool,
     /// The first bytes of a character that ends in the next chunk.
     carried: Vec<u8>,

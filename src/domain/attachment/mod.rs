@@ -1,7 +1,7 @@
 //! Attachments: size limits, detection of the media type, and safe file names.
 //!
-//! The service never opens an attachment. It detects the type from the first bytes and from the entry names of
-//! archives, and never decompresses anything.
+//! The service never opens an attachment. It detects the type from the bytes as they arrive, for example from the entry
+//! names of an archive, and never decompresses anything.
 
 mod digest;
 mod media_type;
@@ -17,25 +17,25 @@ pub use self::digest::{AttachmentDigest, DIGEST_BYTES};
 pub use self::media_type::{MediaType, MediaTypeScan};
 pub use self::name::{NAMELESS_FILE, file_name};
 
-/// The maximum number of bytes of an attachment.
+/// The maximum number of bytes in an attachment.
 pub const ATTACHMENT_BYTES_MAX: usize = 10 * 1_024 * 1_024;
 
-/// The maximum number of bytes of a chunk. Each chunk is one write, which is short enough that other jobs of the writer
+/// The maximum number of bytes in a chunk. Each chunk is one write, which is short enough that the writer's other jobs
 /// hardly wait.
 pub const CHUNK_BYTES_MAX: usize = 64 * 1_024;
 
-/// The time for which an attachment stays staged without a signup, which is long enough to correct a form.
+/// The time for which an attachment stays staged without a signup. It is long enough to correct a form.
 pub const STAGED_MAX: Duration = Duration::from_secs(60 * 60);
 
-/// The maximum number of bytes of all staged attachments, about 10 GiB, so that uploads without signups cannot fill the
-/// disk. The size of an unfinished upload is assumed to be the maximum size of an attachment.
+/// The maximum total size of all staged attachments in bytes, about 10 GiB, so that uploads without signups cannot fill
+/// the disk. The size of an unfinished upload is assumed to be the maximum size of an attachment.
 pub const STAGED_BYTES_MAX: i64 = 1_000 * ATTACHMENT_BYTES_MAX as i64;
 
 /// The maximum number of staged attachments. Small attachments cost little, so this number is ten times the number of
 /// staged attachments of the maximum size.
 pub const STAGED_ATTACHMENTS_MAX: i64 = 10_000;
 
-/// The number of random bytes of an attachment token: 128 bits.
+/// The number of random bytes in an attachment token, which are 128 bits.
 pub const ATTACHMENT_TOKEN_BYTES: usize = 16;
 
 const NO_ROOM_DETAIL: &str =
@@ -83,7 +83,7 @@ impl AttachmentToken {
         Self(id::token(&random))
     }
 
-    /// Parses a token. Returns `None` for a string of another format.
+    /// Parses a token. Returns `None` for a string in another format.
     pub fn parse(text: &str) -> Option<Self> {
         let has_form = text.len() == 26 && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
         has_form.then(|| Self(text.to_owned()))

@@ -1,9 +1,9 @@
-//! File names of attachments: the name that the applicant gave, made safe to show and to save.
+//! File names of attachments: the name that the applicant gave, made safe to display and to save.
 
 use super::media_type::MediaType;
 use crate::domain::text;
 
-/// The maximum number of characters of a name.
+/// The maximum number of characters in a name.
 const CHARACTERS_MAX: usize = 255;
 
 /// The name of an attachment without a usable name.
@@ -31,8 +31,8 @@ fn cut(name: &str, characters_max: usize) -> &str {
     if cut.is_empty() { NAMELESS_FILE } else { cut }
 }
 
-/// Whether a name must not contain this character. These are control characters, line and paragraph separators, and
-/// direction marks, which can make `fdp.exe` look like `exe.pdf`.
+/// Returns whether a name must not contain this character. These are control characters, line and paragraph separators,
+/// and direction marks, which can make `fdp.exe` look like `exe.pdf`.
 fn is_unfit(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn long_names_are_cut_to_255_characters_before_their_extension() {
+    fn long_names_are_truncated_before_their_extension_to_255_characters() {
         let longest = format!("{}.pdf", "ä".repeat(251));
         assert_eq!(file_name(&longest, Some(MediaType::Pdf)), longest);
         for longer in [format!("ä{longest}"), "ä".repeat(10_000)] {

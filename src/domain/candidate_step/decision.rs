@@ -18,7 +18,7 @@ pub struct HireRecord {
     pub offer_accepted_date: Option<Timestamp>,
     /// The position's code in the organization's HR system.
     pub external_position_id: Option<String>,
-    /// Notes of staff about the hire.
+    /// Staff's notes on the hire.
     pub notes: Option<String>,
 }
 
@@ -49,7 +49,7 @@ pub struct StepFacts {
     pub addressed: usize,
     /// Whether the candidate's personal data was erased.
     pub is_erased: bool,
-    /// The caller's role in the organization.
+    /// The caller's organization role.
     pub caller_org_role: Option<OrgRole>,
     /// The caller's platform role.
     pub caller_platform_role: PlatformRole,
@@ -70,7 +70,7 @@ pub struct Decision {
     pub hire: Option<HireRecord>,
     /// The role's positions after the decision.
     pub seats: Seats,
-    /// The role step where the candidate is after the decision, while the application is in progress.
+    /// The role step that the candidate is at after the decision, if the application is then in progress.
     pub at_role_step: Option<RoleStepId>,
     /// The time at which the candidate originally reached that step, if the decision returns them to it. Otherwise,
     /// they reach the step now.
@@ -103,7 +103,7 @@ impl StepFacts {
     pub(super) fn require_authority(&self) -> Result<(), Refusal> {
         if !user::may_manage(self.caller_org_role, self.caller_platform_role) {
             return Err(Refusal::Forbidden(
-                "your role in the organization does not permit managing its candidates' steps",
+                "your role in the organization does not allow you to manage its candidates' steps",
             ));
         }
         // A decision would store new data about a person whose data was erased.

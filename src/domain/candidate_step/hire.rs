@@ -9,7 +9,7 @@ use crate::domain::timestamp::Timestamp;
 /// The input of a hire.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HireInput {
-    /// Notes of staff about the hire.
+    /// Staff's notes on the hire.
     pub notes: Option<String>,
     /// The day of the hire; defaults to now.
     pub hired_date: Option<Timestamp>,

@@ -1,6 +1,6 @@
 //! `POST …/reopen`: undoes a rejection and returns the candidate to the step.
 //!
-//! The activities record the state before the rejection, so the step gets its earlier status back. A hire that the
+//! The activity records the state before the rejection, so the step gets its earlier status back. A hire that the
 //! rejection reversed is not restored: the candidate is at the rejected step, and all later steps are pending.
 
 use super::decision::{Decision, Remark, StepFacts};
@@ -30,13 +30,14 @@ pub struct Rejection {
     pub validated_at: Option<Timestamp>,
 }
 
-/// `POST …/reopen`: restores the step's status before the rejection. The application stays `Not Selected` while another
-/// step is rejected. Otherwise, it also gets its earlier status back. `rejections` are the application's rejections,
-/// newest first. For an imported rejection, the earlier state is unknown. The rule then assumes that the candidate was
-/// at the rejected step, unless another step is in progress.
+/// `POST …/reopen`: restores the status that the step had before the rejection. The application stays `Not Selected`
+/// while another step is rejected. Otherwise, the application also gets its earlier status back. `rejections` are the
+/// application's rejections, newest first. For an imported rejection, the earlier state is unknown. The rule then
+/// assumes that the candidate was at the rejected step, unless another step is in progress.
 ///
 /// # Errors
-/// `forbidden` without authority over the steps; `conflict` if the step is not rejected, or the candidate has withdrawn.
+/// `forbidden` without authority over the steps; `conflict` if the step is not rejected, or the candidate has
+/// withdrawn.
 pub fn reopen(facts: &StepFacts, rejections: &[Rejection], input: &ReopenInput) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     require_rejected(facts)?;
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reversed_hire_ends_at_its_rejected_step_in_any_order_of_reopening() {
+    fn reopening_in_any_order_returns_the_candidate_to_the_step_of_the_reversed_hire() {
         let before = hired(&[Validated, Validated, Skipped, Validated], 0);
         for first in 0..4 {
             for second in (0..4).filter(|second| *second != first) {

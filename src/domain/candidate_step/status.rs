@@ -13,7 +13,7 @@ words! {
         Validated = "validated",
         /// The application ended at the step.
         Rejected = "rejected",
-        /// A hire from an earlier step skipped the step.
+        /// The candidate moved past the step without passing it.
         Skipped = "skipped",
     }
 }
@@ -27,7 +27,7 @@ words! {
         NotSelected = "Not Selected",
         /// Staff hired the candidate.
         Hired = "Hired",
-        /// The candidate withdrew the application.
+        /// The application was withdrawn.
         Withdrawn = "Withdrawn",
     }
 }

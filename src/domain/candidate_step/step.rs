@@ -1,14 +1,14 @@
-//! A candidate step: one step of an application, with its outcome. Also finds the candidate's current step.
+//! A candidate step: one step of an application, with its outcome. This module also finds the candidate's current step.
 
 use super::status::{ApplicationStatus, StepStatus};
 use crate::domain::id::{CandidateStepId, RoleStepId};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::words::words;
 
-/// The maximum number of characters of a `reason`, `outcomeNotes` or `notes`.
+/// The maximum number of characters in a `reason`, `outcomeNotes` or `notes`.
 pub const NOTES_CHARACTERS_MAX: usize = 10_000;
 
-/// The maximum number of characters of an `outcomeType`, `outcomeReason` or `externalPositionId`.
+/// The maximum number of characters in an `outcomeType`, `outcomeReason` or `externalPositionId`.
 pub const OUTCOME_CHARACTERS_MAX: usize = 255;
 
 words! {
@@ -40,7 +40,7 @@ pub struct CandidateStep {
     pub role_step_id: RoleStepId,
     /// A copy of the role step's name.
     pub name: String,
-    /// The position in the pipeline, from 1.
+    /// The position in the pipeline, starting at 1.
     pub order: i64,
     /// A copy of the role step's type.
     pub step_type: StepType,
@@ -48,7 +48,7 @@ pub struct CandidateStep {
     pub status: StepStatus,
     /// The time of the rejection, while the step is rejected.
     pub rejected_at: Option<Timestamp>,
-    /// The notes of that rejection; empty if the caller gave none.
+    /// The notes on that rejection; empty if the caller gave none.
     pub rejection_reason: Option<String>,
     /// The party that ended the application, in the caller's words.
     pub outcome_type: Option<String>,
@@ -68,15 +68,15 @@ impl CandidateStep {
     }
 }
 
-/// Returns the time at which the candidate reached the current step: the latest validation, but not before they
-/// applied.
+/// Returns the time at which the candidate reached the current step: the time of the latest validation, or the time of
+/// the application if it is later.
 pub fn at_step_since(applied_at: Timestamp, steps: &[CandidateStep]) -> Timestamp {
     let validated_at = steps.iter().filter_map(|step| step.validated_at).max();
     validated_at.map_or(applied_at, |at| at.max(applied_at))
 }
 
-/// Returns the candidate's current step: the first step in progress or, in an import without a step in progress, the
-/// first pending step. `None` if the application has ended.
+/// Returns the candidate's current step: the first step in progress or, in an imported application without a step in
+/// progress, the first pending step. Returns `None` if the application has ended.
 pub fn current_step(status: ApplicationStatus, steps: &[CandidateStep]) -> Option<&CandidateStep> {
     let first = |wanted| steps.iter().find(|step| step.status == wanted);
     let here = || first(StepStatus::InProgress).or_else(|| first(StepStatus::Pending));

@@ -19,7 +19,7 @@ const NOTHING_LEFT: Refusal =
     Refusal::Conflict("no pending step follows this one; hire the candidate: POST /api/v1/candidate-steps/{id}/hire");
 
 /// `POST …/validate`: validates the candidate's current step and moves the candidate to the next pending step. If an
-/// import has no step in progress, the first pending step is the current one. If an import has several steps in
+/// imported application has no step in progress, the first pending step is the current one. If it has several steps in
 /// progress, the others stay in progress.
 ///
 /// # Errors
@@ -93,7 +93,7 @@ mod tests {
             ([InProgress, Pending, Pending, Pending], 0, [Validated, InProgress, Pending, Pending], 1),
             ([Validated, InProgress, Skipped, Pending], 1, [Validated, Validated, Skipped, InProgress], 3),
             ([Validated, InProgress, Validated, Pending], 1, [Validated, Validated, Validated, InProgress], 3),
-            // An import without a step in progress, and an import with two of them.
+            // Imported applications without a step in progress, or with two steps in progress.
             ([Validated, Pending, Pending, Pending], 1, [Validated, Validated, InProgress, Pending], 2),
             ([InProgress, InProgress, Pending, Pending], 0, [Validated, InProgress, Pending, Pending], 1),
             ([InProgress, InProgress, Pending, Pending], 1, [InProgress, Validated, Pending, Pending], 0),
@@ -119,7 +119,7 @@ mod tests {
             ([Skipped, InProgress, Pending, Pending], 0, "skipped"),
             ([Rejected, InProgress, Pending, Pending], 0, "rejected"),
             ([Validated, Pending, Pending, Pending], 2, "pending"),
-            // After the final step, or with no pending step left, only a hire is possible.
+            // At the final step, or if no pending step follows, only a hire is possible.
             ([Validated, Validated, Validated, InProgress], 3, "/hire"),
             ([Validated, Validated, Validated, Pending], 3, "/hire"),
             ([Validated, InProgress, Skipped, Skipped], 1, "/hire"),

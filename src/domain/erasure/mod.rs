@@ -12,7 +12,7 @@ use super::refusal::Refusal;
 use super::text::Email;
 use super::timestamp::Timestamp;
 
-/// The maximum number of characters of the reason for a legal hold.
+/// The maximum number of characters in the reason for a legal hold.
 pub const REASON_CHARACTERS_MAX: usize = 1_000;
 
 /// The name of an erased candidate.
@@ -21,7 +21,7 @@ pub const ERASED_NAME: &str = "Erased";
 /// The domain of erased addresses. The domain is reserved, so nobody can have an address in it (RFC 2606 §2).
 const DOMAIN: &str = "erased.invalid";
 
-/// Whether an address is in the domain of erased addresses.
+/// Returns whether an address is in the domain of erased addresses.
 pub fn is_erased_address(email: &Email) -> bool {
     email.key().strip_suffix(DOMAIN).is_some_and(|rest| rest.ends_with('@'))
 }
@@ -36,8 +36,8 @@ pub struct Privacy {
 }
 
 impl Privacy {
-    /// Returns the contradiction between these values and the candidate's name, address and application; `None` if they
-    /// agree. The state after an erasure has no contradiction, so an import accepts every export.
+    /// Returns the contradiction between these values and the candidate's name, address and application. Returns `None`
+    /// if they agree. The state after an erasure has no contradiction, so an import accepts every export.
     pub fn contradiction(&self, name: &str, email: &Email, status: ApplicationStatus) -> Option<&'static str> {
         self.erased_at?;
         if self.hold_reason.is_some() {
@@ -82,7 +82,7 @@ pub enum ErasureDecision {
 }
 
 /// `DELETE /api/v1/candidates/{id}`: erases a candidate who is not under a legal hold, even if their applications are
-/// in progress. A repetition changes nothing.
+/// in progress. Repeating the request changes nothing.
 ///
 /// # Errors
 /// `conflict` if the candidate is under a legal hold.
@@ -90,7 +90,7 @@ pub fn erase(facts: &ErasureFacts) -> Result<ErasureDecision, Refusal> {
     match facts.erased_at {
         Some(at) => Ok(ErasureDecision::Before(at)),
         None if facts.hold_reason.is_some() => {
-            Err(Refusal::Conflict("the candidate is held; release the hold before erasing them"))
+            Err(Refusal::Conflict("the candidate is under a legal hold; release the hold before erasing the candidate"))
         }
         None => Ok(ErasureDecision::Now),
     }
@@ -108,14 +108,14 @@ pub fn hold(facts: &ErasureFacts, reason: &str) -> Result<bool, Refusal> {
 }
 
 /// Returns the address of an erased candidate, which identifies the person only by the id. If another candidate already
-/// has the address, the next `attempt` returns another address.
-pub fn erased_address(id: &CandidateId, number: i64, attempt: usize) -> String {
+/// has the address, the next value of `retry` gives another address.
+pub fn erased_address(id: &CandidateId, number: i64, retry: usize) -> String {
     // Ids are case-sensitive, but addresses are not.
     let is_plain = !id.as_str().bytes().any(|byte| byte.is_ascii_uppercase());
-    match attempt {
+    match retry {
         0 if is_plain => format!("{id}@{DOMAIN}"),
         0 => format!("{id}.{number}@{DOMAIN}"),
-        _ => format!("{id}.{number}.{attempt}@{DOMAIN}"),
+        _ => format!("{id}.{number}.{retry}@{DOMAIN}"),
     }
 }
 
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn erased_candidates_have_no_name_address_hold_or_running_application() {
+    fn erased_candidates_have_no_name_address_hold_or_application_in_progress() {
         use ApplicationStatus::{Hired, InProgress};
         let erased = |hold: Option<&str>| Privacy {
             hold_reason: hold.map(str::to_owned),
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn erased_addresses_are_valid_and_unique() {
-        let shown = |id: &str, number, attempt| erased_address(&CandidateId::parse(id).unwrap(), number, attempt);
+        let shown = |id: &str, number, retry| erased_address(&CandidateId::parse(id).unwrap(), number, retry);
         assert_eq!(shown("cand_01", 7, 0), "cand_01@erased.invalid");
         let all = [shown("a", 1, 0), shown("A", 2, 0), shown("a", 1, 1), shown("A", 2, 1), shown("a", 1, 2)];
         let mut keys: Vec<String> = all.iter().map(|text| Email::parse(text).unwrap().key().to_owned()).collect();

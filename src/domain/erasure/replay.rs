@@ -1,7 +1,7 @@
 //! The rule for the erasure list when the service starts: it decides which erasures the service repeats.
 //!
 //! An older copy of the file still has the data of all candidates who were erased after the copy was created. The list
-//! beside the file names these candidates, so the next start can erase them again.
+//! beside the file names these candidates, so the service can erase them again at its next start.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::domain::timestamp::Timestamp;
 pub enum ListedErasure {
     /// A signup whose sender deleted it.
     Signup(SignupId),
-    /// A candidate who erased themselves. The signups of others under the same address remain.
+    /// A candidate who asked to be erased. The signups of others under the same address remain.
     Own(CandidateId),
     /// A candidate with all signups under their address.
     Candidate(CandidateId),
@@ -23,7 +23,7 @@ pub enum ListedErasure {
     Retention(CandidateId),
 }
 
-/// The last change of a candidate, by time and by activity.
+/// The last change to a candidate, by time and by activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastChange {
     /// The time of the last change.
@@ -43,11 +43,11 @@ impl LastChange {
     }
 }
 
-/// Whether a candidate in the file has changed since their erasure was put on the list. In an older copy of the file,
-/// the candidate has not changed, so the service erases them again. Otherwise, staff acted after the erasure was
+/// Returns whether a candidate in the file has changed since their erasure was put on the list. In an older copy of the
+/// file, the candidate has not changed, so the service erases them again. Otherwise, staff acted after the erasure was
 /// recorded. A person must then decide which of the two acts is right, and the service only reports the candidate.
 ///
-/// `recorded` is the last change according to the list. Lines of earlier versions do not contain a last change, and
+/// `recorded` is the last change according to the list. Lines from earlier versions do not contain a last change, and
 /// their erasures are always repeated.
 pub fn is_only_reported(recorded: Option<LastChange>, current: LastChange) -> bool {
     recorded.is_some_and(|recorded| current.is_beyond(recorded))
@@ -62,8 +62,8 @@ pub enum ListedData {
     Present(Option<CandidateId>),
 }
 
-/// Whether a start repeats an erasure. `reported` contains the candidates whom the start only reports. They remain,
-/// with all their signups.
+/// Returns whether the service repeats an erasure when it starts. `reported` contains the candidates whom the service
+/// only reports. These candidates remain, with all their signups.
 pub fn is_repeated(erasure: &ListedErasure, data: &ListedData, reported: &BTreeSet<CandidateId>) -> bool {
     match (erasure, data) {
         // An older copy does not show why the candidate was due, so retention decides again, when it trusts the clock.

@@ -1,7 +1,7 @@
 //! Deliveries to HR systems: events, the retry schedule, and the outcome of an attempt. `hr_dispatch` decides the order
-//! of organizations.
+//! of attempts across organizations.
 //!
-//! The `hr` floor makes the attempts and passes in each attempt as a [`DeliveryAttempt`].
+//! The `hr` floor makes the attempts and describes each of them with a [`DeliveryAttempt`].
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -18,14 +18,15 @@ use super::words::words;
 /// The maximum time by which `Retry-After` may delay the next attempt.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 3_600);
 
-/// The bounds of a schedule. After months, nobody waits for a delivery anymore.
+/// The bounds of a schedule. The longest schedule ends after about seven months, when nobody is waiting for the
+/// delivery any longer.
 const DELAY_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
 const DELAY_MIN: Duration = Duration::from_millis(1);
 const DELAYS_MAX: usize = 30;
 
 /// Jitter adds at most the delay divided by this number, so that deliveries that failed at the same time are not
 /// retried at the same time.
-const JITTER_PART: u32 = 10;
+const JITTER_DIVISOR: u32 = 10;
 
 /// The status with which a receiver ends all deliveries (Standard Webhooks; RFC 9110 §15.5.11).
 pub const STATUS_GONE: u16 = 410;
@@ -65,7 +66,7 @@ words! {
     }
 }
 
-/// Parses a setting such as `15s` or `2h`. Returns `None` if it is outside the bounds.
+/// Parses a setting such as `15s` or `2h`. Returns `None` if the setting is invalid or outside the bounds.
 pub fn parse_duration(text: &str, bounds: RangeInclusive<Duration>) -> Option<Duration> {
     let duration: SignedDuration = text.trim().parse().ok()?;
     Duration::try_from(duration).ok().filter(|duration| bounds.contains(duration))
@@ -96,7 +97,7 @@ impl RetrySchedule {
         Ok(Self(delays))
     }
 
-    /// Returns the delay after this many failed attempts; `None` if there is no further attempt.
+    /// Returns the delay after this many failed attempts. Returns `None` if there is no further attempt.
     fn delay(&self, failed: u32) -> Option<Duration> {
         self.0.get(usize::try_from(failed.checked_sub(1)?).ok()?).copied()
     }
@@ -122,7 +123,7 @@ pub struct DeliveryAttempt {
 }
 
 impl DeliveryAttempt {
-    /// Whether the HR system accepted the delivery with a complete response of class 2xx.
+    /// Returns whether the HR system accepted the delivery with a complete response of class 2xx.
     pub fn is_delivered(&self) -> bool {
         self.error.is_none() && self.status.is_some_and(|status| (200..300).contains(&status))
     }
@@ -151,8 +152,8 @@ pub enum AttemptOutcome {
 }
 
 /// Limits `next`, the time of the next attempt, to the latest time that the schedule allows from now. Otherwise, if the
-/// clock was ahead earlier, the attempt would be late by the same time. `failed` is the number of failed attempts; the
-/// last of them began at `last_attempt_at`.
+/// clock was ahead when `next` was computed, the attempt would be late by the same amount. `failed` is the number of
+/// failed attempts; the last of them began at `last_attempt_at`.
 pub fn bounded_attempt_time(
     schedule: &RetrySchedule,
     failed: u32,
@@ -164,7 +165,7 @@ pub fn bounded_attempt_time(
         // No attempt has failed, or the schedule has no further delay.
         return next.min(now);
     };
-    let longest = delay.saturating_add(delay / JITTER_PART).max(RETRY_AFTER_MAX);
+    let longest = delay.saturating_add(delay / JITTER_DIVISOR).max(RETRY_AFTER_MAX);
     let wait = match last_attempt_at {
         // The clock was ahead during the last attempt, so the delay begins now.
         Some(at) if at > now => next.since(at).min(longest),
@@ -192,7 +193,7 @@ pub fn outcome_of(
     match schedule.delay(failed).filter(|_| event != DeliveryEvent::Ping) {
         None => AttemptOutcome::Failed,
         Some(delay) => {
-            let delay = delay + delay / JITTER_PART * u32::from(jitter) / u32::from(u16::MAX);
+            let delay = delay + delay / JITTER_DIVISOR * u32::from(jitter) / u32::from(u16::MAX);
             let requested = attempt.retry_after.unwrap_or_default().min(RETRY_AFTER_MAX);
             AttemptOutcome::Again(now.plus(delay.max(requested)))
         }
@@ -215,11 +216,11 @@ pub fn parse_retry_after(text: &str, now: Timestamp) -> Option<Duration> {
 /// The reason why a pending delivery is not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HeldBy {
-    /// The organization has no integration, or no longer has one.
+    /// The organization has no integration.
     NoIntegration,
     /// The organization's integration is disabled.
     Disabled,
-    /// An earlier delivery of the same application has not arrived.
+    /// An earlier delivery for the same application has not arrived.
     Earlier(DeliveryId),
 }
 
@@ -232,12 +233,12 @@ pub struct DeliveryFacts {
     pub state: DeliveryState,
     /// Whether the organization's integration is enabled; `None` without an integration.
     pub enabled: Option<bool>,
-    /// The first earlier delivery of the same application that has not arrived.
+    /// The first earlier delivery for the same application that has not arrived.
     pub earlier: Option<DeliveryId>,
 }
 
 impl DeliveryFacts {
-    /// Returns the reason why the delivery is held; `None` if it can be sent or is not pending.
+    /// Returns the reason why the delivery is held. Returns `None` if the delivery can be sent or is not pending.
     pub fn held(&self) -> Option<HeldBy> {
         if self.state == DeliveryState::Pending { self.obstacle() } else { None }
     }
@@ -245,17 +246,15 @@ impl DeliveryFacts {
     /// `POST …/hr-deliveries/{id}/retry`: checks that the delivery can be sent now.
     ///
     /// # Errors
-    /// `conflict` if the delivery has arrived, no integration is enabled, or an earlier delivery of the same
+    /// `conflict` if the delivery has arrived, no integration is enabled, or an earlier delivery for the same
     /// application must be sent first.
     pub fn require_retry(&self) -> Result<(), Refusal> {
         let conflict = match (self.state, self.obstacle()) {
             (DeliveryState::Delivered, _) => "the delivery has arrived; there is nothing to send again",
             (_, Some(HeldBy::NoIntegration)) => "the organization has no HR integration; save one first",
-            (_, Some(HeldBy::Disabled)) => {
-                "the organization's HR integration is disabled; save it with enabled true first"
-            }
+            (_, Some(HeldBy::Disabled)) => "the organization's HR integration is disabled; enable it first",
             (_, Some(HeldBy::Earlier(_))) => {
-                "an earlier delivery of this application has not arrived; retry that one first"
+                "an earlier delivery for this application has not arrived; retry that one first"
             }
             (_, None) => return Ok(()),
         };

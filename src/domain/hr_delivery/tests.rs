@@ -1,4 +1,4 @@
-//! Tests of retry schedules, attempt outcomes and held deliveries.
+//! Tests for retry schedules, attempt outcomes and held deliveries.
 
 use super::*;
 use crate::domain::id::Id;
@@ -30,7 +30,7 @@ fn again_in(duration: Duration) -> AttemptOutcome {
 }
 
 #[test]
-fn only_a_complete_response_of_class_2xx_accepts_a_delivery() {
+fn a_delivery_is_accepted_only_by_a_complete_response_of_class_2xx() {
     for status in [200, 201, 204, 299] {
         assert_eq!(after(1, &answered(status), 0), AttemptOutcome::Delivered, "{status}");
     }
@@ -53,7 +53,7 @@ fn delays_follow_the_schedule_with_up_to_a_tenth_of_jitter() {
     assert_eq!(
         outcome_of(DeliveryEvent::Ping, &schedule(), 1, &answered(500), NOW, 0),
         AttemptOutcome::Failed,
-        "a ping is tried once"
+        "a ping has only one attempt"
     );
 }
 

@@ -1,9 +1,9 @@
 //! Refuses passwords that are easy to guess.
 //!
 //! The rule splits a password into the fewest pieces: common words, parts of the user's address and name, repeated
-//! characters, runs of neighbours (digits, alphabet, keyboard), years, and single characters. Guessers try combinations
-//! of a few pieces first, so a password with fewer than five pieces is refused whatever its length. `common.txt` has
-//! the common words.
+//! characters, runs of neighbours (digits, alphabet, keyboard), years, and single characters. Attackers try
+//! combinations of a few pieces first, so a password with fewer than five pieces is refused regardless of its length.
+//! `common.txt` contains the common words.
 
 use super::text::Email;
 
@@ -16,7 +16,7 @@ pub const CHARACTERS_MAX: usize = 1_000;
 /// The minimum number of pieces in an accepted password.
 const PIECES_MIN: usize = 5;
 
-/// The words that guessers try first.
+/// The words that attackers try first.
 const COMMON: &str = include_str!("common.txt");
 
 /// Sequences of neighbours on keyboards, in the alphabet and among digits. A run may follow them in either direction.
@@ -49,7 +49,7 @@ const RUN_CHARACTERS_MIN: usize = 3;
 /// The reason why a password is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PasswordFault {
-    /// The password is too short or too long. Contains its number of characters.
+    /// The password is too short or too long. The value is its number of characters.
     Length(usize),
     /// The password is a repetition of fewer than twelve characters.
     Repeats,
@@ -78,7 +78,7 @@ impl PasswordFault {
                     .to_owned()
             }
             Self::Common => {
-                "this password is among the first that guessers try: common words, or runs of digits or keys; \
+                "this password is among the first that attackers try: common words, or runs of digits or keys; \
                              choose several unrelated words"
                     .to_owned()
             }
@@ -86,10 +86,10 @@ impl PasswordFault {
     }
 }
 
-/// Succeeds if the password is long enough and hard to guess.
+/// Checks that the password has an allowed length and is hard to guess.
 ///
 /// # Errors
-/// The first reason why the password is refused.
+/// Returns the first reason why the password is refused.
 pub fn check(password: &str, email: &Email, name: &str) -> Result<(), PasswordFault> {
     check_length(password)?;
     let characters: Vec<char> = password.chars().flat_map(char::to_lowercase).collect();
@@ -104,10 +104,10 @@ pub fn check(password: &str, email: &Email, name: &str) -> Result<(), PasswordFa
     if count_pieces(&characters, &own) < PIECES_MIN { Err(PasswordFault::OfUser) } else { Ok(()) }
 }
 
-/// Succeeds if the password has an allowed length. Callers can check this before they know the user.
+/// Checks that the password has an allowed length. This check does not need the user's address and name.
 ///
 /// # Errors
-/// [`PasswordFault::Length`].
+/// [`PasswordFault::Length`] if the length is not allowed.
 pub fn check_length(password: &str) -> Result<(), PasswordFault> {
     let characters = password.chars().count();
     if (CHARACTERS_MIN..=CHARACTERS_MAX).contains(&characters) {
@@ -160,7 +160,7 @@ fn begins_with(rest: &[char], word: &[char]) -> bool {
         && word.iter().zip(rest).all(|(wanted, given)| wanted == given || *wanted == unmask(*given))
 }
 
-/// Returns the letter that a digit or sign usually replaces.
+/// Returns the letter that a digit or sign usually replaces. Returns any other character unchanged.
 fn unmask(character: char) -> char {
     match character {
         '@' | '4' => 'a',
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn common_passwords_are_refused_whatever_their_length() {
+    fn common_passwords_are_refused_regardless_of_their_length() {
         for password in [
             "123456789012",
             "1234567890123456",

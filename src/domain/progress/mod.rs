@@ -108,11 +108,11 @@ impl Progress {
     }
 }
 
-/// Returns the progress that the candidate sees at a time. `visible_after` is the minimum age of a visible decision. If
-/// it is `None`, decisions are never visible.
+/// Returns the progress that the candidate sees at the time `now`. `visible_after` is the minimum age of a visible
+/// decision. If it is `None`, decisions are never visible.
 ///
-/// A candidate who withdrew on the status page (`withdrawn_at`) still sees the progress at that time, marked as
-/// withdrawn. Later decisions stay hidden.
+/// A candidate who withdrew on the status page (`withdrawn_at`) still sees the progress at the time of the withdrawal,
+/// marked as withdrawn. Later decisions stay hidden.
 pub fn visible_progress(
     history: &ApplicationHistory,
     withdrawn_at: Option<Timestamp>,
@@ -160,8 +160,8 @@ impl ApplicationState {
         }
     }
 
-    /// Makes the steps after a reversed hire pending again, unless a visible decision rejected them. The activity of
-    /// the reopening does not contain the steps that a hidden decision rejected.
+    /// Makes the steps after the step at which a hire was reversed pending again, unless a visible decision rejected
+    /// them. The activity of the reopening does not contain the steps that a hidden decision rejected.
     fn reset_after(&mut self, index: usize) {
         for step in self.steps.iter_mut().skip(index + 1).filter(|step| step.status != StepStatus::Rejected) {
             *step = StepState { status: StepStatus::Pending, at: None };
@@ -239,8 +239,8 @@ fn status_before_rejection(status: ApplicationStatus) -> ApplicationStatus {
 }
 
 /// Removes recent decisions from the state before the first act. Returns the visible state, and whether any decision is
-/// hidden. The decisions in that state come from an import, and only the steps have their times. Before a hidden
-/// decision, the candidate is assumed to have been at the decided step.
+/// hidden. The decisions in that state come from an import, and their times are known only from the steps. The
+/// candidate is assumed to have been at the step of a hidden decision before that decision.
 fn hide_imported_decisions(imported: &ApplicationState, delay: &Delay) -> (ApplicationState, bool) {
     let mut visible = imported.clone();
     let mut is_hiding = false;

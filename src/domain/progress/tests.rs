@@ -265,7 +265,7 @@ fn decisions_from_before_an_import_are_delayed_too() {
         case.facts.application_status = status;
         case
     };
-    // The helper dates the decisions on these steps at the first millisecond.
+    // `facts` sets the time of the decisions on these steps to one millisecond after the epoch.
     let rejected = case(ApplicationStatus::NotSelected, &[Validated, Rejected, Pending]);
     let seen = rejected.seen(Some(DELAY), hour(71));
     assert_eq!(seen.status, ApplicationStatus::InProgress);

@@ -333,10 +333,10 @@ fn a_retry_that_cannot_be_sent_is_a_conflict() {
     };
     let (hired, reversed) = (hire(&app, &hiring, 0), reverse(&app, &hiring, 0));
     after_attempts(&app, &hired, 1);
-    refused(&reversed, "an earlier delivery of this application has not arrived");
+    refused(&reversed, "an earlier delivery for this application has not arrived");
     app.pass(11);
     assert_eq!(after_attempts(&app, &hired, 2)["state"], "failed");
-    refused(&reversed, "an earlier delivery of this application has not arrived");
+    refused(&reversed, "an earlier delivery for this application has not arrived");
     let url = receiver.url("/hooks");
     save(&app, &hiring, &json!({ "url": url, "enabled": false }));
     [&hired, &reversed].iter().for_each(|id| refused(id, "the organization's HR integration is disabled"));
