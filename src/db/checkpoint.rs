@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::connection::{self, Use};
 use super::error::Error;
 use super::halt::{Broken, Halt};
-use super::health::{CHECKPOINT, Health, LOG_CUT, LOG_SIZE, READER};
+use super::health::{CHECKPOINT, Health, LOG_SIZE, LOG_TRUNCATED, READER};
 use super::identity::Identity;
 use super::scheduler::Step;
 use super::wal::{Checkpoint, Mode, log_bytes};
@@ -92,7 +92,7 @@ impl CheckpointJob {
             let held = || {
                 Error::Unavailable("another process is reading the file, so erased data stays in the log".to_owned())
             };
-            self.health.report(LOG_CUT, &is_truncated.then_some(()).ok_or_else(held));
+            self.health.report(LOG_TRUNCATED, &is_truncated.then_some(()).ok_or_else(held));
         }
         let bytes = log_bytes(&self.path);
         let is_small = bytes <= WAL_BYTES_MAX;

@@ -24,7 +24,7 @@ pub(crate) const LOG_SIZE: BackgroundJob = BackgroundJob::new("log_size");
 /// The check for a read transaction that keeps pages in the log.
 pub(crate) const READER: BackgroundJob = BackgroundJob::waits_for_readers("reader");
 /// The truncation of the log after page wiping.
-pub(crate) const LOG_CUT: BackgroundJob = BackgroundJob::waits_for_readers("log_cut");
+pub(crate) const LOG_TRUNCATED: BackgroundJob = BackgroundJob::waits_for_readers("log_cut");
 
 impl BackgroundJob {
     /// Returns a job that retries within seconds after a failure.

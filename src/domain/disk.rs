@@ -56,7 +56,7 @@ impl UploadLimits {
 
     /// Returns whether the limit for all attachments leaves room for this many more bytes. Staged attachments are
     /// included in `attachment_bytes`.
-    pub fn has_room_beside(self, attachment_bytes: u64, bytes: u64) -> bool {
+    pub fn has_room_for(self, attachment_bytes: u64, bytes: u64) -> bool {
         self.attachments_bytes_max.is_none_or(|bytes_max| attachment_bytes.saturating_add(bytes) <= bytes_max)
     }
 }
@@ -105,9 +105,9 @@ mod tests {
 
     #[test]
     fn attachments_are_limited_only_if_a_total_is_given() {
-        assert!(UploadLimits::default().has_room_beside(u64::MAX, 1));
+        assert!(UploadLimits::default().has_room_for(u64::MAX, 1));
         let limits = UploadLimits { attachments_bytes_max: Some(10), ..UploadLimits::default() };
-        assert!(limits.has_room_beside(9, 1) && !limits.has_room_beside(9, 2) && !limits.has_room_beside(u64::MAX, 1));
+        assert!(limits.has_room_for(9, 1) && !limits.has_room_for(9, 2) && !limits.has_room_for(u64::MAX, 1));
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub struct SignedForm {
     /// A random, unique id.
     pub id: String,
     /// The time at which the service created the form.
-    pub made_at: Timestamp,
+    pub created_at: Timestamp,
 }
 
 /// The assessment of a form's age.
@@ -47,7 +47,7 @@ pub enum FormAge {
 impl SignedForm {
     /// Creates a form from unpredictable random bytes.
     pub fn new(random: &[u8; ID_RANDOM_BYTES], now: Timestamp) -> Self {
-        Self { id: id::token(random), made_at: now }
+        Self { id: id::token(random), created_at: now }
     }
 
     /// Parses a form and verifies that this secret signed it for this link.
@@ -56,11 +56,11 @@ impl SignedForm {
             return None;
         }
         let mut parts = text.split('.');
-        let (id, made_at, signature) = (parts.next()?, parts.next()?, parts.next()?);
+        let (id, created_at, signature) = (parts.next()?, parts.next()?, parts.next()?);
         if parts.next().is_some() {
             return None;
         }
-        let form = Self { id: id.to_owned(), made_at: Timestamp::from_micros(made_at.parse().ok()?) };
+        let form = Self { id: id.to_owned(), created_at: Timestamp::from_micros(created_at.parse().ok()?) };
         // The comparison takes constant time. Any other spelling of the same form is also refused.
         form.mac(secret, link).verify_slice(&bytes(signature)?).ok()?;
         (form.signed(secret, link) == text).then_some(form)
@@ -68,7 +68,7 @@ impl SignedForm {
 
     /// Returns the string for the page: the id, the time, and the signature of both for this link.
     pub fn signed(&self, secret: &[u8; 32], link: &str) -> String {
-        let mut text = format!("{}.{}.", self.id, self.made_at.micros());
+        let mut text = format!("{}.{}.", self.id, self.created_at.micros());
         for byte in self.mac(secret, link).finalize().into_bytes() {
             let _ = write!(text, "{byte:02x}");
         }
@@ -77,9 +77,9 @@ impl SignedForm {
 
     /// Assesses the form's age.
     pub fn age(&self, now: Timestamp) -> FormAge {
-        let age = now.since(self.made_at);
+        let age = now.since(self.created_at);
         match age {
-            _ if now < self.made_at => FormAge::TooOld,
+            _ if now < self.created_at => FormAge::TooOld,
             age if age < FORM_AGE_MIN => FormAge::TooYoung,
             age if age <= FORM_AGE_MAX => FormAge::Good,
             _ => FormAge::TooOld,
@@ -89,7 +89,7 @@ impl SignedForm {
     fn mac(&self, secret: &[u8; 32], link: &str) -> Hmac<Sha256> {
         let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC accepts a key of any length");
         // No part contains a zero byte, so different forms never produce the same input.
-        for part in ["form", &self.id, &self.made_at.micros().to_string(), link] {
+        for part in ["form", &self.id, &self.created_at.micros().to_string(), link] {
             mac.update(part.as_bytes());
             mac.update(&[0]);
         }
@@ -121,7 +121,7 @@ mod tests {
         assert!(text.len() <= SIGNED_CHARACTERS_MAX, "{text}");
         assert_eq!(SignedForm::verify(&[8; 32], "link", &text), None, "another file's secret");
         assert_eq!(SignedForm::verify(&SECRET, "other", &text), None, "another link");
-        let later = SignedForm { made_at: at(1_700_000_000_000_001), ..form.clone() };
+        let later = SignedForm { created_at: at(1_700_000_000_000_001), ..form.clone() };
         let (id, rest) = text.split_once('.').unwrap();
         let (time, signature) = rest.split_once('.').unwrap();
         for forged in [
@@ -130,7 +130,7 @@ mod tests {
             id.to_owned(),
             format!("{id}.{time}"),
             format!("{id}.{time}."),
-            format!("{id}.{}.{signature}", later.made_at.micros()),
+            format!("{id}.{}.{signature}", later.created_at.micros()),
             format!("{id}.+{time}.{signature}"),
             format!("{id}.{time}.{}", signature.to_uppercase()),
             format!("{id}x.{time}.{signature}"),
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn forms_are_good_from_three_seconds_to_a_day() {
-        let form = SignedForm { id: "f".to_owned(), made_at: at(0) };
+        let form = SignedForm { id: "f".to_owned(), created_at: at(0) };
         let (least, most) = (FORM_AGE_MIN.as_micros() as i64, FORM_AGE_MAX.as_micros() as i64);
         for (now, age) in [
             (-1, FormAge::TooOld),

@@ -106,7 +106,7 @@ impl StoredResponse {
                 Err(Refusal::Gone("the stored response was erased together with the candidate's data"))
             }
             _ if self.fingerprint != *fingerprint => Err(Refusal::IdempotencyKeyReused),
-            StoredBody::Secret(id) => Err(Refusal::MadeBefore(id.clone())),
+            StoredBody::Secret(id) => Err(Refusal::CreatedBefore(id.clone())),
             StoredBody::Whole(text) => Ok(text),
         }
     }
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(whole.answer_to(&same), Ok("{}"));
         assert_eq!(whole.answer_to(&other), Err(Refusal::IdempotencyKeyReused));
         let secret = stored(StoredBody::Secret("key_1".to_owned()));
-        assert_eq!(secret.answer_to(&same), Err(Refusal::MadeBefore("key_1".to_owned())));
+        assert_eq!(secret.answer_to(&same), Err(Refusal::CreatedBefore("key_1".to_owned())));
         assert_eq!(secret.answer_to(&other), Err(Refusal::IdempotencyKeyReused));
         for fingerprint in [same, other] {
             assert!(matches!(stored(StoredBody::Erased).answer_to(&fingerprint), Err(Refusal::Gone(_))));

@@ -9,7 +9,7 @@ use super::timestamp::Timestamp;
 pub const LIFETIME: Duration = Duration::from_secs(30 * 86_400);
 
 /// The minimum remaining lifetime of a link that is reused.
-pub const REUSED_WITH_LEFT: Duration = Duration::from_secs(7 * 86_400);
+pub const REUSE_REMAINING_MIN: Duration = Duration::from_secs(7 * 86_400);
 
 /// The number of random bytes in a link's token, which are 160 bits.
 pub const TOKEN_RANDOM_BYTES: usize = 20;
@@ -27,7 +27,7 @@ pub fn expires_at(now: Timestamp) -> Timestamp {
 
 /// Returns the earliest expiry of a link that is reused.
 pub fn reused_from(now: Timestamp) -> Timestamp {
-    now.plus(REUSED_WITH_LEFT)
+    now.plus(REUSE_REMAINING_MIN)
 }
 
 /// Returns whether a link is valid: neither ended nor expired.

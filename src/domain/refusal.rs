@@ -44,7 +44,7 @@ pub enum Refusal {
     ConflictWith(String),
     /// An earlier request with the same `Idempotency-Key` succeeded. Its response contained a secret and was not
     /// stored. The value is the id of the created resource.
-    MadeBefore(String),
+    CreatedBefore(String),
     /// The resource existed and was removed.
     Gone(&'static str),
     /// An earlier, different request used this `Idempotency-Key`.
@@ -58,7 +58,7 @@ pub enum Refusal {
     /// The body must be a form, but is not.
     UnsupportedFormType {
         /// Whether the endpoint also accepts JSON.
-        takes_json: bool,
+        accepts_json: bool,
     },
     /// The endpoint accepts only another kind of content, such as an image.
     UnsupportedContent(&'static str),
@@ -134,7 +134,7 @@ impl Refusal {
             | Self::Gone(detail)
             | Self::UnsupportedContent(detail)
             | Self::Unavailable { detail, .. } => (*detail).to_owned(),
-            Self::MadeBefore(id) => format!(
+            Self::CreatedBefore(id) => format!(
                 "an earlier request with this Idempotency-Key created {id}; its response contained a secret and was not stored. \
                  If the secret is lost, revoke {id} and repeat the request with another Idempotency-Key"
             ),
@@ -143,9 +143,9 @@ impl Refusal {
             Self::PayloadTooLarge(bytes_max) => format!("the body must be at most {bytes_max} bytes"),
             Self::UriTooLong(bytes_max) => format!("the target must be at most {bytes_max} bytes"),
             Self::UnsupportedMediaType => "the body must be JSON; send Content-Type: application/json".to_owned(),
-            Self::UnsupportedFormType { takes_json } => format!(
+            Self::UnsupportedFormType { accepts_json } => format!(
                 "the body must be a form; send Content-Type: multipart/form-data{}",
-                if *takes_json { ", or application/json" } else { "" }
+                if *accepts_json { ", or application/json" } else { "" }
             ),
             Self::ContentEncoding => "the body must have no Content-Encoding".to_owned(),
             Self::HeadersTooLarge => {

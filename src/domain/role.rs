@@ -103,7 +103,7 @@ impl Seats {
     /// of a draft or a closed role does not change.
     #[must_use]
     pub fn taken_by_import(self) -> Option<Self> {
-        if self.are_full() {
+        if self.are_all_filled() {
             return None;
         }
         let taken = self.taken();
@@ -175,7 +175,7 @@ impl Seats {
     }
 
     /// Returns whether no position is free.
-    pub fn are_full(self) -> bool {
+    pub fn are_all_filled(self) -> bool {
         self.status == RoleStatus::Filled || self.hired >= self.positions
     }
 

@@ -127,8 +127,8 @@ impl Admin {
     ///
     /// # Errors
     /// `forbidden` for a broader key.
-    pub fn require_no_broader(&self, new: &Grant) -> Result<(), Refusal> {
-        self.0.grant()?.require_no_broader(new)
+    pub fn require_not_broader(&self, new: &Grant) -> Result<(), Refusal> {
+        self.0.grant()?.require_not_broader(new)
     }
 
     /// Returns the principal of the admin.

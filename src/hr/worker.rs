@@ -161,7 +161,7 @@ impl Deliveries {
 
     async fn bring_forward(&self) -> Result<(), Error> {
         let postponed = self.store.read(|tx| outbox::postponed(tx, &self.settings.schedule))?;
-        for chunk in postponed.chunks(outbox::TAKEN_UP_MAX) {
+        for chunk in postponed.chunks(outbox::TAKEN_IN_MAX) {
             let chunk = chunk.to_vec();
             self.write(move |tx| outbox::bring_forward(tx, &chunk)).await?;
         }
@@ -172,7 +172,7 @@ impl Deliveries {
         Ok(())
     }
 
-    /// Creates messages from decisions: at most [`outbox::TAKEN_UP_MAX`] per poll, because requests that write must
+    /// Creates messages from decisions: at most [`outbox::TAKEN_IN_MAX`] per poll, because requests that write must
     /// wait for the transaction.
     async fn run_intake(&self) {
         loop {
@@ -182,7 +182,7 @@ impl Deliveries {
                     tokio::time::sleep(POLL_INTERVAL).await;
                     continue;
                 }
-                Ok(true) => self.write(|tx| outbox::take_up(tx, outbox::TAKEN_UP_MAX)).await,
+                Ok(true) => self.write(|tx| outbox::take_in(tx, outbox::TAKEN_IN_MAX)).await,
                 Err(error) => Err(error),
             };
             self.store.health().report(store::HR_INTAKE, &outcome);

@@ -106,7 +106,7 @@ pub fn add(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
             change = change.plus(StatusCounts::of_application(application.record.status));
         }
     }
-    store::organization::move_status(tx, organization, change)?;
+    store::organization::add_to_status(tx, organization, change)?;
     Ok(counts)
 }
 
@@ -124,7 +124,7 @@ pub fn add_without_applications(tx: &Tx<'_>, addition: &Addition) -> Result<Coun
         change = change.plus(add_role(tx, organization, added)?);
         counts.roles += usize::from(added.before.is_none());
     }
-    store::organization::move_status(tx, organization, change)?;
+    store::organization::add_to_status(tx, organization, change)?;
     Ok(counts)
 }
 

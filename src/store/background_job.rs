@@ -15,7 +15,7 @@ use super::parts::Parts;
 use super::staging::thread as import;
 use super::usage::{indexing, pruning};
 use super::{cached_state, expiry};
-use crate::db::health::{BackgroundJob, CHECKPOINT, LOG_CUT, LOG_SIZE, READER};
+use crate::db::health::{BackgroundJob, CHECKPOINT, LOG_SIZE, LOG_TRUNCATED, READER};
 use crate::db::scheduler::{ScheduledJob, Scheduler, Step};
 use crate::db::{Error, checkpoint, full_disk};
 
@@ -46,7 +46,7 @@ pub(super) const REPORTED: &[BackgroundJob] = &[
     LOG_SIZE,
     READER,
     WIPING,
-    LOG_CUT,
+    LOG_TRUNCATED,
     RETENTION,
     USAGE_INDEX,
     HR_INTAKE,

@@ -63,7 +63,7 @@ fn secret(columns: &mut Columns<'_>) -> Result<Option<SigningSecret>, Error> {
 /// Saves the HR integration of an organization, which applies to decisions from now on. If the integration is enabled,
 /// pending deliveries become due now. If it is disabled, they are held.
 pub fn save(tx: &Tx<'_>, organization: &OrganizationId, integration: &Integration) -> Result<(), Error> {
-    outbox::take_up_all(tx)?;
+    outbox::take_in_all(tx)?;
     let sql = "INSERT INTO hr_integrations (organization_id, url, secret, previous_secret, previous_secret_until,
                  enabled, disabled_reason, timed_out, updated_at)
                VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8)
@@ -91,7 +91,7 @@ pub fn save(tx: &Tx<'_>, organization: &OrganizationId, integration: &Integratio
 /// Deletes the HR integration of an organization. Pending deliveries are then held. Returns `false` if the organization
 /// has no integration.
 pub fn delete(tx: &Tx<'_>, organization: &OrganizationId) -> Result<bool, Error> {
-    outbox::take_up_all(tx)?;
+    outbox::take_in_all(tx)?;
     let sql = "DELETE FROM hr_integrations
                WHERE organization_id = $1";
     Ok(tx.run(sql, [organization.as_str()])? == 1)

@@ -11,7 +11,7 @@ pub(crate) const CURRENT: Schema = Schema {
     version: 1,
     sql: include_str!("../../schema.sql"),
     upgrades: &[],
-    companions: &[Companion { suffix: ".erased", read: list::whole_lines }],
+    companions: &[Companion { suffix: ".erased", read: list::complete_lines }],
 };
 
 #[cfg(test)]

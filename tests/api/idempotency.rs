@@ -85,7 +85,7 @@ fn every_staff_and_admin_post_takes_effect_once() {
         .chain(lines())
         .filter(|line| line.route_name.starts_with("POST "))
         .collect();
-    let known = table.routes().iter().filter(|route| route.takes_idempotency_key()).count();
+    let known = table.routes().iter().filter(|route| route.accepts_idempotency_key()).count();
     assert_eq!(lines.len(), known);
     for (number, line) in lines.iter().enumerate() {
         let request = (line.request)(&app, &app.hiring());

@@ -131,6 +131,6 @@ fn every_route_declares_the_answers_that_its_entry_implies() {
             pipeline_paths.iter().any(|prefix| route.path.starts_with(prefix)) && !route.path.ends_with("/status-link");
         assert_eq!(route.access == AccessRule::Scoped(Scope::PipelineWrite), decides, "{route_name}");
         let reads_body = declares(413, "payload_too_large") && declares(415, "unsupported_media_type");
-        assert_eq!(route.takes_body, reads_body, "{route_name}");
+        assert_eq!(route.accepts_body, reads_body, "{route_name}");
     }
 }

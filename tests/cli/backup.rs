@@ -116,7 +116,10 @@ fn check_prints_each_finding_and_fails() {
              SELECT organization_id, 0, 'zzz', number, number / 1024 FROM candidates WHERE id = 'cand_1'",
             &["1 indexed word occurs", "no name or address"],
         ),
-        ("UPDATE candidate_roles SET candidate_number = 2 WHERE id = 'app_1'", &["app_1", "the number of its candidate"]),
+        (
+            "UPDATE candidate_roles SET candidate_number = 2 WHERE id = 'app_1'",
+            &["app_1", "the number of its candidate"],
+        ),
         (
             "UPDATE candidate_roles SET at_role_step_id = NULL, at_since = NULL WHERE id = 'app_1'",
             &["app_1", "not at the step"],

@@ -90,8 +90,8 @@ impl<'a> Ledger<'a> {
             let may_be: &[&str] = match (hire, reversal) {
                 (Outcome::Wrong(_), _) | (_, Some(Outcome::Wrong(_))) => &[],
                 (_, Some(Outcome::Made)) => &["Not Selected"],
-                (Outcome::Made | Outcome::MadeBefore, None) => &["Hired"],
-                (Outcome::Made | Outcome::MadeBefore, Some(_)) => &["Hired", "Not Selected"],
+                (Outcome::Made | Outcome::CreatedBefore, None) => &["Hired"],
+                (Outcome::Made | Outcome::CreatedBefore, Some(_)) => &["Hired", "Not Selected"],
                 (Outcome::Lost, None) => &["Hired", "In Progress"],
                 (Outcome::Lost, Some(_)) => &["Hired", "In Progress", "Not Selected"],
             };
@@ -226,14 +226,14 @@ impl<'a> Ledger<'a> {
             ("hires answered", hires(|application| application.hire == Outcome::Made)),
             (
                 "hires without an answer",
-                hires(|application| matches!(application.hire, Outcome::Lost | Outcome::MadeBefore)),
+                hires(|application| matches!(application.hire, Outcome::Lost | Outcome::CreatedBefore)),
             ),
             ("hires delivered", events("candidate.hired")),
             ("reversals delivered", events("candidate.hire_reversed")),
             ("messages", self.arrivals.len()),
             ("messages accepted more than once", accepted - self.deliveries.len()),
         ]);
-        let made_before = hires(|application| application.hire == Outcome::MadeBefore);
+        let made_before = hires(|application| application.hire == Outcome::CreatedBefore);
         println!("{tally:?}, {made_before} hires were already done when they were repeated");
         assert!(tally.values().all(|count| *count > 0), "{tally:?}");
     }

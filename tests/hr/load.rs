@@ -27,7 +27,7 @@ pub(crate) enum Outcome {
     /// The service answered that the decision was made.
     Made,
     /// The client repeated the decision, and the service answered that it had been made before.
-    MadeBefore,
+    CreatedBefore,
     /// The connection ended before the answer was complete. The request may have been sent partially.
     Lost,
     /// The service answered with this wrong status.
@@ -140,7 +140,7 @@ impl Worker {
         loop {
             match self.decide(step, "hire", body) {
                 Outcome::Lost => {}
-                Outcome::Wrong(409) => return Outcome::MadeBefore,
+                Outcome::Wrong(409) => return Outcome::CreatedBefore,
                 outcome => return outcome,
             }
         }

@@ -64,7 +64,7 @@ impl Grant {
     /// # Errors
     /// `forbidden` if this key has explicit scopes, and the new key has no explicit scopes or a scope that this key
     /// lacks.
-    pub fn require_no_broader(&self, new: &Self) -> Result<(), Refusal> {
+    pub fn require_not_broader(&self, new: &Self) -> Result<(), Refusal> {
         if !self.is_explicit {
             return Ok(());
         }
@@ -239,7 +239,7 @@ mod tests {
             (&narrow, &explicit(&[Scope::AdminRead]), false),
             (&every, &every, true),
         ] {
-            assert_eq!(creator.require_no_broader(new).is_ok(), is_allowed, "{creator:?} creates {new:?}");
+            assert_eq!(creator.require_not_broader(new).is_ok(), is_allowed, "{creator:?} creates {new:?}");
         }
     }
 

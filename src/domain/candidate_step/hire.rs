@@ -67,7 +67,7 @@ fn require_undecided(facts: &StepFacts) -> Result<(), Refusal> {
 
 fn require_room(seats: Seats) -> Result<(), Refusal> {
     match seats.status {
-        _ if seats.are_full() => Err(Refusal::bad_request("positions already filled")),
+        _ if seats.are_all_filled() => Err(Refusal::bad_request("positions already filled")),
         RoleStatus::Open => Ok(()),
         _ => Err(Refusal::bad_request("the role is not open; open it before hiring for it")),
     }

@@ -39,7 +39,7 @@ pub enum DeletionFacts {
 
 /// The decision about the candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CandidateFate {
+pub enum CandidateOutcome {
     /// The candidate stays.
     Stays,
     /// The candidate is erased when none of their hires is hidden any longer.
@@ -67,7 +67,7 @@ pub struct DeletionPlan {
     /// Whether the page's signup (if any) and the stored responses about the candidate are deleted.
     pub deletes_signup: bool,
     /// The decision about the candidate.
-    pub candidate: CandidateFate,
+    pub candidate: CandidateOutcome,
     /// The action of the activity row that records the deletion, if there is one.
     pub recorded: Option<Action>,
     /// The answer to the holder of the page.
@@ -87,13 +87,13 @@ pub fn plan_deletion(facts: DeletionFacts) -> DeletionPlan {
             ..NOTHING
         },
         DeletionFacts::Application { is_in_progress, candidate, .. } if candidate.is_held => {
-            remove_page(is_in_progress, CandidateFate::Stays)
+            remove_page(is_in_progress, CandidateOutcome::Stays)
         }
         DeletionFacts::Application { is_in_progress, candidate, .. } if candidate.has_other_records => {
             delete_application(is_in_progress)
         }
         DeletionFacts::Application { is_in_progress, candidate, .. } if candidate.has_hidden_hire => {
-            remove_page(is_in_progress, CandidateFate::ErasureDeferred)
+            remove_page(is_in_progress, CandidateOutcome::ErasureDeferred)
         }
         DeletionFacts::Application { .. } => ERASURE,
         DeletionFacts::LaterSignup(Some(candidate)) if candidate.is_held => {
@@ -102,11 +102,11 @@ pub fn plan_deletion(facts: DeletionFacts) -> DeletionPlan {
         DeletionFacts::LaterSignup(Some(candidate)) if !candidate.has_other_records => {
             match candidate.has_hidden_hire {
                 true => DeletionPlan {
-                    candidate: CandidateFate::ErasureDeferred,
+                    candidate: CandidateOutcome::ErasureDeferred,
                     recorded: Some(Action::CandidateErasureAsked),
                     ..LATER_SIGNUP
                 },
-                false => DeletionPlan { candidate: CandidateFate::Erased, ..LATER_SIGNUP },
+                false => DeletionPlan { candidate: CandidateOutcome::Erased, ..LATER_SIGNUP },
             }
         }
         DeletionFacts::LaterSignup(_) => LATER_SIGNUP,
@@ -130,7 +130,7 @@ pub fn plan_repetition(application: Option<bool>) -> DeletionPlan {
 }
 
 /// The plan that erases the candidate. The erasure includes everything else that a deletion removes.
-const ERASURE: DeletionPlan = DeletionPlan { candidate: CandidateFate::Erased, ..NOTHING };
+const ERASURE: DeletionPlan = DeletionPlan { candidate: CandidateOutcome::Erased, ..NOTHING };
 
 /// The plan that deletes the later signup and its page. The application and its candidate do not change.
 const LATER_SIGNUP: DeletionPlan = DeletionPlan { removes_page: true, deletes_signup: true, ..NOTHING };
@@ -139,13 +139,13 @@ const NOTHING: DeletionPlan = DeletionPlan {
     withdraws_application: false,
     removes_page: false,
     deletes_signup: false,
-    candidate: CandidateFate::Stays,
+    candidate: CandidateOutcome::Stays,
     recorded: None,
     answer: DeletionAnswer::Done,
 };
 
 /// Returns the plan that removes the page. The application's data stays for now.
-fn remove_page(is_in_progress: bool, candidate: CandidateFate) -> DeletionPlan {
+fn remove_page(is_in_progress: bool, candidate: CandidateOutcome) -> DeletionPlan {
     DeletionPlan {
         withdraws_application: is_in_progress,
         removes_page: true,
@@ -225,14 +225,14 @@ mod tests {
                 (true, HELD, refused(Some(Action::CandidateErasureAsked))),
                 (true, held_with_all, refused(Some(Action::CandidateErasureAsked))),
                 (true, asked, refused(None)),
-                (false, HELD, removed(CandidateFate::Stays)),
-                (false, asked, removed(CandidateFate::Stays)),
-                (false, held_with_all, removed(CandidateFate::Stays)),
+                (false, HELD, removed(CandidateOutcome::Stays)),
+                (false, asked, removed(CandidateOutcome::Stays)),
+                (false, held_with_all, removed(CandidateOutcome::Stays)),
                 (true, WITH_OTHER_RECORDS, deleted),
                 (false, WITH_OTHER_RECORDS, deleted),
                 (true, both, deleted),
-                (true, HIRED, removed(CandidateFate::ErasureDeferred)),
-                (false, HIRED, removed(CandidateFate::ErasureDeferred)),
+                (true, HIRED, removed(CandidateOutcome::ErasureDeferred)),
+                (false, HIRED, removed(CandidateOutcome::ErasureDeferred)),
                 (true, FREE, ERASURE),
                 (false, FREE, ERASURE),
             ] {
@@ -246,11 +246,14 @@ mod tests {
     fn deleting_a_later_signup_erases_the_candidate_only_if_nothing_else_is_left() {
         let later = |candidate, recorded| DeletionPlan { candidate, recorded, ..LATER_SIGNUP };
         for (candidate, plan) in [
-            (None, later(CandidateFate::Stays, None)),
-            (Some(WITH_OTHER_RECORDS), later(CandidateFate::Stays, None)),
-            (Some(CandidateFacts { has_hidden_hire: true, ..WITH_OTHER_RECORDS }), later(CandidateFate::Stays, None)),
-            (Some(HIRED), later(CandidateFate::ErasureDeferred, Some(Action::CandidateErasureAsked))),
-            (Some(FREE), later(CandidateFate::Erased, None)),
+            (None, later(CandidateOutcome::Stays, None)),
+            (Some(WITH_OTHER_RECORDS), later(CandidateOutcome::Stays, None)),
+            (
+                Some(CandidateFacts { has_hidden_hire: true, ..WITH_OTHER_RECORDS }),
+                later(CandidateOutcome::Stays, None),
+            ),
+            (Some(HIRED), later(CandidateOutcome::ErasureDeferred, Some(Action::CandidateErasureAsked))),
+            (Some(FREE), later(CandidateOutcome::Erased, None)),
             (Some(HELD), DeletionPlan { removes_page: true, ..NOTHING }),
         ] {
             assert_eq!(plan_deletion(DeletionFacts::LaterSignup(candidate)), plan, "{candidate:?}");

@@ -66,7 +66,7 @@ fn create(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &KeyCreateInput) -> Resu
     if !store::user::exists(tx, &user_id)? {
         return Err(no_user);
     }
-    admin.require_no_broader(&input.grant)?;
+    admin.require_not_broader(&input.grant)?;
     let key = NewApiKey {
         id: ctx.world.id(),
         secret: KeySecret::generate(|bytes| ctx.world.fill(bytes)),

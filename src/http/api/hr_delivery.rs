@@ -72,7 +72,7 @@ fn parse_cursor(text: &str) -> Result<DeliveryId, Refusal> {
 /// # Errors
 /// `validation_error` for a `cursor` that names no delivery; `not_found` if the organization does not exist.
 fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &DeliveryListInput) -> Result<Reply, Error> {
-    store::outbox::take_up_all(tx)?;
+    store::outbox::take_in_all(tx)?;
     if let Some(id) = &input.filter.organization_id
         && !store::organization::exists(tx, id)?
     {
@@ -102,7 +102,7 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<DeliveryId, Error> {
 /// # Errors
 /// `not_found` if the delivery does not exist.
 fn get(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &DeliveryId) -> Result<Reply, Error> {
-    store::outbox::take_up_all(tx)?;
+    store::outbox::take_in_all(tx)?;
     let delivery = store::hr_delivery::find(tx, id)?.ok_or(NO_DELIVERY)?;
     Ok(envelope::with_data(in_full(tx, &delivery)?))
 }
@@ -125,7 +125,7 @@ pub(in crate::http) fn in_full(tx: &Tx<'_>, delivery: &HrDelivery) -> Result<Val
 /// `not_found` if the delivery does not exist; `conflict` if the HR system has received the delivery, or if the
 /// delivery cannot be sent now.
 fn retry_delivery(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &DeliveryId) -> Result<Reply, Error> {
-    store::outbox::take_up_all(tx)?;
+    store::outbox::take_in_all(tx)?;
     let delivery = store::hr_delivery::find(tx, id)?.ok_or(NO_DELIVERY)?;
     delivery.facts.require_retry()?;
     store::hr_delivery::send_again(tx, delivery.number)?;

@@ -10,7 +10,7 @@ pub enum AccessRule {
     /// No credential is required. Credentials are ignored.
     Open,
     /// Any API key or session.
-    Signed,
+    Authenticated,
     Session,
     /// An API key with this scope.
     Scoped(Scope),
@@ -26,7 +26,7 @@ impl AccessRule {
     pub(super) fn check_credential_kind(self, who: &Principal) -> Result<(), Refusal> {
         let by_key = matches!(who.auth, Auth::ApiKey { .. });
         let is_accepted = match self {
-            Self::Open | Self::Signed => true,
+            Self::Open | Self::Authenticated => true,
             Self::Session => !by_key,
             Self::Scoped(_) | Self::Admin(_) => by_key,
         };
@@ -48,7 +48,7 @@ impl AccessRule {
     /// `insufficient_scope`, `forbidden`.
     pub(super) fn check_authority(self, who: &Principal) -> Result<(), Refusal> {
         match self {
-            Self::Open | Self::Signed | Self::Session => Ok(()),
+            Self::Open | Self::Authenticated | Self::Session => Ok(()),
             Self::Scoped(scope) => who.require_scope(scope),
             Self::Admin(scope) => Admin::prove(who.clone(), scope).map(|_| ()),
         }

@@ -11,7 +11,7 @@ use crate::store::{Error, Tx};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FormRules {
     /// Whether the route also accepts JSON.
-    pub(super) takes_json: bool,
+    pub(super) accepts_json: bool,
     /// The field that may hold a file, if any.
     pub(super) file_field: Option<&'static str>,
     /// The check before the body is read, if any.

@@ -68,14 +68,14 @@ pub struct Route {
     pub path: &'static str,
     pub access: AccessRule,
     pub work: Work,
-    pub takes_body: bool,
+    pub accepts_body: bool,
     /// How to read the body if it is a form.
     pub(super) form: Option<FormRules>,
     pub(super) body_bytes_max: usize,
     /// Whether the response time is padded to a constant, against timing attacks.
     pub(super) is_constant_time: bool,
     /// Whether `dryRun=true` turns a request into a read.
-    pub takes_dry_run: bool,
+    pub accepts_dry_run: bool,
     pub audience: Audience,
     pub idempotency: Idempotency,
     /// How responses are cached; `None` if a response is for one request only.
@@ -140,8 +140,8 @@ impl Route {
         decode: fn(&Ctx, &Request) -> Result<W, Error>,
         act: fn(&Ctx, &Tx<'_>, &Principal, &W) -> Result<Reply, Error>,
     ) -> Self {
-        Self::new(method, path, AccessRule::Signed, decode, move |ctx, tx, who, input| {
-            act(ctx, tx, &authorize(who, AccessRule::Signed)?, input)
+        Self::new(method, path, AccessRule::Authenticated, decode, move |ctx, tx, who, input| {
+            act(ctx, tx, &authorize(who, AccessRule::Authenticated)?, input)
         })
     }
 
@@ -205,15 +205,15 @@ impl Route {
     }
 
     pub(in crate::http) fn with_body(mut self) -> Self {
-        self.takes_body = true;
+        self.accepts_body = true;
         self
     }
 
     /// Reads the body as a form, `multipart/form-data` or `application/x-www-form-urlencoded`. The handler finds the
     /// form in [`Request::form`].
     pub(super) fn with_form(mut self) -> Self {
-        self.takes_body = true;
-        self.form = Some(FormRules { takes_json: false, file_field: None, precheck: None, fallback: None });
+        self.accepts_body = true;
+        self.form = Some(FormRules { accepts_json: false, file_field: None, precheck: None, fallback: None });
         self
     }
 
@@ -222,7 +222,7 @@ impl Route {
     pub(in crate::http) fn with_upload(self, file_field: &'static str, precheck: Precheck) -> Self {
         let mut route = self.with_form();
         let (file_field, precheck) = (Some(file_field), Some(precheck));
-        route.form = Some(FormRules { takes_json: false, file_field, precheck, fallback: None });
+        route.form = Some(FormRules { accepts_json: false, file_field, precheck, fallback: None });
         route
     }
 
@@ -240,7 +240,7 @@ impl Route {
     /// Accepts JSON in addition to forms. For JSON, the handler reads [`Request::object`], and [`Request::form`] is
     /// `None`.
     pub(in crate::http) fn or_json(mut self) -> Self {
-        self.form = self.form.map(|form| FormRules { takes_json: true, ..form });
+        self.form = self.form.map(|form| FormRules { accepts_json: true, ..form });
         self
     }
 
@@ -251,7 +251,7 @@ impl Route {
 
     /// Accepts `dryRun=true`. In a dry run, the handler must save nothing.
     pub(in crate::http) fn with_dry_run(mut self) -> Self {
-        self.takes_dry_run = true;
+        self.accepts_dry_run = true;
         self
     }
 
@@ -264,7 +264,7 @@ impl Route {
         self.audience == Audience::Page
     }
 
-    pub fn takes_idempotency_key(&self) -> bool {
+    pub fn accepts_idempotency_key(&self) -> bool {
         matches!(self.idempotency, Idempotency::ByKey(_))
     }
 
@@ -276,11 +276,11 @@ impl Route {
             more.extend([(401, "unauthorized"), (429, "rate_limited")]);
         }
         match self.access {
-            AccessRule::Open | AccessRule::Signed | AccessRule::Session => {}
+            AccessRule::Open | AccessRule::Authenticated | AccessRule::Session => {}
             AccessRule::Scoped(_) => more.push((403, "insufficient_scope")),
             AccessRule::Admin(_) => more.extend([(403, "forbidden"), (403, "insufficient_scope")]),
         }
-        if self.takes_body && self.form.is_none() {
+        if self.accepts_body && self.form.is_none() {
             more.extend([(400, "bad_request"), (413, "payload_too_large"), (415, "unsupported_media_type")]);
         }
         if let Idempotency::ByKey(resource) = self.idempotency {
@@ -294,7 +294,7 @@ impl Route {
 
     /// Returns the transaction for a request. A dry run only reads.
     pub(super) fn work_of(&self, request: &Request) -> Work {
-        let is_dry_run = self.takes_dry_run && request.is_dry_run() == Ok(true);
+        let is_dry_run = self.accepts_dry_run && request.is_dry_run() == Ok(true);
         if is_dry_run { Work::Read } else { self.work }
     }
 
@@ -359,11 +359,11 @@ impl Route {
             path,
             access,
             work: Work::Read,
-            takes_body: false,
+            accepts_body: false,
             form: None,
             is_constant_time: false,
             body_bytes_max: BODY_BYTES_MAX,
-            takes_dry_run: false,
+            accepts_dry_run: false,
             audience,
             idempotency: Idempotency::None,
             caching: None,

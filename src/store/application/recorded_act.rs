@@ -35,7 +35,7 @@ pub fn add(
     if !is_new {
         return Err(Error::Defect(format!("application {} was not added", application.id)));
     }
-    organization::move_status(tx, organization_id, StatusCounts::of_application(application.status))?;
+    organization::add_to_status(tx, organization_id, StatusCounts::of_application(application.status))?;
     let subject = Subject {
         role_id: Some(role.clone()),
         candidate_role_id: Some(application.id.clone()),
@@ -64,7 +64,7 @@ pub fn withdraw(
     let (before, after) = (application.record.status, ApplicationStatus::Withdrawn);
     super::withdraw(tx, organization, &application.record.id)?;
     let change = StatusCounts::of_application(after).minus(StatusCounts::of_application(before));
-    organization::move_status(tx, organization, change)?;
+    organization::add_to_status(tx, organization, change)?;
     let subject = Subject {
         role_id: Some(application.role_id.clone()),
         candidate_role_id: Some(application.record.id.clone()),

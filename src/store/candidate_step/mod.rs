@@ -76,7 +76,7 @@ pub fn save(
     }
     application::save(tx, facts, decision)?;
     role::save_seats(tx, &facts.role_id, facts.seats, decision.seats)?;
-    organization::move_status(tx, &facts.organization_id, decision.status_change)?;
+    organization::add_to_status(tx, &facts.organization_id, decision.status_change)?;
     let subject = Subject {
         organization_id: Some(facts.organization_id.clone()),
         role_id: Some(facts.role_id.clone()),

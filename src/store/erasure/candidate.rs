@@ -109,7 +109,7 @@ fn erase_rows(
     candidates: &[CandidateRef],
 ) -> Result<(), Error> {
     // Deliveries for earlier decisions are created first, because they need the data that is erased below.
-    outbox::take_up_all(tx)?;
+    outbox::take_in_all(tx)?;
     for candidate in candidates {
         deferred::remove(tx, candidate)?;
         staging::settle(tx, &candidate.id)?;

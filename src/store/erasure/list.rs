@@ -128,7 +128,7 @@ pub(crate) fn path(file: &Path) -> PathBuf {
 ///
 /// # Errors
 /// The error of the operating system if the list cannot be read.
-pub(crate) fn whole_lines(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
+pub(crate) fn complete_lines(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
     match std::fs::read(path(file)) {
         Ok(mut lines) => {
             lines.truncate(lines.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1));

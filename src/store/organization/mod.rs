@@ -8,4 +8,4 @@ pub use self::change::{change, create};
 pub use self::record::{
     Organization, OrganizationRecord, all, any, exists, find, find_by_slug, insert, page, slug_exists, with_slug,
 };
-pub use self::status::{move_status, recount, status, write_status};
+pub use self::status::{add_to_status, recount, status, write_status};

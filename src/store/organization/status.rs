@@ -10,7 +10,7 @@ use crate::domain::organization::StatusCounts;
 ///
 /// # Errors
 /// [`Error::Defect`] if the organization has no row in the cache, or if a count would fall below zero.
-pub fn move_status(tx: &Tx<'_>, organization: &OrganizationId, change: StatusCounts) -> Result<(), Error> {
+pub fn add_to_status(tx: &Tx<'_>, organization: &OrganizationId, change: StatusCounts) -> Result<(), Error> {
     let sql = "UPDATE organization_statuses
                SET open_roles = open_roles + $1,
                  open_positions = open_positions + $2,

@@ -11,7 +11,7 @@ use crate::domain::id::{ActivityId, DeliveryId, Id};
 
 /// The maximum number of decisions that one transaction takes up: about 5 ms of the writer's time, which other
 /// decisions wait for.
-pub const TAKEN_UP_MAX: usize = 256;
+pub const TAKEN_IN_MAX: usize = 256;
 
 /// If this many activity rows follow the last row that was taken up, [`has_more`] does not search them for decisions,
 /// so that the check stays cheap.
@@ -33,7 +33,7 @@ pub fn has_more(tx: &Tx<'_>) -> Result<bool, Error> {
 ///
 /// # Errors
 /// [`Error::Defect`] if the detail of an activity row cannot be read.
-pub fn take_up(tx: &Tx<'_>, decisions_max: usize) -> Result<(), Error> {
+pub fn take_in(tx: &Tx<'_>, decisions_max: usize) -> Result<(), Error> {
     let (taken, newest) = bounds(tx)?;
     if newest == taken {
         return Ok(());
@@ -64,9 +64,9 @@ pub fn take_up(tx: &Tx<'_>, decisions_max: usize) -> Result<(), Error> {
 /// Takes up all earlier decisions, so that the rest of the transaction sees their deliveries.
 ///
 /// # Errors
-/// The errors of [`take_up`].
-pub fn take_up_all(tx: &Tx<'_>) -> Result<(), Error> {
-    take_up(tx, usize::MAX)
+/// The errors of [`take_in`].
+pub fn take_in_all(tx: &Tx<'_>) -> Result<(), Error> {
+    take_in(tx, usize::MAX)
 }
 
 /// Counts the decisions that have no message yet.

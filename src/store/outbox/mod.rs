@@ -16,7 +16,7 @@ mod queue;
 pub use self::attempt::record_attempt;
 pub(super) use self::erasure::erase_candidate;
 pub(super) use self::intake::count_awaiting_intake;
-pub use self::intake::{TAKEN_UP_MAX, has_more, take_up, take_up_all};
+pub use self::intake::{TAKEN_IN_MAX, has_more, take_in, take_in_all};
 pub use self::postponed::{PostponedDelivery, bring_forward, postponed};
 pub(super) use self::queue::release_all;
 pub use self::queue::{Delivery, due, enqueue_ping, first_due};

@@ -71,7 +71,7 @@ pub fn add(
     if !is_new {
         return Err(Error::Defect(format!("the new role {} or one of its steps already exists", record.id)));
     }
-    organization::move_status(tx, organization, StatusCounts::of_role(record.seats))?;
+    organization::add_to_status(tx, organization, StatusCounts::of_role(record.seats))?;
     let subject = Subject::of_role(organization.clone(), record.id.clone());
     let detail = activity::detail(&None::<()>, &detail_with_steps(record, steps)?)?;
     activity::append(tx, stamp, Some(who), Action::RoleCreated, &subject, &detail)
@@ -98,7 +98,7 @@ pub fn save(
         invitation::end_all(tx, &after.id)?;
     }
     let difference = StatusCounts::of_role(after.seats).minus(StatusCounts::of_role(before.record.seats));
-    organization::move_status(tx, &before.organization_id, difference)?;
+    organization::add_to_status(tx, &before.organization_id, difference)?;
     let subject = Subject::of_role(before.organization_id.clone(), after.id.clone());
     let detail = difference_of(&members(&before.record)?, &members(after)?)?;
     activity::append(tx, stamp, Some(who), action, &subject, &detail)
@@ -130,7 +130,7 @@ pub fn delete(tx: &Tx<'_>, who: &Principal, role: &Role, stamp: &Stamp) -> Resul
         return Err(Error::Defect(format!("role {id} changed after the facts were read")));
     }
     let difference = StatusCounts::default().minus(StatusCounts::of_role(role.record.seats));
-    organization::move_status(tx, &role.organization_id, difference)?;
+    organization::add_to_status(tx, &role.organization_id, difference)?;
     let subject = Subject::of_role(role.organization_id.clone(), role.record.id.clone());
     let detail = activity::detail(&detail_with_steps(&role.record, &steps)?, &None::<()>)?;
     activity::append(tx, stamp, Some(who), Action::RoleDeleted, &subject, &detail)

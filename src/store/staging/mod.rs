@@ -296,7 +296,7 @@ fn publish(tx: &Tx<'_>, row: &ImportRow) -> Result<(), Error> {
     let ImportRow { number, import, staged } = row;
     let status = staged.application.status;
     if insert(tx, staged)? {
-        organization::move_status(tx, &staged.organization, StatusCounts::of_application(status))?;
+        organization::add_to_status(tx, &staged.organization, StatusCounts::of_application(status))?;
     } else {
         if status == ApplicationStatus::Hired {
             free_position(tx, staged)?;
@@ -357,5 +357,5 @@ fn free_position(tx: &Tx<'_>, staged: &StagedApplication) -> Result<(), Error> {
     let after = before.freed();
     role::save_seats(tx, &staged.role, before, after)?;
     let change = StatusCounts::of_role(after).minus(StatusCounts::of_role(before));
-    organization::move_status(tx, &staged.organization, change)
+    organization::add_to_status(tx, &staged.organization, change)
 }

@@ -12,7 +12,7 @@ use crate::domain::erasure::CandidateRef;
 use crate::domain::erasure::deferred::has_hidden_hire;
 use crate::domain::id::{ApplicationId, CandidateId, OrganizationId, SignupId};
 use crate::domain::status_page::deletion::{
-    CandidateFacts, CandidateFate, DeletionAnswer, DeletionFacts, DeletionPlan, NameAndEmail, plan_deferred,
+    CandidateFacts, CandidateOutcome, DeletionAnswer, DeletionFacts, DeletionPlan, NameAndEmail, plan_deferred,
     plan_deletion, plan_repetition, rename_after_deletion,
 };
 use crate::domain::text::Email;
@@ -99,7 +99,7 @@ pub(in crate::store) fn carry_out_deferred(
     let is_in_progress = view.as_ref().and_then(|view| view.application.as_ref()).map(PageApplication::is_in_progress);
     let plan = plan_deferred(is_in_progress, has_other_records(tx, &candidate.id, subject.as_ref())?);
     match (plan.candidate, view, subject) {
-        (CandidateFate::Erased, ..) => erase_own(tx, erasures, world, candidate),
+        (CandidateOutcome::Erased, ..) => erase_own(tx, erasures, world, candidate),
         (_, Some(view), Some(subject)) => carry_out(tx, Some(erasures), world, &view, &subject, plan),
         _ => Ok(()),
     }
@@ -137,7 +137,7 @@ fn carry_out(
     if let (true, Some(signup), Some(erasures)) = (plan.deletes_signup, &view.signup, erasures) {
         erasures.record_signup(&signup.id)?;
     }
-    if let (CandidateFate::ErasureDeferred, Some(candidate)) = (plan.candidate, &erased) {
+    if let (CandidateOutcome::ErasureDeferred, Some(candidate)) = (plan.candidate, &erased) {
         deferred::insert(tx, candidate, application.map(|application| &application.application.record.id))?;
     }
     if let (true, Some(application)) = (plan.withdraws_application, application) {
@@ -155,7 +155,7 @@ fn carry_out(
     if plan.deletes_signup {
         delete_signup(tx, world, view, candidate)?;
     }
-    if let (CandidateFate::Erased, Some(candidate), Some(erasures)) = (plan.candidate, &erased, erasures) {
+    if let (CandidateOutcome::Erased, Some(candidate), Some(erasures)) = (plan.candidate, &erased, erasures) {
         erase_own(tx, erasures, world, candidate)?;
     }
     Ok(())

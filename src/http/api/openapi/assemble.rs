@@ -141,7 +141,7 @@ fn has_etag(route: &Operation) -> bool {
 fn credential_sentence(access: AccessRule) -> String {
     match access {
         AccessRule::Open => String::new(),
-        AccessRule::Signed => "Needs an API key or a session.".to_owned(),
+        AccessRule::Authenticated => "Needs an API key or a session.".to_owned(),
         AccessRule::Session => "Needs a session.".to_owned(),
         AccessRule::Scoped(scope) => format!("Needs an API key with the scope `{}`.", scope.as_str()),
         AccessRule::Admin(scope) => {
@@ -153,7 +153,7 @@ fn credential_sentence(access: AccessRule) -> String {
 fn security(access: AccessRule) -> Value {
     match access {
         AccessRule::Open => json!([]),
-        AccessRule::Signed => json!([{ "apiKey": [] }, { "session": [] }]),
+        AccessRule::Authenticated => json!([{ "apiKey": [] }, { "session": [] }]),
         AccessRule::Session => json!([{ "session": [] }]),
         AccessRule::Scoped(scope) => json!([{ "apiKey": [scope.as_str()] }]),
         AccessRule::Admin(scope) => json!([{ "apiKey": [scope.as_str()] }]),

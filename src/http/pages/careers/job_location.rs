@@ -74,7 +74,7 @@ const COUNTRIES: &[(&str, &str)] = &[
 ];
 
 /// Lines that do not name a place.
-const NO_PLACE: &str = "remote|fully remote|100% remote|anywhere|worldwide|global|home office|homeoffice|weltweit|télétravail|à distance|\
+const NOT_A_PLACE: &str = "remote|fully remote|100% remote|anywhere|worldwide|global|home office|homeoffice|weltweit|télétravail|à distance|\
                        remoto|teletrabajo|en remoto";
 
 /// Prefixes before the name of a region in which a remote worker may live.
@@ -88,7 +88,7 @@ impl<'a> JobLocation<'a> {
     /// Parses a line. Returns `None` if the line does not name a place.
     pub(super) fn parse(line: &'a str) -> Option<Self> {
         let line = without_remote(line);
-        if line.is_empty() || is_one_of(NO_PLACE, line) {
+        if line.is_empty() || is_one_of(NOT_A_PLACE, line) {
             return None;
         }
         let (rest, last) = line.rsplit_once(',').map_or(("", line), |(rest, last)| (rest.trim(), last.trim()));

@@ -130,7 +130,7 @@ impl AttachmentWriter {
             if is_first {
                 attachment::begin(tx, &id, &token, &name)?;
             }
-            if !limits.has_room_beside(attachment::total_bytes(tx)?, bytes) {
+            if !limits.has_room_for(attachment::total_bytes(tx)?, bytes) {
                 return Err(NO_ROOM_FOR_FILE.into());
             }
             if !chunk.is_empty() {

@@ -204,7 +204,7 @@ async fn handle(
         refuse_content_encoding(route, request, body)?;
         let read = form::read(ctx, rules, request, body, &mut trail.has_begun_form, refused).await?;
         *request = Arc::new(read);
-    } else if route.takes_body && !request.has_body() {
+    } else if route.accepts_body && !request.has_body() {
         refuse_content_encoding(route, request, body)?;
         *request = Arc::new(request.with_body(body::read(body, route.body_bytes_max).await?));
     }

@@ -358,7 +358,7 @@ fn status_code_and_fields(error: &Error, realm: &str) -> (StatusCode, Code, Vec<
         Refusal::MethodNotAllowed(allow) => {
             (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", field(header::ALLOW, allow))
         }
-        Refusal::Conflict(_) | Refusal::ConflictWith(_) | Refusal::MadeBefore(_) => {
+        Refusal::Conflict(_) | Refusal::ConflictWith(_) | Refusal::CreatedBefore(_) => {
             (StatusCode::CONFLICT, "conflict", Vec::new())
         }
         Refusal::Gone(_) => (StatusCode::GONE, "gone", Vec::new()),

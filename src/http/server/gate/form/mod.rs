@@ -112,9 +112,9 @@ pub(super) async fn read(
 }
 
 fn form_encoding(rules: &FormRules, request: &Request) -> Result<FormEncoding, Refusal> {
-    let unsupported = Refusal::UnsupportedFormType { takes_json: rules.takes_json };
+    let unsupported = Refusal::UnsupportedFormType { accepts_json: rules.accepts_json };
     let Some(content_type) = request.header_list(&header::CONTENT_TYPE) else {
-        return if rules.takes_json { Ok(FormEncoding::Json) } else { Err(unsupported) };
+        return if rules.accepts_json { Ok(FormEncoding::Json) } else { Err(unsupported) };
     };
     let media_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match media_type.as_str() {
@@ -127,7 +127,7 @@ fn form_encoding(rules: &FormRules, request: &Request) -> Result<FormEncoding, R
             if is_valid { Ok(FormEncoding::Multipart(boundary)) } else { Err(invalid()) }
         }
         // The JSON parser checks the body later.
-        _ if rules.takes_json && media_type.starts_with("application/") && media_type.ends_with("json") => {
+        _ if rules.accepts_json && media_type.starts_with("application/") && media_type.ends_with("json") => {
             Ok(FormEncoding::Json)
         }
         _ => Err(unsupported),

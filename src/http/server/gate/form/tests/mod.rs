@@ -17,7 +17,7 @@ use crate::store::Grade;
 use crate::store::attachment::{StagedAttachment, begin, stored_content};
 
 const BOUNDARY: &str = "----WebKitFormBoundaryA1b2";
-const RULES: FormRules = FormRules { takes_json: false, file_field: Some("cv"), precheck: None, fallback: None };
+const RULES: FormRules = FormRules { accepts_json: false, file_field: Some("cv"), precheck: None, fallback: None };
 
 const TIMEOUTS: FormTimeouts = FormTimeouts { idle: Duration::from_secs(60), whole: Duration::from_secs(60) };
 
