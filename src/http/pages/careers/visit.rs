@@ -1,4 +1,4 @@
-//! A request for a page of a portal, and the frame and caching of its responses.
+//! A request for a page of a portal, and the frame and caching of the page.
 
 use crate::domain::text::Slug;
 use crate::http::api::portal;
@@ -12,7 +12,7 @@ use crate::store::{self, Error, Tx};
 
 pub(super) struct PortalVisit {
     pub(super) texts: &'static Texts,
-    /// `None` if the path contains an invalid slug, which no portal has.
+    /// `None` if the slug in the path is invalid. No portal has such a slug.
     pub(super) slug: Option<Slug>,
     /// The path as requested, still percent-encoded.
     pub(super) path: String,

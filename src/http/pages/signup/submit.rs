@@ -29,11 +29,11 @@ const ATTACHMENT_FIELD: &str = "cvToken";
 const TRAP_FIELD: &str = "homepage";
 
 /// Checks the link and the client's limit before the server reads the body. Every submission counts towards the limit,
-/// even one with errors, because each may contain a file.
+/// even one with errors, because it may contain a file.
 ///
-/// The service still reads a form above the limit, to show it again with its values. It also stages the form's file,
-/// for as many refused forms an hour as the limit allows. It discards any further files, so that nobody can fill the
-/// disk this way.
+/// The service still reads a form that exceeds the limit, so that it can show the form again with its values. It also
+/// stages the files of refused forms, up to the same number an hour. It discards any further files, so that nobody can
+/// fill the disk this way.
 pub(super) fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prechecked, Error> {
     let visit = SignupVisit::decode(request)?;
     if visit.invitation(tx)?.is_none() {
@@ -192,8 +192,8 @@ pub(super) fn refuse(
 /// redirects to the status page of that application.
 ///
 /// # Errors
-/// As pages: `not_found` and `gone` as for the form; `conflict` if the browser has applied to the role. Shows the form
-/// again if the file of an earlier submission has expired.
+/// As pages: `not_found` and `gone` as for the form; `conflict` if this browser has already been used to apply for the
+/// role. Shows the form again if the file of an earlier submission has expired.
 pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, submission: &Submission) -> Result<Reply, Error> {
     let Submission { visit, form, input, status_token } = submission;
     let accepted = |role| {

@@ -1,4 +1,4 @@
-//! The texts of pages in English.
+//! The English texts of all pages.
 
 use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
 
@@ -190,7 +190,7 @@ pub(super) static TEXTS: Texts = Texts {
         limited: "Many applications have come from your connection in the last hour. Everything you entered is still here: please send it again in {minutes} min.",
         unavailable: "Your application cannot be accepted right now. Everything you entered is still here: please send it again in a minute.",
         already: "You have already applied for {role}",
-        already_more: "This browser has sent an application for this role. Your private page shows its status.",
+        already_more: "An application for this role was sent from this browser. Your private page shows its status.",
         to_status: "See my application",
         again: "Apply for somebody else",
     },
