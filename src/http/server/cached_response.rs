@@ -23,8 +23,8 @@ pub(super) struct CachedResponse {
     route: &'static str,
     organization: Option<OrganizationId>,
     read_at: i64,
-    /// The number of the newest change after which the response was found to be current. Most requests need to check only
-    /// this number.
+    /// The number of the newest change after which the response was found to be current. Most requests need to check
+    /// only this number.
     current_at: AtomicI64,
     content: Content,
 }
@@ -116,8 +116,8 @@ impl CachedResponse {
         reply::not_modified_if_matching(response, fields)
     }
 
-    /// Returns the same response as [`CachedResponse::response`], but does not compress a plain body. For a response that
-    /// is not stored in the cache, compression is not worthwhile.
+    /// Returns the same response as [`CachedResponse::response`], but does not compress a plain body. For a response
+    /// that is not stored in the cache, compression is not worthwhile.
     pub(super) fn uncompressed_response(&self, fields: &HeaderMap) -> Response<Full<Bytes>> {
         match &self.content {
             Content::Plain(rendered) | Content::Both(rendered, _) => {

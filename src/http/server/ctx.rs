@@ -74,10 +74,11 @@ pub struct Ctx {
     decoy_hash: OnceLock<String>,
     /// The limit on concurrent password hashes. Each uses 19 MiB and a whole core.
     pub(in crate::http) hashing: tokio::sync::Semaphore,
-    /// The limit on sign-ins that hash a password or wait to do so. If more sign-ins were allowed to wait, clients would
-    /// give up before their turn.
+    /// The limit on sign-ins that hash a password or wait to do so. If more sign-ins were allowed to wait, clients
+    /// would give up before their turn.
     pub(super) hashing_queue: Permits,
-    /// The memory of past hashes, which later sign-ins reuse. It is freed after [`HASH_MEMORY_IDLE_MAX`] without sign-ins.
+    /// The memory of past hashes, which later sign-ins reuse. It is freed after [`HASH_MEMORY_IDLE_MAX`] without
+    /// sign-ins.
     hash_memory: Mutex<HashMemories>,
     /// The limit on forms that may contain a file (multipart forms) and arrive at the same time.
     pub(super) uploads: Permits,

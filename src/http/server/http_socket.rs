@@ -24,8 +24,8 @@ use super::request::URI_BYTES_MAX;
 use crate::domain::refusal::Refusal;
 use crate::store::Error;
 
-/// The progress of one connection's responses, shared by its socket and its service. All calls come from the connection's task, so
-/// relaxed memory order is enough.
+/// The progress of one connection's responses, shared by its socket and its service. All calls come from the
+/// connection's task, so relaxed memory order is enough.
 #[derive(Default)]
 pub(super) struct ResponseProgress {
     /// The number of responses that are due, or whose body hyper still holds.

@@ -92,8 +92,8 @@ fn employer(organization: &PortalOrganization, shows_salary: bool) -> Employer<'
     Employer { name, slug, domain, logo, has_logo: *has_logo, shows_salary }
 }
 
-/// `POST /careers/{orgSlug}/roles/{roleId}/apply`: redirects to the role's signup form, in the language of the page. All
-/// visitors get the same signup link until the link is due for renewal.
+/// `POST /careers/{orgSlug}/roles/{roleId}/apply`: redirects to the role's signup form, in the language of the page.
+/// All visitors get the same signup link until the link is due for renewal.
 ///
 /// # Errors
 /// As [`role()`].

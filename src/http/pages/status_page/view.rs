@@ -87,8 +87,8 @@ struct EndPage<'a> {
     more: String,
 }
 
-/// `GET /status/{token}`: shows the role, the application's progress as far as the candidate may see it, the candidate's
-/// data, and the possible actions.
+/// `GET /status/{token}`: shows the role, the application's progress as far as the candidate may see it, the
+/// candidate's data, and the possible actions.
 ///
 /// # Errors
 /// `not_found`, as a page, if the link is unknown or spent.

@@ -15,7 +15,8 @@ use crate::http::server::ctx::Ctx;
 use crate::store::attachment::{self, StagedAttachment};
 use crate::store::{Error, Grade, Tx};
 
-/// An attachment that is being uploaded. If the writer is dropped before the attachment is finished, its rows are removed.
+/// An attachment that is being uploaded. If the writer is dropped before the attachment is finished, its rows are
+/// removed.
 pub(super) struct AttachmentWriter {
     ctx: Arc<Ctx>,
     id: AttachmentId,
@@ -54,8 +55,8 @@ impl AttachmentWriter {
         self.scan.is_acceptable_so_far()
     }
 
-    /// Adds bytes. Every complete chunk is written before this function returns, unless the type of the content is found
-    /// to be unacceptable.
+    /// Adds bytes. Every complete chunk is written before this function returns, unless the type of the content is
+    /// found to be unacceptable.
     ///
     /// # Errors
     /// [`NO_ROOM_FOR_FILE`] if the disk has too little free space, or the limit on all attachments is reached;

@@ -1,5 +1,5 @@
-//! The fast path for a request whose response depends only on the caller (`me`). The key is in memory, the response body is cached with
-//! the key, and the only write is the usage row at the end of the tick.
+//! The fast path for a request whose response depends only on the caller (`me`). The key is in memory, the response
+//! body is cached with the key, and the only write is the usage row at the end of the tick.
 //!
 //! Any other request uses the general path as if the fast path did not exist: for example, a request with another kind
 //! of credential, with a key that is not in memory, or from a caller who has no rate-limit token left.
@@ -73,8 +73,8 @@ pub(in crate::http::server) fn begin(
     Some(FastPath { started, trail, access: route.access, reply_from_caller, key, usage_row })
 }
 
-/// Finds the request's route if its reply depends only on the caller. The path of such a route has no parameters, so the
-/// template is the path.
+/// Finds the request's route if its reply depends only on the caller. The path of such a route has no parameters, so
+/// the template is the path.
 fn route<'a>(service: &'a Service, request: &Request<Incoming>) -> Option<(&'a Route, ReplyFromCaller)> {
     let is_read = *request.method() == Method::GET && request.body().is_end_stream();
     let found = is_read.then(|| service.table.find(&Method::GET, request.uri().path()));
