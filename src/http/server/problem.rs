@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::refusal::FieldError;
 use crate::store::Error;
 
-/// Returns the message for the caller and the fields at fault. The message names the error and, if there is one, the
+/// Returns the message for the caller, and the invalid fields. The message names the error and, if there is one, the
 /// next step.
 pub(super) fn detail_and_fields(error: &Error) -> (String, &[FieldError]) {
     match error {

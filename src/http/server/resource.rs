@@ -3,7 +3,7 @@
 use crate::domain::user::{CallerRoles, Principal};
 use crate::store::{Error, Tx};
 
-/// The audience of a route. It decides the form of errors, and whether pages of other origins may call the route.
+/// The audience of a route. It determines the form of errors, and whether pages of other origins may call the route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
     /// Programs of users and operators.
@@ -24,8 +24,8 @@ pub struct Resource {
     /// The function that loads the roles that decide whether a caller may get a stored response. `None` for routes of
     /// platform admins, who see everything.
     pub(in crate::http) caller_roles: Option<LoadCallerRoles>,
-    /// Whether responses name a candidate. If so, stored responses are erased with the candidate, and a repeat gets a
-    /// 410.
+    /// Whether responses name a candidate. If so, stored responses are erased with the candidate, and a later repeat
+    /// gets a 410.
     pub names_candidate: bool,
 }
 
