@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Duration;
 
-/// The maximum number of entries in a table. More entries than these do not normally arrive in an hour, and they use at
-/// most a few megabytes of memory.
+/// The maximum number of entries in a table. Fewer entries normally arrive in an hour, and a full table uses only a few
+/// megabytes of memory.
 pub(super) const ENTRIES_MAX: usize = 50_000;
 
 /// The number of entries, the oldest ones, that are evicted together from a full table.

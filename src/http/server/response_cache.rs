@@ -59,8 +59,8 @@ struct PoolUse {
     bytes: usize,
     bytes_by_organization: HashMap<Option<OrganizationId>, usize>,
     /// The maximum size of the pool. A full pool evicts the responses of the organization with the most bytes. One path
-    /// can be spelled in many ways, so a client may request many spellings. It then evicts only responses of the
-    /// organization whose paths it requests.
+    /// can be spelled in many ways, but requests for many spellings evict only responses of the same
+    /// organization.
     bytes_max: usize,
     /// The maximum number of bytes for one organization.
     organization_bytes_max: usize,

@@ -21,7 +21,7 @@ use crate::store::{self, Error, Tx};
 
 pub(super) struct RolePageInput {
     visit: PortalVisit,
-    /// `None` if the id in the path is invalid. No role has such an id.
+    /// `None` if the path contains an invalid id, which cannot belong to any role.
     role_id: Option<RoleId>,
 }
 

@@ -12,7 +12,7 @@ use crate::store::{self, Error, Tx};
 
 pub(super) struct PortalVisit {
     pub(super) texts: &'static Texts,
-    /// `None` if the slug in the path is invalid. No portal has such a slug.
+    /// `None` if the path contains an invalid slug, which cannot belong to any portal.
     pub(super) slug: Option<Slug>,
     /// The path as requested, still percent-encoded.
     pub(super) path: String,

@@ -29,7 +29,7 @@ pub(super) fn download_data(_: &Ctx, tx: &Tx<'_>, visit: &StatusVisit) -> Result
 
 pub(super) struct AttachmentDownload {
     visit: StatusVisit,
-    /// `None` if the id in the path is invalid. No attachment has such an id.
+    /// `None` if the path contains an invalid id, which cannot belong to any attachment.
     id: Option<AttachmentId>,
 }
 

@@ -94,7 +94,7 @@ pub(super) static TEXTS: Texts = Texts {
         title: "{role} at {organization}: your application",
         new: "Your application has been sent",
         new_save: "Save this link. It is the only way back to this page, and nobody will send it to you by email. Anyone who has it sees what you see, so do not share it.",
-        new_before: "Have you applied for this role before? Then your first application is still valid, and nothing about it has changed. To see it, ask {organization} for a new link.",
+        new_before: "Have you applied for this role before? If so, your first application is still valid, and nothing about it has changed. To see it, ask {organization} for a new link.",
         applied: "Sent on {date}",
         running: "Your application is in progress",
         running_more: "{organization} has received your application. The next steps are below. Check this page from time to time.",

@@ -42,8 +42,8 @@ pub(super) struct IdempotentRequest {
 }
 
 impl IdempotentRequest {
-    /// Reads the idempotency key of a request. Returns `None` if the request has no such key, or if its route ignores
-    /// these keys.
+    /// Reads the idempotency key of a request. Returns `None` if the request has no key, or if its route
+    /// ignores keys.
     ///
     /// # Errors
     /// `validation_error` if the key is invalid or repeated.
