@@ -1,5 +1,5 @@
 //! Candidate steps in the interchange document, matched with the steps of their role. An application has the same steps
-//! as its role, unless each candidate step states its `order`. In that case, they are the steps that the role had when
+//! as its role, unless each candidate step states its `order`. In that case, its steps are those that the role had when
 //! the candidate applied.
 
 use std::collections::HashMap;

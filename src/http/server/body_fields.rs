@@ -174,7 +174,7 @@ impl BodyFields {
         self.unknown_nested.extend(unknown.map(|name| below(name)));
     }
 
-    /// Returns all remaining members as the client sent them. The client may choose their names, so none of them is
+    /// Returns all remaining members as the caller sent them. The caller may choose their names, so none of them is
     /// unknown. `read` checks the members that this service interprets.
     pub(in crate::http) fn free_members(&mut self, read: impl FnOnce(&mut Self)) -> Map<String, Value> {
         let members = self.object.clone();

@@ -16,7 +16,7 @@ pub(super) struct ConnectionLimit {
     open: Mutex<NetworkCounts>,
 }
 
-/// A counted connection. It is removed from the count when it is dropped.
+/// A counted connection. It is removed from the count when this value is dropped.
 pub(super) struct CountedConnection {
     counted: Option<(Arc<ConnectionLimit>, IpAddr)>,
 }

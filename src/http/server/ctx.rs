@@ -80,7 +80,7 @@ pub struct Ctx {
     /// The memory of past hashes, which later sign-ins reuse. It is freed after [`HASH_MEMORY_IDLE_MAX`] without
     /// sign-ins.
     hash_memory: Mutex<HashMemories>,
-    /// The limit on forms that may contain a file (multipart forms) and arrive at the same time.
+    /// The limit on multipart forms, which may contain a file, that arrive at the same time.
     pub(super) uploads: Permits,
     /// The limit on multipart forms whose files are discarded because [`Ctx::uploads`] had no free permit.
     pub(super) text_forms: Permits,
@@ -182,8 +182,8 @@ impl Ctx {
     }
 
     /// Returns a hash that no password matches, so that a sign-in with an unknown address takes as long as one with a
-    /// known address. The first sign-in creates the hash in both cases, so that the start of the service does not wait
-    /// for it.
+    /// known address. The first sign-in creates the hash in both cases, so that creating the hash does not delay the
+    /// start of the service.
     fn decoy_hash(&self, memory: &mut HashMemory) -> &str {
         self.decoy_hash.get_or_init(|| {
             let mut random = [0; 32];

@@ -48,7 +48,7 @@ impl ResponseProgress {
     }
 
     /// Records that hyper's write buffer is empty.
-    fn flushed(&self) {
+    fn record_flush(&self) {
         if self.open.load(Ordering::Relaxed) == 0 {
             self.is_unflushed.store(false, Ordering::Relaxed);
         }
@@ -207,7 +207,7 @@ impl Write for HttpSocket {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         // hyper flushes the socket only when its own buffer is empty.
-        self.progress.flushed();
+        self.progress.record_flush();
         Pin::new(&mut self.stream).poll_flush(context)
     }
 

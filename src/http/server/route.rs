@@ -255,7 +255,7 @@ impl Route {
         self
     }
 
-    /// Returns whether pages of other origins may call the route.
+    /// Returns whether pages from other origins may call the route.
     pub fn cors(&self) -> bool {
         self.audience == Audience::Public
     }

@@ -15,7 +15,8 @@ use crate::domain::throttle::{
     ACCOUNT_FAILURES_FREE, FAMILIAR_FOR, Failures, NETWORK_FAILURES_FREE, UNFAMILIAR_FAILURES_PER_HOUR,
 };
 
-/// The SHA-256 of an account's address. The address itself can be of any length, because strangers choose it.
+/// The SHA-256 digest of an account's email address. The address itself can be of any length, because strangers choose
+/// it.
 type Account = [u8; 32];
 
 /// The source of a sign-in attempt.
@@ -62,8 +63,7 @@ struct FailureCounts {
 
 impl SignInThrottle {
     /// Begins a sign-in attempt. It counts as failed until [`SignInThrottle::succeed`] or [`SignInThrottle::cancel`] is
-    /// called.
-    /// `device` is the digest of the request's session cookie.
+    /// called. `device` is the digest of the request's session cookie.
     ///
     /// # Errors
     /// The number of whole seconds to wait before the next attempt. A refused attempt is not counted.

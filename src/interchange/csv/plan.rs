@@ -184,7 +184,7 @@ impl<'t> Planner<'t> {
         }
     }
 
-    /// Finds the step and the seat that a row needs in its role. Adds a fault for each that the role does not have.
+    /// Finds the row's step in the role and, for a hire, a free position. Adds a fault if either is missing.
     fn fit_row(&self, role: usize, row: &Row, faults: &mut Vec<String>) -> Option<AcceptedRow> {
         let added = self.roles[role].added.as_ref()?;
         let (steps, seats) = (&added.role.steps, added.role.record.seats);

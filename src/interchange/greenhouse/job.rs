@@ -10,8 +10,8 @@ use crate::domain::text::{self, NAME_CHARACTERS_MAX};
 use crate::domain::timestamp::Timestamp;
 use crate::store::description::Description;
 
-/// The maximum length of a department or location, as in an interchange document. If there are
-/// several names, the limit applies to all of them together.
+/// The maximum length of a department or location, as in an interchange document. If there are several names, the limit
+/// applies to all of them together.
 const TEXT_CHARACTERS_MAX: usize = 255;
 
 /// A job, which becomes a role.

@@ -249,7 +249,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Returns the index of the role of an application's job.
+    /// Returns the index of the role that corresponds to an application's job.
     fn role(&self, application: &HarvestApplication, faults: &mut Vec<String>) -> Option<usize> {
         let job = application.job?;
         let found = self.jobs.get(&job).copied().flatten();

@@ -1,4 +1,5 @@
-//! `GET /careers/{orgSlug}/theme.css`: an organization's colours, as variables for the stylesheet of all pages.
+//! `GET /careers/{orgSlug}/theme.css`: an organization's colours, as CSS variables for the stylesheet that all
+//! pages use.
 
 use crate::domain::colour::Palette;
 use crate::domain::text::Slug;

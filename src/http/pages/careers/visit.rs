@@ -44,8 +44,8 @@ impl PortalVisit {
     }
 }
 
-/// Allows the response cache and browsers to store the page until the portal changes. All readers with the same
-/// language get the same page.
+/// Allows the response cache to serve the page until the portal changes. Browsers revalidate the page before each use.
+/// All readers with the same language get the same page.
 pub(super) fn valid_until_change(
     reply: Reply,
     texts: &Texts,

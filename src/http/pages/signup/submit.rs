@@ -147,7 +147,7 @@ fn check_signature(ctx: &Ctx, visit: &SignupVisit, sent: &Form, form: &mut Fille
     signed
 }
 
-/// Uses the file of this submission if `accepts_file`, else the file that an earlier submission uploaded.
+/// Uses the file of this submission if `accepts_file`, or else the file that an earlier submission uploaded.
 fn choose_attachment(sent: &Form, accepts_file: bool, form: &mut FilledForm) {
     let earlier = || sent.texts(ATTACHMENT_FIELD).next().and_then(AttachmentToken::parse);
     match sent.upload() {
@@ -173,7 +173,8 @@ fn add_field_faults(form: &mut FilledForm, faults: Vec<(FormField, FieldFault)>,
 /// `POST /signup/{token}`: shows the form again, with its errors.
 ///
 /// # Errors
-/// As pages: `validation_error`; `payload_too_large` if the file is too large; `not_found` and `gone` as for the form.
+/// As pages: `validation_error`; `payload_too_large` if the file is too large; `rate_limited` or `unavailable` if the
+/// service did not accept the form or its file; `not_found` and `gone` as for the form.
 pub(super) fn refuse(
     _: &Ctx,
     tx: &Tx<'_>,

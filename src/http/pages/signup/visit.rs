@@ -1,4 +1,4 @@
-//! A request for a signup link: its language, its link, and the earlier applications of the browser.
+//! A request for a signup link: its language, its token, and the earlier applications from the same browser.
 
 use crate::domain::id::RoleId;
 use crate::domain::status_page;

@@ -1,4 +1,5 @@
-//! Formats dates, numbers and salaries. The formats ([`Forms`]) are in the file of each language.
+//! Formats dates, numbers and salaries. Each language has its own file, which contains its formats
+//! ([`Forms`]).
 
 use jiff::civil::Date;
 
@@ -46,8 +47,7 @@ impl Texts {
         fill(text, &[("count", &self.number(count as f64))])
     }
 
-    /// Formats a salary, such as `€50,000 – €60,000 a year`. Returns `None` if the salary has no
-    /// amount.
+    /// Formats a salary, such as `€50,000 – €60,000 a year`. Returns `None` if the salary has no amount.
     pub(in crate::http) fn salary(&self, salary: &Salary) -> Option<String> {
         let forms = &self.forms;
         let amount = match (salary.min, salary.max) {

@@ -1,4 +1,4 @@
-//! Writes an uploaded attachment into the store. Each chunk is a short, separate write, and the next chunk is read from
+//! Writes an uploaded attachment to the store. Each chunk is a short, separate write, and the next chunk is read from
 //! the client only after this write. A client therefore waits for the writer, but the writer never waits for a client.
 
 use std::sync::Arc;
@@ -146,7 +146,7 @@ impl AttachmentWriter {
 
 impl Drop for AttachmentWriter {
     fn drop(&mut self) {
-        // Rows remain if the upload was interrupted, for example by a panic or because the client disconnected. If the
+        // Rows remain if the upload was interrupted, for example by a panic or a disconnected client. If the
         // service is stopping, the next start sweeps the rows.
         if let (true, Ok(runtime)) = (self.needs_removal, tokio::runtime::Handle::try_current()) {
             runtime.spawn(remove(Arc::clone(&self.ctx), self.id.clone()));

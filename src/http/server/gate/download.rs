@@ -109,7 +109,7 @@ impl Download {
     }
 }
 
-/// Reads a chunk on a blocking thread and adds it to the digest. The read holds its permit until it ends, even if
+/// Reads a chunk on a blocking thread and adds it to the digest. The permit is held until the read ends, even if
 /// the client has disconnected.
 async fn read(
     ctx: Arc<Ctx>,

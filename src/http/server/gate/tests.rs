@@ -107,7 +107,7 @@ impl TestService {
         stream
     }
 
-    /// Waits until the store has no attachment and all permits are free.
+    /// Waits until the store has no attachments and all permits are free.
     fn wait_until_empty(&self) {
         let began = Instant::now();
         let stored = || self.ctx.store.read(store::attachment::stored_content).unwrap();
