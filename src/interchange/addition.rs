@@ -32,7 +32,7 @@ pub struct Addition {
     pub roles: Vec<AddedRole>,
 }
 
-/// A person who applied: a new candidate, or an existing one, who is found by address.
+/// A person who applied: a new candidate, or an existing one with the same address.
 #[derive(Debug, Clone)]
 pub struct Applicant {
     /// The candidate's record, which is in the file already or will be added.

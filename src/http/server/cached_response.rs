@@ -1,4 +1,5 @@
-//! A cached response. Its body is stored plain, both plain and compressed, or, if it is large, only compressed.
+//! A cached response. Its body is stored in plain form, in compressed form, or in both. A large body is stored only in
+//! compressed form.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};

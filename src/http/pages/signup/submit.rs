@@ -32,8 +32,8 @@ const TRAP_FIELD: &str = "homepage";
 /// even one with errors, because it may contain a file.
 ///
 /// The service still reads a form that exceeds the limit, so that it can show the form again with its values. It also
-/// stages the files of refused forms, at most as many an hour as the limit allows. It discards any further files, so
-/// that nobody can fill the disk this way.
+/// stages the files of refused forms, but of no more forms per hour than the limit allows. It discards any further
+/// files, so that nobody can fill the disk this way.
 pub(super) fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prechecked, Error> {
     let visit = SignupVisit::decode(request)?;
     if visit.invitation(tx)?.is_none() {
