@@ -1,4 +1,4 @@
-//! The route table of this service. Only this file names every endpoint.
+//! The route table of this service. It contains every endpoint.
 
 use std::sync::Arc;
 

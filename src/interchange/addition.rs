@@ -24,7 +24,7 @@ use crate::store::{self, Error, Tx};
 /// Candidates, roles and applications to add to one organization.
 #[derive(Debug, Clone)]
 pub struct Addition {
-    /// The organization that receives them.
+    /// The organization to which all of them are added.
     pub organization: OrganizationId,
     /// The people who applied. Applications refer to them by index.
     pub candidates: Vec<Applicant>,
@@ -32,7 +32,7 @@ pub struct Addition {
     pub roles: Vec<AddedRole>,
 }
 
-/// A person who applied: a new candidate, or one that the organization knows by address.
+/// A person who applied: a new candidate, or an existing one with the same address.
 #[derive(Debug, Clone)]
 pub struct Applicant {
     /// The candidate's record, which is in the file already or will be added.
@@ -50,7 +50,7 @@ pub struct AddedRole {
     pub before: Option<Seats>,
 }
 
-/// A row or an item that is not imported, with all reasons.
+/// A row or an item that is not imported, with all the reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedItem {
     /// The row or item, and its location in the input.
@@ -72,7 +72,7 @@ pub struct ImportPlan {
     pub addition: Addition,
     /// Everything that cannot be imported.
     pub refused: Vec<RefusedItem>,
-    /// Sentences about facts that are not faults, but that the person who imports should know.
+    /// Sentences about facts that are not faults, but that the person who runs the import should know.
     pub notices: Vec<String>,
 }
 
@@ -86,8 +86,8 @@ impl Addition {
 /// Writes an addition: candidates, roles, applications, seats and the organization's counts.
 ///
 /// # Errors
-/// A refusal if the file has changed since the import was planned, so that the plan no longer fits; or a failure of
-/// SQLite. In both cases, the caller must roll back the transaction.
+/// A refusal if the file has changed since the import was planned, so that the plan no longer fits; or a SQLite
+/// error. In both cases, roll back the transaction.
 pub fn add(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
     let counts = add_without_applications(tx, addition)?;
     let organization = &addition.organization;
@@ -141,7 +141,7 @@ pub fn staged_addition_rows(addition: &Addition) -> impl Iterator<Item = store::
     })
 }
 
-/// Writes a new role, or the seats of an existing one. Returns the change of the organization's counts.
+/// Writes a new role, or the seats of an existing one. Returns the change in the organization's counts.
 fn add_role(tx: &Tx<'_>, organization: &OrganizationId, added: &AddedRole) -> Result<StatusCounts, Error> {
     let Role { record, steps, .. } = &added.role;
     let after = StatusCounts::of_role(record.seats);
@@ -196,7 +196,7 @@ impl<'t> Applicants<'t> {
         Self { tx, organization, by_address: HashMap::new(), all: Vec::new() }
     }
 
-    /// Returns the index of the person with this address, if the organization or the import has one.
+    /// Returns the index of the person with this address, or `None` if neither the organization nor the import has one.
     pub(super) fn find(&mut self, email: &Email) -> Result<Option<usize>, Error> {
         if let Some(number) = self.by_address.get(email.key()) {
             return Ok(Some(*number));
@@ -223,7 +223,7 @@ impl<'t> Applicants<'t> {
         }
     }
 
-    /// Returns the id of a person who is in the file already.
+    /// Returns the id of a person who is in the file already, or `None` for a new person.
     pub(super) fn id_in_file(&self, number: usize) -> Option<&CandidateId> {
         let applicant = &self.all[number];
         (!applicant.is_new).then_some(&applicant.record.id)
@@ -240,7 +240,7 @@ impl<'t> Applicants<'t> {
     }
 }
 
-/// The progress of an imported application. Steps are counted from 0.
+/// The progress of an imported application. Steps are numbered from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ImportedProgress {
     /// The application is at this step.
@@ -253,7 +253,7 @@ pub(super) enum ImportedProgress {
     Hired(HireRecord),
 }
 
-/// The data of a rejected step.
+/// The data about a rejected step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ImportedRejection {
     pub(super) at: Timestamp,
@@ -276,7 +276,7 @@ impl ImportedProgress {
         match self {
             Self::AtStep(step) | Self::Withdrawn(step) => statuses_at(*step, StepStatus::InProgress, steps),
             Self::Rejected(step, _) => statuses_at(*step, StepStatus::Rejected, steps),
-            // A hired candidate passed every step. With skipped steps, the funnel would not count the hire.
+            // A hired candidate has passed every step. If some steps were skipped, the funnel would not count the hire.
             Self::Hired(_) => statuses_at(steps.saturating_sub(1), StepStatus::Validated, steps),
         }
     }

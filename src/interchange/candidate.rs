@@ -1,5 +1,5 @@
-//! The candidates of a role in the interchange document: the person and the state of the application. The steps of the
-//! application are in `candidate_step`.
+//! The candidates of a role in the interchange document. Each entry contains a person and the state of an application.
+//! The steps of the application are in `candidate_step`.
 
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ pub struct Application {
     pub steps: Vec<CandidateStep>,
 }
 
-/// A candidate entry of the document, before it is matched with the role's steps.
+/// A candidate entry in the document, before it is matched with the role's steps.
 pub(super) struct CandidateEntry {
     index: usize,
     candidate: usize,

@@ -1,5 +1,5 @@
 //! Candidate steps in the interchange document, matched with the steps of their role. An application has the same steps
-//! as its role, unless each candidate step states its `order`. In that case, they are the steps that the role had when
+//! as its role, unless each candidate step states its `order`. In that case, its steps are those that the role had when
 //! the candidate applied.
 
 use std::collections::HashMap;
@@ -78,7 +78,7 @@ impl Object for CandidateStepEntry {
     }
 }
 
-/// Reads the status, and refuses members that only a `rejected` or `validated` step has.
+/// Reads the status and the members that depend on it. Refuses members that do not fit the status.
 fn outcome(fields: &mut Fields<'_, '_>) -> Option<StepOutcome> {
     let status = fields.word("status", StepStatus::WORDS, StepStatus::parse);
     let rejected_at = fields.time("rejectedAt");
@@ -162,7 +162,7 @@ impl StepOutcome {
     }
 }
 
-/// A matcher of candidate steps with the steps of one role.
+/// A matcher that assigns candidate steps to the steps of one role.
 pub(super) struct StepMatcher<'a> {
     pipeline: &'a Pipeline,
     /// The steps of the pipeline and the removed steps, by id.
@@ -246,21 +246,21 @@ impl<'a> StepMatcher<'a> {
         before: &[CandidateStep],
     ) -> Result<&'a role_step::PipelineStep, Misfit> {
         let id = &step.role_step_id;
-        let wrong = |member, detail: String| Err(Misfit { member, detail });
+        let misfit = |member, detail: String| Err(Misfit { member, detail });
         let Some(role_step) = self.by_id.get(id.as_str()).copied() else {
-            return wrong(Some("roleStepId"), "is not the id of one of the role's steps".to_owned());
+            return misfit(Some("roleStepId"), "is not the id of one of the role's steps".to_owned());
         };
         if before.iter().any(|other| other.role_step_id == *id) {
-            return wrong(None, format!("the application has the role's step {id} twice"));
+            return misfit(None, format!("the application has the role's step {id} twice"));
         }
         let is_removed = self.pipeline.removed.iter().any(|removed| removed.id == *id);
         match step.order {
             Some(order) if before.iter().any(|other| other.order == order) => {
-                wrong(Some("order"), format!("is also the order of another step of the application ({order})"))
+                misfit(Some("order"), format!("is also the order of another step of the application ({order})"))
             }
-            None if has_order => wrong(None, "lacks order, which other steps of the application have".to_owned()),
+            None if has_order => misfit(None, "lacks order, which other steps of the application have".to_owned()),
             None if is_removed => {
-                wrong(None, format!("the role's step {id} was removed, so the application's steps need order"))
+                misfit(None, format!("the role's step {id} was removed, so the application's steps need order"))
             }
             _ => Ok(role_step),
         }
@@ -287,7 +287,7 @@ impl<'a> StepMatcher<'a> {
     }
 }
 
-/// The reason why a step does not fit. `member` is the wrong member, if only one is wrong.
+/// The reason why a step does not fit. `member` is the invalid member, if exactly one member is invalid.
 struct Misfit {
     member: Option<&'static str>,
     detail: String,

@@ -1,4 +1,4 @@
-//! The state of parsing an interchange document: the findings, the ids in use, and the candidates of the current
+//! The parser's state for one interchange document: the findings, the ids in use, and the candidates of the current
 //! organization.
 //!
 //! This module knows only the document, not the file.
@@ -13,20 +13,20 @@ use crate::domain::timestamp::Timestamp;
 use crate::store::candidate::CandidateRecord;
 use crate::world::World;
 
-/// The state of parsing a document.
+/// The parser's state for one document.
 pub(super) struct Context<'w> {
     world: &'w dyn World,
     /// The time at which the document is parsed, which is the default for every missing time.
     pub(super) now: Timestamp,
     pub(super) findings: Findings,
-    /// A sentence for each default that a person should know about.
+    /// A sentence about each default value that the person who runs the import should know.
     pub(super) notices: Vec<String>,
     claimed: HashSet<(&'static str, Box<str>)>,
     members: HashSet<UserId>,
     people: People,
 }
 
-/// The candidates of the current organization. Entries with the same address are one candidate.
+/// The candidates of the current organization. Entries with the same address belong to one candidate.
 #[derive(Default)]
 struct People {
     by_address: HashMap<String, usize>,
@@ -65,12 +65,12 @@ impl<'w> Context<'w> {
         self.world.id()
     }
 
-    /// Claims a name within its kind. Returns false if the document has claimed the name before.
+    /// Claims a name for an object of this kind. Returns false if the document has already claimed the name.
     pub(super) fn claim(&mut self, kind: &'static str, name: impl Into<Box<str>>) -> bool {
         self.claimed.insert((kind, name.into()))
     }
 
-    /// Starts an organization without members and candidates.
+    /// Starts an organization, which has no members or candidates yet.
     pub(super) fn begin_organization(&mut self) {
         self.members.clear();
         self.people = People::default();
@@ -86,11 +86,11 @@ impl<'w> Context<'w> {
         self.people.role += 1;
     }
 
-    /// Adds an application of the candidate with this address to the current role. Returns the candidate's index. Later
-    /// entries of a candidate do not change the name.
+    /// Adds an application by the candidate with this address to the current role. Returns the candidate's index. Later
+    /// entries for the same candidate do not change the candidate's name.
     ///
     /// # Errors
-    /// A sentence if the candidate has applied to this role already, or if ids and addresses contradict each other.
+    /// A sentence if the candidate has already applied to this role, or if ids and addresses contradict each other.
     pub(super) fn add_application(
         &mut self,
         id: Option<CandidateId>,
@@ -134,7 +134,7 @@ impl<'w> Context<'w> {
         }
         match (&person.id, id) {
             (Some(first), Some(second)) if first != second => Err(format!(
-                "{} is one candidate of the organization, but has the ids {first} and {second}",
+                "{} belongs to one candidate of the organization, but has the ids {first} and {second}",
                 email.as_str()
             )),
             _ => Ok(()),

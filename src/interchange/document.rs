@@ -8,14 +8,14 @@ use super::reader::{self, Object, arrays};
 use crate::domain::user::UserProfile;
 use crate::world::World;
 
-/// A consistent document. Missing ids were generated, and missing times are the time at which the document was parsed.
+/// A consistent document. Missing ids have been generated, and missing times have been set to the time of parsing.
 #[derive(Debug, Clone)]
 pub struct Document {
     /// The users of the whole service.
     pub users: Vec<UserProfile>,
     /// The organizations, with everything that belongs to them.
     pub organizations: Vec<Organization>,
-    /// A sentence for each default that a person should know about.
+    /// A sentence about each default value that the person who runs the import should know.
     added: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ impl Document {
         roles.map(|role| role.applications.len()).sum()
     }
 
-    /// Returns sentences about facts that are not errors, but that the person who imports should know.
+    /// Returns sentences about facts that are not errors, but that the person who runs the import should know.
     pub fn notices(&self) -> Vec<String> {
         let lacks_secret = |organization: &&Organization| {
             organization.hr_integration.as_ref().is_some_and(|integration| integration.secret.is_none())

@@ -1,9 +1,9 @@
 //! Writes the file as an interchange document, which `import` accepts.
 //!
-//! Each array is read from the file when it is written, and dropped before the next array is read. Memory holds all
-//! users, or all organizations without their contents and the applications of one role. Memory use therefore grows with
-//! the number of users or organizations and with the largest role, not with the size of the file. Each array is read
-//! with one query that uses an index.
+//! Each array is read from the file when it is written, and dropped before the next array at the same level is read.
+//! Memory holds all users, or all organizations (without their contents) together with the applications of one role.
+//! Memory use therefore grows with the number of users or organizations and with the largest role, not with the size of
+//! the file. Each array is read with one query that uses an index.
 //!
 //! API keys, passwords, the usage log and activity are not exported.
 

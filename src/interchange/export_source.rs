@@ -22,7 +22,7 @@ pub enum Secrets {
 pub(super) struct ExportSource<'t> {
     pub(super) tx: &'t Tx<'t>,
     pub(super) secrets: Secrets,
-    /// The error of the store. A serde error contains only its text.
+    /// The store's error, because a serde error would contain only the text of that error.
     pub(super) failed: RefCell<Option<Error>>,
     /// A sentence for each value that was left out.
     pub(super) notices: RefCell<Vec<String>>,
@@ -48,8 +48,8 @@ impl<'t> ExportSource<'t> {
         E::custom(text)
     }
 
-    /// Returns the value of a column that holds a caller's own JSON. Replaces a value that is nested deeper than an
-    /// import allows with an empty object, and adds a notice.
+    /// Returns the value of a column that holds JSON of a caller's choice. If the value is nested more deeply than an
+    /// import allows, returns an empty object instead, and adds a notice.
     pub(super) fn json_column(&self, owner: &str, members: &Map<String, Value>) -> Value {
         let value = Value::Object(members.clone());
         if json::is_deeper(&value, 0) {

@@ -1,7 +1,7 @@
-//! Reads the members of one object by name, each as a typed value. A wrong value becomes a finding.
+//! Reads the members of one object by name, each as a typed value. An invalid value becomes a finding.
 //!
-//! A reading function returns `None` after it has added a finding. Callers read all members before they give up on an
-//! object, so that one import reports all findings. `null` is treated as missing.
+//! A reading function returns `None` after it has added a finding. The calling functions read all members before they
+//! give up on an object, so that one import reports all findings. `null` is treated as missing.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -86,7 +86,8 @@ impl<'a, 'w> Fields<'a, 'w> {
         self.claim_id(&id).then_some(id)
     }
 
-    /// Claims an id within its kind. Adds a finding and returns false if the document has used the id before.
+    /// Claims an id for an object of its kind. Adds a finding and returns false if the document has already used the
+    /// id.
     pub(super) fn claim_id<I: Id + Display>(&mut self, id: &I) -> bool {
         let is_free = self.context.claim(I::PREFIX, id.to_string());
         if !is_free {
@@ -162,7 +163,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         Some(self.optional_lines(name, characters_max)?.unwrap_or_default())
     }
 
-    /// Reads an optional word of a closed set.
+    /// Reads an optional word from a closed set.
     pub(super) fn word<T>(&mut self, name: &str, words: &[&str], parse: fn(&str) -> Option<T>) -> Option<Option<T>> {
         self.optional(name, &format!("one of {}", words.join(", ")), |value| parse(value.as_str()?))
     }
@@ -178,7 +179,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         self.optional(name, &must_be, |value| value.as_i64().filter(|number| bounds.contains(number)))
     }
 
-    /// Returns whether a member is `null`, for members in which `null` differs from a missing value.
+    /// Returns whether a member is `null`. Some members treat `null` differently from a missing value.
     pub(super) fn is_null(&self, name: &str) -> bool {
         self.members.get(name).is_some_and(Value::is_null)
     }
@@ -190,7 +191,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         })
     }
 
-    /// Reads an optional JSON object with members of the caller's choice.
+    /// Reads an optional JSON object, which may have any members.
     pub(super) fn json_object(&mut self, name: &str) -> Option<Option<Map<String, Value>>> {
         let object = self.optional(name, "an object", |value| value.is_object().then(|| value.clone()))?;
         match object {

@@ -53,7 +53,7 @@ pub fn import(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
 /// exist.
 ///
 /// # Errors
-/// Fails if SQLite fails.
+/// A SQLite error.
 pub fn check(tx: &Tx<'_>, document: &Document) -> Result<Findings, Error> {
     let mut check = Check { tx, findings: Findings::default() };
     check.users(document)?;
@@ -70,7 +70,8 @@ pub fn check(tx: &Tx<'_>, document: &Document) -> Result<Findings, Error> {
     Ok(check.findings)
 }
 
-/// Finds the conflicts of a document with a file that does not exist yet: members who are not in the document.
+/// Finds the only conflicts that a document can have with a file that does not exist yet: members who are not among the
+/// document's users.
 pub fn check_for_new_file(document: &Document) -> Findings {
     let mut findings = Findings::default();
     let pushed = for_unknown_members(document, |at, user| {
@@ -106,9 +107,9 @@ struct Check<'t> {
 }
 
 impl Check<'_> {
-    fn push_if(&mut self, exists: bool, at: Pointer<'_>, what: impl fmt::Display) {
+    fn push_if(&mut self, exists: bool, at: Pointer<'_>, noun: impl fmt::Display) {
         if exists {
-            self.findings.push(at, already_in_file(what));
+            self.findings.push(at, already_in_file(noun));
         }
     }
 
@@ -181,8 +182,8 @@ fn already_in_file(noun: impl fmt::Display) -> String {
 /// file after the check.
 ///
 /// # Errors
-/// A refusal with a JSON Pointer if an object already exists; or a failure of SQLite. In both cases, the caller must
-/// roll back the transaction.
+/// A refusal with a JSON Pointer if an object already exists; or a SQLite error. In both cases, roll back the
+/// transaction.
 pub fn insert(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
     let counts = insert_without_applications(tx, document)?;
     let organizations = Pointer::ROOT.member("organizations");
@@ -207,7 +208,7 @@ pub fn insert_without_applications(tx: &Tx<'_>, document: &Document) -> Result<C
         require_new(is_new, users.item(index), format_args!("the user {} or the email", user.id))?;
     }
     // Lists of API keys show the earliest membership of each user. Therefore new memberships must be later than all
-    // others, even if the clock went back.
+    // others, even if the clock has gone back.
     let newest = store::membership::newest(tx)?;
     let mut member_times =
         Timestamps::starting_at(newest.map_or(tx.now, |newest| tx.now.max(newest.plus(MICROSECOND))));
@@ -235,7 +236,7 @@ pub fn staged_rows(document: &Document) -> impl Iterator<Item = store::staging::
     roles.flat_map(|entry| entry.role.applications.iter().map(move |application| entry.staged_row(application)))
 }
 
-/// A role of a document with its organization.
+/// A role in a document, with its organization.
 #[derive(Clone, Copy)]
 struct RoleInOrganization<'d> {
     organization: &'d Organization,
@@ -270,8 +271,8 @@ impl Timestamps {
     }
 }
 
-fn require_new(is_new: bool, at: Pointer<'_>, what: impl fmt::Display) -> Result<(), Error> {
-    if is_new { Ok(()) } else { Err(Findings::of(at, already_in_file(what)).into_error()) }
+fn require_new(is_new: bool, at: Pointer<'_>, noun: impl fmt::Display) -> Result<(), Error> {
+    if is_new { Ok(()) } else { Err(Findings::of(at, already_in_file(noun)).into_error()) }
 }
 
 fn insert_settings(

@@ -258,12 +258,12 @@ fn a_hostile_table_is_reported_row_by_row_and_its_correct_rows_are_imported() {
     assert_eq!(lines.len(), 9, "{lines:#?}");
     for (line, words) in [
         "line 2: name must be a string of at most 255 characters, but is \"xxx",
-        "line 3: the cell that begins in line 3 contains a NUL character",
-        "line 4: the cell that begins in line 4 is not UTF-8; save the table as UTF-8",
+        "line 3: the cell that begins on line 3 contains a NUL character",
+        "line 4: the cell that begins on line 4 is not UTF-8; save the table as UTF-8",
         "line 5: has 2 cells, but there are 3 headings",
         "line 6: has 4 cells, but there are 3 headings",
         "line 7: name must have no line break (U+000A): \"two\\nlines\"",
-        "line 9: the cell that begins in line 9 and ends in line 9 continues after its closing quote",
+        "line 9: the cell that begins on line 9 and ends on line 9 continues after its closing quote",
         "line 11: name must have no control character (U+001B): ",
         "line 12: has 2 cells",
     ]
@@ -273,7 +273,7 @@ fn a_hostile_table_is_reported_row_by_row_and_its_correct_rows_are_imported() {
         let report = lines[line];
         assert!(
             report.starts_with(words)
-                || (line == 8 && report.contains("the quote that begins in line 12 is never closed")),
+                || (line == 8 && report.contains("the quote that begins on line 12 is never closed")),
             "{report}"
         );
         assert!(report.len() < 500 && !report.contains('\u{1b}'), "{report}");
@@ -382,7 +382,7 @@ fn tables_in_windows_charsets_are_decoded() {
     // Windows-1252 does not define the byte 0x81.
     Company::new()
         .csv(b"name,email,role\nZ\x81,zoe@x.org,Writer\n")
-        .refused(&["line 2: the cell that begins in line 2 is not UTF-8; save the table as UTF-8"]);
+        .refused(&["line 2: the cell that begins on line 2 is not UTF-8; save the table as UTF-8"]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::http::server::html;
 
 pub(in crate::http) const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n";
 
-/// Removes the characters that XML forbids or discourages (XML 1.0 §2.2).
+/// Removes the characters that XML forbids (XML 1.0 §2.2), and all control characters except tabs and line breaks.
 fn without_illegal(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_legal) {
         Cow::Borrowed(text)
@@ -20,8 +20,8 @@ pub(in crate::http) fn escape(text: &str) -> String {
     html::escape(&without_illegal(text))
 }
 
-/// Wraps text in a `CDATA` section, which some readers of job feeds require. Splits each `]]>`, which would end the
-/// section.
+/// Wraps text in a `CDATA` section, which some readers of job feeds require. Splits each `]]>` in the text, because it
+/// would end the section.
 pub(in crate::http) fn cdata(text: &str) -> String {
     format!("<![CDATA[{}]]>", without_illegal(text).replace("]]>", "]]]]><![CDATA[>"))
 }

@@ -55,7 +55,7 @@ impl AccessRule {
     }
 }
 
-/// Returns the principal that this transaction has proved, if the rule admits it.
+/// Returns the principal that this transaction has verified, if the rule accepts it.
 ///
 /// # Errors
 /// `unauthorized`, `insufficient_scope`, `forbidden`.

@@ -1,8 +1,8 @@
-//! Authentication: reads the credential of a request and proves its principal.
+//! Authentication: reads the credential of a request, verifies it, and returns its principal.
 //!
 //! This is the only reader of `Authorization` and of the session cookie. [`look_up`] checks an API key against the key
-//! cache, so that a bad key is refused early. The transaction of the request proves the credential again ([`prove`]),
-//! so a revoked key or an ended session cannot be used. The rule for keys is `domain::api_key::KeyState`.
+//! cache, so that a bad key is refused early. The request's transaction verifies the key or session ([`prove`]), so a
+//! revoked key or an ended session cannot be used. The rule for keys is `domain::api_key::KeyState`.
 
 use std::sync::Arc;
 
@@ -56,8 +56,8 @@ fn authorization(fields: &HeaderMap) -> Authorization<'_> {
     }
 }
 
-/// Returns the request's key from the key cache. The cache holds only well-formed keys, so the lookup needs no check of
-/// the key's syntax. A valid key that is not in the cache also gives `None`.
+/// Returns the request's key from the key cache. The cache holds only well-formed keys, so this function does
+/// not check the key's syntax. Returns `None` if the key is not in the cache, even if the key is valid.
 pub(in crate::http) fn key_in_memory(ctx: &Ctx, fields: &HeaderMap) -> Option<Arc<CachedKey>> {
     match authorization(fields) {
         Authorization::Bearer(token) => ctx.store.cached_key(&api_key::digest(token)),
@@ -82,7 +82,7 @@ pub(in crate::http) fn presented(ctx: &Ctx, request: &Request) -> Result<Present
     }
 }
 
-/// Looks up a credential. A session is not read before [`prove`].
+/// Looks up an API key. A session is looked up later, by [`prove`].
 ///
 /// # Errors
 /// `unauthorized` for a key that is unknown or not valid.
@@ -96,7 +96,7 @@ pub(in crate::http) fn look_up(ctx: &Ctx, presented: Presented) -> Result<Creden
     }
 }
 
-/// Proves the principal of a credential in the transaction of the request.
+/// Verifies a credential in the request's transaction, and returns its principal.
 ///
 /// # Errors
 /// `unauthorized` if the key or the session is no longer valid.
@@ -108,8 +108,8 @@ pub(in crate::http) fn prove(tx: &Tx<'_>, credential: &Credential) -> Result<Pri
     found.ok_or(Error::Refused(Refusal::Unauthorized { sent: true }))
 }
 
-/// Returns the digest of the request's session cookie. Reads only the cookie with the name that this service sets. Over
-/// http, another host could set a cookie with the other name.
+/// Returns the digest of the request's session cookie. Reads only the cookie with the name that this service sets,
+/// because over http another host could set a cookie with the other name.
 pub(in crate::http) fn cookie(ctx: &Ctx, request: &Request) -> Option<[u8; 32]> {
     let wanted = cookie_name(ctx);
     let mut cookies = request.cookies().into_iter();

@@ -1,4 +1,4 @@
-//! Reads request bodies within limits on size and time, or drains them so that the client can read its response.
+//! Reads request bodies within limits on size and time, or drains them so that the client can read the response.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use hyper::body::{Body, Bytes, Incoming};
 
 use crate::domain::refusal::Refusal;
 
-/// How long a body may take from its first byte to its last: enough for 128 KiB over a slow dial-up line, and for a
-/// logo over a fast dial-up line.
+/// The maximum time for reading a whole body. It is enough for 128 KiB at 35 kbit/s, and for a logo (256 KiB) at
+/// 70 kbit/s.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The maximum number of bytes of a refused body that are still read. Closing a connection with unread bytes may reset
-/// the connection before the client reads the response.
+/// The maximum number of bytes that are still read from a refused body. Closing a connection with unread bytes may
+/// reset the connection before the client reads the response.
 const DRAIN_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
-/// How long draining a refused body may take.
+/// The maximum time for draining a refused body.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Reads the whole body, which may have at most `bytes_max` bytes.

@@ -35,7 +35,8 @@ impl BodyFields {
         Self { object, unknown_members, ..Self::default() }
     }
 
-    /// Reads a string that the caller checks, or in which any character is valid (a password).
+    /// Reads a string without checking its characters. Check the string after this call, unless any character is valid
+    /// in it, as in a password.
     pub(in crate::http) fn string(&mut self, name: &str) -> Option<String> {
         match self.take(name)? {
             Value::String(text) => Some(text),
@@ -81,7 +82,7 @@ impl BodyFields {
         self.required(name, |fields| fields.lines(name, characters_max))
     }
 
-    /// Reads a required string that is not blank and that the caller checks.
+    /// Reads a required string that is not blank, without checking its characters. Check the string after this call.
     pub(in crate::http) fn required_string(&mut self, name: &str) -> Option<String> {
         self.required(name, |fields| fields.string(name))
     }
@@ -90,7 +91,7 @@ impl BodyFields {
         if matches!(self.object.get(name), None | Some(Value::Null)) {
             return self.fault(name, "is required");
         }
-        // Check this first, so that a line break alone is reported as blank and not as a control character.
+        // Check this first, so that a lone line break is reported as blank and not as a control character.
         if self.is_blank(name) {
             return self.fault(name, "must not be blank");
         }
@@ -173,7 +174,7 @@ impl BodyFields {
         self.unknown_nested.extend(unknown.map(|name| below(name)));
     }
 
-    /// Returns all remaining members as the client sent them. The client may choose their names, so none of them is
+    /// Returns all remaining members as the caller sent them. The caller may choose their names, so none of them is
     /// unknown. `read` checks the members that this service interprets.
     pub(in crate::http) fn free_members(&mut self, read: impl FnOnce(&mut Self)) -> Map<String, Value> {
         let members = self.object.clone();
@@ -216,7 +217,7 @@ impl BodyFields {
         texts.or_else(|| self.fault(name, "must be a list of strings"))
     }
 
-    /// Reads a list of strings.
+    /// Reads an optional list of strings.
     pub(in crate::http) fn strings(&mut self, name: &str) -> Option<Vec<String>> {
         if self.object.get(name).is_none_or(Value::is_null) {
             self.object.shift_remove(name);
@@ -260,7 +261,7 @@ impl BodyFields {
         }
     }
 
-    /// Reads a list of words from a closed set. Repetitions are dropped.
+    /// Reads a list of words from a closed set. Duplicates are dropped.
     pub(in crate::http) fn words<T: PartialEq>(
         &mut self,
         name: &str,
@@ -295,7 +296,7 @@ impl BodyFields {
         if self.errors.is_empty() { Ok(()) } else { Err(Refusal::Invalid(self.errors)) }
     }
 
-    /// Finishes reading and returns a value that is `None` only after an error.
+    /// Finishes reading and returns `value`, which may be `None` only if an error was recorded.
     ///
     /// # Errors
     /// `validation_error` with every recorded error.

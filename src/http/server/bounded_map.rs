@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Duration;
 
-/// The maximum number of entries in a table: more than arrive in an hour, and at most a few megabytes of memory.
+/// The maximum number of entries in a table. Fewer entries normally arrive in an hour, and a full table uses only a few
+/// megabytes of memory.
 pub(super) const ENTRIES_MAX: usize = 50_000;
 
-/// The number of oldest entries that a full table evicts together.
+/// The number of entries that are evicted together from a full table, oldest first.
 pub(super) const EVICTED_AT_ONCE: usize = 5_000;
 
 /// Makes room for an entry in a full table: evicts the expired entries and, if the table is still full, the oldest

@@ -29,14 +29,14 @@ pub(super) enum CacheVariant {
     Only,
     /// The variant for requests without effective parameters, by language.
     ByLanguage(Language),
-    /// The variant for other requests, by language and by parameters in the order of the route.
+    /// The variant for other requests, by language and by parameters, in the order in which the route lists them.
     ByQuery(String),
 }
 
 /// Returns the variant that a request selects among responses that depend on `parameters` and the language. The variant
 /// is the same whether the query or the browser chose the language. Returns `None` for a query whose response is not
-/// cached, because the query is too long, has another parameter or repeats a parameter. A parameter without effect is
-/// treated as absent.
+/// cached, because the query is too long, has a value for another parameter, or repeats a parameter. A parameter
+/// without effect is treated as absent.
 pub(super) fn choose(parameters: &[CacheParameter], query: &str, fields: &HeaderMap) -> Option<CacheVariant> {
     if query.is_empty() {
         return Some(CacheVariant::ByLanguage(Language::negotiate(None, fields)));

@@ -1,4 +1,5 @@
-//! A cached response. Its body is stored only plain, plain and compressed, or, if it is large, only compressed.
+//! A cached response. Its body is stored in plain form, in compressed form, or in both. A large body is stored only in
+//! compressed form.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -15,7 +16,7 @@ use crate::domain::encoding;
 use crate::domain::id::OrganizationId;
 use crate::store::change_number::PortalChanges;
 
-/// The memory that a response needs in addition to its bodies and its path.
+/// The estimated number of bytes that a response needs in addition to its bodies and its path.
 const OVERHEAD_BYTES: usize = 1_024;
 
 /// A response that answers several requests.
@@ -23,7 +24,8 @@ pub(super) struct CachedResponse {
     route: &'static str,
     organization: Option<OrganizationId>,
     read_at: i64,
-    /// The newest change at which the response is known to be current. Most requests need to check only this number.
+    /// The number of the newest change after which the response was found to be current. Most requests need to check
+    /// only this number.
     current_at: AtomicI64,
     content: Content,
 }
@@ -115,8 +117,8 @@ impl CachedResponse {
         reply::not_modified_if_matching(response, fields)
     }
 
-    /// Returns the same response as [`CachedResponse::response`], but compresses nothing, because compressing a response
-    /// that is not cached is not worthwhile.
+    /// Returns the same response as [`CachedResponse::response`], but does not compress a plain body. For a response
+    /// that is not stored in the cache, compression is not worthwhile.
     pub(super) fn uncompressed_response(&self, fields: &HeaderMap) -> Response<Full<Bytes>> {
         match &self.content {
             Content::Plain(rendered) | Content::Both(rendered, _) => {

@@ -1,4 +1,4 @@
-//! Counts open connections by client network, so that one client cannot use all connections.
+//! Counts open connections by client network, so that one client cannot use up all connections.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,12 +11,12 @@ use crate::domain::network;
 /// The open connections of each client network.
 pub(super) struct ConnectionLimit {
     client_max: usize,
-    /// Trusted proxies are not counted, because many clients may be behind one proxy.
+    /// The trusted proxies. Their connections are not counted, because many clients may be behind one proxy.
     exempt: Vec<IpNet>,
     open: Mutex<NetworkCounts>,
 }
 
-/// A counted connection. It is removed from the count when it is dropped.
+/// A counted connection. It is removed from the count when this value is dropped.
 pub(super) struct CountedConnection {
     counted: Option<(Arc<ConnectionLimit>, IpAddr)>,
 }
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections_are_limited_by_address_or_64_but_not_for_a_proxy() {
+    fn connections_are_limited_per_ipv4_address_or_ipv6_64_but_not_for_a_trusted_proxy() {
         let limit = Arc::new(ConnectionLimit::new(2, vec!["10.0.0.0/8".parse().unwrap()]));
         let connect = |text: &str| limit.connect(text.parse().unwrap());
         let (first, second) = (connect("2001:db8::1"), connect("2001:db8::2"));

@@ -30,7 +30,7 @@ pub struct Settings {
     pub rate: Option<RatePolicy>,
     /// The maximum number of signup forms from one network in an hour; `None` for no limit.
     pub signups_per_hour: Option<u32>,
-    /// The limits on the disk space of uploads.
+    /// The limits on the disk space for uploads.
     pub uploads: UploadLimits,
     pub trusted_proxies: Vec<IpNet>,
     /// The contact URIs of `/.well-known/security.txt`. Without contacts, this file does not exist.
@@ -43,7 +43,7 @@ impl Settings {
         self.origin.starts_with("https:")
     }
 
-    /// Settings without limits for clients.
+    /// Returns settings without limits for clients.
     #[cfg(test)]
     pub(super) fn for_tests() -> Self {
         Self {
@@ -74,14 +74,15 @@ pub struct Ctx {
     decoy_hash: OnceLock<String>,
     /// The limit on concurrent password hashes. Each uses 19 MiB and a whole core.
     pub(in crate::http) hashing: tokio::sync::Semaphore,
-    /// The limit on sign-ins that wait for a hash. If more were allowed to wait, clients would give up before their
-    /// turn.
+    /// The limit on sign-ins that hash a password or wait to do so. If more sign-ins were allowed to wait, clients
+    /// would give up before their turn.
     pub(super) hashing_queue: Permits,
-    /// Memory of past hashes, which later sign-ins reuse. It is freed after [`HASH_MEMORY_IDLE_MAX`] without sign-ins.
+    /// The memory of past hashes, which later sign-ins reuse. It is freed after [`HASH_MEMORY_IDLE_MAX`] without
+    /// sign-ins.
     hash_memory: Mutex<HashMemories>,
-    /// The limit on forms with a file that arrive at the same time.
+    /// The limit on multipart forms, which may contain a file, that arrive at the same time.
     pub(super) uploads: Permits,
-    /// The limit on forms whose files are discarded because no permit for a form with a file was free.
+    /// The limit on multipart forms whose files are discarded because [`Ctx::uploads`] had no free permit.
     pub(super) text_forms: Permits,
     /// The limit on forms from networks over [`Ctx::form_limit`] whose files are still staged, so that the form can be
     /// shown again with its file.
@@ -115,25 +116,25 @@ const HASHES_WAITING_MAX: usize = 64;
 /// morning.
 const CLIENT_HASHES_WAITING_MAX: usize = 16;
 
-/// The maximum number of forms with a file that arrive at the same time, at some 200 KiB of memory each: enough for a
+/// The maximum number of multipart forms that arrive at the same time, at some 200 KiB of memory each: enough for a
 /// career fair.
 pub const UPLOADS_MAX: usize = 128;
 
-/// The maximum number of forms with a file that arrive from one client address at the same time: enough for an office
-/// or a classroom, and too few for one slow sender to keep everybody else out.
+/// The maximum number of multipart forms that arrive from one client address at the same time: enough for an office or
+/// a classroom, and too few for one slow sender to keep everybody else out.
 pub const CLIENT_UPLOADS_MAX: usize = 16;
 
-/// The maximum number of forms whose files are discarded, at some 200 KiB of memory each: in all, and for one client
-/// address.
+/// The maximum number of forms that arrive at the same time and whose files are discarded, at some 200 KiB of memory
+/// each: in total, and from one client address.
 const TEXT_FORMS_MAX: usize = 64;
 const CLIENT_TEXT_FORMS_MAX: usize = 4;
 
 /// The maximum number of attachment chunks that are read at the same time, each in a fraction of a millisecond. The
-/// other blocking threads stay free for other requests, even with many downloads.
+/// other blocking threads stay free for other requests, even during many downloads.
 pub const CHUNK_READS_MAX: usize = 2;
 
 impl Ctx {
-    /// Creates the context of a service on an open file.
+    /// Creates the context for a service on an open file.
     pub fn new(store: Arc<Store>, world: Arc<dyn World>, settings: Settings, telemetry: Arc<Telemetry>) -> Self {
         let (log, clock) = (Arc::clone(&telemetry), Arc::clone(&world));
         store.log_by(move |sentence| log.note(clock.now(), None, sentence));
@@ -181,8 +182,8 @@ impl Ctx {
     }
 
     /// Returns a hash that no password matches, so that a sign-in with an unknown address takes as long as one with a
-    /// known address. The first sign-in creates the hash in both cases, so that the start of the service does not wait
-    /// for it.
+    /// known address. The first sign-in creates the hash in both cases, so that creating the hash does not delay the
+    /// start of the service.
     fn decoy_hash(&self, memory: &mut HashMemory) -> &str {
         self.decoy_hash.get_or_init(|| {
             let mut random = [0; 32];
@@ -191,8 +192,9 @@ impl Ctx {
         })
     }
 
-    /// Checks whether the password matches the hash. Without a hash, the result is `false` after the same amount of
-    /// work. The caller holds a permit of [`Ctx::hashing`], so there are never more memories than permits.
+    /// Checks whether the password matches the hash. Without a hash, returns `false` after the same amount of work.
+    /// Acquire a permit from [`Ctx::hashing`] before calling this function, so that there are never more hash memories
+    /// than permits.
     pub(in crate::http) fn password_matches(&self, password: &str, hash: Option<&str>) -> bool {
         let mut memory = self.hash_memories().free.pop().unwrap_or_default();
         let decoy = self.decoy_hash(&mut memory);

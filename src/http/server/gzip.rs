@@ -9,7 +9,8 @@ use flate2::write::GzEncoder;
 /// A body of at most this size fits into one packet with its head, so compressing it gains nothing.
 const BYTES_MIN: usize = 1_024;
 
-/// Larger bodies are compressed at the fast level, because the first client waits for the compression.
+/// The maximum size of a body that is compressed at the default level. Larger bodies are compressed at the fast level,
+/// because the first client waits for the compression.
 const DEFAULT_LEVEL_BYTES_MAX: usize = 256 * 1_024;
 
 /// Returns whether compressing a body of this type and size is worthwhile. Images are already compressed.

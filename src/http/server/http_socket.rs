@@ -1,9 +1,9 @@
-//! The socket under hyper. hyper refuses an unparsable request with a bare status line; this module replaces that head
-//! with a problem document.
+//! The socket that hyper reads and writes. hyper refuses an unparsable request with a response that has no body; this
+//! module replaces that response with a problem document.
 //!
 //! The module never searches the service's own responses for hyper's status line, because an uploaded file may contain
-//! the same bytes. [`ResponseProgress`] records whether a response of the service is due or being sent. hyper writes
-//! its own head only at other times.
+//! the same bytes. [`ResponseProgress`] records whether one of the service's responses is due or being sent. hyper
+//! writes its own refusals only at other times.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -24,11 +24,11 @@ use super::request::URI_BYTES_MAX;
 use crate::domain::refusal::Refusal;
 use crate::store::Error;
 
-/// The responses of one connection, shared by its socket and its service. All calls come from the connection's task, so
-/// relaxed memory order is enough.
+/// The progress of one connection's responses, shared by its socket and its service. All calls come from the
+/// connection's task, so relaxed memory order is enough.
 #[derive(Default)]
 pub(super) struct ResponseProgress {
-    /// Responses that are due, or whose body hyper still holds.
+    /// The number of responses that are due, or whose body hyper still holds.
     open: AtomicUsize,
     /// Whether hyper's write buffer may still hold bytes of a response.
     is_unflushed: AtomicBool,
@@ -41,19 +41,20 @@ impl ResponseProgress {
         self.is_unflushed.store(true, Ordering::Relaxed);
     }
 
-    /// Records that hyper has dropped the response's body, so the whole response is in hyper's write buffer or sent.
+    /// Records that hyper has dropped the response's body, so the whole response is in hyper's write buffer or has
+    /// been sent.
     fn end(&self) {
         self.open.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Records that hyper's write buffer is empty.
-    fn flushed(&self) {
+    fn record_flush(&self) {
         if self.open.load(Ordering::Relaxed) == 0 {
             self.is_unflushed.store(false, Ordering::Relaxed);
         }
     }
 
-    /// Returns whether no response of the service is due or being sent.
+    /// Checks that none of the service's responses is due or being sent.
     fn is_idle(&self) -> bool {
         !self.is_unflushed.load(Ordering::Relaxed)
     }
@@ -143,7 +144,7 @@ fn refusal(head: &[u8]) -> Option<Refusal> {
     })
 }
 
-/// Returns the response to a connection that is refused before anything is read from it.
+/// Returns the response for a connection that is refused before anything is read from it.
 pub(super) fn refuse(ctx: &Ctx, error: Error) -> Vec<u8> {
     let (mut response, body) = gate::refuse_unread(ctx, error);
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -206,7 +207,7 @@ impl Write for HttpSocket {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         // hyper flushes the socket only when its own buffer is empty.
-        self.progress.flushed();
+        self.progress.record_flush();
         Pin::new(&mut self.stream).poll_flush(context)
     }
 

@@ -16,7 +16,7 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
         ),
         (
             "appliance_disk_full",
-            "1 while the disk is full: only erasures, revocations and sign-ins are written.",
+            "1 while the disk is full and only erasures, revocations and sign-ins can be written.",
             f64::from(u8::from(ctx.store.reserve().is_full())),
         ),
         (
@@ -29,7 +29,11 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
             "1 while the machine's clock agrees with the uptime of the service.",
             f64::from(u8::from(ctx.store.clock().read().agrees())),
         ),
-        ("appliance_retention_erased", "Candidates erased by retention since the start.", retention.erased() as f64),
+        (
+            "appliance_retention_erased",
+            "Candidates erased by retention since the service started.",
+            retention.erased() as f64,
+        ),
         ("appliance_retention_due", "Candidates who are due for erasure by retention.", due as f64),
         (
             "appliance_retention_waiting",
@@ -48,7 +52,7 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
         gauges.push(("appliance_attachment_bytes", "Size of all attachments, including staged ones.", bytes as f64));
     }
     let mut text = ctx.telemetry.prometheus(&gauges);
-    // If the file cannot be read, only this gauge is missing.
+    // If the file cannot be read, this gauge is omitted.
     if let Ok(head) = ctx.store.chain_head() {
         text.push_str(&chain_head(&head));
     }
@@ -60,8 +64,9 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
 fn job_metrics(ctx: &Ctx) -> String {
     let failing = ctx.store.health().failing();
     let name = "appliance_job_failing";
-    let mut text =
-        format!("# HELP {name} 1 while a background job has failed for longer than its limit.\n# TYPE {name} gauge\n");
+    let mut text = format!(
+        "# HELP {name} 1 while a background job has been failing for longer than its limit.\n# TYPE {name} gauge\n"
+    );
     for job in ctx.store.health().jobs() {
         let is_failing = u8::from(failing.contains(job));
         text.push_str(&format!("{name}{{job=\"{}\"}} {is_failing}\n", job.name()));

@@ -1,6 +1,6 @@
-//! The server: accepts connections, reads and writes HTTP, finds the route, authenticates, limits, runs the handler and
-//! its transaction, and caches responses. It knows nothing about roles, candidates and other resources; their modules
-//! pass their endpoints to it as [`route::Route`] values.
+//! The server: accepts connections, reads and writes HTTP, finds the route, authenticates the caller, applies
+//! limits, runs the handler in its transaction, and caches responses. It knows nothing about roles, candidates or other
+//! resources; their modules pass their endpoints to it as [`route::Route`] values.
 
 pub(in crate::http) mod accept;
 pub mod access_rule;

@@ -24,7 +24,7 @@ impl NetworkLimit {
     /// Counts a request from this address.
     ///
     /// # Errors
-    /// The whole seconds to wait before the next request. A refused request is not counted.
+    /// The number of whole seconds to wait before the next request. A refused request is not counted.
     pub(in crate::http) fn take(&self, address: IpAddr, now: Duration) -> Result<(), u64> {
         let Some(per_hour) = self.per_hour else { return Ok(()) };
         let mut hours = self.hours.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_address_or_64_has_its_own_limit() {
+    fn each_ipv4_address_or_ipv6_64_has_its_own_limit() {
         let limit = NetworkLimit::new(Some(1));
         let take = |text: &str| limit.take(text.parse().unwrap(), Duration::from_secs(1));
         assert_eq!(take("2001:db8::1"), Ok(()));
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_request_does_not_count_for_wider_networks() {
+    fn a_refused_request_is_not_counted_for_wider_networks() {
         let limit = NetworkLimit::new(Some(1));
         let take = |text: &str| limit.take(text.parse().unwrap(), Duration::from_secs(1)).is_ok();
         assert!(take("2001:db8::1"));

@@ -85,7 +85,7 @@ impl PageRequest {
     }
 }
 
-/// Returns the refusal of an invalid cursor.
+/// Returns the refusal for an invalid cursor.
 pub(in crate::http) fn invalid_cursor() -> Refusal {
     Refusal::invalid("cursor", "must be pagination.nextCursor of the previous page")
 }
@@ -95,7 +95,7 @@ fn page_limit(text: &str) -> Result<usize, Refusal> {
     rows.ok_or_else(|| Refusal::invalid("limit", format!("must be an integer; a page has 1 to {ROWS_MAX} rows")))
 }
 
-/// The separator of a cursor's parts; no part contains it.
+/// The separator between the parts of a cursor. No part contains the separator.
 const SEPARATOR: char = '\n';
 
 /// Encodes a cursor, which is opaque to clients.

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_or_its_64_holds_at_most_its_share() {
+    fn an_ipv4_address_or_an_ipv6_64_holds_at_most_its_share() {
         let permits = Permits::new(7, 2);
         let (first, second) = (take(&permits, "2001:db8::1"), take(&permits, "2001:db8::2"));
         assert!(first.is_ok() && second.is_ok());
@@ -99,14 +99,14 @@ mod tests {
     }
 
     #[test]
-    fn one_subscriber_with_many_64s_leaves_permits_for_others() {
+    fn one_subscriber_with_many_ipv6_networks_leaves_permits_for_others() {
         let permits = Permits::new(128, 16);
         let subscriber: Vec<_> =
             (0..=255).map_while(|n| take(&permits, &format!("2001:db8:0:ff{n:02x}::1")).ok()).collect();
         assert_eq!(subscriber.len(), 32, "a /56 holds twice as many as a /64");
         let business: Vec<_> =
             (0..=255).map_while(|n| take(&permits, &format!("2001:db8:1:{n:02x}00::1")).ok()).collect();
-        assert_eq!(business.len(), 48, "a /48 holds no more than are free");
+        assert_eq!(business.len(), 48, "a /48 holds at most as many permits as remain free");
         assert!(take(&permits, "2001:db8:2::1").is_ok() && take(&permits, "192.0.2.1").is_ok());
     }
 

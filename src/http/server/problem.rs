@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::refusal::FieldError;
 use crate::store::Error;
 
-/// Returns the message for the caller and the fields at fault. The message names the error and, if there is one, the
+/// Returns the message for the caller, and the invalid fields. The message names the error and, if there is one, the
 /// next step.
 pub(super) fn detail_and_fields(error: &Error) -> (String, &[FieldError]) {
     match error {
@@ -18,7 +18,7 @@ pub(super) fn detail_and_fields(error: &Error) -> (String, &[FieldError]) {
             ("the service cannot do this right now and nothing was changed; try again later".to_owned(), &[])
         }
         Error::OutcomeUnknown(_) => (
-            "the disk failed during this request, so the change may or may not have been saved; check before you send it again"
+            "the disk failed during this request, so the change may or may not have been saved; check before you send the request again"
                 .to_owned(),
             &[],
         ),

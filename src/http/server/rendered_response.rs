@@ -18,7 +18,7 @@ impl RenderedResponse {
     pub(super) fn new(reply: Reply) -> Self {
         let body = reply.body();
         let (mut parts, _) = reply.into_response_without_id().into_parts();
-        // Reserve the field, so that setting it later does not grow the map.
+        // Reserve space for the field, so that setting it later does not grow the map.
         parts.headers.insert(X_REQUEST_ID, HeaderValue::from_static(""));
         Self { fields: parts.headers, body }
     }
@@ -53,7 +53,7 @@ impl RenderedResponse {
         }
     }
 
-    /// Returns the compressed response with its own tag (RFC 9110 §8.8.3.3), if it is smaller.
+    /// Returns the compressed response with a tag of its own (RFC 9110 §8.8.3.3), or `None` if it would not be smaller.
     pub(super) fn compressed(&self) -> Option<Self> {
         Some(self.with_compressed_body(gzip::compress(&self.body)?.into()))
     }

@@ -51,12 +51,12 @@ impl Request {
         Self { method, path, query, headers, params, body: None, form: None, client, unknown_members }
     }
 
-    /// Adds the body, which can be read only once.
+    /// Returns a copy of the request with this body.
     pub(in crate::http) fn with_body(&self, body: Bytes) -> Self {
         self.with(body, None)
     }
 
-    /// Adds the body as a form.
+    /// Returns a copy of the request with this form as its body.
     pub(super) fn with_form(&self, form: Form) -> Self {
         self.with(Bytes::new(), Some(form))
     }
@@ -93,12 +93,13 @@ impl Request {
         &self.query
     }
 
-    /// Returns the raw body, which is empty if there is none or if it was not read.
+    /// Returns the raw body, which is empty if the request has none, if it was not read, or if it is a form.
     pub(in crate::http) fn body(&self) -> &[u8] {
         self.body.as_deref().unwrap_or_default()
     }
 
-    /// Returns the form, or `None` if the body is not a form. Only routes that also accept another type can get `None`.
+    /// Returns the form, or `None` if the body is not a form. `None` is possible only on routes that also accept
+    /// another type of body.
     pub(in crate::http) fn form(&self) -> Option<&Form> {
         self.form.as_ref()
     }
@@ -108,7 +109,7 @@ impl Request {
         self.client
     }
 
-    /// Returns a decoded path parameter. The route's template has this parameter, so it exists.
+    /// Returns a decoded path parameter. The route's template contains this parameter, so it exists.
     pub(in crate::http) fn param(&self, name: &str) -> &str {
         self.params.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
     }
@@ -154,7 +155,7 @@ impl Request {
     /// Returns the origin that the browser declares.
     pub(in crate::http) fn origin(&self) -> RequestOrigin<'_> {
         let site = HeaderName::from_static("sec-fetch-site");
-        // A field that is repeated or unreadable still counts as present, and matches no origin.
+        // A field that is repeated or unreadable is still treated as present, and matches no origin.
         let only_value = |name: HeaderName| {
             let mut values = self.headers.get_all(name).iter();
             let first = values.next()?.to_str().ok();
@@ -176,8 +177,8 @@ impl Request {
         Ok(value)
     }
 
-    /// Returns the language of the response: the language that the query names (`lang`, or `locale` of a signup link),
-    /// otherwise the best match for `Accept-Language`.
+    /// Returns the language of the response: the language that the query names (`lang`, or `locale` in a signup link),
+    /// or else the best match for `Accept-Language`.
     ///
     /// # Errors
     /// `validation_error` if a parameter is repeated.
@@ -293,7 +294,7 @@ pub(super) fn decode_param(raw: &str) -> Result<String, Refusal> {
 pub(in crate::http) fn client(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut client = peer.ip().to_canonical();
-    // Keep values that are not UTF-8: skipping one would trust the entries to its left.
+    // Keep values that are not UTF-8: skipping such a value would mean trusting the entries to its left.
     let values = headers.get_all("x-forwarded-for").iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
     let values: Vec<_> = values.collect();
     let entries = values.iter().flat_map(|value| value.split(',')).map(str::trim);
@@ -317,7 +318,7 @@ pub(super) fn is_forwarded_by_untrusted_peer(peer: SocketAddr, headers: &HeaderM
     FORWARDING.iter().any(|name| headers.contains_key(*name)) && !trusted.iter().any(|network| network.contains(&peer))
 }
 
-/// Parses an address, with or without a port, with or without brackets.
+/// Parses an address, which may have a port or brackets.
 fn forwarded_address(entry: &str) -> Option<IpAddr> {
     let plain = entry.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(entry);
     let address = plain.parse().or_else(|_| entry.parse::<SocketAddr>().map(|with_port| with_port.ip())).ok()?;

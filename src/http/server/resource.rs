@@ -3,12 +3,12 @@
 use crate::domain::user::{CallerRoles, Principal};
 use crate::store::{Error, Tx};
 
-/// The audience of a route. It decides the form of errors, and whether pages of other origins may call the route.
+/// The audience of a route. It determines the form of errors, and whether pages from other origins may call the route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
     /// Programs of users and operators.
     Api,
-    /// Any program, including scripts on pages of other origins, which may also read errors (WHATWG Fetch §3.3).
+    /// Any program, including scripts on pages from other origins, which may also read errors (WHATWG Fetch §3.3).
     Public,
     /// People. Errors are pages.
     Page,
@@ -21,11 +21,11 @@ pub(in crate::http) type LoadCallerRoles = fn(&Tx<'_>, &Principal, &str) -> Resu
 /// The resource of a route: the thing that the path parameter `id` names.
 #[derive(Debug, Clone, Copy)]
 pub struct Resource {
-    /// The function that loads the roles that decide whether a caller may get a stored response. `None` for routes of
-    /// platform admins, who see everything.
+    /// The function that loads the caller's roles, which determine whether the caller may get a stored response. `None`
+    /// for routes of platform admins, who see everything.
     pub(in crate::http) caller_roles: Option<LoadCallerRoles>,
-    /// Whether responses name a candidate. If so, stored responses are erased with the candidate, and a repeat gets a
-    /// 410.
+    /// Whether responses name a candidate. If so, stored responses are erased with the candidate, and a later repeat
+    /// gets a 410.
     pub names_candidate: bool,
 }
 

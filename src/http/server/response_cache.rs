@@ -3,7 +3,7 @@
 //!
 //! A cached response records the organization that it shows, and the number of the newest portal change when its data
 //! was read. The store reports whether that organization has changed since. The next response shows a change by this
-//! service; a change by another process is visible within 100 ms. A response without data from the file stays current
+//! service; a change by another process is visible within 200 ms. A response without data from the file stays current
 //! for as long as the service runs.
 //!
 //! A path has one response, or, if its route requires it, one for each language and each combination of query
@@ -22,7 +22,7 @@ use super::cached_response::CachedResponse;
 use crate::domain::id::OrganizationId;
 use crate::store::change_number::PortalChanges;
 
-/// The maximum number of cached responses of one path to requests with query parameters. At the limit, the response to
+/// The maximum number of cached responses for one path to requests with query parameters. At the limit, the response to
 /// a new query is rendered for each request until the next change.
 const QUERY_VARIANTS_MAX: usize = 64;
 
@@ -59,10 +59,10 @@ struct PoolUse {
     bytes: usize,
     bytes_by_organization: HashMap<Option<OrganizationId>, usize>,
     /// The maximum size of the pool. A full pool evicts the responses of the organization with the most bytes. One path
-    /// can be spelled in many ways. A client that requests all spellings evicts only the responses of that
+    /// can be spelled in many ways, but requests for many spellings evict only responses of the same
     /// organization.
     bytes_max: usize,
-    /// The maximum number of bytes of one organization.
+    /// The maximum number of bytes for one organization.
     organization_bytes_max: usize,
 }
 
@@ -187,7 +187,7 @@ impl CacheState {
         &self.pools[pool.index()]
     }
 
-    /// Removes the selected paths of a pool.
+    /// Removes the selected paths from a pool.
     fn remove(&mut self, pool: CachePool, is_selected: impl Fn(&str, &CachedPath) -> bool) {
         let Self { paths, pools } = self;
         let used = &mut pools[pool.index()];
@@ -257,7 +257,7 @@ impl CacheLookup {
         Self { query: uri.query().unwrap_or_default().to_owned(), fields: copied }
     }
 
-    /// Returns the fields that select the response, and show whether the client already has it.
+    /// Returns the fields that select the response and that show whether the client already has the response.
     pub(in crate::http) fn fields(&self) -> &HeaderMap {
         &self.fields
     }

@@ -1,7 +1,7 @@
 //! A route: its access rule, its work in the store, its possible answers, and the two halves of its handler.
 //!
 //! `decode` reads the request before the transaction, and `act` runs inside it. The type of `act` shows who may act: an
-//! `act` with an [`Admin`] parameter cannot be called without that proof.
+//! `act` with an [`Admin`] parameter cannot be called without proof that the caller is an admin.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::domain::api_key::Scope;
 use crate::domain::user::{Admin, Principal};
 use crate::store::{Error, Grade, Tx};
 
-/// The transaction of a route.
+/// The kind of transaction in which a route works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
     /// A read of one snapshot.
@@ -69,7 +69,7 @@ pub struct Route {
     pub access: AccessRule,
     pub work: Work,
     pub accepts_body: bool,
-    /// How to read the body if it is a form.
+    /// The rules for reading the body, if it is a form.
     pub(super) form: Option<FormRules>,
     pub(super) body_bytes_max: usize,
     /// Whether the response time is padded to a constant, against timing attacks.
@@ -104,8 +104,8 @@ impl Route {
         Self { audience, ..route }
     }
 
-    /// Creates a page for strangers. Its first half may find that there is nothing to write: an invalid form queues no
-    /// job.
+    /// Creates a page for strangers. Its first half may find that there is nothing to write: for example, an invalid
+    /// form queues no job.
     pub(in crate::http) fn page_act_or_read<W: Send + 'static, R: Send + 'static>(
         method: Method,
         path: &'static str,
@@ -157,7 +157,7 @@ impl Route {
         })
     }
 
-    /// Creates an endpoint about this resource, for API keys with a scope.
+    /// Creates an endpoint for a resource, which requires an API key with this scope.
     pub(in crate::http) fn scoped<W: Send + 'static>(
         resource: Resource,
         scope: Scope,
@@ -255,7 +255,7 @@ impl Route {
         self
     }
 
-    /// Returns whether pages of other origins may call the route.
+    /// Returns whether pages from other origins may call the route.
     pub fn cors(&self) -> bool {
         self.audience == Audience::Public
     }
@@ -268,8 +268,8 @@ impl Route {
         matches!(self.idempotency, Idempotency::ByKey(_))
     }
 
-    /// Adds the answers that follow from the other fields of the route. An endpoint declares only the others
-    /// ([`Route::answering`]).
+    /// Adds the answers that follow from the other fields of the route. An endpoint declares only its other
+    /// answers ([`Route::answering`]).
     pub(super) fn completed(mut self) -> Self {
         let mut more: Vec<Answer> = Vec::new();
         if self.access != AccessRule::Open {
@@ -304,9 +304,9 @@ impl Route {
         self
     }
 
-    /// Caches responses of a page in each language. They depend on the language, which the query or the browser
-    /// chooses, and on these query parameters. A response that depends on another parameter, such as a search term, is
-    /// not cached.
+    /// Caches responses of a page in each language. The responses depend on the language, which the query or the
+    /// browser chooses, and on these query parameters. A response that depends on another parameter, such as a search
+    /// term, is not cached.
     pub(in crate::http) fn cached_by_language(mut self, parameters: &'static [CacheParameter]) -> Self {
         self.caching = Some(CachePolicy { pool: CachePool::Pages, parameters: Some(parameters) });
         self
@@ -351,7 +351,7 @@ impl Route {
         Self::with_decode(method, path, access, decode)
     }
 
-    /// Creates a route for programs that only reads. The other constructors change its fields.
+    /// Creates a read-only route for programs. The other constructors change its fields.
     fn with_decode(method: Method, path: &'static str, access: AccessRule, decode: Decode) -> Self {
         let audience = Audience::Api;
         Self {

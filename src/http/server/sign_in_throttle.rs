@@ -15,10 +15,11 @@ use crate::domain::throttle::{
     ACCOUNT_FAILURES_FREE, FAMILIAR_FOR, Failures, NETWORK_FAILURES_FREE, UNFAMILIAR_FAILURES_PER_HOUR,
 };
 
-/// The SHA-256 of an account's address. The address itself can be of any length, because strangers choose it.
+/// The SHA-256 digest of an account's email address. The address itself can be of any length, because strangers choose
+/// it.
 type Account = [u8; 32];
 
-/// The source of an attempt.
+/// The source of a sign-in attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Source {
     Network(Network),
@@ -34,14 +35,14 @@ pub(in crate::http) struct SignInAttempt {
     familiarity: Familiarity,
 }
 
-/// Whether the account has recently signed in from the source of an attempt.
+/// Whether the account has recently signed in from the source of a sign-in attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Familiarity {
     /// The account has not recently signed in from the source. Every failure counts.
     Stranger,
     /// The account has signed in from this network. Only failures from this network count.
     FamiliarNetwork,
-    /// The account has signed in with this browser. Only failures of this browser count.
+    /// The account has signed in with this browser. Only failures from this browser count.
     FamiliarDevice([u8; 32]),
 }
 
@@ -54,18 +55,18 @@ pub(in crate::http) struct SignInThrottle {
 struct FailureCounts {
     accounts: HashMap<(Account, Source), Failures>,
     networks: HashMap<Network, Failures>,
-    /// The failures of each account from unfamiliar sources.
+    /// The failed attempts to sign in to each account from unfamiliar sources.
     unfamiliar: HashMap<Account, HourlyAllowance>,
     /// The time at which an account last signed in from a source.
     familiar: HashMap<(Account, Source), Duration>,
 }
 
 impl SignInThrottle {
-    /// Begins an attempt, which counts as failed until [`SignInThrottle::succeed`] or [`SignInThrottle::cancel`].
-    /// `device` is the digest of the request's session cookie.
+    /// Begins a sign-in attempt. It counts as failed until [`SignInThrottle::succeed`] or [`SignInThrottle::cancel`] is
+    /// called. `device` is the digest of the request's session cookie.
     ///
     /// # Errors
-    /// The whole seconds to wait before the next attempt. A refused attempt is not counted.
+    /// The number of whole seconds to wait before the next attempt. A refused attempt is not counted.
     pub(in crate::http) fn begin(
         &self,
         account: &str,
@@ -86,7 +87,7 @@ impl SignInThrottle {
         }
     }
 
-    /// Removes an attempt that neither failed nor succeeded from the counts.
+    /// Removes from the counts an attempt that neither failed nor succeeded.
     pub(in crate::http) fn cancel(&self, attempt: &SignInAttempt) {
         self.counts().remove(attempt);
     }
@@ -262,7 +263,7 @@ mod tests {
         let office = "192.0.2.1".parse().unwrap();
         let attempt = throttle.begin("ada", office, None, NOW).unwrap();
         throttle.succeed(&attempt, [7; 32], NOW);
-        assert_eq!(fail(&throttle, "192.0.2.1", 9), 5, "somebody else in the office");
+        assert_eq!(fail(&throttle, "192.0.2.1", 9), 5, "the office network allows five failures");
         let tries = (0..9).filter(|_| throttle.begin("ada", office, Some([7; 32]), NOW).is_ok()).count();
         assert_eq!(tries, 5);
         let later = NOW + FAMILIAR_FOR;

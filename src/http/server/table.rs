@@ -41,7 +41,7 @@ pub(super) enum RouteMatch<'a> {
     /// A route, and its parameters or a `not_found` if one of them is not UTF-8. The route decides whether that refusal
     /// is a page.
     Route(&'a Route, Result<Vec<(String, String)>, Refusal>),
-    /// A CORS preflight: the path of the route, and its methods.
+    /// A CORS preflight, with the path of the route and the methods of that path.
     Preflight(&'static str, String),
 }
 
@@ -83,7 +83,7 @@ impl Table {
         area.map_or(Audience::Api, |(_, audience)| *audience)
     }
 
-    /// Returns the renderer of failures for this audience, if its errors are pages.
+    /// Returns the function that renders failures for this audience, if its errors are pages.
     pub(super) fn problem_page_of(&self, audience: Audience) -> Option<ProblemPage> {
         (audience == Audience::Page).then_some(self.problem_page)
     }

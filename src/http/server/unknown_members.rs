@@ -11,7 +11,7 @@ use crate::domain::text;
 /// contain about ten thousand names.
 const NAMES_MAX: usize = 20;
 
-/// The maximum number of characters of a name that a response shows.
+/// The maximum number of characters that a response shows of each name.
 const NAME_CHARACTERS_MAX: usize = 64;
 
 /// The unknown members of one request. Clones share the names, because one module decodes the body and another creates

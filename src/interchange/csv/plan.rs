@@ -18,7 +18,7 @@ use crate::world::World;
 ///
 /// # Errors
 /// A refusal if no row can be imported, because the role given for all rows does not exist or the table names no roles.
-/// Otherwise a failure of SQLite.
+/// Otherwise a SQLite error.
 pub fn plan(
     tx: &Tx<'_>,
     world: &dyn World,
@@ -60,7 +60,7 @@ struct Planner<'t> {
     /// The role for all rows, from `--role`.
     only_role: Option<usize>,
     applicants: Applicants<'t>,
-    /// The accepted applications, as indexes of person and role.
+    /// The accepted applications, as pairs of indexes: a person and a role.
     applied: HashSet<(usize, usize)>,
 }
 
@@ -99,7 +99,7 @@ impl<'t> Planner<'t> {
         })
     }
 
-    /// Accepts a row, or returns all reasons against it.
+    /// Accepts a row, or returns all the reasons for refusing it.
     fn add_row(&mut self, mut row: Row) -> Result<Result<(), Vec<String>>, Error> {
         let mut faults = std::mem::take(&mut row.faults);
         // A row without readable cells names no role.
@@ -184,7 +184,7 @@ impl<'t> Planner<'t> {
         }
     }
 
-    /// Fits a row into the role's steps and seats.
+    /// Finds the row's step in the role and, for a hire, a free position. Adds a fault if either is missing.
     fn fit_row(&self, role: usize, row: &Row, faults: &mut Vec<String>) -> Option<AcceptedRow> {
         let added = self.roles[role].added.as_ref()?;
         let (steps, seats) = (&added.role.steps, added.role.record.seats);
@@ -215,7 +215,7 @@ impl<'t> Planner<'t> {
     }
 }
 
-/// Returns the index of the role's step at which a row's application is or ended.
+/// Returns the index of the step that a row's application is at, or of the step at which the application ended.
 fn step(row: &Row, outcome: &RowOutcome, steps: &[store::role_step::PipelineStep]) -> Result<usize, String> {
     let Some(last) = steps.len().checked_sub(1) else {
         return Err("the role has no steps; it needs at least one".to_owned());

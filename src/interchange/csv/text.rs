@@ -1,13 +1,13 @@
 //! Splits CSV text into records and cells (RFC 4180). The parser is written by hand, because an unclosed quote must be
-//! reported with its line; the usual libraries silently read on to the end of the file.
+//! reported with its line; the usual libraries silently read on to the end of the input.
 //!
 //! The parser does not interpret the cells. It accepts more than the RFC: a lone line feed or carriage return ends a
 //! line, and a quote inside an unquoted cell is an ordinary character.
 
-/// A row of the table. It spans several lines of the file if a quoted cell contains line breaks.
+/// A row of the table. It spans several lines of the input if a quoted cell contains line breaks.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Record {
-    /// The line of the file in which the record begins, counted from 1.
+    /// The line of the input on which the record begins, counted from 1.
     pub(super) line: usize,
     /// The cells, without quotes.
     pub(super) cells: Vec<String>,
@@ -35,11 +35,11 @@ impl<'a> Records<'a> {
             let cell = String::from_utf8(cell).unwrap_or_else(|_| {
                 record
                     .faults
-                    .push(format!("the cell that begins in line {begins_in} is not UTF-8; save the table as UTF-8"));
+                    .push(format!("the cell that begins on line {begins_in} is not UTF-8; save the table as UTF-8"));
                 String::new()
             });
             if cell.contains('\0') {
-                record.faults.push(format!("the cell that begins in line {begins_in} contains a NUL character"));
+                record.faults.push(format!("the cell that begins on line {begins_in} contains a NUL character"));
             }
             record.cells.push(cell);
             match self.rest {
@@ -73,7 +73,7 @@ impl<'a> Records<'a> {
                 }
                 [b'"', ..] => break,
                 _ => {
-                    faults.push(format!("the quote that begins in line {begins_in} is never closed"));
+                    faults.push(format!("the quote that begins on line {begins_in} is never closed"));
                     return cell;
                 }
             }
@@ -82,7 +82,7 @@ impl<'a> Records<'a> {
         if !self.plain().iter().all(|byte| *byte == b' ') {
             let line = self.line;
             let why = "continues after its closing quote; write a quote inside a quoted cell twice";
-            faults.push(format!("the cell that begins in line {begins_in} and ends in line {line} {why}"));
+            faults.push(format!("the cell that begins on line {begins_in} and ends on line {line} {why}"));
         }
         cell
     }
@@ -174,8 +174,8 @@ mod tests {
         };
         let read = faults(b"a,\"b\nc,\"d\ne\n");
         assert_eq!((read[0].0, read[1].0, read.len()), (1, 3, 2));
-        assert!(read[0].1.contains("begins in line 1 and ends in line 2") && read[1].1.is_empty(), "{read:?}");
-        assert!(faults(b"a\nb,\"c\nd\n")[1].1.contains("the quote that begins in line 2 is never closed"));
+        assert!(read[0].1.contains("begins on line 1 and ends on line 2") && read[1].1.is_empty(), "{read:?}");
+        assert!(faults(b"a\nb,\"c\nd\n")[1].1.contains("the quote that begins on line 2 is never closed"));
         assert!(faults(b"a\n\xff,\0\n")[1].1.contains("line 2 is not UTF-8") && faults(b"a\0")[0].1.contains("NUL"));
     }
 

@@ -1,6 +1,6 @@
 //! Converts Greenhouse's HTML to Markdown: paragraphs, lists and emphasis, and the plain text of everything else.
 //!
-//! This module does not sanitize the text. The code that renders the Markdown does.
+//! This module does not sanitize the text. The code that renders the Markdown sanitizes it.
 
 /// Elements whose tags end a paragraph.
 const BLOCKS: &[&str] = &[
@@ -70,7 +70,7 @@ fn tag(text: &str) -> Option<(String, bool, usize)> {
     Some((name.to_ascii_lowercase(), is_end, end + 2))
 }
 
-/// Skips the content of a hidden element. Returns the text from the element's end tag.
+/// Skips the content of a hidden element. Returns the rest of the text, which begins with the element's end tag.
 fn skip_hidden<'a>(text: &'a str, name: &str) -> &'a str {
     let end = format!("</{name}");
     let is_end =

@@ -1,4 +1,4 @@
-//! Ids that are derived from Greenhouse's numeric ids, so that an item has the same id at every import.
+//! Ids that are derived from Greenhouse's numeric ids, so that an item has the same id in every import.
 
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, RoleId, RoleStepId};
 
@@ -10,7 +10,7 @@ pub(super) fn step_id(stage: u64) -> RoleStepId {
     derived(&format!("gh_stage_{stage}"))
 }
 
-/// Returns the id of the only step of a role without stages.
+/// Returns the id of the only step of a role whose job has no stages.
 pub(super) fn only_step_id(job: u64) -> RoleStepId {
     derived(&format!("gh_job_{job}_application"))
 }

@@ -10,7 +10,8 @@ use crate::domain::text::{self, NAME_CHARACTERS_MAX};
 use crate::domain::timestamp::Timestamp;
 use crate::store::description::Description;
 
-/// The maximum length of a department or location, as in an interchange document. Several names share the limit.
+/// The maximum length of a department or location, as in an interchange document. If there are several names, the limit
+/// applies to all of them together.
 const TEXT_CHARACTERS_MAX: usize = 255;
 
 /// A job, which becomes a role.
@@ -34,7 +35,7 @@ pub(super) struct HarvestOpening {
     pub(super) is_open: bool,
     /// The application that filled the opening.
     pub(super) application: Option<u64>,
-    /// The organization's own name for the opening.
+    /// The id that the organization gave the opening.
     pub(super) opening_id: Option<String>,
     pub(super) closed_at: Option<Timestamp>,
 }
@@ -80,7 +81,7 @@ pub(super) fn job(item: &mut Item) -> Option<HarvestJob> {
     })
 }
 
-/// Joins the names of the objects in an array. The name of an object is the first of the given members that exists.
+/// Joins the names of the objects in an array. The name of an object is the first of the given members that it has.
 fn joined_names(item: &mut Item, path: &str, names: &[&str]) -> String {
     let found = item.array_of(path, |inner| names.iter().find_map(|name| inner.text(name, TEXT_CHARACTERS_MAX)));
     let joined = found.join(", ");
@@ -114,7 +115,7 @@ pub(super) fn stage(item: &mut Item) -> Option<HarvestStage> {
     Some(HarvestStage { id: item.own_id()?, job: job?, name: name?, priority, is_active })
 }
 
-/// Guesses the type of a stage from the words of its name, because Greenhouse has no stage types.
+/// Guesses the type of a stage from the words in its name, because Greenhouse has no stage types.
 pub(super) fn step_type(name: &str) -> StepType {
     // The order matters: an "Offer Call" is an offer, and a "Reference Interview" is a reference check.
     const KNOWN: [(StepType, &[&str]); 6] = [

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::item::Item;
 use crate::domain::text::{self, Email, NAME_CHARACTERS_MAX};
 
-/// A candidate of the export.
+/// A candidate in the export.
 #[derive(Debug)]
 pub(super) struct HarvestPerson {
     pub(super) id: u64,

@@ -29,7 +29,7 @@ pub(super) fn of_new_role(
     stages.sort_by_key(|stage| (stage.priority, stage.id));
     let mut named: Vec<(u64, &str)> = stages.iter().map(|stage| (stage.id, stage.name.as_str())).collect();
     if named.is_empty() {
-        // Without job_stages.json, the order is unknown. The type of a stage is the best hint.
+        // Without job_stages.json, the order is unknown. The type of a stage is the best indication.
         named = used.into_iter().flatten().map(|(id, stage)| (*id, stage.name.as_str())).collect();
         named.sort_by_key(|(id, name)| (rank(step_type(name)), *id));
     }
@@ -49,7 +49,7 @@ pub(super) fn of_new_role(
 }
 
 /// Returns the steps of a role from an earlier import. The step of a stage is the step that was created from the stage,
-/// or else a step of the same name that staff have added.
+/// or else a step with the same name, which staff may have added.
 pub(super) fn of_existing_role(
     steps: Vec<role_step::PipelineStep>,
     stages: &[HarvestStage],

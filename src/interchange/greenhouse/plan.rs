@@ -27,7 +27,7 @@ use crate::store::{self, Error, Tx};
 /// Plans the import of an export.
 ///
 /// # Errors
-/// A refusal if all jobs and applications are in the file already. Otherwise a failure of SQLite.
+/// A refusal if all jobs and applications are in the file already. Otherwise a SQLite error.
 pub fn plan(tx: &Tx<'_>, export: HarvestExport, organization: OrganizationId) -> Result<ImportPlan, Error> {
     let HarvestExport { ids, jobs, stages, people, applications, reasons, offers, refused, mut notices, .. } = export;
     let first = jobs.first().map(|job| role_id(job.id));
@@ -80,8 +80,8 @@ fn existing_roles(
     Ok(roles.into_iter().map(|role| (role.id.clone(), role)).collect())
 }
 
-fn skip_notice(count: usize, what: &str, why: &str) -> Option<String> {
-    (count > 0).then(|| format!("{what} skipped: {count}, because {why}"))
+fn skip_notice(count: usize, items: &str, why: &str) -> Option<String> {
+    (count > 0).then(|| format!("{items} skipped: {count}, because {why}"))
 }
 
 /// The items accepted and refused so far.
@@ -98,7 +98,7 @@ struct Planner<'t> {
     roles: Vec<PlannedRole>,
     organization: OrganizationId,
     applicants: Applicants<'t>,
-    /// The accepted applications, as indexes of person and role.
+    /// The accepted applications, as pairs of indexes: a person and a role.
     applied: HashSet<(usize, usize)>,
     reasons: HashMap<u64, HarvestReason>,
     offers: HashMap<u64, HarvestOffer>,
@@ -205,7 +205,7 @@ impl Planner<'_> {
         store::application::has_applied(self.tx, &self.organization, candidate, role)
     }
 
-    /// Accepts an application, or returns all reasons against it.
+    /// Accepts an application, or returns all the reasons for refusing it.
     fn add_application(&mut self, application: &HarvestApplication) -> Result<Result<(), Vec<String>>, Error> {
         let mut faults = Vec::new();
         let role = self.role(application, &mut faults);
@@ -249,7 +249,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Returns the index of the role of an application's job.
+    /// Returns the index of the role that corresponds to an application's job.
     fn role(&self, application: &HarvestApplication, faults: &mut Vec<String>) -> Option<usize> {
         let job = application.job?;
         let found = self.jobs.get(&job).copied().flatten();
@@ -294,7 +294,7 @@ impl Planner<'_> {
         Ok(is_other.then(|| format!("the candidate {id} already exists with another address")))
     }
 
-    /// Returns the index of the role's step at which an application is or ended.
+    /// Returns the index of the step that an application is at, or of the step at which the application ended.
     fn step(&self, role: usize, application: &HarvestApplication, faults: &mut Vec<String>) -> Option<usize> {
         let PlannedRole { job, step_indexes, role, .. } = &self.roles[role];
         if role.steps.is_empty() {

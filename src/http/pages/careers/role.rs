@@ -21,7 +21,7 @@ use crate::store::{self, Error, Tx};
 
 pub(super) struct RolePageInput {
     visit: PortalVisit,
-    /// `None` if the path contains an invalid id, which no role has.
+    /// `None` if the path contains an invalid id, which cannot belong to any role.
     role_id: Option<RoleId>,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Repl
     let body = role.description.markdown();
     let shows_salary = organization.theme.shows_salary();
     let posted = ctx.world.day(&organization.time_zone, role.created_at);
-    // The zone database of an older system may lack the organization's time zone.
+    // The time zone database of an older system may lack the organization's time zone.
     let posted = posted.or_else(|| ctx.world.day("UTC", role.created_at));
     let posted = posted.map(|day| (day.to_string(), texts.day(day)));
     let base = &ctx.settings.base_url;
@@ -92,8 +92,8 @@ fn employer(organization: &PortalOrganization, shows_salary: bool) -> Employer<'
     Employer { name, slug, domain, logo, has_logo: *has_logo, shows_salary }
 }
 
-/// `POST /careers/{orgSlug}/roles/{roleId}/apply`: redirects to the role's signup form, in the language of the page. All
-/// visitors get the same signup link until the link is due for renewal.
+/// `POST /careers/{orgSlug}/roles/{roleId}/apply`: redirects to the role's signup form, in the language of the page.
+/// All visitors get the same signup link until the link is due for renewal.
 ///
 /// # Errors
 /// As [`role()`].

@@ -1,5 +1,5 @@
-//! Files that lead search engines to pages: `/careers/{orgSlug}/sitemap.xml` (sitemaps.org 0.9) and `/robots.txt` (RFC
-//! 9309).
+//! Files that help search engines find pages: `/careers/{orgSlug}/sitemap.xml` (sitemaps.org 0.9) and `/robots.txt`
+//! (RFC 9309).
 
 use std::fmt::Write as _;
 

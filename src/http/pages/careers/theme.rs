@@ -1,4 +1,5 @@
-//! `GET /careers/{orgSlug}/theme.css`: an organization's colours, as variables for the stylesheet of all pages.
+//! `GET /careers/{orgSlug}/theme.css`: an organization's colours, as CSS variables for the stylesheet that all
+//! pages use.
 
 use crate::domain::colour::Palette;
 use crate::domain::text::Slug;
@@ -30,8 +31,8 @@ fn theme(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     Ok(Reply::tagged_file("text/css; charset=utf-8", style).valid_until_change(organization.id, read_at))
 }
 
-/// Renders the organization's colours for light and dark mode. If the file is missing or empty, pages have the
-/// service's own colours.
+/// Renders the organization's colours for light and dark mode. If the stylesheet is missing or empty, pages use the
+/// service's default colours.
 fn style(Palette { brand, on_brand, text_on_light, text_on_dark }: Palette) -> String {
     format!(
         ":root {{ --brand: {brand}; --on-brand: {on_brand}; --brand-text: {text_on_light}; }}\n\

@@ -1,4 +1,4 @@
-//! A request for a page of a portal, and the frame and caching of its responses.
+//! A request for a page of a portal, and the frame and caching of the page.
 
 use crate::domain::text::Slug;
 use crate::http::api::portal;
@@ -12,7 +12,7 @@ use crate::store::{self, Error, Tx};
 
 pub(super) struct PortalVisit {
     pub(super) texts: &'static Texts,
-    /// `None` if the path contains an invalid slug, which no portal has.
+    /// `None` if the path contains an invalid slug, which cannot belong to any portal.
     pub(super) slug: Option<Slug>,
     /// The path as requested, still percent-encoded.
     pub(super) path: String,
@@ -44,8 +44,8 @@ impl PortalVisit {
     }
 }
 
-/// Allows the response cache and browsers to store the page until the portal changes. All readers with the same
-/// language get the same page.
+/// Allows the response cache to serve the page until the portal changes. Browsers revalidate the page before each use.
+/// All readers with the same language get the same page.
 pub(super) fn valid_until_change(
     reply: Reply,
     texts: &Texts,

@@ -29,11 +29,11 @@ const ATTACHMENT_FIELD: &str = "cvToken";
 const TRAP_FIELD: &str = "homepage";
 
 /// Checks the link and the client's limit before the server reads the body. Every submission counts towards the limit,
-/// even one with errors, because each may contain a file.
+/// even one with errors, because it may contain a file.
 ///
-/// The service still reads a form above the limit, to show it again with its values. It also stages the form's file,
-/// for as many refused forms an hour as the limit allows. It discards any further files, so that nobody can fill the
-/// disk this way.
+/// The service still reads a form that exceeds the limit, so that it can show the form again with its values. It also
+/// stages the files of refused forms, but of no more forms per hour than the limit allows. It discards any further
+/// files, so that nobody can fill the disk this way.
 pub(super) fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prechecked, Error> {
     let visit = SignupVisit::decode(request)?;
     if visit.invitation(tx)?.is_none() {
@@ -147,7 +147,7 @@ fn check_signature(ctx: &Ctx, visit: &SignupVisit, sent: &Form, form: &mut Fille
     signed
 }
 
-/// Uses the file of this submission if `accepts_file`, else the file that an earlier submission uploaded.
+/// Uses the file of this submission if `accepts_file`, or else the file that an earlier submission uploaded.
 fn choose_attachment(sent: &Form, accepts_file: bool, form: &mut FilledForm) {
     let earlier = || sent.texts(ATTACHMENT_FIELD).next().and_then(AttachmentToken::parse);
     match sent.upload() {
@@ -173,7 +173,8 @@ fn add_field_faults(form: &mut FilledForm, faults: Vec<(FormField, FieldFault)>,
 /// `POST /signup/{token}`: shows the form again, with its errors.
 ///
 /// # Errors
-/// As pages: `validation_error`; `payload_too_large` if the file is too large; `not_found` and `gone` as for the form.
+/// As pages: `validation_error`; `payload_too_large` if the file is too large; `rate_limited` or `unavailable` if the
+/// service did not accept the form or its file; `not_found` and `gone` as for the form.
 pub(super) fn refuse(
     _: &Ctx,
     tx: &Tx<'_>,

@@ -1,4 +1,4 @@
-//! A request for a signup link: its language, its link, and the earlier applications of the browser.
+//! A request for a signup link: its language, its token, and the earlier applications from the same browser.
 
 use crate::domain::id::RoleId;
 use crate::domain::status_page;
@@ -20,7 +20,8 @@ pub(super) struct SignupVisit {
     pub(super) path: String,
     /// Role ids and status page tokens from the cookies. Anybody can forge them.
     pub(super) applied: Vec<(String, String)>,
-    /// Whether the visitor asks for another form although this browser has applied, for example for somebody else.
+    /// Whether the visitor asks for another form, for example for somebody else, although this browser has already been
+    /// used to apply.
     pub(super) wants_another_form: bool,
 }
 

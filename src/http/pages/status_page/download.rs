@@ -16,8 +16,8 @@ use crate::store::attachment::Attachment;
 use crate::store::signup::Signup;
 use crate::store::{self, Error, Tx};
 
-/// `GET /status/{token}/data`: returns the submitted form, the paths of the attachments, and the application as the page
-/// shows it. The file contains no decision that the page does not show yet.
+/// `GET /status/{token}/data`: returns the submitted form, the paths of the attachments, and the application as the
+/// page shows it. The file contains no decision that the page does not show yet.
 ///
 /// # Errors
 /// `not_found`, as a page, if the link is unknown or spent.
@@ -29,7 +29,7 @@ pub(super) fn download_data(_: &Ctx, tx: &Tx<'_>, visit: &StatusVisit) -> Result
 
 pub(super) struct AttachmentDownload {
     visit: StatusVisit,
-    /// `None` if the path contains an invalid id, which no attachment has.
+    /// `None` if the path contains an invalid id, which cannot belong to any attachment.
     id: Option<AttachmentId>,
 }
 

@@ -87,8 +87,8 @@ struct EndPage<'a> {
     more: String,
 }
 
-/// `GET /status/{token}`: shows the role, the application's progress as far as the candidate may see it, the candidate's
-/// data, and the possible actions.
+/// `GET /status/{token}`: shows the role, the application's progress as far as the candidate may see it, the
+/// candidate's data, and the possible actions.
 ///
 /// # Errors
 /// `not_found`, as a page, if the link is unknown or spent.
@@ -177,7 +177,7 @@ fn status_template<'a>(
 /// Formats a date in the organization's time zone and the page's language.
 fn day(ctx: &Ctx, found: &FoundStatusPage, at: Timestamp) -> String {
     let zone = &found.view.organization.time_zone;
-    // The zone database of an older system may lack the organization's time zone.
+    // The time zone database of an older system may lack the organization's time zone.
     let day = ctx.world.day(zone, at).or_else(|| ctx.world.day("UTC", at));
     day.map(|day| found.texts.day(day)).unwrap_or_default()
 }

@@ -16,9 +16,9 @@ const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
 pub(super) struct StatusVisit {
     pub(super) token: String,
-    /// The language of the query, or the best match for the browser.
+    /// The texts in the language that the query names, or else in the best match for the browser's languages.
     pub(super) texts: &'static Texts,
-    /// Whether the query contains a language. Otherwise the page is in the language of the application.
+    /// Whether the query names a language. If not, the page is in the language of the application.
     pub(super) has_language: bool,
     /// Whether the candidate has just sent the application.
     pub(super) is_new: bool,

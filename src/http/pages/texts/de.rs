@@ -1,4 +1,4 @@
-//! The texts of pages in German.
+//! The German texts of all pages.
 
 use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
 

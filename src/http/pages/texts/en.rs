@@ -1,4 +1,4 @@
-//! The texts of pages in English.
+//! The English texts of all pages.
 
 use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
 
@@ -94,7 +94,7 @@ pub(super) static TEXTS: Texts = Texts {
         title: "{role} at {organization}: your application",
         new: "Your application has been sent",
         new_save: "Save this link. It is the only way back to this page, and nobody will send it to you by email. Anyone who has it sees what you see, so do not share it.",
-        new_before: "Have you applied for this role before? Then your first application is still valid, and nothing about it has changed. To see it, ask {organization} for a new link.",
+        new_before: "Have you applied for this role before? If so, your first application is still valid, and nothing about it has changed. To see it, ask {organization} for a new link.",
         applied: "Sent on {date}",
         running: "Your application is in progress",
         running_more: "{organization} has received your application. The next steps are below. Check this page from time to time.",
@@ -190,7 +190,7 @@ pub(super) static TEXTS: Texts = Texts {
         limited: "Many applications have come from your connection in the last hour. Everything you entered is still here: please send it again in {minutes} min.",
         unavailable: "Your application cannot be accepted right now. Everything you entered is still here: please send it again in a minute.",
         already: "You have already applied for {role}",
-        already_more: "This browser has sent an application for this role. Your private page shows its status.",
+        already_more: "An application for this role was sent from this browser. Your private page shows its status.",
         to_status: "See my application",
         again: "Apply for somebody else",
     },

@@ -1,4 +1,4 @@
-//! The texts of pages in Spanish.
+//! The Spanish texts of all pages.
 
 use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
 

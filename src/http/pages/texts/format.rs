@@ -1,4 +1,5 @@
-//! Formats dates, numbers and salaries. Each language's file has its formats ([`Forms`]).
+//! Formats dates, numbers and salaries. Each language has its own file, which contains its formats
+//! ([`Forms`]).
 
 use jiff::civil::Date;
 
@@ -39,14 +40,14 @@ impl Texts {
         formatted
     }
 
-    /// Formats a text with a count, such as `1 role` or `2 roles`.
+    /// Formats a string that contains a count, such as `1 role` or `2 roles`.
     pub(in crate::http) fn counted(&self, counted: &Counted, count: usize) -> String {
         let is_one = count == 1 || (count == 0 && self.forms.none_is_one);
         let text = if is_one { counted.one } else { counted.many };
         fill(text, &[("count", &self.number(count as f64))])
     }
 
-    /// Formats a salary, such as `€50,000 – €60,000 a year`. Returns `None` without an amount.
+    /// Formats a salary, such as `€50,000 – €60,000 a year`. Returns `None` if the salary has no amount.
     pub(in crate::http) fn salary(&self, salary: &Salary) -> Option<String> {
         let forms = &self.forms;
         let amount = match (salary.min, salary.max) {
@@ -65,7 +66,7 @@ impl Texts {
                 }
             }
         };
-        // Without a currency, remove the space for its symbol.
+        // If there is no currency, remove the space that separates its symbol from the amount.
         let amount = amount.trim().to_owned();
         Some(match salary.period {
             Some(period) => fill(self.per(period), &[("amount", &amount)]),

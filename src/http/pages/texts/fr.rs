@@ -1,4 +1,4 @@
-//! The texts of pages in French.
+//! The French texts of all pages.
 
 use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
 

@@ -1,4 +1,4 @@
-//! The labels of the facts about a role, in all languages. They are in one file, so that a new fact needs a change to
+//! The labels of the facts about a role, in all languages. All languages share this file, so that adding a fact changes
 //! only one file of texts.
 
 /// The labels of the facts about a role, in one language.

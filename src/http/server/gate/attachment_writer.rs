@@ -1,4 +1,4 @@
-//! Writes an uploaded attachment into the store. Each chunk is a short, separate write, and the next chunk is read from
+//! Writes an uploaded attachment to the store. Each chunk is a short, separate write, and the next chunk is read from
 //! the client only after this write. A client therefore waits for the writer, but the writer never waits for a client.
 
 use std::sync::Arc;
@@ -15,7 +15,8 @@ use crate::http::server::ctx::Ctx;
 use crate::store::attachment::{self, StagedAttachment};
 use crate::store::{Error, Grade, Tx};
 
-/// An attachment that is being uploaded. If it is dropped before it is finished, no part of it remains.
+/// An attachment that is being uploaded. If the writer is dropped before the attachment is finished, its rows are
+/// removed.
 pub(super) struct AttachmentWriter {
     ctx: Arc<Ctx>,
     id: AttachmentId,
@@ -25,7 +26,7 @@ pub(super) struct AttachmentWriter {
     needs_removal: bool,
     scan: MediaTypeScan,
     digest: AttachmentDigest,
-    /// The bytes that are not written yet. They are less than a chunk.
+    /// The bytes that have not been written yet; always fewer than a chunk.
     buffer: Vec<u8>,
     chunks: i64,
     bytes: u32,
@@ -54,11 +55,12 @@ impl AttachmentWriter {
         self.scan.is_acceptable_so_far()
     }
 
-    /// Adds bytes. Every complete chunk is written before this function returns.
+    /// Adds bytes. Every complete chunk is written before this function returns, unless the type of the content is
+    /// found to be unacceptable.
     ///
     /// # Errors
-    /// [`NO_ROOM_FOR_FILE`] if the disk, or the limit for all attachments, has no room; [`Error::Unavailable`] if the
-    /// store cannot write now.
+    /// [`NO_ROOM_FOR_FILE`] if the disk has too little free space, or the limit on all attachments is reached;
+    /// [`Error::Unavailable`] if the store cannot write now.
     pub(super) async fn add(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
         while !bytes.is_empty() {
             let room = CHUNK_BYTES_MAX - self.buffer.len();
@@ -144,7 +146,8 @@ impl AttachmentWriter {
 
 impl Drop for AttachmentWriter {
     fn drop(&mut self) {
-        // Rows are left only after a panic or when the service stops. In the latter case, the next start sweeps them.
+        // Rows remain if the upload was interrupted, for example by a panic or a disconnected client. If the
+        // service is stopping, the next start sweeps the rows.
         if let (true, Ok(runtime)) = (self.needs_removal, tokio::runtime::Handle::try_current()) {
             runtime.spawn(remove(Arc::clone(&self.ctx), self.id.clone()));
         }

@@ -74,7 +74,7 @@ pub(in crate::http::server) fn panic_response(ctx: &Ctx) -> Response<ResponseBod
     reply::with_request_id(response, request_id).map(ResponseBody::InMemory)
 }
 
-/// Returns the head and body of the response on a connection from which no request could be read.
+/// Returns the head and body of the response for a connection from which no request could be read.
 pub(in crate::http::server) fn refuse_unread(ctx: &Ctx, error: Error) -> (Response<()>, Bytes) {
     let trail = RequestTrail { method: OTHER, ..RequestTrail::new(ctx, &Method::GET) };
     let reply = complete(ctx, &trail, Err(error));

@@ -1,5 +1,5 @@
 //! Downloads of attachments. Each chunk is read in a short, separate snapshot when the connection has room for the
-//! chunk. A slow download therefore holds one chunk in memory and no snapshot.
+//! chunk. A slow download therefore holds only one chunk in memory, and no snapshot.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -27,9 +27,9 @@ pub(in crate::http::server) struct Download {
     id: AttachmentId,
     /// The number of the next chunk.
     next_chunk: i64,
-    /// The bytes that are not sent yet.
+    /// The number of bytes that have not been sent yet.
     remaining_bytes: u64,
-    /// The digest of the chunks so far.
+    /// The digest of the chunks that have been read so far.
     digest: AttachmentDigest,
     /// The expected digest of the whole attachment.
     sha256: Option<[u8; DIGEST_BYTES]>,
@@ -109,8 +109,8 @@ impl Download {
     }
 }
 
-/// Reads a chunk on a blocking thread and adds it to the digest. The read holds its permit to the end, even if the
-/// client has disconnected.
+/// Reads a chunk on a blocking thread and adds it to the digest. The permit is held until the read ends, even if
+/// the client has disconnected.
 async fn read(
     ctx: Arc<Ctx>,
     id: AttachmentId,
@@ -141,7 +141,7 @@ impl Body for Download {
         }
         let chunk = ready!(self.poll_chunk(context));
         Poll::Ready(Some(chunk.map(Frame::data).map_err(|error| {
-            // The response's head is already sent, so only the log can report the error.
+            // The response's head has already been sent, so only the log can report the error.
             let why = format!("a download was aborted: {error}");
             self.ctx.telemetry.note(self.ctx.world.now(), Some(self.request_id.as_str()), &why);
             DownloadAborted

@@ -1,8 +1,8 @@
-//! The fast path of a request that needs only its caller (`me`). The key is in memory, the response body is cached with
-//! the key, and the only write is the usage row at the end of the tick.
+//! The fast path for a request whose response depends only on the caller (`me`). The key is in memory, the response
+//! body is cached with the key, and the only write is the usage row at the end of the tick.
 //!
-//! Any other request takes the general path as if the fast path did not exist: a request with another kind of
-//! credential, with a key that is not in memory, or from a caller without a token left.
+//! Any other request uses the general path as if the fast path did not exist: for example, a request with another kind
+//! of credential, with a key that is not in memory, or from a caller who has no rate-limit token left.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -73,8 +73,8 @@ pub(in crate::http::server) fn begin(
     Some(FastPath { started, trail, access: route.access, reply_from_caller, key, usage_row })
 }
 
-/// Finds the request's route if its reply depends only on the caller. The path of such a route has no parameters, so the
-/// template is the path.
+/// Finds the request's route if its reply depends only on the caller. The path of such a route has no parameters, so
+/// the template is the path.
 fn route<'a>(service: &'a Service, request: &Request<Incoming>) -> Option<(&'a Route, ReplyFromCaller)> {
     let is_read = *request.method() == Method::GET && request.body().is_end_stream();
     let found = is_read.then(|| service.table.find(&Method::GET, request.uri().path()));
@@ -109,7 +109,7 @@ impl FastPath {
         reply::with_request_id(response, self.trail.request_id)
     }
 
-    /// Waits for the usage row. If keys have changed since the lookup, the key is looked up again.
+    /// Waits for the usage row. If keys have changed since the lookup, looks up the key again and queues the row again.
     async fn wait_for_usage_row(&mut self, ctx: &Arc<Ctx>) -> Result<(), Error> {
         for _ in 0..ATTEMPTS_MAX {
             let Some(row) = self.usage_row.outcome(ctx, &self.key).await? else { return Ok(()) };
@@ -138,7 +138,7 @@ fn rendered(ctx: &Ctx, reply: Reply) -> RenderedResponse {
     match ctx.rate_limiter.policy() {
         Some(policy) => rendered
             .with(RATE_LIMIT_POLICY, field(policy_value(policy)))
-            // Reserve the field, so that setting it later does not grow the map.
+            // Reserve space for the field, so that setting it later does not grow the map.
             .with(RATE_LIMIT, HeaderValue::from_static("")),
         None => rendered,
     }

@@ -1,9 +1,9 @@
 //! Idempotent requests: the `Idempotency-Key` header (draft-ietf-httpapi-idempotency-key-header).
 //!
-//! One transaction looks for a stored response, acts if there is none, and stores the new response. Of concurrent
-//! requests with one key, the first acts, and the others get its response. If the transaction fails, no response is
-//! stored. A repeat needs the same authority as any request: the credential, the scope, and the role in the resource
-//! that the path names.
+//! One transaction looks for a stored response, acts if there is none, and stores the new response. Of several
+//! concurrent requests with the same key, the first acts, and the others get its response. If the transaction fails, no
+//! response is stored. A repeat needs the same authority as the first request: a valid credential, the scope, and the
+//! role that the caller needs for the resource in the path.
 
 use std::fmt::Write as _;
 
@@ -42,7 +42,8 @@ pub(super) struct IdempotentRequest {
 }
 
 impl IdempotentRequest {
-    /// Reads the key of a request. Returns `None` if the request has no key, or if its route ignores keys.
+    /// Reads the idempotency key of a request. Returns `None` if the request has no key, or if its route
+    /// ignores keys.
     ///
     /// # Errors
     /// `validation_error` if the key is invalid or repeated.
@@ -118,7 +119,7 @@ impl IdempotentRequest {
         match outcome {
             Ok(reply) => Some(reply.to_stored_response(self.fingerprint)),
             Err(refusal) if idempotency_key::is_storable(refusal) => {
-                // A repeat replaces the request id with its own.
+                // Each repeat inserts its own request id.
                 let problem = Reply::problem(&Error::Refused(refusal.clone()), REALM, "");
                 Some(problem.to_stored_response(self.fingerprint))
             }
@@ -127,7 +128,7 @@ impl IdempotentRequest {
     }
 }
 
-/// Returns the number of the calling API key.
+/// Returns the number of the caller's API key.
 fn key_number(who: &Principal) -> Option<i64> {
     match who.auth {
         Auth::ApiKey { number, .. } => Some(number),

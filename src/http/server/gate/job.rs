@@ -9,8 +9,8 @@ use crate::http::server::ctx::Ctx;
 use crate::store::usage::LogEntry;
 use crate::store::{CachedKey, Error, Refused, RowOutcome};
 
-/// The maximum number of attempts to handle a request. The gate handles a request again if API keys have changed since
-/// the lookup.
+/// The maximum number of times that the gate handles one request. The gate handles a request again if API keys have
+/// changed since the lookup.
 pub(super) const ATTEMPTS_MAX: usize = 8;
 
 /// The callback through which the store returns the result of a job.
@@ -34,10 +34,10 @@ pub(super) fn queue_usage_row(ctx: &Ctx, key: Arc<CachedKey>, entry: LogEntry) -
 
 impl PendingUsageRow {
     /// Waits until a transaction has checked that the key is current and has written the row. Returns the row if the
-    /// key must be looked up again. May be called only once.
+    /// key must be looked up again. Call this function only once.
     ///
     /// # Errors
-    /// `unauthorized` if the key has expired; otherwise an error if the row cannot be written.
+    /// `unauthorized` if the key is no longer valid; another error if the row cannot be written.
     pub(super) async fn outcome(&mut self, ctx: &Ctx, key: &CachedKey) -> Result<Option<Unwritten>, Error> {
         let outcome = (&mut self.0).await;
         match outcome.unwrap_or_else(|_| Err(Error::Defect("a usage row was dropped without a result".to_owned())))? {

@@ -1,9 +1,9 @@
 //! The permit to render a feed. Rendering the largest feed takes a second and a hundred times the memory of a page, and
-//! every change of the portal invalidates the feed for all clients. Therefore one request renders at a time, and the
-//! requests that waited use the cached response.
+//! every change to the portal invalidates the feed for all clients. Therefore only one request renders at a time, and
+//! the requests that waited use the cached response.
 //!
 //! All feeds share one permit, so together they use no more memory than the largest one. A slow client does not hold
-//! the permit, because the gate frees the permit before it reads a request body or sends a response body.
+//! the permit, because the gate releases the permit before it reads a request body or sends a response body.
 
 use hyper::Method;
 use tokio::sync::SemaphorePermit;
@@ -45,7 +45,7 @@ mod tests {
     /// renderings finish before a body times out.
     const BYTES: usize = 256 * 1_024;
 
-    /// The number of renderings of a feed: in total, running now, and the maximum that ran at the same time.
+    /// Numbers of renderings of a feed: in total, running now, and the maximum that ran at the same time.
     struct Renderings {
         total: AtomicUsize,
         running: AtomicUsize,

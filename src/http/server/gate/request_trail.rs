@@ -24,18 +24,18 @@ pub(super) struct RequestTrail {
     pub(super) request_id: RequestId,
     pub(super) method: &'static str,
     pub(super) route: Option<&'static str>,
-    /// The renderer of failures, if the route serves people.
+    /// The function that renders failures as pages, if the route serves people.
     pub(super) problem_page: Option<ProblemPage>,
     pub(super) language: Language,
     pub(super) cors: bool,
     pub(super) caching: Option<CachePolicy>,
     pub(super) remaining_tokens: Option<RemainingTokens>,
     pub(super) key: Option<Arc<CachedKey>>,
-    /// Whether the gate began to read a form.
+    /// Whether the gate has begun to read a form.
     pub(super) has_begun_form: bool,
     /// Whether the response closes the connection.
     pub(super) closes_connection: bool,
-    /// The usage row that is not written yet. It is set when the key is known.
+    /// The usage row that has not been written yet. It is set when the key is known.
     pub(super) usage_row: Option<LogEntry>,
 }
 

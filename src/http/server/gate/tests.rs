@@ -18,7 +18,7 @@ use crate::http::server::form_rules::Prechecked;
 use crate::http::server::table::Table;
 use crate::store::{self, Grade, Tx};
 
-/// A service with the routes of a test and the health endpoints.
+/// A service with a test's routes and two health endpoints.
 pub(super) struct TestService {
     pub(super) ctx: Arc<Ctx>,
     address: SocketAddr,
@@ -107,7 +107,7 @@ impl TestService {
         stream
     }
 
-    /// Waits until the store has no attachment and all permits are free.
+    /// Waits until the store has no attachments and all permits are free.
     fn wait_until_empty(&self) {
         let began = Instant::now();
         let stored = || self.ctx.store.read(store::attachment::stored_content).unwrap();
@@ -315,7 +315,7 @@ fn concurrent_forms_are_limited_in_total_and_per_address() {
 }
 
 #[test]
-fn one_subscriber_with_many_64s_leaves_permits_for_others() {
+fn one_subscriber_with_many_ipv6_networks_leaves_permits_for_others() {
     let service = TestService::new();
     let subscriber: Vec<_> =
         (0..UPLOADS_MAX).map(|nth| begin_form(&service, &format!("2001:db8:0:{nth:x}::1"))).collect();
@@ -325,7 +325,7 @@ fn one_subscriber_with_many_64s_leaves_permits_for_others() {
     // Eight more addresses take as many permits as they can.
     let more: Vec<_> = (0..80).map(|nth| begin_form(&service, &format!("198.51.100.{}", nth / 10))).collect();
     assert!(more.iter().any(|(status, _)| *status == 503));
-    assert_eq!(begin_form(&service, "203.0.113.1").0, 100, "a newcomer among addresses at their limits");
+    assert_eq!(begin_form(&service, "203.0.113.1").0, 100, "a new address still gets a permit");
     drop((subscriber, others, more));
     service.wait_until_empty();
 }

@@ -8,7 +8,8 @@ use super::{Reply, StoredFile};
 use crate::http::server::gzip;
 use crate::store::attachment::{Attachment, StagedAttachment};
 
-/// The response cache holds larger files only in compressed form, at about a sixth of their size.
+/// The maximum size of a file that the response cache stores uncompressed. It stores larger files only in compressed
+/// form, at about a sixth of their size.
 const UNCOMPRESSED_BYTES_MAX: usize = 1_024 * 1_024;
 
 impl Reply {
@@ -69,13 +70,13 @@ impl Reply {
         self.file.as_deref().cloned()
     }
 
-    /// Retains the file of the request, because a signup claimed it or the page shows it for the next try. The gate
-    /// removes a file that the reply does not retain.
+    /// Retains the file that was uploaded with the request, because a signup has claimed the file, or because the page
+    /// offers it for the next submission. The gate removes a file that the reply does not retain.
     pub(in crate::http) fn retaining_upload(self, staged: Option<&StagedAttachment>) -> Self {
         Self { retained_upload: staged.map(|staged| Box::new(staged.id.clone())), ..self }
     }
 
-    /// Returns whether the reply retains this file of the request.
+    /// Returns whether the reply retains this file, which was uploaded with the request.
     pub(in crate::http::server) fn retains_upload(&self, staged: &StagedAttachment) -> bool {
         self.retained_upload.as_deref() == Some(&staged.id)
     }

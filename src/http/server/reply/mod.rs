@@ -20,10 +20,10 @@ use crate::domain::idempotency_key::{StoredBody, StoredResponse};
 use crate::domain::refusal::{FieldError, Refusal};
 use crate::store::Error;
 
-/// `Retry-After` of an unavailable service.
+/// The value of `Retry-After` if the service is unavailable, in seconds.
 const UNAVAILABLE_RETRY_S: u64 = 1;
 
-/// `Retry-After` if the disk is full: an operator must free space first.
+/// The value of `Retry-After` if the disk is full, in seconds. An operator must free space first.
 const FULL_RETRY_S: u64 = 60;
 
 /// The header field that marks the stored response of an earlier request with the same `Idempotency-Key`.
@@ -66,8 +66,8 @@ pub(super) struct StoredFile {
 pub(super) enum Validity {
     /// For this request only.
     Once,
-    /// Until the portal of this organization changes. The number is the newest portal change of any organization when
-    /// the reply's data was read.
+    /// Until the portal of this organization changes. The integer is the number of the newest portal change of any
+    /// organization when the reply's data was read.
     UntilChange(OrganizationId, i64),
     /// For as long as the service runs.
     Forever,
@@ -94,7 +94,7 @@ impl Reply {
         Self::ok("application/json", body).with(header::CACHE_CONTROL, "no-store")
     }
 
-    /// Creates a 202 with a JSON body: the work is queued, and its result is reported elsewhere.
+    /// Creates a 202 with a JSON body, for work that is queued and whose result is reported elsewhere.
     pub(in crate::http) fn accepted(value: &impl Serialize) -> Self {
         Self { status: StatusCode::ACCEPTED, ..Self::json(value) }
     }
@@ -110,7 +110,7 @@ impl Reply {
     }
 
     /// Allows the response cache to serve the reply until this organization's portal changes, and adds an `ETag`.
-    /// `read_at` is the newest portal change of any organization when the reply's data was read.
+    /// `read_at` is the number of the newest portal change of any organization when the reply's data was read.
     pub(in crate::http) fn valid_until_change(self, organization: OrganizationId, read_at: i64) -> Self {
         Self { validity: Validity::UntilChange(organization, read_at), ..self.ensure_tag() }
     }
@@ -190,7 +190,7 @@ impl Reply {
         Self::ok("text/plain; version=0.0.4; charset=utf-8", text.into())
     }
 
-    /// Creates a 303: the request is done, and this page of the service shows the result.
+    /// Creates a 303 to the page of the service that shows the result of the request.
     pub(in crate::http) fn see_other(path: &str) -> Self {
         Self::empty(StatusCode::SEE_OTHER).with(header::LOCATION, path).with(header::CACHE_CONTROL, "no-store")
     }
@@ -203,7 +203,7 @@ impl Reply {
         self
     }
 
-    /// Returns the problem document of a failed or refused request (RFC 9457).
+    /// Returns the problem document for a failed or refused request (RFC 9457).
     pub(in crate::http) fn problem(error: &Error, realm: &str, request_id: &str) -> Self {
         let (status, code, headers) = status_code_and_fields(error, realm);
         let (detail, errors) = detail_and_fields(error);
@@ -322,7 +322,7 @@ fn policy(style: &str) -> String {
     format!("default-src 'none'; style-src '{style}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 }
 
-/// Maps an error to its status, code and header fields. No other match decides a status.
+/// Maps an error to its status, code and header fields. No other code decides a status.
 fn status_code_and_fields(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, HeaderValue)>) {
     let field = |name, value: &str| HeaderValue::from_str(value).map(|value| vec![(name, value)]).unwrap_or_default();
     let refusal = match error {

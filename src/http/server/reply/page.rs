@@ -17,8 +17,8 @@ const PAGE_PROTECTIVE_FIELDS: [(HeaderName, &str); 3] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-/// The content security policy of pages, which load styles and pictures only from this service, and send forms only to
-/// it.
+/// The content security policy of pages, which load styles and images only from this service, and send forms only to
+/// this service.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
                            frame-ancestors 'none'";
 
@@ -30,11 +30,11 @@ pub(in crate::http) struct FailedRequest<'a> {
     pub(in crate::http) request_id: &'a str,
 }
 
-/// A function that renders the page for a failed request. The server has no page of its own.
+/// A function that renders the page for a failed request. The server module has no pages of its own.
 pub(in crate::http::server) type ProblemPage = fn(&FailedRequest<'_>, Language) -> Result<Reply, Error>;
 
 impl Reply {
-    /// Creates a 200 with a page from a template. The caller adds `Cache-Control`.
+    /// Creates a 200 with a page from a template. Add `Cache-Control` to the result.
     pub(in crate::http) fn rendered(page: &impl askama::Template) -> Result<Self, Error> {
         let body = page.render().map_err(|error| Error::Defect(format!("a page cannot be rendered: {error}")))?;
         let mut reply = Self::ok("text/html; charset=utf-8", body.into());

@@ -1,5 +1,5 @@
 //! A body that passes one frame at a time to the parser and counts bytes. The parser buffers all available bytes
-//! without a limit, so this body offers the next frame only after the parser has processed the last one.
+//! without a limit, so this body offers the next frame only after the parser has processed the previous one.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 use http_body_util::{BodyDataStream, BodyExt};
 use hyper::body::{Body, Bytes, Frame};
 
-/// The maximum number of bytes that the parser may read without a result. These are several frames, in which a part's
-/// head or a boundary must end.
+/// The maximum number of bytes that the parser may read before it returns a result. A part's head or a boundary must
+/// end within this number of bytes, which is several frames.
 const UNPARSED_BYTES_MAX: usize = 128 * 1_024;
 
 /// A counter of the bytes that the parser has read.
@@ -18,7 +18,7 @@ const UNPARSED_BYTES_MAX: usize = 128 * 1_024;
 pub(super) struct Meter {
     bytes_max: usize,
     bytes: AtomicUsize,
-    /// The bytes since the parser's last result.
+    /// The number of bytes that the parser has read since its last result.
     unparsed_bytes: AtomicUsize,
 }
 
@@ -51,7 +51,7 @@ impl Meter {
     }
 
     fn count(&self, bytes: usize) -> Result<(), LimitExceeded> {
-        // This frame may still lead to a result, so it is not counted in `is_stuck`.
+        // The new frame may still lead to a result, so check `is_stuck` before counting its bytes.
         let is_stuck = self.is_stuck();
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.unparsed_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -103,7 +103,7 @@ where
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         if std::mem::take(&mut self.has_passed_frame) {
-            // Let the parser process the last frame before it polls again.
+            // Let the parser process the previous frame before it polls again.
             context.waker().wake_by_ref();
             return Poll::Pending;
         }

@@ -1,7 +1,8 @@
 //! Reads forms: detects the encoding, and parses `multipart/form-data` (RFC 7578) while it arrives.
 //!
-//! Any part of a form may be large. Each wait, each part's head, all texts together, the file and the whole form have
-//! limits, and memory holds only one chunk of a file at a time. No part of an incomplete form remains stored.
+//! Any part of a form may be large. There are limits on each wait, on each part's head, on all text fields together, on
+//! the file and on the whole form. Memory holds only one chunk of a file at a time. No part of an incomplete form
+//! remains stored.
 
 mod metered_body;
 #[cfg(test)]
@@ -27,20 +28,20 @@ use crate::http::server::form_rules::FormRules;
 use crate::http::server::request::{BODY_BYTES_MAX, Request};
 use crate::store::Error;
 
-/// How long a form may pause. A form that is slower than [`pace::BYTES_PER_S_MIN`] is refused when its pauses add up to
-/// more than this time.
+/// How long a form may pause. A form that is slower than [`pace::BYTES_PER_S_MIN`] uses up this time gradually, and is
+/// refused when no time is left.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a whole form may take: enough for the largest file over a slow mobile network.
 const FORM_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
-/// The maximum number of parts of a form: far more than the fields of any form of this service.
+/// The maximum number of parts in a form: far more than the number of fields in any form of this service.
 const PARTS_MAX: usize = 100;
 
-/// The maximum number of bytes of a part's head: enough for the longest file name, however it is encoded.
+/// The maximum number of bytes in a part's head: enough for the longest file name, however it is encoded.
 const HEAD_BYTES_MAX: usize = 8 * 1_024;
 
-/// The maximum number of bytes for the heads of parts and the boundaries between them.
+/// The maximum number of bytes in the heads of all parts and the boundaries between the parts.
 const OVERHEAD_BYTES_MAX: usize = 128 * 1_024;
 
 /// The maximum number of characters in a boundary (RFC 2046 §5.1.1).
@@ -63,8 +64,8 @@ enum FormEncoding {
 /// Adds the form to the request, or the body if it is JSON and the route accepts JSON.
 ///
 /// # Errors
-/// `unsupported_media_type` for another type; `payload_too_large`; `bad_request` for a form that is cut off, late or
-/// malformed; [`Error::Unavailable`] if too many files arrive at the same time, in all or from one address.
+/// `unsupported_media_type` for any other type of body; `payload_too_large`; `bad_request` for a form that is cut off,
+/// late or malformed; [`Error::Unavailable`] if too many forms arrive at the same time, in total or from one address.
 pub(super) async fn read(
     ctx: &Arc<Ctx>,
     rules: &FormRules,
@@ -93,11 +94,11 @@ pub(super) async fn read(
         return Ok(request.with_form(form.with_trouble(trouble)));
     }
     let overload =
-        || Error::Unavailable("too many forms arrive at the same time, in all or from one address".to_owned());
+        || Error::Unavailable("too many forms are arriving at the same time, in total or from one address".to_owned());
     let file_use = refused.map_or(FileUse::Stage, |(_, file_use)| file_use);
     let (_permit, file_use, trouble) = match ctx.uploads.take(request.client()) {
         Ok(permit) => (permit, file_use, trouble),
-        // Without a permit for the file, the form's texts are still read, so that the form can be shown again.
+        // Without a permit for the file, the form's text fields are still read, so that the form can be shown again.
         Err(_) if rules.fallback.is_some() => {
             let permit = ctx.text_forms.take(request.client()).map_err(|_| overload())?;
             (permit, FileUse::Discard, trouble.or(Some(Trouble::Unavailable)))
@@ -123,7 +124,7 @@ fn form_encoding(rules: &FormRules, request: &Request) -> Result<FormEncoding, R
             let boundary = multer::parse_boundary(&content_type).unwrap_or_default();
             let is_valid = (1..=BOUNDARY_CHARACTERS_MAX).contains(&boundary.len());
             let invalid =
-                || Refusal::bad_request("the form's Content-Type must name its boundary, of 1 to 70 characters");
+                || Refusal::bad_request("the form's Content-Type must contain a boundary of 1 to 70 characters");
             if is_valid { Ok(FormEncoding::Multipart(boundary)) } else { Err(invalid()) }
         }
         // The JSON parser checks the body later.
@@ -213,7 +214,7 @@ impl<'a> FormReader<'a> {
         Ok(Form::new(self.fields, upload?))
     }
 
-    /// Returns the outcome of the file.
+    /// Finishes the file and returns its outcome.
     async fn upload(&mut self) -> Result<Option<Upload>, Error> {
         if let Some(fault) = self.fault {
             return Ok(Some(Upload::Fault(fault)));
@@ -341,8 +342,8 @@ impl<'a> FormReader<'a> {
         Ok(())
     }
 
-    /// Waits for the parser's next result for as long as the sender keeps the pace. Only the time spent waiting is
-    /// counted.
+    /// Waits for the parser's next result for as long as the sender keeps to the minimum pace. Only the time spent
+    /// waiting is counted.
     async fn next_with_timeout<T>(&mut self, next: impl Future<Output = multer::Result<T>>) -> Result<T, Refusal> {
         let (started, bytes_before) = (tokio::time::Instant::now(), self.meter.bytes());
         let next = tokio::time::timeout(self.pace.credit(), next).await;

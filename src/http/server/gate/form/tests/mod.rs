@@ -135,7 +135,7 @@ fn framed(bytes: impl Into<Bytes>) -> FramedBody {
     FramedBody { bytes: bytes.into(), frame_bytes: 16_384, end: End::Complete }
 }
 
-/// Returns a part of a form: its boundary, this head and this content.
+/// Returns a part of a form: the boundary, the given head and the given content.
 fn part(head: &str, content: &[u8]) -> Vec<u8> {
     [format!("--{BOUNDARY}\r\n{head}\r\n\r\n").as_bytes(), content, b"\r\n"].concat()
 }
@@ -339,7 +339,7 @@ fn an_endless_head_is_refused() {
 }
 
 #[test]
-fn parts_and_texts_are_limited() {
+fn the_number_of_parts_and_the_bytes_of_text_are_limited() {
     let fixture = Fixture::new();
     let parts = |count: usize| form(&vec![text("a", ""); count]);
     assert!(fixture.read(parts(PARTS_MAX)).is_ok());

@@ -27,7 +27,7 @@ impl Body for SlowBody {
     }
 }
 
-/// Reads a slow form with these parts and this idle timeout.
+/// Reads a form that arrives slowly, with the given parts and idle timeout.
 fn read_slowly(fixture: &Fixture, parts: &[Vec<u8>], frame_bytes: usize, idle: Duration) -> Result<Form, Error> {
     let timeouts = FormTimeouts { idle, whole: Duration::from_secs(60) };
     let rest = Bytes::from(whole(parts));
