@@ -115,7 +115,7 @@ impl Admin {
     /// # Errors
     /// `forbidden` if the user is not an admin; `insufficient_scope` if the key has explicit scopes that do not include
     /// this scope; `unauthorized` for a session.
-    pub fn prove(principal: Principal, scope: Scope) -> Result<Self, Refusal> {
+    pub fn verify(principal: Principal, scope: Scope) -> Result<Self, Refusal> {
         if !principal.is_admin() {
             return Err(Refusal::Forbidden("only an admin may do this"));
         }

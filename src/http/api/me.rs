@@ -10,7 +10,7 @@ use crate::http::server::route::Route;
 use crate::store::{Error, Tx};
 
 pub(in crate::http) fn routes() -> Vec<Route> {
-    let route = Route::signed(Method::GET, "/api/v1/me", |_, _| Ok(()), get);
+    let route = Route::authenticated(Method::GET, "/api/v1/me", |_, _| Ok(()), get);
     vec![route.replying_from_caller(reply).answering(&[(200, "")])]
 }
 

@@ -50,7 +50,7 @@ impl AccessRule {
         match self {
             Self::Open | Self::Authenticated | Self::Session => Ok(()),
             Self::Scoped(scope) => who.require_scope(scope),
-            Self::Admin(scope) => Admin::prove(who.clone(), scope).map(|_| ()),
+            Self::Admin(scope) => Admin::verify(who.clone(), scope).map(|_| ()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Authentication: reads the credential of a request, verifies it, and returns its principal.
 //!
 //! This is the only reader of `Authorization` and of the session cookie. [`look_up`] checks an API key against the key
-//! cache, so that a bad key is refused early. The request's transaction verifies the key or session ([`prove`]), so a
+//! cache, so that a bad key is refused early. The request's transaction verifies the key or session ([`verify`]), so a
 //! revoked key or an ended session cannot be used. The rule for keys is `domain::api_key::KeyState`.
 
 use std::sync::Arc;
@@ -82,7 +82,7 @@ pub(in crate::http) fn presented(ctx: &Ctx, request: &Request) -> Result<Present
     }
 }
 
-/// Looks up an API key. A session is looked up later, by [`prove`].
+/// Looks up an API key. A session is looked up later, by [`verify`].
 ///
 /// # Errors
 /// `unauthorized` for a key that is unknown or not valid.
@@ -100,9 +100,9 @@ pub(in crate::http) fn look_up(ctx: &Ctx, presented: Presented) -> Result<Creden
 ///
 /// # Errors
 /// `unauthorized` if the key or the session is no longer valid.
-pub(in crate::http) fn prove(tx: &Tx<'_>, credential: &Credential) -> Result<Principal, Error> {
+pub(in crate::http) fn verify(tx: &Tx<'_>, credential: &Credential) -> Result<Principal, Error> {
     let found = match credential {
-        Credential::ApiKey(key) => key.prove(tx)?,
+        Credential::ApiKey(key) => key.verify(tx)?,
         Credential::Session(digest) => store::session::principal(tx, digest)?,
     };
     found.ok_or(Error::Refused(Refusal::Unauthorized { sent: true }))

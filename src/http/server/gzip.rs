@@ -14,7 +14,7 @@ const BYTES_MIN: usize = 1_024;
 const DEFAULT_LEVEL_BYTES_MAX: usize = 256 * 1_024;
 
 /// Returns whether compressing a body of this type and size is worthwhile. Images are already compressed.
-pub(super) fn is_worth(media_type: &str, bytes: usize) -> bool {
+pub(super) fn is_worth_compressing(media_type: &str, bytes: usize) -> bool {
     let media_type = media_type.split(';').next().unwrap_or_default().trim();
     let is_text = media_type.starts_with("text/")
         || ["application/json", "application/javascript", "application/xml"].contains(&media_type)
@@ -54,7 +54,7 @@ mod tests {
             ("application/octet-stream", 5_000, false),
             ("", 5_000, false),
         ] {
-            assert_eq!(is_worth(media_type, bytes), expected, "{media_type} {bytes}");
+            assert_eq!(is_worth_compressing(media_type, bytes), expected, "{media_type} {bytes}");
         }
     }
 

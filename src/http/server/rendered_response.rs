@@ -38,7 +38,7 @@ impl RenderedResponse {
     }
 
     pub(super) fn is_worth_compressing(&self) -> bool {
-        gzip::is_worth(self.field(&header::CONTENT_TYPE).unwrap_or_default(), self.body.len())
+        gzip::is_worth_compressing(self.field(&header::CONTENT_TYPE).unwrap_or_default(), self.body.len())
     }
 
     /// Adds `Accept-Encoding` to `Vary`.

@@ -134,7 +134,7 @@ impl Route {
     }
 
     /// Creates an endpoint for any API key or session.
-    pub(in crate::http) fn signed<W: Send + 'static>(
+    pub(in crate::http) fn authenticated<W: Send + 'static>(
         method: Method,
         path: &'static str,
         decode: fn(&Ctx, &Request) -> Result<W, Error>,
@@ -184,7 +184,7 @@ impl Route {
         let scope = if method.is_safe() { Scope::AdminRead } else { Scope::AdminWrite };
         let access = AccessRule::Admin(scope);
         let route = Self::new(method, path, access, decode, move |ctx, tx, who, input| {
-            let admin = Admin::prove(authorize(who, access)?, scope)?;
+            let admin = Admin::verify(authorize(who, access)?, scope)?;
             act(ctx, tx, &admin, input)
         });
         route.idempotent_by(Resource::PLATFORM)

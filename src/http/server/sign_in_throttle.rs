@@ -39,7 +39,7 @@ pub(in crate::http) struct SignInAttempt {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Familiarity {
     /// The account has not recently signed in from the source. Every failure counts.
-    Stranger,
+    Unfamiliar,
     /// The account has signed in from this network. Only failures from this network count.
     FamiliarNetwork,
     /// The account has signed in with this browser. Only failures from this browser count.
@@ -125,7 +125,7 @@ impl FailureCounts {
         match device {
             Some(device) if is_familiar(Source::Device(device)) => Familiarity::FamiliarDevice(device),
             _ if is_familiar(Source::Network(network::narrowest(address))) => Familiarity::FamiliarNetwork,
-            _ => Familiarity::Stranger,
+            _ => Familiarity::Unfamiliar,
         }
     }
 
@@ -139,7 +139,8 @@ impl FailureCounts {
             .filter_map(|(network, factor)| self.networks.get(&network)?.wait(NETWORK_FAILURES_FREE * factor, now));
         let wait = account_waits.chain(network_waits).max();
         let wait_s = wait.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
-        let unfamiliar = self.unfamiliar.get(&attempt.account).filter(|_| attempt.familiarity == Familiarity::Stranger);
+        let unfamiliar =
+            self.unfamiliar.get(&attempt.account).filter(|_| attempt.familiarity == Familiarity::Unfamiliar);
         wait_s.max(unfamiliar.and_then(|hour| hour.wait(UNFAMILIAR_FAILURES_PER_HOUR, now)))
     }
 
@@ -150,7 +151,7 @@ impl FailureCounts {
         for (network, _) in attempt.networks() {
             add_failure(&mut self.networks, network, now);
         }
-        if attempt.familiarity == Familiarity::Stranger {
+        if attempt.familiarity == Familiarity::Unfamiliar {
             make_room(&mut self.unfamiliar, &attempt.account, |hour| hour.is_over(now), |hour| hour.began_at);
             let hour = self.unfamiliar.entry(attempt.account).or_insert_with(|| HourlyAllowance::beginning(now));
             // `wait` returned `None`, so the allowance is not used up.
@@ -165,7 +166,7 @@ impl FailureCounts {
         for (network, _) in attempt.networks() {
             remove_failure(&mut self.networks, &network);
         }
-        if attempt.familiarity == Familiarity::Stranger
+        if attempt.familiarity == Familiarity::Unfamiliar
             && let Some(hour) = self.unfamiliar.get_mut(&attempt.account)
         {
             hour.give_back();
@@ -186,7 +187,7 @@ impl SignInAttempt {
     /// Returns the networks against which a failure counts.
     fn networks(&self) -> impl Iterator<Item = (Network, u32)> {
         let levels = match self.familiarity {
-            Familiarity::Stranger => usize::MAX,
+            Familiarity::Unfamiliar => usize::MAX,
             Familiarity::FamiliarNetwork => 1,
             Familiarity::FamiliarDevice(_) => 0,
         };
@@ -267,6 +268,9 @@ mod tests {
         let tries = (0..9).filter(|_| throttle.begin("ada", office, Some([7; 32]), NOW).is_ok()).count();
         assert_eq!(tries, 5);
         let later = NOW + FAMILIAR_FOR;
-        assert_eq!(throttle.counts().familiarity(attempt.account, office, Some([7; 32]), later), Familiarity::Stranger);
+        assert_eq!(
+            throttle.counts().familiarity(attempt.account, office, Some([7; 32]), later),
+            Familiarity::Unfamiliar
+        );
     }
 }

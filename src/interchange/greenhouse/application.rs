@@ -21,7 +21,7 @@ pub(super) struct HarvestApplication {
     pub(super) applied_at: Option<Timestamp>,
     pub(super) rejected_at: Option<Timestamp>,
     pub(super) last_activity_at: Option<Timestamp>,
-    pub(super) stage: Option<AtStage>,
+    pub(super) stage: Option<CurrentStage>,
     /// The id of the rejection reason, and the copy of the reason inside the application.
     pub(super) reason: (Option<u64>, HarvestReason),
 }
@@ -38,7 +38,7 @@ pub(super) enum HarvestStatus {
 
 /// The job stage that an application is at, or the one at which it ended.
 #[derive(Debug, Clone)]
-pub(super) struct AtStage {
+pub(super) struct CurrentStage {
     pub(super) id: u64,
     pub(super) name: String,
 }
@@ -101,10 +101,10 @@ pub(super) fn application(item: &mut Item) -> Option<HarvestApplication> {
     })
 }
 
-fn at_stage(item: &mut Item) -> Option<AtStage> {
+fn at_stage(item: &mut Item) -> Option<CurrentStage> {
     let id = item.id("current_stage.id", "is missing");
     let name = item.name("current_stage.name", NAME_CHARACTERS_MAX);
-    Some(AtStage { id: id?, name: name? })
+    Some(CurrentStage { id: id?, name: name? })
 }
 
 fn named_reason(item: &mut Item, name: &str, type_name: &str) -> HarvestReason {

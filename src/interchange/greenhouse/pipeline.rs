@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::application::AtStage;
+use super::application::CurrentStage;
 use super::id::{only_step_id, step_id};
 use super::job::{HarvestJob, HarvestStage, step_type};
 use crate::domain::candidate_step::StepType;
@@ -22,7 +22,7 @@ pub(super) struct Pipeline {
 pub(super) fn of_new_role(
     job: &HarvestJob,
     mut stages: Vec<HarvestStage>,
-    used: Option<&BTreeMap<u64, &AtStage>>,
+    used: Option<&BTreeMap<u64, &CurrentStage>>,
 ) -> Pipeline {
     // Applications can still be at a deleted stage.
     stages.retain(|stage| stage.is_active || used.is_some_and(|used| used.contains_key(&stage.id)));
@@ -53,7 +53,7 @@ pub(super) fn of_new_role(
 pub(super) fn of_existing_role(
     steps: Vec<role_step::PipelineStep>,
     stages: &[HarvestStage],
-    used: Option<&BTreeMap<u64, &AtStage>>,
+    used: Option<&BTreeMap<u64, &CurrentStage>>,
 ) -> Pipeline {
     let step_index = |id: u64, name: &str| {
         let is_same = |step: &role_step::PipelineStep| step.name.trim().to_lowercase() == name.trim().to_lowercase();

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::application::{AtStage, HarvestApplication, HarvestOffer, HarvestReason, HarvestStatus, outcome_type};
+use super::application::{CurrentStage, HarvestApplication, HarvestOffer, HarvestReason, HarvestStatus, outcome_type};
 use super::export::HarvestExport;
 use super::id::{application_id, candidate_id, role_id, step_of_application};
 use super::job::{HarvestJob, HarvestStage};
@@ -143,7 +143,7 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         let mut of_job: HashMap<u64, Vec<HarvestStage>> = HashMap::new();
         stages.into_iter().for_each(|stage| of_job.entry(stage.job).or_default().push(stage));
-        let mut used: HashMap<u64, BTreeMap<u64, &AtStage>> = HashMap::new();
+        let mut used: HashMap<u64, BTreeMap<u64, &CurrentStage>> = HashMap::new();
         for application in applications {
             let used = application.job.map(|job| used.entry(job).or_default());
             if let (Some(used), Some(stage)) = (used, &application.stage) {
@@ -308,7 +308,7 @@ impl Planner<'_> {
         }
         let found = step_indexes.get(&stage.id).copied();
         if found.is_none() {
-            let AtStage { id, name } = stage;
+            let CurrentStage { id, name } = stage;
             faults.push(format!("its current_stage {id} ({name:?}) is not among the stages of the job {}", job.id));
         }
         found

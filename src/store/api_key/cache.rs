@@ -50,7 +50,7 @@ impl CachedKey {
     }
 
     /// Returns the principal as this transaction sees it, or `None` if the key is no longer valid.
-    pub fn prove(&self, tx: &Tx<'_>) -> Result<Option<Principal>, Error> {
+    pub fn verify(&self, tx: &Tx<'_>) -> Result<Option<Principal>, Error> {
         if let Some(state) = self.state_at(change_number::credentials(tx)?) {
             return Ok(state.require_valid(tx.now).is_ok().then(|| self.principal.clone()));
         }

@@ -7,7 +7,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::usage;
 use crate::domain::user::Auth;
 use crate::http::server::access_rule::AccessRule;
-use crate::http::server::authentication::{Credential, look_up, presented, prove};
+use crate::http::server::authentication::{Credential, look_up, presented, verify};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::rate_limiter::BucketOwner;
 use crate::http::server::request::Request;
@@ -32,7 +32,7 @@ pub(super) fn admit(
     let who = match &credential {
         Credential::ApiKey(key) => &key.principal,
         Credential::Session(_) => {
-            session_principal = ctx.store.read(|tx| prove(tx, &credential))?;
+            session_principal = ctx.store.read(|tx| verify(tx, &credential))?;
             &session_principal
         }
     };

@@ -7,7 +7,7 @@ use super::idempotency::{IdempotentRequest, Outcome};
 use super::job::{flush_soon, queue_usage_row, run_job};
 use super::request_trail::RequestTrail;
 use crate::domain::refusal::Refusal;
-use crate::http::server::authentication::{Credential, prove};
+use crate::http::server::authentication::{Credential, verify};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::permits::NoPermit;
 use crate::http::server::reply::Reply;
@@ -69,7 +69,7 @@ async fn read(ctx: &Arc<Ctx>, credential: Option<Credential>, mut act: Act) -> R
     let ours = Arc::clone(ctx);
     let run = tokio::task::spawn_blocking(move || {
         ours.store.read(|tx| {
-            let who = credential.as_ref().map(|credential| prove(tx, credential)).transpose()?;
+            let who = credential.as_ref().map(|credential| verify(tx, credential)).transpose()?;
             act(&ours, tx, who)
         })
     });
@@ -98,7 +98,7 @@ async fn write(
 ) -> Result<Outcome, Error> {
     let ours = Arc::clone(ctx);
     let job = move |tx: &Tx<'_>| {
-        let who = match credential.as_ref().map(|credential| prove(tx, credential)).transpose() {
+        let who = match credential.as_ref().map(|credential| verify(tx, credential)).transpose() {
             Ok(who) => who,
             Err(Error::Refused(refusal)) => return Ok(Err(refusal)),
             Err(error) => return Err(error),
