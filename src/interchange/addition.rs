@@ -24,7 +24,7 @@ use crate::store::{self, Error, Tx};
 /// Candidates, roles and applications to add to one organization.
 #[derive(Debug, Clone)]
 pub struct Addition {
-    /// The organization to which all of them are added.
+    /// The organization to which these records are added.
     pub organization: OrganizationId,
     /// The people who applied. Applications refer to them by index.
     pub candidates: Vec<Applicant>,
@@ -72,7 +72,7 @@ pub struct ImportPlan {
     pub addition: Addition,
     /// Everything that cannot be imported.
     pub refused: Vec<RefusedItem>,
-    /// Sentences about facts that are not faults, but that the person who runs the import should know.
+    /// Sentences about facts that are not faults, but that the person who runs the import should know about.
     pub notices: Vec<String>,
 }
 
@@ -86,8 +86,8 @@ impl Addition {
 /// Writes an addition: candidates, roles, applications, seats and the organization's counts.
 ///
 /// # Errors
-/// A refusal if the file has changed since the import was planned, so that the plan no longer fits; or a SQLite
-/// error. In both cases, roll back the transaction.
+/// A refusal if an affected record has changed since the import was planned, so that the plan no longer fits; or a
+/// SQLite error. In both cases, roll back the transaction.
 pub fn add(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
     let counts = add_without_applications(tx, addition)?;
     let organization = &addition.organization;
