@@ -87,7 +87,7 @@ pub fn require_withdrawable(status: ApplicationStatus) -> Result<(), Refusal> {
         ApplicationStatus::InProgress => Ok(()),
         ApplicationStatus::NotSelected => Err(Refusal::Conflict("the application is Not Selected and has ended")),
         ApplicationStatus::Hired => {
-            Err(Refusal::Conflict("the application is Hired; reject it at a step to reverse the hire"))
+            Err(Refusal::Conflict("the application is Hired; reject the candidate at a step to reverse the hire"))
         }
         ApplicationStatus::Withdrawn => Err(Refusal::Conflict("the application is already Withdrawn")),
     }

@@ -1,7 +1,7 @@
 //! `POST /api/v1/candidate-steps/{id}/reject`, `…/hire`, `…/validate` and `…/reopen`: decisions at a step of an
 //! application.
 //!
-//! A dry run (`dryRun=true`) makes all checks against a snapshot and gives the same answer, but saves nothing.
+//! A dry run (`dryRun=true`) makes all checks against a snapshot and answers with the decision, but saves nothing.
 
 use hyper::Method;
 use serde::Serialize;
@@ -142,7 +142,7 @@ fn decode_reopen(_: &Ctx, request: &Request) -> Result<(DecisionTarget, ReopenIn
     DecisionTarget::decode(request, fields.valid(), ReopenInput { reason: reason.unwrap_or_default() })
 }
 
-/// `POST /api/v1/candidate-steps/{id}/reopen`: undoes a rejection. The candidate returns to the step that they were at.
+/// `POST /api/v1/candidate-steps/{id}/reopen`: undoes a rejection. The candidate returns to the rejected step.
 ///
 /// # Errors
 /// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the step is not rejected, or
@@ -159,7 +159,8 @@ fn reopen(
     save_and_reply(ctx, tx, caller, Action::Reopened, target, facts, &decision)
 }
 
-/// Saves a decision unless the request is a dry run. Answers with the step after the decision.
+/// Saves a decision unless the request is a dry run. Answers with a step as it is after the decision and, after a
+/// validation, with the next step.
 fn save_and_reply(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -181,7 +182,7 @@ fn save_and_reply(
     .about(facts.candidate_id))
 }
 
-/// The step that a decision is about.
+/// The step that a decision is about, and whether the request is a dry run.
 struct DecisionTarget {
     step: CandidateStepId,
     is_dry_run: bool,

@@ -146,7 +146,7 @@ pub struct Application {
     pub role_name: String,
     /// The time of the last change.
     pub updated_at: Timestamp,
-    /// `None` if the application has ended.
+    /// `None` if the application has ended, or was imported after it had passed every step.
     pub current: Option<CurrentStep>,
 }
 
