@@ -16,8 +16,8 @@ use crate::domain::clock::{ClockReading, advance_believed};
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
-/// The interval between heartbeats. After `kill -9`, the believed time is behind by at most this interval, which is
-/// much shorter than the hour for which the service doubts the clock after a start.
+/// The interval between heartbeats. After `kill -9`, the heartbeat is older than the last believed time by at most about
+/// this interval, which is much shorter than the hour for which the service doubts the clock after a start.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(300);
 
 /// The number of steps from one sweep to the next.
@@ -127,7 +127,7 @@ fn beat(tx: &Tx<'_>, heartbeat: &Heartbeat) -> Result<(), Error> {
     Ok(())
 }
 
-/// Records an admin's confirmation that the wall clock is right. The service adopts the confirmed time within a second.
+/// Records an admin's confirmation that the wall clock is right. The service adopts the confirmed time in about a second.
 pub fn confirm(tx: &Tx<'_>) -> Result<(), Error> {
     let sql = "INSERT INTO believed_clock (id, believed_at, confirmations)
                VALUES (1, $1, 1)

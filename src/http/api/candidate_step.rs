@@ -61,7 +61,8 @@ fn decode_reject(_: &Ctx, request: &Request) -> Result<(DecisionTarget, RejectIn
 /// rejection also reverses the hire.
 ///
 /// # Errors
-/// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the step is already rejected.
+/// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the step is already rejected, or
+/// if the candidate was erased.
 fn reject(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -95,8 +96,8 @@ fn decode_hire(_: &Ctx, request: &Request) -> Result<(DecisionTarget, HireInput)
 ///
 /// # Errors
 /// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the candidate is already hired
-/// or rejected for the role, or has withdrawn; `bad_request` if the role is not open, if all its positions are filled,
-/// or if an external position id is required and missing.
+/// or rejected for the role, has withdrawn, or was erased; `bad_request` if the role is not open, if all its positions
+/// are filled, or if an external position id is required and missing.
 fn hire(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -121,7 +122,7 @@ fn decode_validate(_: &Ctx, request: &Request) -> Result<(DecisionTarget, Valida
 ///
 /// # Errors
 /// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the application has ended, the
-/// candidate is not at this step, or the step is the last one.
+/// candidate is not at this step or was erased, or no pending step follows.
 fn validate(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -146,7 +147,7 @@ fn decode_reopen(_: &Ctx, request: &Request) -> Result<(DecisionTarget, ReopenIn
 ///
 /// # Errors
 /// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the step is not rejected, or
-/// if the candidate has withdrawn.
+/// if the candidate has withdrawn or was erased.
 fn reopen(
     ctx: &Ctx,
     tx: &Tx<'_>,
