@@ -12,7 +12,7 @@ const CHECKS: [(&str, &str, &str); 4] = [
          GROUP BY d.number, d.id, d.bytes
          HAVING coalesce(sum(length(p.content)), 0) <> d.bytes OR count(p.number) <> coalesce(max(p.number), 0)
          LIMIT $1",
-        "document",
+        "attachment",
         "differs in size from its chunks",
     ),
     (
