@@ -38,9 +38,9 @@ pub fn contradiction(status: ApplicationStatus, steps: &[StepStatus]) -> Option<
     }
 }
 
-/// Returns the default statuses of `steps` steps, for an application whose steps are unknown. An application in progress
-/// is at the first step. In the application of a hired candidate, the last step is validated and all earlier steps are
-/// skipped. Returns `None` for other statuses, which do not show the step at which the application ended.
+/// Returns the default statuses of `steps` steps, for an application whose steps are unknown. An application in
+/// progress is at the first step. In the application of a hired candidate, the last step is validated and all earlier
+/// steps are skipped. Returns `None` for other statuses, which do not show the step at which the application ended.
 pub fn default_statuses(status: ApplicationStatus, steps: usize) -> Option<Vec<StepStatus>> {
     let mut statuses = match status {
         ApplicationStatus::InProgress => vec![StepStatus::Pending; steps],

@@ -18,7 +18,7 @@ pub const VALUES_MAX: usize = 24;
 /// A role in the list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listing {
-    /// The role's id, which leads to its posting.
+    /// The role's id, which is part of the posting's URL.
     pub id: RoleId,
     /// The title of the posting.
     pub name: String,

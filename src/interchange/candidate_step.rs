@@ -20,7 +20,7 @@ use crate::domain::id::{CandidateStepId, RoleStepId};
 use crate::domain::timestamp::Timestamp;
 use crate::store::{Error, role_step};
 
-/// A candidate step in the document. A missing order, name or step type defaults to that of the role step.
+/// A candidate step in the document. A missing order, name or step type defaults to the role step's value.
 pub(super) struct CandidateStepEntry {
     index: usize,
     id: CandidateStepId,

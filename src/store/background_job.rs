@@ -1,10 +1,10 @@
 //! The table of background jobs, and the list of jobs and states that health reports.
 //!
-//! Jobs share two threads: one for jobs that never wait for the writer, and one for jobs that wait for it. A step of a
-//! job is one slice of its work, so other jobs do not wait long. Checkpoints have their own thread, because they wait
-//! for the disk and the other jobs must not wait with them. Two more threads are not in the table. The writer
-//! (`db::writer_thread`) runs jobs as they arrive, not on a schedule. HR delivery (`hr::worker`) runs an async runtime
-//! for its network connections.
+//! Most background jobs share two threads: one for jobs that never wait for the writer, and one for jobs that wait for
+//! it. A step of a job is one slice of its work, so other jobs do not wait long. Checkpoints have their own thread,
+//! because they wait for the disk and the other jobs must not wait with them. Two more threads are not in the table.
+//! The writer (`db::writer_thread`) runs writes as they arrive, not on a schedule. HR delivery (`hr::worker`) runs an
+//! async runtime for its network connections.
 
 use std::sync::Arc;
 use std::time::Duration;

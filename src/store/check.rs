@@ -49,9 +49,9 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
     })
 }
 
-/// Returns the reports that are not findings: one sentence for each candidate who is in the erasure list but was changed
-/// or placed under a legal hold afterwards. If the list cannot be read, returns one sentence about the list, because the
-/// next start would fail.
+/// Returns the reports that are not findings: one sentence for each candidate who is in the erasure list but was
+/// changed or placed under a legal hold afterwards. If the list cannot be read, returns one sentence about the list,
+/// because the next start would fail.
 pub fn reports(path: &Path) -> Result<Vec<String>, Error> {
     let path = &path::resolve(path);
     let connection = connection::open_to_read(path, Use::Read)?;
@@ -95,8 +95,8 @@ fn describe(counts: &StatusCounts) -> String {
     )
 }
 
-/// Compares the stored number of hires for each role with the number of its applications that are `Hired`, including the
-/// staged rows of decided imports.
+/// Compares the stored number of hires for each role with the number of its applications that are `Hired`, including
+/// the staged rows of decided imports.
 fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let sql = format!(
         "SELECT r.id, r.hired, count(a.id) + r.staged AS counted

@@ -175,9 +175,9 @@ pub struct NameAndEmail<'a> {
     pub email: &'a str,
 }
 
-/// Returns the new name and address of a candidate after the deletion of a signup. A candidate with the name and address
-/// of that signup gets the name and address of `remaining`, the first remaining signup under the candidate's address.
-/// Returns `None` if nothing changes.
+/// Returns the new name and address of a candidate after the deletion of a signup. A candidate with the name and
+/// address of that signup gets the name and address of `remaining`, the first remaining signup under the candidate's
+/// address. Returns `None` if nothing changes.
 pub fn rename_after_deletion<'a>(
     candidate: NameAndEmail<'_>,
     deleted: NameAndEmail<'_>,

@@ -61,8 +61,8 @@ fn decode_reject(_: &Ctx, request: &Request) -> Result<(DecisionTarget, RejectIn
 /// rejection also reverses the hire.
 ///
 /// # Errors
-/// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the step is already rejected, or
-/// if the candidate was erased.
+/// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the step is already rejected
+/// or the candidate was erased.
 fn reject(
     ctx: &Ctx,
     tx: &Tx<'_>,

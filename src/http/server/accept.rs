@@ -202,8 +202,8 @@ impl Acceptor {
     }
 
     /// Serves one connection on its own task. Each request also runs on its own task, unless a cached response or a
-    /// fast path answers it. A client that disconnects therefore does not interrupt such a task, and a panic in it ends
-    /// only one request.
+    /// fast path answers it. A client that disconnects therefore does not interrupt the request's task, and a panic in
+    /// that task ends only one request.
     fn serve(&self, stream: TcpStream, peer: SocketAddr, permits: (OwnedSemaphorePermit, CountedConnection)) {
         let _ = stream.set_nodelay(true);
         set_unread_timeout(&stream);

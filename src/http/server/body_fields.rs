@@ -91,7 +91,8 @@ impl BodyFields {
         if matches!(self.object.get(name), None | Some(Value::Null)) {
             return self.fault(name, "is required");
         }
-        // Check for a blank string first, so that a lone line break is reported as blank and not as a control character.
+        // Check for a blank string first, so that a lone line break is reported as blank and not as a control
+        // character.
         if self.is_blank(name) {
             return self.fault(name, "must not be blank");
         }

@@ -19,7 +19,7 @@ use crate::store::Store;
 use crate::telemetry::Telemetry;
 use crate::world::{HashMemory, World};
 
-/// The settings of the HTTP floor.
+/// The settings of the HTTP layer.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The public URL of the service, without a trailing slash. Links begin with it.
@@ -84,8 +84,8 @@ pub struct Ctx {
     pub(super) uploads: Permits,
     /// The limit on multipart forms whose files are discarded because [`Ctx::uploads`] had no free permit.
     pub(super) text_forms: Permits,
-    /// The limit on forms whose files are staged although their network is over [`Ctx::form_limit`], so that the service
-    /// can show a form again with its file.
+    /// The limit on forms whose files are staged although their network is over [`Ctx::form_limit`], so that the
+    /// service can show a form again with its file.
     pub(in crate::http) redisplay_limit: NetworkLimit,
     /// Whether the log already mentions an untrusted proxy.
     pub(super) has_reported_proxy: AtomicBool,
@@ -109,14 +109,14 @@ const HASH_MEMORY_IDLE_MAX: Duration = Duration::from_secs(60);
 /// The maximum number of concurrent password hashes.
 const HASHES_MAX: usize = 2;
 
-/// The maximum number of sign-ins that hash or wait to hash: at some 20 ms each, about a second of work.
+/// The maximum number of sign-ins that hash or wait to hash: at about 20 ms each, little more than a second of work.
 const HASHES_WAITING_MAX: usize = 64;
 
 /// The maximum number of sign-ins from one client address that hash or wait to hash: enough for an office in the
 /// morning.
 const CLIENT_HASHES_WAITING_MAX: usize = 16;
 
-/// The maximum number of multipart forms that arrive at the same time, at some 200 KiB of memory each: enough for a
+/// The maximum number of multipart forms that arrive at the same time, at about 200 KiB of memory each: enough for a
 /// career fair.
 pub const UPLOADS_MAX: usize = 128;
 
@@ -124,7 +124,7 @@ pub const UPLOADS_MAX: usize = 128;
 /// a classroom, and too few for one slow sender to keep everybody else out.
 pub const CLIENT_UPLOADS_MAX: usize = 16;
 
-/// The maximum number of forms that arrive at the same time and whose files are discarded, at some 200 KiB of memory
+/// The maximum number of forms that arrive at the same time and whose files are discarded, at about 200 KiB of memory
 /// each: in total, and from one client address.
 const TEXT_FORMS_MAX: usize = 64;
 const CLIENT_TEXT_FORMS_MAX: usize = 4;

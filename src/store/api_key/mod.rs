@@ -1,5 +1,5 @@
-//! API keys: creation, lookup by digest, lists with usage statistics, revocation, and recording of expiry. This module must
-//! not decide whether a key is valid. It loads a [`KeyState`] for the rule that decides.
+//! API keys: creation, lookup by digest, lists with usage statistics, revocation, and recording of expiry. This module
+//! must not decide whether a key is valid. It loads a [`KeyState`] for the rule that decides.
 
 pub mod cache;
 

@@ -1,6 +1,6 @@
 //! Applications: each is the record of one candidate in the pipeline of one role, and a row of `candidate_roles`.
-//! `recorded_act` adds and withdraws applications and appends the activity rows, and `candidate_step` saves decisions on
-//! applications.
+//! `recorded_act` adds and withdraws applications and appends the activity rows, and `candidate_step` saves decisions
+//! on applications.
 
 pub mod recorded_act;
 

@@ -77,8 +77,8 @@ pub fn add(
     activity::append(tx, stamp, Some(who), Action::RoleCreated, &subject, &detail)
 }
 
-/// Saves a change to a role from `before` to `after`. If the role is no longer open, its signup links stop working. Does
-/// nothing if `before` and `after` are equal.
+/// Saves a change to a role from `before` to `after`. If the role is no longer open, its signup links stop working.
+/// Does nothing if `before` and `after` are equal.
 ///
 /// # Errors
 /// [`Error::Defect`] if the role's status, positions or hires changed after `before` was read.

@@ -146,8 +146,8 @@ impl AttachmentWriter {
 
 impl Drop for AttachmentWriter {
     fn drop(&mut self) {
-        // Rows remain if the upload was interrupted, for example by a panic or a disconnected client. If the runtime has
-        // already stopped, the sweep deletes the rows after the next start.
+        // Rows remain if the upload was interrupted, for example by a panic or a disconnected client. If the runtime
+        // has already stopped, the sweep deletes the rows after the next start.
         if let (true, Ok(runtime)) = (self.needs_removal, tokio::runtime::Handle::try_current()) {
             runtime.spawn(remove(Arc::clone(&self.ctx), self.id.clone()));
         }
