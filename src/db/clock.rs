@@ -128,8 +128,8 @@ fn beat(tx: &Tx<'_>, heartbeat: &Heartbeat) -> Result<(), Error> {
     Ok(())
 }
 
-/// Records an admin's confirmation that the wall clock is right. The service adopts the confirmed time
-/// in about a second.
+/// Records an admin's confirmation that the wall clock is right. The service adopts the confirmed time in about a
+/// second.
 pub fn confirm(tx: &Tx<'_>) -> Result<(), Error> {
     let sql = "INSERT INTO believed_clock (id, believed_at, confirmations)
                VALUES (1, $1, 1)

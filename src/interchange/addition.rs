@@ -276,7 +276,7 @@ impl ImportedProgress {
         match self {
             Self::AtStep(step) | Self::Withdrawn(step) => statuses_at(*step, StepStatus::InProgress, steps),
             Self::Rejected(step, _) => statuses_at(*step, StepStatus::Rejected, steps),
-            // A hired candidate has passed every step. If some steps were skipped, the funnel would not count the hire.
+            // All steps of a hired candidate are validated. The funnel would not count the candidate at skipped steps.
             Self::Hired(_) => statuses_at(steps.saturating_sub(1), StepStatus::Validated, steps),
         }
     }

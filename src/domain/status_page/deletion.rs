@@ -14,7 +14,8 @@ pub struct CandidateFacts {
     /// Whether an activity row already records that the holder of the page asked for the erasure.
     pub has_asked: bool,
     /// Whether the candidate has another status page, or another application that staff added and that was not deleted
-    /// through a link. An application whose deletion was requested during a legal hold or a hidden hire is ignored.
+    /// through a link. An application is ignored if its deletion was requested while the candidate had a legal hold or
+    /// a hidden hire.
     pub has_other_records: bool,
     /// Whether the candidate has a hire that their page does not show yet.
     pub has_hidden_hire: bool,
@@ -113,8 +114,8 @@ pub fn plan_deletion(facts: DeletionFacts) -> DeletionPlan {
     }
 }
 
-/// Decides, from the current facts, what a deletion that waited for a hidden hire removes. `application` states whether
-/// the application of the page is in progress. It is `None` for the page of a later signup.
+/// Decides, from the current facts, what a deletion removes that was deferred because of a hidden hire. `application`
+/// states whether the application of the page is in progress. `application` is `None` for the page of a later signup.
 pub fn plan_deferred(application: Option<bool>, has_other_records: bool) -> DeletionPlan {
     match application {
         _ if !has_other_records => ERASURE,

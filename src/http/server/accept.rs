@@ -228,7 +228,7 @@ impl Acceptor {
         });
         let connection = builder().serve_connection(wire, service);
         // Ignore how the connection ends: a failed connection affects no other client. Spawn the connection itself,
-        // because an async block that awaits it would hold its memory twice.
+        // because an async block that awaits the connection would take twice as much memory.
         tokio::spawn(self.graceful.watch(connection));
     }
 }

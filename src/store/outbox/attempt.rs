@@ -58,7 +58,8 @@ fn append(tx: &Tx<'_>, delivery: &Delivery, number: i64, attempt: &DeliveryAttem
 }
 
 /// Updates the delivery after an attempt. If the HR system answered 410, also disables the integration, unless the
-/// integration now has another target. The delivery then remains pending and due, except that a ping fails.
+/// integration is already disabled or now has another target. A ping has then failed, and any other delivery is due
+/// again at once.
 fn apply_outcome(
     tx: &Tx<'_>,
     delivery: &Delivery,

@@ -21,7 +21,7 @@ pub(super) struct CandidateAddInput {
     organization: OrganizationId,
     name: String,
     email: Email,
-    /// The role's id, or `None` if the string is not a valid id. In that case the role does not exist.
+    /// The role's id, or `None` if the string is not a valid id. In that case, the role does not exist.
     role_id: Option<RoleId>,
     applied_at: Option<Timestamp>,
 }
