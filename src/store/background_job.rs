@@ -34,7 +34,7 @@ const USAGE_PRUNING: BackgroundJob = BackgroundJob::new("usage_pruning");
 const IMPORTS: BackgroundJob = BackgroundJob::new("imports");
 const CLOCK: BackgroundJob = BackgroundJob::new("clock");
 const ASKED_ERASURES: BackgroundJob = BackgroundJob::new("asked_erasures");
-// Health does not report these four jobs: their failures become visible in the requests that need their work.
+// Health does not report these four jobs, because their steps report no outcome.
 const CACHED_STATE: BackgroundJob = BackgroundJob::new("cached_state");
 const REFUSALS: BackgroundJob = BackgroundJob::new("refusals");
 const IDLE_CACHE: BackgroundJob = BackgroundJob::new("idle_cache");

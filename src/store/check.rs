@@ -117,7 +117,7 @@ fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     tx.all(&sql, [], |row| {
         let mut columns = Columns::of(row);
         let (id, hired, counted): (&str, i64, i64) = (columns.text()?, columns.read()?, columns.read()?);
-        Ok(format!("role {id} counts {hired} hires, but has {counted} hired applications"))
+        Ok(format!("role {id} records {hired} hires, but {counted} of its applications are Hired"))
     })
 }
 

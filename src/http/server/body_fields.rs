@@ -269,7 +269,7 @@ impl BodyFields {
         words: &[&str],
         parse: impl Fn(&str) -> Option<T>,
     ) -> Option<Vec<T>> {
-        let must_be = format!("must be a list of {}", words.join(", "));
+        let must_be = format!("must be a list; each item must be one of {}", words.join(", "));
         let Value::Array(items) = self.take(name)? else { return self.fault(name, must_be) };
         let mut found = Vec::new();
         for item in items {
