@@ -18,9 +18,9 @@ use crate::world::World;
 /// --db TARGET`. The erasure list is copied to TARGET.erased; store the two together. Until the copy is complete, its
 /// name is TARGET.partial.
 ///
-/// TARGET.manifest contains the chain head of the activity: the number and hash of the newest row. Store it somewhere
-/// else. `appliance check --chain-head NUMBER:HASH` on a later state of the file shows whether the activity has been
-/// rewritten since the backup.
+/// TARGET.manifest contains the chain head of the activity: the number and hash of the newest row. Store the manifest
+/// somewhere else. `appliance check --chain-head NUMBER:HASH` on a later state of the file shows whether the activity
+/// has been rewritten since the backup.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

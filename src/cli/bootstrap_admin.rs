@@ -1,4 +1,4 @@
-//! `appliance bootstrap-admin`: creates the first admin and an API key with all scopes.
+//! `appliance bootstrap-admin`: creates an admin, usually the first one, and an API key with all scopes.
 
 use serde_json::json;
 
@@ -58,8 +58,8 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Creates an admin, or makes an existing user an admin, and creates an API key for the admin. Also used by `serve
-/// --demo`.
+/// Creates an admin, or makes an existing user an admin, and creates an API key for the admin. `serve --demo` also uses
+/// this function.
 pub(super) fn create_admin_with_key(
     tx: &Tx<'_>,
     world: &dyn World,

@@ -11,7 +11,8 @@ use crate::world::World;
 ///
 /// Reads every page, follows every foreign key, and compares each organization's stored counts with a new count of the
 /// rows. Findings go to standard output; the exit status is 1 if there are any. Also reports candidates who were
-/// changed after they were put on the erasure list `FILE.erased`. Works while `serve` runs.
+/// changed or placed under a legal hold after they were put on the erasure list `FILE.erased`. Works while `serve`
+/// runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

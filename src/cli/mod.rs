@@ -1,4 +1,4 @@
-//! The command line: one file per command. Each command turns flags into calls and settings for the floors below.
+//! The command line: one file per command. Each command turns flags into calls and settings for the layers below.
 //!
 //! Data goes to standard output, and messages for people go to standard error. The exit status is 0 (done), 1 (failed)
 //! or 2 (invalid flags). `serve` exits with 78 if a restart would not help.

@@ -28,7 +28,7 @@ pub(crate) fn integrity(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     Ok(lines.into_iter().filter(|line| line != "ok").map(|line| format!("integrity: {line}")).collect())
 }
 
-/// Returns a finding for each pair of tables in which rows refer to missing rows.
+/// Returns a finding for each pair of tables where rows of one table refer to missing rows of the other.
 pub(crate) fn foreign_keys(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let sql =
         format!(r#"SELECT DISTINCT "table", parent FROM pragma_foreign_key_check LIMIT {FINDINGS_OF_A_KIND_MAX}"#);

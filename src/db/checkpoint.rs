@@ -15,8 +15,8 @@ use super::scheduler::Step;
 use super::wal::{Checkpoint, Mode, log_bytes};
 use crate::world::World;
 
-/// The number of pages in the log at which a checkpoint moves them into the file. At about this number, moving pages
-/// takes the least time per commit.
+/// The number of unmoved pages in the log at which a checkpoint moves them into the file. At about this number, moving
+/// pages takes the least time per commit.
 const MOVE_FROM_PAGES: u64 = 10_000;
 
 /// The number of pages in the log at which a checkpoint also restarts the log. The checkpoint tries this once and never
@@ -26,8 +26,8 @@ const RESTART_FROM_PAGES: u64 = 16_000;
 /// The maximum number of pages that a restart of the log may have to move. The writer waits during the restart.
 const RESTART_MOVES_PAGES_MAX: u64 = 1_000;
 
-/// The interval between checkpoints while the log has fewer than [`MOVE_FROM_PAGES`] pages. A reader that prevents
-/// checkpoints is noticed within this time.
+/// The interval between checkpoints while the log has fewer than [`MOVE_FROM_PAGES`] unmoved pages. A reader that
+/// prevents checkpoints is noticed within this time.
 const MOVE_EVERY: Duration = Duration::from_secs(10);
 
 /// The size above which health reports the log: twice the size to which SQLite truncates the log
@@ -100,8 +100,9 @@ impl CheckpointJob {
         self.health.report(LOG_SIZE, &is_small.then_some(()).ok_or_else(large));
     }
 
-    /// Moves the log into the file and restarts the log, if a checkpoint is due. Returns `None` otherwise. Does not
-    /// truncate the log, because a commit that overwrites the log is cheaper than a commit that makes the log grow.
+    /// If a checkpoint is due, moves the log into the file and, if the log is long, restarts it. Returns `None` if no
+    /// checkpoint is due. Does not truncate the log, because a commit that overwrites the log is cheaper than a commit
+    /// that makes the log grow.
     fn move_if_due(&mut self) -> Result<Option<()>, Error> {
         let before = Checkpoint::run(&self.connection, Mode::Noop)?;
         let (pages, moved) = (before.pages(), before.moved());
@@ -142,9 +143,9 @@ impl CheckpointJob {
         }
     }
 
-    /// Increments the change counter in the file's header, by which [`Identity`] recognizes an older copy that
-    /// overwrites the file. The writer's commits alone do not increment the counter. Stamps are rare, because the
-    /// writer reads its pages again after each of them.
+    /// Increments the change counter in the file's header, by which [`Identity`] recognizes that an older copy has
+    /// overwritten the file. The writer's commits alone do not increment the counter. Stamps are rare, because the
+    /// writer's cached pages become invalid after each stamp.
     fn stamp(&mut self, now: Duration) {
         if self.stamped_at.is_none_or(|at| now.saturating_sub(at) >= MOVE_EVERY) {
             let stamped = self.connection.execute_batch(&format!("PRAGMA user_version = {}", self.version));
@@ -160,7 +161,7 @@ const TRUNCATE_TRIES_MAX: u32 = 20;
 const TRUNCATE_PAUSE: Duration = Duration::from_millis(2);
 
 /// Moves all pages into the file and truncates the log to zero bytes, so that the log contains no older version of any
-/// page. Never waits for readers. Returns whether the log was truncated.
+/// page. Tries again after short pauses, and gives up if readers remain. Returns whether the log was truncated.
 fn truncate(connection: &Connection) -> bool {
     let try_once = || -> Result<bool, Error> {
         let few = Checkpoint::run(connection, Mode::Passive)?

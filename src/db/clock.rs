@@ -16,8 +16,8 @@ use crate::domain::clock::{ClockReading, advance_believed};
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
-/// The interval between heartbeats. After `kill -9`, the believed time is behind by at most this interval, which is
-/// much shorter than the hour for which the service doubts the clock after a start.
+/// The interval between heartbeats. After `kill -9`, the heartbeat is older than the last believed time by at most
+/// about this interval, which is much shorter than the hour for which the service doubts the clock after a start.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(300);
 
 /// The number of steps from one sweep to the next.
@@ -78,7 +78,8 @@ impl Clock {
         is_new
     }
 
-    /// Returns the heartbeat, if it is due: the believed time, and the number of confirmations that this time includes.
+    /// Returns the heartbeat, if it is due or the last one: the believed time, and the number of confirmations that
+    /// this time includes.
     fn due_beat(&self, is_last: bool) -> Option<Heartbeat> {
         let mut state = self.state();
         let believed = self.reading(&mut state).believed;
@@ -127,7 +128,8 @@ fn beat(tx: &Tx<'_>, heartbeat: &Heartbeat) -> Result<(), Error> {
     Ok(())
 }
 
-/// Records an admin's confirmation that the wall clock is right. The service adopts the confirmed time within a second.
+/// Records an admin's confirmation that the wall clock is right. The service adopts the confirmed time in about a
+/// second.
 pub fn confirm(tx: &Tx<'_>) -> Result<(), Error> {
     let sql = "INSERT INTO believed_clock (id, believed_at, confirmations)
                VALUES (1, $1, 1)
@@ -179,7 +181,7 @@ impl<R: Fn(ClockEvent), S: FnMut(Timestamp) -> Result<(), Error>> ClockJob<R, S>
             self.agreed = reading.agrees();
             (self.report)(ClockEvent::Agreement(reading));
         }
-        // Each of these runs in every step, even if another one fails.
+        // All three are called in every step, even if one of them fails.
         let outcome: Result<(), Error> =
             [self.adopt_confirmation(reading.wall), self.beat(), self.sweep(&reading)].into_iter().collect();
         if outcome.is_ok() && self.last_sweep_failed { None } else { Some(outcome) }

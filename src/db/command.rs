@@ -31,7 +31,7 @@ mod tests {
     use crate::world::Real;
 
     #[test]
-    fn a_command_gets_the_write_lock_while_another_process_writes() {
+    fn a_command_gets_the_write_lock_while_another_connection_writes() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
         let writer = rusqlite::Connection::open(&path).unwrap();

@@ -16,7 +16,7 @@ use crate::domain::timestamp::Timestamp;
 /// corrupt the file (the WAL-reset race).
 pub(crate) const SQLITE_VERSION_MIN: i32 = 3_051_003;
 
-/// The maximum time for which a connection waits for another process's lock.
+/// The maximum time for which a connection waits for a lock that another connection holds.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The pause between a command's tries to take the write lock.

@@ -30,7 +30,8 @@ pub(crate) fn is_copy_of(file: &Connection, copy: &Path) -> bool {
     compare().unwrap_or(false)
 }
 
-/// Compares the statements that created the tables, and the versions in the header.
+/// Compares the statements that created the tables, indexes and triggers, and the user version and application id in
+/// the header.
 fn have_same_tables(file: &Connection, copy: &Connection) -> Result<bool, Error> {
     let statements = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name";
     Ok(have_same_rows(file, copy, "PRAGMA user_version")?

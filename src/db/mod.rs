@@ -1,5 +1,5 @@
-//! The database floor: one SQLite file with one writing connection, pooled reading connections, checkpoints, background
-//! jobs, schema and backup. This floor depends on SQLite and on three tables of the schema (`believed_clock`,
+//! The database layer: one SQLite file with one writing connection, pooled reading connections, checkpoints, background
+//! jobs, schema and backup. This layer depends on SQLite and on three tables of the schema (`believed_clock`,
 //! `readiness` and `service_marks`), but not on any record of the service.
 
 pub(crate) mod check;

@@ -76,7 +76,7 @@ words! {
         /// The holder of a status link asked for the deletion of an application. The data of the application remains
         /// for now, because of a legal hold or a hidden hire.
         CandidateRoleDeletionAsked = "candidate_role.deletion_asked",
-        /// A candidate applied to a role through the form.
+        /// A signup created an application.
         CandidateRoleSignedUp = "candidate_role.signed_up",
         /// A later signup arrived under the address of a candidate for the role. It changed nothing.
         CandidateRoleSignedUpAgain = "candidate_role.signed_up_again",
@@ -191,8 +191,8 @@ pub struct ChainLink<'a> {
 }
 
 impl ChainLink<'_> {
-    /// Returns the hash of this row; `previous` is the hash of the row before it. Each column is preceded by its
-    /// length, so different rows never produce the same input.
+    /// Returns the hash of this row; `previous` is the hash of the row before it. Each string is preceded by its
+    /// length, so different rows never produce the same input to the hash function.
     pub fn hash(&self, previous: &[u8; 32]) -> [u8; 32] {
         let mut digest = Sha256::new();
         digest.update(previous);
@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hash_depends_on_each_column_and_the_previous_row() {
+    fn rows_that_differ_in_a_column_or_in_the_previous_hash_have_different_hashes() {
         let id = ActivityId::parse("act_1").unwrap();
         let user = UserId::parse("user_1").unwrap();
         let subject = Subject::of_organization(OrganizationId::parse("org_1").unwrap());
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_of_a_detail_depends_on_its_salt() {
+    fn the_digest_of_a_detail_depends_on_the_detail_and_its_salt() {
         assert_ne!(detail_hash(&[1; SALT_BYTES], "{}"), detail_hash(&[2; SALT_BYTES], "{}"));
         assert_ne!(detail_hash(&[1; SALT_BYTES], "{}"), detail_hash(&[1; SALT_BYTES], "{ }"));
     }

@@ -41,7 +41,7 @@ const SPECIAL_V6: [(Ipv6Addr, u32, &str); 10] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, "for documentation"),
 ];
 
-/// All assigned global unicast addresses are in this block (RFC 4291 §2.4).
+/// The block that contains all assigned global unicast addresses (RFC 4291 §2.4).
 const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
 /// IPv6 blocks that embed an IPv4 address in their last 32 bits: IPv4-mapped addresses (RFC 4291 §2.5.5.2) and the
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn public_addresses_next_to_special_blocks_are_accepted() {
+    fn public_addresses_are_accepted_even_next_to_special_blocks() {
         for public in [
             "1.0.0.0",
             "8.8.8.8",
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn first_and_last_addresses_of_special_blocks_are_refused() {
+    fn addresses_that_are_not_public_are_refused() {
         for (special, kind) in [
             ("0.0.0.0", "this machine or network"),
             ("0.255.255.255", "this machine or network"),

@@ -1,6 +1,7 @@
-//! Checks that the status of an imported application agrees with the statuses of its steps.
+//! Checks that the status of an imported application agrees with the statuses of its steps, and derives the statuses of
+//! steps that the input does not contain.
 //!
-//! The decisions in `candidate_step` change both statuses together, so they do not need this check.
+//! The decisions in `candidate_step` change the application and its steps together, so they do not need this check.
 
 use std::cmp::Ordering;
 
@@ -37,9 +38,9 @@ pub fn contradiction(status: ApplicationStatus, steps: &[StepStatus]) -> Option<
     }
 }
 
-/// Returns the default statuses of `steps` steps, for an application of which only the status is known. An application
-/// in progress is at the first step, and a hired application has passed all steps. Returns `None` for other statuses,
-/// which do not show the step at which the application ended.
+/// Returns the default statuses of `steps` steps, for an application whose steps are unknown. An application in
+/// progress is at the first step. In the application of a hired candidate, the last step is validated and all earlier
+/// steps are skipped. Returns `None` for other statuses, which do not show the step at which the application ended.
 pub fn default_statuses(status: ApplicationStatus, steps: usize) -> Option<Vec<StepStatus>> {
     let mut statuses = match status {
         ApplicationStatus::InProgress => vec![StepStatus::Pending; steps],

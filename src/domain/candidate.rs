@@ -10,7 +10,7 @@ use super::role::RoleStatus;
 /// number of steps.
 ///
 /// # Errors
-/// `conflict` if the role is not open or has no steps, or the candidate was erased or has applied to the role.
+/// `conflict` if the role is not open or has no steps, or the candidate was erased or has already applied to the role.
 pub fn require_addable(role: RoleStatus, steps: usize, is_erased: bool, has_applied: bool) -> Result<(), Refusal> {
     match role {
         _ if is_erased => {
@@ -87,7 +87,7 @@ pub fn require_withdrawable(status: ApplicationStatus) -> Result<(), Refusal> {
         ApplicationStatus::InProgress => Ok(()),
         ApplicationStatus::NotSelected => Err(Refusal::Conflict("the application is Not Selected and has ended")),
         ApplicationStatus::Hired => {
-            Err(Refusal::Conflict("the application is Hired; reject it at a step to reverse the hire"))
+            Err(Refusal::Conflict("the application is Hired; reject the candidate at a step to reverse the hire"))
         }
         ApplicationStatus::Withdrawn => Err(Refusal::Conflict("the application is already Withdrawn")),
     }
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn only_applications_in_progress_are_withdrawn() {
+    fn only_applications_in_progress_can_be_withdrawn() {
         assert!(require_withdrawable(ApplicationStatus::InProgress).is_ok());
         for status in [ApplicationStatus::NotSelected, ApplicationStatus::Hired, ApplicationStatus::Withdrawn] {
             assert!(

@@ -18,7 +18,7 @@ pub const VALUES_MAX: usize = 24;
 /// A role in the list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listing {
-    /// The role's id, which leads to its posting.
+    /// The role's id, which is part of the posting's URL.
     pub id: RoleId,
     /// The title of the posting.
     pub name: String,
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn facet_values_lead_to_at_least_one_role() {
+    fn facets_offer_a_limited_number_of_values_with_matching_roles() {
         let portal = portal();
         assert_eq!(filter("", "", "", "").searched(&portal).values(Facet::Location), [("Bremen", 2), ("Genève", 1)]);
         assert_eq!(filter("Grounds", "", "", "").searched(&portal).values(Facet::Location), [("Bremen", 1)]);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_have_fifty_rows_and_a_number_out_of_range_leads_to_the_nearest_page() {
+    fn pages_have_at_most_fifty_rows_and_a_number_out_of_range_leads_to_the_nearest_page() {
         let rows: Vec<usize> = (0..101).collect();
         for (rows_count, wanted, number, count, rows_on_page) in [
             (0, 1, 1, 1, 0),

@@ -47,7 +47,7 @@ impl ByteOrder {
 /// A text file that was decoded to UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodedText<'a> {
-    /// The text in UTF-8, without a byte order mark. Bytes that no charset can decode are unchanged.
+    /// The text in UTF-8, without a byte order mark. If no charset can decode the file, invalid bytes are unchanged.
     pub bytes: Cow<'a, [u8]>,
     /// The name of the original charset, if it was not UTF-8.
     pub from: Option<&'static str>,

@@ -1,10 +1,10 @@
 //! The believed clock, which follows the wall clock as far as the uptime of the service allows.
 //!
-//! A wall clock can be wrong by years, even if only for two seconds. The uptime cannot, because it only counts seconds.
-//! The service therefore maintains a believed time. The believed time follows the wall clock by at most two seconds for
-//! each second of uptime, and never goes back. After a jump of the wall clock, the believed time catches up when the
-//! uptime has grown by the size of the jump. A jump that is corrected earlier has no effect. Irreversible work waits
-//! until both times agree.
+//! A wall clock can be wrong by years, even if only for two seconds. The uptime cannot, because it measures only
+//! elapsed time. The service therefore maintains a believed time. The believed time follows the wall clock by at most
+//! two seconds for each second of uptime, and never goes backwards. After a jump of the wall clock, the two times agree
+//! again when the uptime has grown by the size of the jump. A jump that is corrected earlier has no lasting effect.
+//! Irreversible work waits until both times agree.
 
 use std::time::Duration;
 
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_corrected_jump_has_no_effect() {
+    fn a_corrected_jump_has_no_lasting_effect() {
         let two_seconds = Duration::from_secs(2);
         let believed = advance_believed(NOW, NOW.plus(DAY * 360), two_seconds);
         let believed = advance_believed(believed, NOW.plus(two_seconds), Duration::ZERO);

@@ -6,7 +6,7 @@ use std::fmt;
 /// The minimum contrast between text and its background (WCAG 2.2, success criterion 1.4.3).
 pub const TEXT_CONTRAST_MIN: f64 = 4.5;
 
-/// The backgrounds of the light style: the page and raised areas. The style sheet uses the same colours.
+/// The backgrounds of the light style: the page and raised areas. The stylesheet uses the same colours.
 pub const ON_LIGHT: [Colour; 2] = [Colour::new(0xff, 0xff, 0xff), Colour::new(0xf4, 0xf6, 0xf8)];
 
 /// The backgrounds of the dark style.
@@ -85,9 +85,9 @@ impl fmt::Display for Colour {
 /// The colours of an organization's pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Palette {
-    /// The brand colour, for areas.
+    /// The brand colour, for backgrounds.
     pub brand: Colour,
-    /// The colour of text on areas in the brand colour.
+    /// The colour of text on a background in the brand colour: white or black.
     pub on_brand: Colour,
     /// The colour of text on a light page: the brand colour or a similar one.
     pub text_on_light: Colour,
@@ -96,8 +96,8 @@ pub struct Palette {
 }
 
 impl Palette {
-    /// Derives the palette. Text gets the brand colour if that colour is readable, and otherwise the most similar
-    /// readable colour.
+    /// Derives the palette. Text on a page gets the brand colour if that colour is readable, and otherwise the first
+    /// readable mixture of the brand colour with black (on a light page) or white (on a dark page).
     pub fn of(brand: Colour) -> Self {
         let on_brand = if brand.contrast(WHITE) >= TEXT_CONTRAST_MIN { WHITE } else { BLACK };
         Self {

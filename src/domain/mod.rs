@@ -1,4 +1,4 @@
-//! The lowest floor: values and rules. A rule is a pure function from facts to a decision or a [`refusal::Refusal`].
+//! The lowest layer: values and rules. A rule is a pure function from facts to a decision or a [`refusal::Refusal`].
 //!
 //! Nothing here depends on SQL, HTTP, JSON, the wall clock or randomness. Everything that a rule needs is passed in.
 

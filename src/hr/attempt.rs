@@ -165,7 +165,7 @@ async fn read_body(mut body: Incoming, stored: &mut Vec<u8>) -> Result<(), Attem
         bytes += data.len();
         stored.extend_from_slice(&data[..data.len().min(STORED_BODY_BYTES_MAX - stored.len())]);
         if bytes > BODY_BYTES_MAX {
-            return Err(format!("the response is longer than {} KiB", BODY_BYTES_MAX / 1_024).into());
+            return Err(format!("the body of the response is longer than {} KiB", BODY_BYTES_MAX / 1_024).into());
         }
     }
     Ok(())

@@ -26,11 +26,12 @@ pub(super) struct Connector {
     pub(super) tls: Arc<Tls>,
     pub(super) allow_private_targets: bool,
     pub(super) timeout: Duration,
-    /// A sender that is dropped when the host lookup has ended. The lookup may end after the attempt.
+    /// A sender that each host lookup clones. The lookup drops the clone when it has ended, which may be after the
+    /// attempt.
     pub(super) lookup_guard: mpsc::Sender<Infallible>,
 }
 
-/// The reason an attempt ended without a complete response.
+/// The reason why an attempt ended without a complete response.
 #[derive(Debug)]
 pub(super) struct AttemptError {
     /// A sentence for admins.

@@ -24,7 +24,7 @@ use crate::store::{self, Error, Tx};
 /// Candidates, roles and applications to add to one organization.
 #[derive(Debug, Clone)]
 pub struct Addition {
-    /// The organization to which all of them are added.
+    /// The organization to which these records are added.
     pub organization: OrganizationId,
     /// The people who applied. Applications refer to them by index.
     pub candidates: Vec<Applicant>,
@@ -72,7 +72,7 @@ pub struct ImportPlan {
     pub addition: Addition,
     /// Everything that cannot be imported.
     pub refused: Vec<RefusedItem>,
-    /// Sentences about facts that are not faults, but that the person who runs the import should know.
+    /// Sentences about facts that are not faults, but that the person who runs the import should know about.
     pub notices: Vec<String>,
 }
 
@@ -86,8 +86,8 @@ impl Addition {
 /// Writes an addition: candidates, roles, applications, seats and the organization's counts.
 ///
 /// # Errors
-/// A refusal if the file has changed since the import was planned, so that the plan no longer fits; or a SQLite
-/// error. In both cases, roll back the transaction.
+/// A refusal if an affected record has changed since the import was planned, so that the plan no longer fits; or a
+/// SQLite error. In both cases, roll back the transaction.
 pub fn add(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
     let counts = add_without_applications(tx, addition)?;
     let organization = &addition.organization;
@@ -276,7 +276,7 @@ impl ImportedProgress {
         match self {
             Self::AtStep(step) | Self::Withdrawn(step) => statuses_at(*step, StepStatus::InProgress, steps),
             Self::Rejected(step, _) => statuses_at(*step, StepStatus::Rejected, steps),
-            // A hired candidate has passed every step. If some steps were skipped, the funnel would not count the hire.
+            // All steps of a hired candidate are validated. The funnel would not count the candidate at skipped steps.
             Self::Hired(_) => statuses_at(steps.saturating_sub(1), StepStatus::Validated, steps),
         }
     }

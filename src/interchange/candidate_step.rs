@@ -1,6 +1,6 @@
 //! Candidate steps in the interchange document, matched with the steps of their role. An application has the same steps
-//! as its role, unless each candidate step states its `order`. In that case, its steps are those that the role had when
-//! the candidate applied.
+//! as its role, unless each candidate step states its `order`. In that case, the application's steps are the steps that
+//! the role had when the candidate applied.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ use crate::domain::id::{CandidateStepId, RoleStepId};
 use crate::domain::timestamp::Timestamp;
 use crate::store::{Error, role_step};
 
-/// A candidate step in the document. Missing members default to those of the role step.
+/// A candidate step in the document. A missing order, name or step type defaults to the role step's value.
 pub(super) struct CandidateStepEntry {
     index: usize,
     id: CandidateStepId,
@@ -175,8 +175,8 @@ impl<'a> StepMatcher<'a> {
         Self { pipeline, by_id: all.map(|step| (step.id.as_str(), step)).collect() }
     }
 
-    /// Returns steps for an application without any: the role's steps, with the default statuses for the application's
-    /// status.
+    /// Returns steps for an application without steps: copies of the role's steps, with the default statuses for the
+    /// application's status.
     pub(super) fn copy_from_role(
         &self,
         status: ApplicationStatus,
@@ -266,7 +266,7 @@ impl<'a> StepMatcher<'a> {
         }
     }
 
-    /// Returns a finding if an application has no steps, or lacks steps of its role.
+    /// Returns a finding if an application has no steps or lacks steps of its role, unless its steps state their order.
     fn missing_steps(&self, steps: &[CandidateStep], has_order: bool) -> Option<String> {
         if has_order {
             return None;

@@ -19,7 +19,7 @@ pub(super) struct Context<'w> {
     /// The time at which the document is parsed, which is the default for every missing time.
     pub(super) now: Timestamp,
     pub(super) findings: Findings,
-    /// A sentence about each default value that the person who runs the import should know.
+    /// A sentence about each default value that the person who runs the import should know about.
     pub(super) notices: Vec<String>,
     claimed: HashSet<(&'static str, Box<str>)>,
     members: HashSet<UserId>,
@@ -40,7 +40,7 @@ struct Person {
     name: String,
     email: Email,
     privacy: Privacy,
-    /// The number of the last role with an entry of this candidate.
+    /// The number of the last role with an entry for this candidate.
     role: usize,
 }
 

@@ -15,7 +15,7 @@ pub struct Document {
     pub users: Vec<UserProfile>,
     /// The organizations, with everything that belongs to them.
     pub organizations: Vec<Organization>,
-    /// A sentence about each default value that the person who runs the import should know.
+    /// A sentence about each default value that the person who runs the import should know about.
     added: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ impl Document {
         roles.map(|role| role.applications.len()).sum()
     }
 
-    /// Returns sentences about facts that are not errors, but that the person who runs the import should know.
+    /// Returns sentences about facts that are not errors, but that the person who runs the import should know about.
     pub fn notices(&self) -> Vec<String> {
         let lacks_secret = |organization: &&Organization| {
             organization.hr_integration.as_ref().is_some_and(|integration| integration.secret.is_none())

@@ -104,7 +104,7 @@ pub struct VisibleOrganization {
     pub portal_enabled: bool,
     /// Whether a hire must name the position's code in the HR system.
     pub require_external_position_id: bool,
-    /// Whether the service warns about roles that are published without a salary.
+    /// Whether the service warns about roles that are published without a visible salary.
     pub pay_transparency: bool,
     /// The IANA time zone in which pages show dates.
     pub time_zone: String,

@@ -1,10 +1,10 @@
 //! The table of background jobs, and the list of jobs and states that health reports.
 //!
-//! Jobs share two threads: one for jobs that never wait for the writer, and one for jobs that wait for it. A step of a
-//! job is one slice of its work, so other jobs do not wait long. Checkpoints have their own thread, because they wait
-//! for the disk and the other jobs must not wait with them. Two more threads are not in the table. The writer
-//! (`db::writer_thread`) runs jobs as they arrive, not on a schedule. HR delivery (`hr::worker`) runs an async runtime
-//! for its network connections.
+//! Most background jobs share two threads: one for jobs that never wait for the writer, and one for jobs that wait for
+//! it. A step of a job is one slice of its work, so other jobs do not wait long. Checkpoints have their own thread,
+//! because they wait for the disk and the other jobs must not wait with them. Two more threads are not in the table.
+//! The writer (`db::writer_thread`) runs writes as they arrive, not on a schedule. HR delivery (`hr::worker`) runs an
+//! async runtime for its network connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +34,7 @@ const USAGE_PRUNING: BackgroundJob = BackgroundJob::new("usage_pruning");
 const IMPORTS: BackgroundJob = BackgroundJob::new("imports");
 const CLOCK: BackgroundJob = BackgroundJob::new("clock");
 const ASKED_ERASURES: BackgroundJob = BackgroundJob::new("asked_erasures");
-// Health does not report these four jobs: their failures become visible in the requests that need their work.
+// Health does not report these four jobs, because their steps report no outcome.
 const CACHED_STATE: BackgroundJob = BackgroundJob::new("cached_state");
 const REFUSALS: BackgroundJob = BackgroundJob::new("refusals");
 const IDLE_CACHE: BackgroundJob = BackgroundJob::new("idle_cache");
@@ -68,14 +68,14 @@ enum Thread {
     Checkpoints,
 }
 
-/// A job, the rest between two of its steps (in milliseconds), its thread, and the function that prepares it.
+/// A job, the rest between two of its steps (in milliseconds), its thread, and the function that prepares its steps.
 type Row = (BackgroundJob, u64, Thread, fn(&Parts) -> Result<Step, Error>);
 
 #[rustfmt::skip]
 const TABLE: [Row; 13] = [
     // Job          Rest ms  Thread                Prepared by        What it does
     (CACHED_STATE,     100,  Thread::Reads,        cached_state),     // Invalidates cached state that other processes changed. Portals must show changes within 200 ms.
-    (REFUSALS,         500,  Thread::Reads,        refusals),         // Queues the due counts of refused keys and sign-ins.
+    (REFUSALS,         500,  Thread::Reads,        refusals),         // Queues the due counts of refused keys and failed sign-ins.
     (IDLE_CACHE,    30_000,  Thread::Reads,        idle_cache),       // Frees the page caches of connections if nothing was read since the last step.
     (USAGE_INDEX,      100,  Thread::Writes,       usage_index),      // Indexes new usage rows, and redates rows from a clock that was ahead.
     (USAGE_PRUNING,    100,  Thread::Writes,       usage_pruning),    // Deletes usage rows that are too old: every 10 minutes, one slice in each step.
@@ -83,7 +83,7 @@ const TABLE: [Row; 13] = [
     (RESERVE,        1_000,  Thread::Writes,       reserve),          // After a full disk: creates the reserve again and writes owed rows.
     (IMPORTS,           50,  Thread::Writes,       imports),          // Drops undecided imports and finishes decided ones: one transaction in each step.
     (SWEEPING,          50,  Thread::Writes,       sweeping),         // Deletes attachments without a signup: every minute, one slice in each step.
-    (RETENTION,         50,  Thread::Writes,       retention_step),   // Erases candidates whose retention time has passed: every 10 minutes, one slice in each step.
+    (RETENTION,         50,  Thread::Writes,       retention_step),   // Erases due candidates: every 10 minutes, one slice in each step.
     (ASKED_ERASURES,    50,  Thread::Writes,       deferred_erasures), // Erases candidates who asked for erasure while their hire was hidden: every minute, one in each step.
     (WIPING,            50,  Thread::Writes,       wiping),           // Wipes pages after an erasure: one slice in each step.
     (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Moves the log into the file. Has its own thread, because it can wait seconds for the disk.

@@ -7,7 +7,7 @@ use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, Organiz
 use crate::domain::report::ApplicationCounts;
 use crate::domain::timestamp::Timestamp;
 
-/// A current or removed step of a role.
+/// A step of a role's pipeline, or a step that was removed from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoardStep {
     pub id: RoleStepId,

@@ -18,7 +18,7 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// Creates changes to credentials only. Allocates nothing.
+    /// Creates a value for changes to credentials only, without an allocation.
     pub(crate) fn of_credentials(credentials: i64) -> Self {
         Self { credentials, portals: Vec::new() }
     }
@@ -42,7 +42,7 @@ pub(crate) fn credentials(tx: &Tx<'_>) -> Result<i64, Error> {
                FROM credential_changes
                WHERE id = 1";
     let number = tx.value(sql, [])?;
-    number.ok_or_else(|| Error::Defect("the file has no change number of keys and users".to_owned()))
+    number.ok_or_else(|| Error::Defect("the file does not record the change number of keys and users".to_owned()))
 }
 
 /// Returns the number of the last change to any portal.

@@ -1,5 +1,5 @@
-//! The check of a file. It covers the integrity check of SQLite, foreign keys, recounts of status caches and hires, the
-//! word index, attachments, the usage log, the activity chain, and deliveries.
+//! The check of a file. It covers SQLite's integrity check, foreign keys, recounts of status caches and hires, the word
+//! index, applications, attachments, the usage log, the activity chain, and deliveries.
 
 use std::path::Path;
 
@@ -49,9 +49,9 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
     })
 }
 
-/// Returns the reports about a sound file: one sentence for each candidate who is in the erasure list but was changed
-/// or placed under a legal hold afterwards. If the list cannot be read, returns one sentence about the list, because
-/// the next start would fail.
+/// Returns the reports that are not findings: one sentence for each candidate who is in the erasure list but was
+/// changed or placed under a legal hold afterwards. If the list cannot be read, returns one sentence about the list,
+/// because the next start would fail.
 pub fn reports(path: &Path) -> Result<Vec<String>, Error> {
     let path = &path::resolve(path);
     let connection = connection::open_to_read(path, Use::Read)?;
@@ -95,7 +95,8 @@ fn describe(counts: &StatusCounts) -> String {
     )
 }
 
-/// Compares the hires of each role with its applications, and with the staged rows of a decided import.
+/// Compares the stored number of hires for each role with the number of its applications that are `Hired`, including
+/// the staged rows of decided imports.
 fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let sql = format!(
         "SELECT r.id, r.hired, count(a.id) + r.staged AS counted
@@ -116,7 +117,7 @@ fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     tx.all(&sql, [], |row| {
         let mut columns = Columns::of(row);
         let (id, hired, counted): (&str, i64, i64) = (columns.text()?, columns.read()?, columns.read()?);
-        Ok(format!("role {id} counts {hired} hires, but has {counted} hired applications"))
+        Ok(format!("role {id} records {hired} hires, but {counted} of its applications are Hired"))
     })
 }
 
@@ -221,8 +222,8 @@ fn intake(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     Ok(if is_sound { Vec::new() } else { vec![finding.to_owned()] })
 }
 
-/// Checks that each pending delivery has a time for its next attempt, unless it waits for an earlier delivery of its
-/// application.
+/// Checks that a pending delivery has a time for its next attempt if and only if it does not wait for an earlier
+/// delivery of its application.
 fn deliveries(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let sql = format!(
         "SELECT id, is_unscheduled

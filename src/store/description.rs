@@ -1,5 +1,5 @@
 //! The description of a role: a JSON object that the organization defines. The service reads Markdown from the object:
-//! `{ "format": "markdown", "body": "…" }`. The service only stores other shapes, for programs that use the API.
+//! `{ "format": "markdown", "body": "…" }`. It stores other shapes unchanged, for programs that use the API.
 
 use serde_json::{Map, Value};
 

@@ -198,7 +198,7 @@ fn all_validation_errors_are_reported_together() {
         { "field": "name", "detail": "must have at most 255 characters" },
         { "field": "userId", "detail": "must be a string" },
         { "field": "expiresInDays", "detail": "must be between 1 and 365" },
-        { "field": "scopes", "detail": "must be a list of candidates:read, candidates:write, roles:read, roles:write, pipeline:write, admin:read, admin:write" },
+        { "field": "scopes", "detail": "must be a list; each item must be one of candidates:read, candidates:write, roles:read, roles:write, pipeline:write, admin:read, admin:write" },
     ]);
     assert_eq!(answer.json()["errors"], expected);
 }

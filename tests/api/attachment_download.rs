@@ -205,11 +205,11 @@ fn a_download_of_damaged_content_is_cut_off_and_check_reports_it() {
         assert_eq!(length, content.len());
         assert!(body.len() <= 2 * CHUNK_BYTES_MAX, "{} bytes of a damaged file", body.len());
     }
-    let finding = format!("document {id} does not have the content that its SHA-256 was computed from");
+    let finding = format!("the content of attachment {id} does not match its SHA-256");
     assert_eq!(app.check(), [finding]);
     // A missing digest is a finding as well.
     app.change("UPDATE documents SET sha256 = NULL");
-    assert_eq!(app.check(), [format!("document {id} has no SHA-256")]);
+    assert_eq!(app.check(), [format!("attachment {id} has no SHA-256")]);
 }
 
 /// The test deletes all chunks after the hundredth during the downloads. If a deleted chunk still arrives, the

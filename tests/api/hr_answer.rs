@@ -159,7 +159,7 @@ fn an_answer_over_64_kib_fails() {
     let endless = |head: &str, then: String| {
         Behaviour::Forever(format!("HTTP/1.1 200 X\r\n{head}\r\n").into_bytes(), then.into_bytes(), Duration::ZERO)
     };
-    let too_long = |name, behaviour| (name, behaviour, Some(200), "the response is longer than 64 KiB");
+    let too_long = |name, behaviour| (name, behaviour, Some(200), "the body of the response is longer than 64 KiB");
     assert_each_delivers(vec![("64 KiB", answer_of(65_536)), ("64 KiB in a chunk", chunked(65_536))]);
     let chunks = format!("4000\r\n{}\r\n", "x".repeat(0x4000));
     assert_each_fails(

@@ -123,7 +123,7 @@ fn api_requests_get_a_problem_document() {
     app.set_disk(ENOUGH_BYTES - 1, DISK_BYTES);
     let answer = form.sent_to(&path).with_file("cv.pdf", PDF).send(&app).refused(503, "unavailable");
     assert_eq!(answer.header("retry-after"), Some("300"));
-    assert!(answer.text().contains("send the application without one"), "{}", answer.text());
+    assert!(answer.text().contains("send the application without a file"), "{}", answer.text());
     let body = json!({ "name": "Ada", "email": "ada@example.org", "consent": true });
     app.anonymous().post(&path, &body).expect(200);
 }

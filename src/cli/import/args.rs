@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_ORGANIZATION", value_name = "SLUG", value_parser = parse_slug)]
     pub(super) organization: Option<Slug>,
 
-    /// The id of the role for which all candidates in a table have applied. Without this flag, the table needs a column
+    /// The id of the role to which all candidates in a table have applied. Without this flag, the table needs a column
     /// `role`.
     #[arg(long, env = "APPLIANCE_ROLE", value_name = "ID", value_parser = parse_role_id)]
     pub(super) role: Option<RoleId>,
@@ -80,7 +80,7 @@ impl Args {
     }
 }
 
-/// Reports an invalid combination of flags in the format of clap's errors.
+/// Returns the failure for an invalid combination of arguments, in the format of clap's errors.
 pub(super) fn misused(problem: &str) -> Failure {
     Failure { exit: EXIT_USAGE, message: format!("{problem}\nFor more information, try 'appliance import --help'.") }
 }

@@ -57,7 +57,8 @@ pub(crate) fn backup_if(
     let absolute = &resolve(target);
     let partial = Partial::begin(absolute, PARTIAL, Busy::Refuse).map_err(not_writable)?;
     copy(path, &partial).and_then(|()| check(partial.path())).map_err(|error| OpenError::failed(target, &error))?;
-    // Each companion is read after the copy and renamed before it, so that a companion is never older than the copy.
+    // Each companion is read after the database file has been copied, so that the companion is never older than the
+    // copy. The companion gets its final name first.
     for companion in companions {
         let Some(content) = (companion.read)(path).map_err(not_writable)? else { continue };
         let partial =

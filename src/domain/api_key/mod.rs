@@ -19,7 +19,7 @@ pub use validity::{KeyRefusal, KeyState, is_expired};
 /// The prefix of each key.
 pub const KEY_PREFIX: &str = "rpk_";
 
-/// The number of characters at the beginning of a key that lists show.
+/// The number of leading characters of a key that lists show.
 pub const KEY_START_CHARACTERS: usize = 8;
 
 /// The default lifetime of a key in days.
@@ -85,7 +85,7 @@ impl Grant {
 pub struct KeySecret(String);
 
 impl KeySecret {
-    /// Generates a key from a source of random bytes. Bytes of 248 and above are dropped, so that each of the 62
+    /// Generates a key from a source of random bytes. Byte values of 248 and above are dropped, so that each of the 62
     /// characters is equally likely.
     pub fn generate(mut random: impl FnMut(&mut [u8])) -> Self {
         let mut text = String::from(KEY_PREFIX);
@@ -109,7 +109,7 @@ impl KeySecret {
         (checksum(checked) == sum).then(|| Self(text.to_owned()))
     }
 
-    /// Returns the key, for the only response that shows it.
+    /// Returns the key, for the only answer or message that shows it.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -24,7 +24,8 @@ pub const ATTACHMENT_BYTES_MAX: usize = 10 * 1_024 * 1_024;
 /// hardly wait.
 pub const CHUNK_BYTES_MAX: usize = 64 * 1_024;
 
-/// The time for which an attachment stays staged without a signup. It is long enough to correct a form.
+/// The time for which an attachment stays staged without a signup, which is long enough for the applicant to correct
+/// the form.
 pub const STAGED_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// The maximum total size of all staged attachments in bytes, about 10 GiB, so that uploads without signups cannot fill
@@ -32,14 +33,14 @@ pub const STAGED_MAX: Duration = Duration::from_secs(60 * 60);
 pub const STAGED_BYTES_MAX: i64 = 1_000 * ATTACHMENT_BYTES_MAX as i64;
 
 /// The maximum number of staged attachments. Small attachments cost little, so this number is ten times the number of
-/// staged attachments of the maximum size.
+/// maximum-size attachments that [`STAGED_BYTES_MAX`] allows.
 pub const STAGED_ATTACHMENTS_MAX: i64 = 10_000;
 
-/// The number of random bytes in an attachment token, which are 128 bits.
+/// The number of random bytes in an attachment token (128 bits).
 pub const ATTACHMENT_TOKEN_BYTES: usize = 16;
 
 const NO_ROOM_DETAIL: &str =
-    "the service cannot store files at the moment; send the application without one, or try again later";
+    "the service cannot store files at the moment; send the application without a file, or try again later";
 
 /// The refusal of a file when the disk is nearly full or the attachments have reached their limit. A person must free
 /// space, so the retry delay is long.
@@ -61,7 +62,8 @@ pub enum AttachmentFault {
 }
 
 impl AttachmentFault {
-    /// Returns the fault as a sentence without its subject, which is the field.
+    /// Returns the fault as a sentence without its subject, which is the field. [`Self::NoRoom`] is a complete sentence
+    /// about the service.
     pub fn detail(self) -> String {
         match self {
             Self::TooLarge => format!("must be at most {ATTACHMENT_BYTES_MAX} bytes"),
@@ -85,8 +87,8 @@ impl AttachmentToken {
 
     /// Parses a token. Returns `None` for a string in another format.
     pub fn parse(text: &str) -> Option<Self> {
-        let has_form = text.len() == 26 && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        has_form.then(|| Self(text.to_owned()))
+        let is_well_formed = text.len() == 26 && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        is_well_formed.then(|| Self(text.to_owned()))
     }
 
     /// Returns the token, for the form.

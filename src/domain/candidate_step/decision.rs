@@ -22,7 +22,7 @@ pub struct HireRecord {
     pub notes: Option<String>,
 }
 
-/// The facts for a decision, loaded in the transaction that saves it.
+/// The facts for a decision, loaded in the transaction that saves the decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepFacts {
     /// The organization that owns the role and the candidate.
@@ -81,7 +81,7 @@ pub struct Decision {
     pub remark: Option<Remark>,
 }
 
-/// A remark on a decision, for its activity.
+/// A remark on a decision, for its activity row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remark {
     /// The notes on a validated step.

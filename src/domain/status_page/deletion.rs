@@ -2,7 +2,7 @@
 //! signup, and to the candidate.
 //!
 //! A link proves a connection only to its own application or signup, because a stranger may have signed up under the
-//! same address. Therefore the candidate is erased only if they have no other records. Other people's signups stay.
+//! same address. Therefore, the candidate is erased only if they have no other records. Other people's signups stay.
 
 use crate::domain::activity::Action;
 
@@ -14,7 +14,8 @@ pub struct CandidateFacts {
     /// Whether an activity row already records that the holder of the page asked for the erasure.
     pub has_asked: bool,
     /// Whether the candidate has another status page, or another application that staff added and that was not deleted
-    /// through a link. An application whose deletion was requested during a legal hold is ignored.
+    /// through a link. An application is ignored if its deletion was requested while the candidate had a legal hold or
+    /// a hidden hire.
     pub has_other_records: bool,
     /// Whether the candidate has a hire that their page does not show yet.
     pub has_hidden_hire: bool,
@@ -113,8 +114,8 @@ pub fn plan_deletion(facts: DeletionFacts) -> DeletionPlan {
     }
 }
 
-/// Decides, from the current facts, what a deletion that waited for a hidden hire removes. `application` states whether
-/// the application of the page is in progress. It is `None` for the page of a later signup.
+/// Decides, from the current facts, what a deletion removes that was deferred because of a hidden hire. `application`
+/// states whether the application of the page is in progress. `application` is `None` for the page of a later signup.
 pub fn plan_deferred(application: Option<bool>, has_other_records: bool) -> DeletionPlan {
     match application {
         _ if !has_other_records => ERASURE,
@@ -175,9 +176,9 @@ pub struct NameAndEmail<'a> {
     pub email: &'a str,
 }
 
-/// Returns the new name and address of a candidate after the deletion of a signup. If the candidate has the name and
-/// address of that signup, they get those of the first remaining signup under their address. `None` leaves both
-/// unchanged.
+/// Returns the new name and address of a candidate after the deletion of a signup. A candidate with the name and
+/// address of that signup gets the name and address of `remaining`, the first remaining signup under the candidate's
+/// address. Returns `None` if nothing changes.
 pub fn rename_after_deletion<'a>(
     candidate: NameAndEmail<'_>,
     deleted: NameAndEmail<'_>,

@@ -41,7 +41,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 }
 
 struct ActivityInput {
-    /// The `{id}` in the path. Each endpoint parses it as the type of id that it needs.
+    /// The `{id}` in the path, which each staff endpoint parses as its own type of id.
     id: String,
     action: Option<Action>,
     page: PageRequest,

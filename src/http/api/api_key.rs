@@ -36,7 +36,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 
 struct KeyCreateInput {
     name: String,
-    /// The user's id, or `None` if the string is not a valid id. In that case the user does not exist.
+    /// The user's id, or `None` if the string is not a valid id. In that case, the user does not exist.
     user_id: Option<UserId>,
     expires_in_days: i64,
     grant: Grant,

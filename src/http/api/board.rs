@@ -97,7 +97,7 @@ fn step_reply(
     let after = input.after.as_ref().map_or(board::FIRST_PAGE, |(since, id)| (*since, id.as_str()));
     let candidates = board::page(tx, organization, role, step, after, input.page.rows_to_fetch())?;
     let signups = signups_of(tx, candidates.iter())?;
-    Ok(input.page.reply(candidates, cursor_parts, |one| wire_entry(one, &signups, tx.now)))
+    Ok(input.page.reply(candidates, cursor_parts, |entry| wire_entry(entry, &signups, tx.now)))
 }
 
 fn board_reply(
@@ -126,7 +126,7 @@ fn board_reply(
         step_type: step.step_type.as_str(),
         removed: step.order.is_none(),
         count,
-        candidates: candidates.into_iter().map(|one| wire_entry(one, &signups, tx.now)).collect(),
+        candidates: candidates.into_iter().map(|entry| wire_entry(entry, &signups, tx.now)).collect(),
         pagination,
     });
     let applications = board::applications(tx, organization, role)?.into();
@@ -142,18 +142,18 @@ fn signups_of<'a>(
     tx: &Tx<'_>,
     candidates: impl Iterator<Item = &'a BoardEntry>,
 ) -> Result<HashMap<ApplicationId, Signup>, Error> {
-    signup::of_applications(tx, candidates.map(|one| &one.candidate_role_id))
+    signup::of_applications(tx, candidates.map(|entry| &entry.candidate_role_id))
 }
 
-fn wire_entry(one: BoardEntry, signups: &HashMap<ApplicationId, Signup>, now: Timestamp) -> WireBoardEntry<'_> {
+fn wire_entry(entry: BoardEntry, signups: &HashMap<ApplicationId, Signup>, now: Timestamp) -> WireBoardEntry<'_> {
     WireBoardEntry {
-        signup: signups.get(&one.candidate_role_id).map(WireSignup::new),
-        candidate: WireCandidate { id: one.candidate_id.into(), name: one.candidate_name },
-        candidate_role_id: one.candidate_role_id.into(),
-        candidate_step_id: one.candidate_step_id.into(),
-        applied_at: one.applied_at.to_string(),
-        since: one.since.to_string(),
-        seconds_in_step: now.since(one.since).as_secs(),
+        signup: signups.get(&entry.candidate_role_id).map(WireSignup::new),
+        candidate: WireCandidate { id: entry.candidate_id.into(), name: entry.candidate_name },
+        candidate_role_id: entry.candidate_role_id.into(),
+        candidate_step_id: entry.candidate_step_id.into(),
+        applied_at: entry.applied_at.to_string(),
+        since: entry.since.to_string(),
+        seconds_in_step: now.since(entry.since).as_secs(),
     }
 }
 

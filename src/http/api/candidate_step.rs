@@ -1,7 +1,7 @@
 //! `POST /api/v1/candidate-steps/{id}/reject`, `…/hire`, `…/validate` and `…/reopen`: decisions at a step of an
 //! application.
 //!
-//! A dry run (`dryRun=true`) makes all checks against a snapshot and gives the same answer, but saves nothing.
+//! A dry run (`dryRun=true`) makes all checks against a snapshot and answers with the decision, but saves nothing.
 
 use hyper::Method;
 use serde::Serialize;
@@ -61,7 +61,8 @@ fn decode_reject(_: &Ctx, request: &Request) -> Result<(DecisionTarget, RejectIn
 /// rejection also reverses the hire.
 ///
 /// # Errors
-/// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the step is already rejected.
+/// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the step is already rejected
+/// or the candidate was erased.
 fn reject(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -95,8 +96,8 @@ fn decode_hire(_: &Ctx, request: &Request) -> Result<(DecisionTarget, HireInput)
 ///
 /// # Errors
 /// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the candidate is already hired
-/// or rejected for the role, or has withdrawn; `bad_request` if the role is not open, if all its positions are filled,
-/// or if an external position id is required and missing.
+/// or rejected for the role, has withdrawn, or was erased; `bad_request` if the role is not open, if all its positions
+/// are filled, or if an external position id is required and missing.
 fn hire(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -121,7 +122,7 @@ fn decode_validate(_: &Ctx, request: &Request) -> Result<(DecisionTarget, Valida
 ///
 /// # Errors
 /// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the application has ended, the
-/// candidate is not at this step, or the step is the last one.
+/// candidate is not at this step or was erased, or no pending step follows.
 fn validate(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -142,11 +143,11 @@ fn decode_reopen(_: &Ctx, request: &Request) -> Result<(DecisionTarget, ReopenIn
     DecisionTarget::decode(request, fields.valid(), ReopenInput { reason: reason.unwrap_or_default() })
 }
 
-/// `POST /api/v1/candidate-steps/{id}/reopen`: undoes a rejection. The candidate returns to the step that they were at.
+/// `POST /api/v1/candidate-steps/{id}/reopen`: undoes a rejection. The candidate returns to the rejected step.
 ///
 /// # Errors
 /// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the step is not rejected, or
-/// if the candidate has withdrawn.
+/// if the candidate has withdrawn or was erased.
 fn reopen(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -159,7 +160,8 @@ fn reopen(
     save_and_reply(ctx, tx, caller, Action::Reopened, target, facts, &decision)
 }
 
-/// Saves a decision unless the request is a dry run. Answers with the step after the decision.
+/// Saves a decision unless the request is a dry run. Answers with a step as it is after the decision and, after a
+/// validation, with the next step.
 fn save_and_reply(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -181,7 +183,7 @@ fn save_and_reply(
     .about(facts.candidate_id))
 }
 
-/// The step that a decision is about.
+/// The step that a decision is about, and whether the request is a dry run.
 struct DecisionTarget {
     step: CandidateStepId,
     is_dry_run: bool,

@@ -1,5 +1,5 @@
-//! The stylesheet of all pages, and the default icon. Each URL contains a digest of the file's content, so browsers may
-//! cache the files forever.
+//! The stylesheet that all pages share, and the default icon. Each URL contains a digest of the file's content, so
+//! browsers may cache the files forever.
 
 use std::sync::LazyLock;
 
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn minifying_removes_comments() {
+    fn minifying_removes_comments_empty_lines_and_indentation() {
         assert_eq!(minify("/* a */\n\n  b { }\n/* c\n*/ d { }\n"), "b { }\nd { }");
         assert!(STYLE_MINIFIED.len() < STYLE.len() && !STYLE_MINIFIED.contains("/*"));
     }

@@ -37,7 +37,8 @@ const CLIENT_CONNECTIONS_MAX: usize = 1_024;
 /// The maximum number of open connections to the address of `/metrics`.
 const METRICS_CONNECTIONS_MAX: usize = 16;
 
-/// The maximum time that a connection may take to send a request's head, and that it may stay idle between requests.
+/// The maximum time that a client may take to send a request's head. A connection may stay idle between requests for
+/// the same time.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The maximum time for which data may stay unacknowledged, or unsent because the client does not read. After this
@@ -49,11 +50,11 @@ const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// over those limits get a problem document that names the limit.
 const HEAD_BUFFER_BYTES: usize = 64 * 1_024;
 
-/// The maximum time that requests in progress may take to end after the service was asked to stop.
+/// The maximum time that requests in progress may take to end after the service has been asked to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The time for which idle connections stay open for one more request after the service was asked to stop. A request
-/// that is on its way at that moment arrives within this time, which is several round trips around the world.
+/// The time for which idle connections stay open for one more request after the service has been asked to stop. A
+/// request that is on its way at that moment arrives within this time, which is several round trips around the world.
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// The pause after the system failed to accept a connection, for example because no file descriptor is left. Retrying
@@ -70,7 +71,7 @@ pub enum Stopped {
     Gracefully,
     /// The service stopped on request, but some requests did not end in time.
     WithRequestsLeft,
-    /// The service stopped on request, but the write-ahead log could not be moved into the file completely. The text
+    /// The service stopped on request, but the write-ahead log could not be moved into the file completely. The string
     /// gives the reason.
     WithLogLeft(String),
     /// The service stopped because the store halted permanently.
@@ -89,8 +90,8 @@ impl Server {
         Self { listener, service: Arc::new(Service { ctx, table }) }
     }
 
-    /// Answers requests until `stop` resolves or the store halts, then finishes the requests in progress and closes the
-    /// file. `background` is polled while the requests finish, and the file is closed after `background` has ended.
+    /// Answers requests until `stop` resolves or the store halts, then finishes the requests in progress. `background`
+    /// is polled while the requests finish. After `background` has ended, the file is closed, unless the store halted.
     pub async fn run(self, stop: impl Future<Output = ()>, background: impl Future<Output = ()>) -> Stopped {
         let Self { listener, service } = self;
         let ctx = Arc::clone(&service.ctx);
@@ -175,8 +176,8 @@ impl Acceptor {
         let _ = tokio::time::timeout(DRAIN, all_gone).await;
     }
 
-    /// Accepts the connections in the system's queue and returns their number. Calls the system directly, because the
-    /// runtime may not know of these connections yet.
+    /// Accepts the connections in the system's queue and returns their number. Calls the system directly, because it is
+    /// possible that the runtime does not know of these connections yet.
     fn accept_waiting(&self, listener: &std::net::TcpListener) -> usize {
         let mut accepted = 0;
         while let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned()
@@ -200,8 +201,9 @@ impl Acceptor {
         }
     }
 
-    /// Serves one connection on its own task. Each request also runs on its own task, unless it takes a fast path. A
-    /// client that disconnects therefore does not interrupt a request, and a panic ends only one request.
+    /// Serves one connection on its own task. Each request also runs on its own task, unless a cached response or a
+    /// fast path answers it. A client that disconnects therefore does not interrupt the request's task, and a panic in
+    /// that task ends only one request.
     fn serve(&self, stream: TcpStream, peer: SocketAddr, permits: (OwnedSemaphorePermit, CountedConnection)) {
         let _ = stream.set_nodelay(true);
         set_unread_timeout(&stream);
@@ -209,7 +211,7 @@ impl Acceptor {
         let wire = HttpSocket::new(stream, Arc::clone(&self.service.ctx), Arc::clone(&progress));
         let shared = Arc::clone(&self.service);
         let service = service_fn(move |request: hyper::Request<Incoming>| {
-            // The service owns the permits, so they are released when the connection is dropped.
+            // The closure owns the permits, so they are released when the connection is dropped.
             let _permits = &permits;
             progress.begin();
             let cached = gate::cached(&shared.ctx, &request).map(|cached| complete(&shared.ctx, cached));
@@ -226,7 +228,7 @@ impl Acceptor {
         });
         let connection = builder().serve_connection(wire, service);
         // Ignore how the connection ends: a failed connection affects no other client. Spawn the connection itself,
-        // because an async block that awaits it would hold its memory twice.
+        // because an async block that awaits the connection would take twice as much memory.
         tokio::spawn(self.graceful.watch(connection));
     }
 }
@@ -260,9 +262,9 @@ async fn refuse_connection(ctx: Arc<Ctx>, stream: TcpStream, permit: OwnedSemaph
     drop(permit);
 }
 
-/// Drops new handshakes while the last connections are accepted. A connection that completed its handshake between the
-/// last `accept` and the close of the listener would be reset, and its request would be lost. A client whose SYN is
-/// dropped sends it again.
+/// Drops new handshakes while the last connections are accepted. Otherwise, a connection that completed its handshake
+/// between the last `accept` and the close of the listener would be reset, and its request would be lost. A client
+/// whose SYN is dropped sends it again.
 #[cfg(target_os = "linux")]
 fn refuse_handshakes(listener: &TcpListener) {
     use socket2::SockFilter;
@@ -283,8 +285,8 @@ fn refuse_handshakes(_: &TcpListener) {}
 async fn answer(service: Arc<Service>, peer: SocketAddr, request: hyper::Request<Incoming>) -> Response<ResponseBody> {
     let ctx = &service.ctx;
     if let Some(fast_path) = gate::begin_fast_path(&service, peer, &request) {
-        // The request's bytes are in the connection's read buffer. Drop the request first, or the connection would
-        // allocate another buffer.
+        // The request's bytes are in the connection's read buffer. Drop the request first, because the connection would
+        // otherwise allocate another buffer.
         drop(request);
         let response = fast_path.answer(ctx).await.map(ResponseBody::InMemory);
         return complete(ctx, response);
@@ -333,7 +335,7 @@ async fn watch(ctx: &Ctx) -> Halt {
     }
 }
 
-/// Answers `GET /metrics` on a separate address while the future is polled.
+/// Serves `/metrics` on a separate address while the future is polled. Other paths get an empty response.
 pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
     let permits = Arc::new(Semaphore::new(METRICS_CONNECTIONS_MAX));
     while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {

@@ -55,7 +55,7 @@ impl AccessRule {
     }
 }
 
-/// Returns the principal that this transaction has verified, if the rule accepts it.
+/// Returns `who`, the principal that this transaction has verified, if the access rule accepts the principal.
 ///
 /// # Errors
 /// `unauthorized`, `insufficient_scope`, `forbidden`.

@@ -1,8 +1,8 @@
-//! Authentication: reads the credential of a request, verifies it, and returns its principal.
+//! Authentication: reads the credential of a request, verifies the credential, and returns the principal.
 //!
-//! This is the only reader of `Authorization` and of the session cookie. [`look_up`] checks an API key against the key
-//! cache, so that a bad key is refused early. The request's transaction verifies the key or session ([`verify`]), so a
-//! revoked key or an ended session cannot be used. The rule for keys is `domain::api_key::KeyState`.
+//! Only this module reads `Authorization` and the session cookie. [`look_up`] checks an API key against the key cache,
+//! so that a bad key is refused early. The request's transaction verifies the key or session ([`verify`]), so a revoked
+//! key or an ended session cannot be used. The rule for keys is `domain::api_key::KeyState`.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub(in crate::http) enum Presented {
 enum Authorization<'a> {
     Missing,
     Bearer(&'a str),
-    /// The field is repeated, has another scheme, or is not text.
+    /// The field is repeated, has another scheme or no token, or is not ASCII.
     Unusable,
 }
 
@@ -68,7 +68,7 @@ pub(in crate::http) fn key_in_memory(ctx: &Ctx, fields: &HeaderMap) -> Option<Ar
 /// Reads the request's credential. A key takes precedence over a session.
 ///
 /// # Errors
-/// `unauthorized` without a credential, or for a malformed key.
+/// `unauthorized` if the request has no credential, an unusable `Authorization` field or a malformed key.
 pub(in crate::http) fn presented(ctx: &Ctx, request: &Request) -> Result<Presented, Refusal> {
     match authorization(request.headers()) {
         Authorization::Bearer(token) => {
@@ -109,7 +109,7 @@ pub(in crate::http) fn verify(tx: &Tx<'_>, credential: &Credential) -> Result<Pr
 }
 
 /// Returns the digest of the request's session cookie. Reads only the cookie with the name that this service sets,
-/// because over http another host could set a cookie with the other name.
+/// because another host could set a cookie with the name that has no prefix.
 pub(in crate::http) fn cookie(ctx: &Ctx, request: &Request) -> Option<[u8; 32]> {
     let wanted = cookie_name(ctx);
     let mut cookies = request.cookies().into_iter();

@@ -15,7 +15,7 @@ const TIMESTAMP_MUST_BE: &str =
     "must be an RFC 3339 date-time with an offset (2026-11-21T09:12:33Z) or a date (2026-11-21)";
 
 /// An object whose members are taken out one by one. The remaining members are unknown: they are ignored, and listed in
-/// the response's `warnings`. A `null` is treated as absent.
+/// the response's `warnings`. A `null` is treated as absent, except by [`Self::change`].
 #[derive(Debug, Default)]
 pub(in crate::http) struct BodyFields {
     object: Map<String, Value>,
@@ -91,7 +91,8 @@ impl BodyFields {
         if matches!(self.object.get(name), None | Some(Value::Null)) {
             return self.fault(name, "is required");
         }
-        // Check this first, so that a lone line break is reported as blank and not as a control character.
+        // Check for a blank string first, so that a lone line break is reported as blank and not as a control
+        // character.
         if self.is_blank(name) {
             return self.fault(name, "must not be blank");
         }
@@ -156,7 +157,7 @@ impl BodyFields {
         read(self, name).map(Some)
     }
 
-    /// Reads a nested object with `read`. Its errors are reported with their path (`portal.enabled`).
+    /// Reads a nested object with `read`. The errors in the object are reported with their paths (`portal.enabled`).
     pub(in crate::http) fn object<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let Value::Object(object) = self.take(name)? else { return self.fault(name, "must be an object") };
         let mut nested = Self::new(object);
@@ -183,8 +184,8 @@ impl BodyFields {
         members
     }
 
-    /// Reads a list of at most `count_max` objects, each with `read`. The errors of each object are reported with their
-    /// path (`steps[0].name`).
+    /// Reads a list of at most `count_max` objects, each with `read`. The errors in the objects are reported with their
+    /// paths (`steps[0].name`).
     pub(in crate::http) fn objects<T>(
         &mut self,
         name: &str,
@@ -268,7 +269,7 @@ impl BodyFields {
         words: &[&str],
         parse: impl Fn(&str) -> Option<T>,
     ) -> Option<Vec<T>> {
-        let must_be = format!("must be a list of {}", words.join(", "));
+        let must_be = format!("must be a list; each item must be one of {}", words.join(", "));
         let Value::Array(items) = self.take(name)? else { return self.fault(name, must_be) };
         let mut found = Vec::new();
         for item in items {

@@ -25,7 +25,7 @@ pub(in crate::http) struct CacheParameter {
 /// A variant of the response to requests for one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CacheVariant {
-    /// The only variant, because the path depends on neither language nor query.
+    /// The only variant, because the response depends on neither language nor query.
     Only,
     /// The variant for requests without effective parameters, by language.
     ByLanguage(Language),
@@ -35,7 +35,7 @@ pub(super) enum CacheVariant {
 
 /// Returns the variant that a request selects among responses that depend on `parameters` and the language. The variant
 /// is the same whether the query or the browser chose the language. Returns `None` for a query whose response is not
-/// cached, because the query is too long, has a value for another parameter, or repeats a parameter. A parameter
+/// cached, because the query is too long, has a value for an unknown parameter, or repeats a parameter. A parameter
 /// without effect is treated as absent.
 pub(super) fn choose(parameters: &[CacheParameter], query: &str, fields: &HeaderMap) -> Option<CacheVariant> {
     if query.is_empty() {

@@ -82,8 +82,9 @@ impl CachedResponse {
         is_current
     }
 
-    /// Returns the number of bytes of memory that the response may use. A body that may be compressed later is counted
-    /// twice, because the compressed body is never larger than the plain body.
+    /// Returns the number of bytes that the response may use in the cache. A body that may be compressed later is
+    /// counted twice, because the compressed body is never larger than the plain body. The plain copy that requests
+    /// share is not counted.
     pub(super) fn bytes(&self, path: &str) -> usize {
         let bodies = match &self.content {
             Content::Plain(rendered) => rendered.body_bytes(),

@@ -19,7 +19,7 @@ use crate::store::Store;
 use crate::telemetry::Telemetry;
 use crate::world::{HashMemory, World};
 
-/// The settings of the HTTP floor.
+/// The settings of the HTTP layer.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The public URL of the service, without a trailing slash. Links begin with it.
@@ -38,7 +38,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Checks whether clients reach the service over https.
+    /// Returns whether clients reach the service over https.
     pub(in crate::http) fn is_https(&self) -> bool {
         self.origin.starts_with("https:")
     }
@@ -77,15 +77,15 @@ pub struct Ctx {
     /// The limit on sign-ins that hash a password or wait to do so. If more sign-ins were allowed to wait, clients
     /// would give up before their turn.
     pub(super) hashing_queue: Permits,
-    /// The memory of past hashes, which later sign-ins reuse. It is freed after [`HASH_MEMORY_IDLE_MAX`] without
+    /// The memory that past hashes used, which later sign-ins reuse. It is freed after [`HASH_MEMORY_IDLE_MAX`] without
     /// sign-ins.
     hash_memory: Mutex<HashMemories>,
     /// The limit on multipart forms, which may contain a file, that arrive at the same time.
     pub(super) uploads: Permits,
     /// The limit on multipart forms whose files are discarded because [`Ctx::uploads`] had no free permit.
     pub(super) text_forms: Permits,
-    /// The limit on forms from networks over [`Ctx::form_limit`] whose files are still staged, so that the form can be
-    /// shown again with its file.
+    /// The limit on forms whose files are staged although their network is over [`Ctx::form_limit`], so that the
+    /// service can show a form again with its file.
     pub(in crate::http) redisplay_limit: NetworkLimit,
     /// Whether the log already mentions an untrusted proxy.
     pub(super) has_reported_proxy: AtomicBool,
@@ -103,20 +103,20 @@ struct HashMemories {
     used_at: Option<Instant>,
 }
 
-/// How long hash memory stays allocated after the last sign-in.
+/// The time for which hash memory stays allocated after the last sign-in.
 const HASH_MEMORY_IDLE_MAX: Duration = Duration::from_secs(60);
 
 /// The maximum number of concurrent password hashes.
 const HASHES_MAX: usize = 2;
 
-/// The maximum number of sign-ins that hash or wait to hash: at some 20 ms each, about a second of work.
+/// The maximum number of sign-ins that hash or wait to hash: at about 20 ms each, little more than a second of work.
 const HASHES_WAITING_MAX: usize = 64;
 
 /// The maximum number of sign-ins from one client address that hash or wait to hash: enough for an office in the
 /// morning.
 const CLIENT_HASHES_WAITING_MAX: usize = 16;
 
-/// The maximum number of multipart forms that arrive at the same time, at some 200 KiB of memory each: enough for a
+/// The maximum number of multipart forms that arrive at the same time, at about 200 KiB of memory each: enough for a
 /// career fair.
 pub const UPLOADS_MAX: usize = 128;
 
@@ -124,7 +124,7 @@ pub const UPLOADS_MAX: usize = 128;
 /// a classroom, and too few for one slow sender to keep everybody else out.
 pub const CLIENT_UPLOADS_MAX: usize = 16;
 
-/// The maximum number of forms that arrive at the same time and whose files are discarded, at some 200 KiB of memory
+/// The maximum number of forms that arrive at the same time and whose files are discarded, at about 200 KiB of memory
 /// each: in total, and from one client address.
 const TEXT_FORMS_MAX: usize = 64;
 const CLIENT_TEXT_FORMS_MAX: usize = 4;
@@ -192,7 +192,7 @@ impl Ctx {
         })
     }
 
-    /// Checks whether the password matches the hash. Without a hash, returns `false` after the same amount of work.
+    /// Returns whether the password matches the hash. Without a hash, returns `false` after the same amount of work.
     /// Acquire a permit from [`Ctx::hashing`] before calling this function, so that there are never more hash memories
     /// than permits.
     pub(in crate::http) fn password_matches(&self, password: &str, hash: Option<&str>) -> bool {

@@ -13,7 +13,7 @@ use crate::domain::timestamp::Timestamp;
 pub(super) struct HarvestApplication {
     pub(super) id: u64,
     pub(super) location: String,
-    /// Whether the person is a prospect, who has not applied and may not be linked to a job.
+    /// Whether the person is a prospect, who has not applied and need not be linked to a job.
     pub(super) is_prospect: bool,
     pub(super) person: u64,
     pub(super) job: Option<u64>,
@@ -120,7 +120,7 @@ pub(super) fn reason(item: &mut Item) -> Option<(u64, HarvestReason)> {
     item.is_valid().then_some((item.own_id()?, reason))
 }
 
-/// Parses an offer, with the id of its application. Returns `None` if the offer was not accepted.
+/// Parses an offer, with the id of its application. Returns `None` if the offer was not accepted or has a fault.
 pub(super) fn offer(item: &mut Item) -> Option<(u64, HarvestOffer)> {
     let application = item.id("application_id", "is missing; every offer belongs to an application");
     let version = item.optional("version", "a whole number", Value::as_u64).unwrap_or(0);

@@ -21,18 +21,23 @@ pub fn head(tx: &Tx<'_>) -> Result<ChainHead, Error> {
     Ok(head.unwrap_or(ChainHead { number: 0, hash: CHAIN_START }))
 }
 
-/// Returns a finding if the chain does not contain this head, which was noted outside the file. A chain that was
-/// recomputed after a manipulation is consistent, so only a head that was noted elsewhere reveals the manipulation.
-pub fn head_mismatch(tx: &Tx<'_>, noted: &ChainHead) -> Result<Option<String>, Error> {
+/// Returns a finding if the chain does not contain this head, which was recorded outside the file. If someone tampers
+/// with rows and then recomputes the chain, the chain is consistent again, so only a head that was recorded elsewhere
+/// reveals the tampering.
+pub fn head_mismatch(tx: &Tx<'_>, recorded: &ChainHead) -> Result<Option<String>, Error> {
     let sql = "SELECT hash
                FROM activities
                WHERE number = $1";
-    let number = noted.number;
+    let number = recorded.number;
     Ok(match tx.value::<[u8; 32]>(sql, [number])? {
-        Some(hash) if hash == noted.hash => None,
-        None if number == 0 && noted.hash == CHAIN_START => None,
-        Some(_) => Some(format!("activities: row {number} does not have the noted hash, so the chain was rewritten")),
-        None => Some(format!("activities: the noted row {number} is missing; the file is older, or rows were removed")),
+        Some(hash) if hash == recorded.hash => None,
+        None if number == 0 && recorded.hash == CHAIN_START => None,
+        Some(_) => {
+            Some(format!("activities: row {number} does not have the recorded hash, so the chain was rewritten"))
+        }
+        None => {
+            Some(format!("activities: the recorded row {number} is missing; the file is older, or rows were removed"))
+        }
     })
 }
 
@@ -52,7 +57,7 @@ struct ChainedRow {
     hash: [u8; 32],
 }
 
-/// The columns of [`chained_row`].
+/// The query whose rows [`chained_row`] reads: the next 10,000 rows after a number.
 const CHAINED_ROWS: &str = "SELECT number, id, at, action, user_id, api_key_id, organization_id, role_id, candidate_id,
                               candidate_role_id, candidate_role_step_id, detail, salt, detail_hash, hash
                             FROM activities

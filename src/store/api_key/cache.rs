@@ -1,4 +1,4 @@
-//! The key cache: API keys in memory, so that a request costs no query for its key.
+//! The key cache: API keys in memory, so that a request needs no query for its key.
 //!
 //! The cache can be behind the file. Triggers increment a change number whenever a key or a user changes, and each
 //! cached key records the change number at which it was read. The transaction of a request compares the two numbers.
@@ -42,11 +42,13 @@ impl CachedKey {
         &self.digest
     }
 
-    /// Returns a value that the floor above derives from the principal alone, such as a response body. The first call
+    /// Returns a value that the layer above derives from the principal alone, such as a response body. The first call
     /// creates the value, which lives as long as the cached key. All calls must use the same type.
     pub fn attached<T: Send + Sync + 'static>(&self, create: impl FnOnce() -> T) -> &T {
         let attached = self.attached.get_or_init(|| Box::new(create()));
-        attached.downcast_ref().expect("only one caller attaches a value to a key, so it has one type")
+        attached
+            .downcast_ref()
+            .expect("only one caller attaches a value to a key, so the value always has the same type")
     }
 
     /// Returns the principal as this transaction sees it, or `None` if the key is no longer valid.

@@ -1,5 +1,5 @@
-//! API keys: creation, lookup by digest, lists with usage statistics, revocation, and recorded expiry. This module must
-//! not decide whether a key is valid. It loads a [`KeyState`] for the rule that decides.
+//! API keys: creation, lookup by digest, lists with usage statistics, revocation, and recording of expiry. This module
+//! must not decide whether a key is valid. It loads a [`KeyState`] for the rule that decides.
 
 pub mod cache;
 
@@ -40,14 +40,14 @@ pub struct ApiKey {
     /// The first characters of the key.
     pub start: String,
     pub scopes: Vec<Scope>,
-    /// False if an admin has revoked the key.
+    /// False if the key has been revoked.
     pub enabled: bool,
     pub created_at: Timestamp,
     /// The time at which the key was revoked or, if it has not been revoked, created.
     pub updated_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub last_request: Option<Timestamp>,
-    /// The number of all requests with the key, including requests whose usage rows were pruned.
+    /// The number of requests with the key, including requests whose usage rows were pruned.
     pub request_count: i64,
     pub owner: Owner,
 }
@@ -109,7 +109,7 @@ pub fn has_unrecorded_expiry(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Err
     tx.exists(sql, (digest.as_slice(), tx.now.micros()))
 }
 
-/// Returns whether the expiry of any expired key is not recorded yet.
+/// Returns whether any key has expired but its expiry is not recorded yet.
 pub(crate) fn any_has_unrecorded_expiry(tx: &Tx<'_>) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM api_keys
@@ -240,8 +240,8 @@ impl ApiKey {
     }
 }
 
-/// The columns of [`api_key`]. The newest indexed usage row and the owner's oldest membership may be missing; each
-/// costs one index lookup per key.
+/// The query whose rows [`api_key`] reads, without its condition and order. The newest indexed usage row and the
+/// owner's oldest membership may be missing; each costs one index lookup per key.
 const SELECT: &str = "SELECT k.number, k.id, k.name, k.start, k.scopes, k.enabled, k.created_at, k.updated_at,
     k.expires_at, n.at, coalesce(n.number, 0), u.id, u.email, u.name, u.platform_role, m.org_role, m.organization_id
   FROM api_keys k

@@ -1,5 +1,6 @@
-//! Applications: a candidate in the pipeline of one role. Tables and paths call them `candidate_roles`. `recorded_act`
-//! adds and withdraws applications and appends the activity rows, and `candidate_step` saves decisions on them.
+//! Applications: each is the record of one candidate in the pipeline of one role, and a row of `candidate_roles`.
+//! `recorded_act` adds and withdraws applications and appends the activity rows, and `candidate_step` saves decisions
+//! on applications.
 
 pub mod recorded_act;
 
@@ -21,7 +22,7 @@ pub struct ApplicationRecord {
     pub status: ApplicationStatus,
     /// The time at which the candidate applied.
     pub applied_at: Timestamp,
-    /// The record of the hire. Every hired application has one, and no other application does.
+    /// The record of the hire. Every application with the status `Hired` has one, and no other application does.
     pub hire: Option<HireRecord>,
 }
 
@@ -103,7 +104,7 @@ pub fn insert(
 /// # Errors
 /// [`Error::Defect`] if the application's status differs from the status in `facts`.
 pub fn save(tx: &Tx<'_>, facts: &StepFacts, decision: &Decision) -> Result<(), Error> {
-    // The condition on the status detects a change after the facts were loaded.
+    // The condition on the status detects a change that was made after the facts were loaded.
     let sql = "UPDATE candidate_roles
                SET status = $1, hired_date = $2, offer_accepted_date = $3, external_position_id = $4, hire_notes = $5,
                  at_role_step_id = $6, at_since = CASE WHEN at_role_step_id = $6 THEN at_since ELSE $7 END,
@@ -145,7 +146,7 @@ pub struct Application {
     pub role_name: String,
     /// The time of the last change.
     pub updated_at: Timestamp,
-    /// `None` if the application has ended.
+    /// `None` if the application has ended, or was imported after it had passed every step.
     pub current: Option<CurrentStep>,
 }
 

@@ -1,8 +1,8 @@
-//! The integrity checks of attachments, their signups and their status pages, for `appliance check`.
+//! The integrity checks for attachments, their signups and their status pages, for `appliance check`.
 
 use crate::db::tx::{Error, Tx};
 
-/// Queries for the ids of inconsistent rows, each with a noun for such a row and the finding about the row.
+/// Queries for the ids of inconsistent rows, each with a noun for a row and the finding about the row.
 const CHECKS: [(&str, &str, &str); 4] = [
     (
         "SELECT d.id
@@ -12,7 +12,7 @@ const CHECKS: [(&str, &str, &str); 4] = [
          GROUP BY d.number, d.id, d.bytes
          HAVING coalesce(sum(length(p.content)), 0) <> d.bytes OR count(p.number) <> coalesce(max(p.number), 0)
          LIMIT $1",
-        "document",
+        "attachment",
         "differs in size from its chunks",
     ),
     (

@@ -6,7 +6,7 @@ use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::attachment::AttachmentDigest;
 
-/// Describes at most `findings_max` complete attachments whose content does not match their digest.
+/// Describes at most `findings_max` complete attachments that have no digest or whose content does not match it.
 pub(super) fn mismatches(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
     let sql = "SELECT number, id, sha256
                FROM documents
@@ -18,9 +18,9 @@ pub(super) fn mismatches(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>
         let (number, id): (i64, &str) = (columns.read()?, columns.text()?);
         let stored: Option<[u8; 32]> = columns.read()?;
         match stored {
-            None => findings.push(format!("document {id} has no SHA-256")),
+            None => findings.push(format!("attachment {id} has no SHA-256")),
             Some(stored) if stored != digest_of_chunks(tx, number)?.value() => {
-                findings.push(format!("document {id} does not have the content that its SHA-256 was computed from"));
+                findings.push(format!("the content of attachment {id} does not match its SHA-256"));
             }
             Some(_) => {}
         }

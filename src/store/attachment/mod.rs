@@ -104,7 +104,7 @@ pub fn total_bytes(tx: &Tx<'_>) -> Result<u64, Error> {
                WHERE id = 1";
     let bytes: Option<i64> = tx.value(sql, [])?;
     let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
-    bytes.ok_or_else(|| Error::Defect("the file has no total size of its attachments".to_owned()))
+    bytes.ok_or_else(|| Error::Defect("the file does not record the total size of its attachments".to_owned()))
 }
 
 /// Appends the next chunk. Chunks are numbered from 1.
@@ -142,8 +142,8 @@ fn swept_during_upload() -> Error {
     Error::Unavailable("an attachment was swept during its upload".to_owned())
 }
 
-/// The `created_at` of a detached attachment. It is earlier than that of any staged attachment, so that the sweep finds
-/// detached attachments first.
+/// The `created_at` of a detached attachment. It is earlier than the `created_at` of any staged attachment, so that the
+/// sweep finds detached attachments first.
 const DETACHED_AT: i64 = 0;
 
 /// Detaches the attachments of a signup. They can no longer be read, and the sweep deletes their content in slices, so
@@ -162,7 +162,7 @@ pub(super) fn detach(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
 const SLICE_CHUNKS: usize = 8;
 
 /// Deletes a slice of an attachment without a signup. After that, no signup can claim the attachment. Returns true if
-/// nothing of the attachment is left.
+/// nothing is left to delete.
 pub fn delete_slice(tx: &Tx<'_>, id: &AttachmentId) -> Result<bool, Error> {
     let sql = "UPDATE documents
                SET digest = NULL, media_type = NULL, bytes = NULL, sha256 = NULL, created_at = $1
@@ -180,7 +180,7 @@ pub fn delete_slice(tx: &Tx<'_>, id: &AttachmentId) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Finds the staged attachment of a token: a complete upload that no signup has claimed and that is not too old.
+/// Finds the staged attachment for a token: a complete upload that no signup has claimed and that is not too old.
 pub fn find_staged(tx: &Tx<'_>, token: &AttachmentToken) -> Result<Option<StagedAttachment>, Error> {
     let sql = "SELECT id, file_name, media_type, bytes
                FROM documents
@@ -202,7 +202,7 @@ fn expired_until(now: Timestamp) -> Timestamp {
     now.minus(STAGED_MAX)
 }
 
-/// Assigns the staged attachment of a token to the signup. Returns false if [`find_staged`] would not find the
+/// Assigns the staged attachment for a token to the signup. Returns false if [`find_staged`] would not find the
 /// attachment.
 pub fn claim(tx: &Tx<'_>, token: &AttachmentToken, signup: &SignupId) -> Result<bool, Error> {
     let sql = "UPDATE documents
@@ -235,7 +235,7 @@ pub fn find(
 /// download.
 ///
 /// # Errors
-/// [`Error::Defect`] if chunks are missing.
+/// [`Error::Defect`] if they do not, for example because a chunk is missing.
 pub fn require_complete(tx: &Tx<'_>, attachment: &Attachment) -> Result<(), Error> {
     let sql = "SELECT coalesce(sum(length(p.content)), 0)
                FROM documents d

@@ -1,5 +1,5 @@
-//! The steps of applications, and the decisions on them. This module loads the facts for a rule if the caller may see
-//! them, and saves the decision of the rule.
+//! The steps of applications, and the decisions at steps. This module loads the facts for a rule if the caller may see
+//! the step, and saves the decision of the rule.
 
 mod activity_detail;
 mod history;
@@ -16,7 +16,7 @@ use crate::domain::user::{OrgRole, Principal};
 pub use history::{history, rejections};
 
 /// Loads the facts about a step. Returns `None` if the step does not exist, or if the caller may not see it. Admins may
-/// see every step. Members may see the steps of their organization while it is enabled.
+/// see every step. Members may see the steps of their organizations, except in disabled organizations.
 pub fn load(tx: &Tx<'_>, who: &Principal, step: &CandidateStepId) -> Result<Option<StepFacts>, Error> {
     let sql = "SELECT a.id, a.organization_id, a.candidate_id, a.role_id, a.status, a.hired_date,
                  a.offer_accepted_date, a.external_position_id, a.hire_notes,
@@ -59,7 +59,7 @@ fn read_facts(row: &Row<'_>, who: &Principal) -> Result<StepFacts, Error> {
 }
 
 /// Saves a decision: steps, application, role, status cache, and activity row. The outbox creates a delivery from the
-/// activity row.
+/// activity row of a hire or of a reversed hire.
 ///
 /// # Errors
 /// [`Error::Defect`] if a row has changed since the facts were loaded.

@@ -45,11 +45,11 @@ pub fn erase(
     erase_rows(tx, world, who, candidates)
 }
 
-/// Erases candidates whose retention time has passed. Their lines in the erasure list are only a record: if an older
+/// Erases candidates whose retention period has ended. Their lines in the erasure list are only a record: if an older
 /// copy of the file brings these candidates back, retention decides about them again.
 ///
 /// # Errors
-/// As [`erase`].
+/// The errors of [`erase`].
 pub(super) fn erase_by_retention(
     tx: &Tx<'_>,
     erasures: &Erasures,
@@ -66,7 +66,7 @@ pub(super) fn erase_by_retention(
 /// stay, as if these people had signed up first.
 ///
 /// # Errors
-/// As [`erase`].
+/// The errors of [`erase`].
 pub(in super::super) fn erase_own(
     tx: &Tx<'_>,
     erasures: &Erasures,
@@ -190,8 +190,8 @@ fn gone(candidate: &CandidateRef) -> Error {
 }
 
 /// Deletes the samples of column values that an operator's `ANALYZE` leaves. SQLite does not use the samples to plan
-/// statements of the service, because these pass all values as parameters (`SQLITE_DBCONFIG_ENABLE_QPSG`). The row
-/// counts stay, because some plans use them.
+/// statements of the service, because the service passes all values as parameters (`SQLITE_DBCONFIG_ENABLE_QPSG`). The
+/// row counts stay, because some query plans depend on them.
 fn delete_statistics_samples(tx: &Tx<'_>) -> Result<(), Error> {
     let sql = "SELECT 1
                FROM sqlite_schema

@@ -8,7 +8,7 @@ use crate::domain::id::{ApplicationId, CandidateId, Id, OrganizationId};
 use crate::domain::progress::ApplicationHistory;
 use crate::store::{application, candidate_step};
 
-/// The maximum number of deferred erasures that one scan reads. Later scans read the next erasures once the first ones
+/// The maximum number of deferred erasures that one scan reads. Later scans read further erasures when the first ones
 /// are complete.
 const ROWS_MAX: i64 = 1_000;
 
@@ -16,7 +16,8 @@ const ROWS_MAX: i64 = 1_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DeferredErasure {
     pub(super) candidate: CandidateRef,
-    /// The application on whose status page the candidate asked for the erasure.
+    /// The application on whose status page the candidate asked for the erasure; `None` if the candidate asked on the
+    /// status page of a later signup.
     pub(super) application: Option<ApplicationId>,
     pub(super) visible_after_hours: Option<u32>,
 }
@@ -45,7 +46,7 @@ pub(super) fn load(tx: &Tx<'_>) -> Result<Vec<DeferredErasure>, Error> {
     })
 }
 
-/// Reads the histories of a candidate's hires, which the rule for deferred erasures needs.
+/// Reads the histories of a candidate's applications that are `Hired`, which the rule for deferred erasures needs.
 pub(in super::super) fn hires(
     tx: &Tx<'_>,
     organization: &OrganizationId,

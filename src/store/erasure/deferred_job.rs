@@ -90,7 +90,8 @@ fn is_due(tx: &Tx<'_>, erasure: &DeferredErasure, reading: &ClockReading) -> Res
     Ok(rule::is_due(&hires, erasure.visible_after_hours, reading.doubt().is_some(), tx.now))
 }
 
-/// Erases a candidate, unless staff have placed the candidate under a legal hold or hired the candidate since the scan.
+/// Erases a candidate. If the candidate now has other records, only withdraws the application and deletes its signup.
+/// Does nothing if staff have placed the candidate under a legal hold or hired the candidate since the scan.
 fn carry_out(
     tx: &Tx<'_>,
     world: &dyn World,

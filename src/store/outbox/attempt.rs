@@ -48,7 +48,7 @@ fn append(tx: &Tx<'_>, delivery: &Delivery, number: i64, attempt: &DeliveryAttem
                VALUES ($1, $2, $3, $4, $5, $6, $7)";
     let duration = i64::try_from(attempt.duration.as_micros()).unwrap_or(i64::MAX);
     let DeliveryAttempt { at, status, error, answer, .. } = attempt;
-    // The HR system's answer may contain data about the erased candidate.
+    // If the candidate was erased, do not store the HR system's answer, because it may contain the candidate's data.
     let answer = if erasure::is_about_erased(tx, delivery.number)? { &None } else { answer };
     tx.run(sql, (delivery.number, number, at.micros(), duration, status, error, answer))?;
     let sql = "DELETE FROM hr_attempts
@@ -57,8 +57,9 @@ fn append(tx: &Tx<'_>, delivery: &Delivery, number: i64, attempt: &DeliveryAttem
     Ok(())
 }
 
-/// Updates the delivery after an attempt. If the HR system answered 410 but the integration now has another target, the
-/// delivery is due again at once.
+/// Updates the delivery after an attempt. If the HR system answered 410, also disables the integration, unless the
+/// integration is already disabled or now has another target. A ping has then failed, and any other delivery is due
+/// again at once.
 fn apply_outcome(
     tx: &Tx<'_>,
     delivery: &Delivery,
@@ -85,7 +86,7 @@ fn apply_outcome(
     Ok(outcome)
 }
 
-/// Disables the integration. Returns whether it was enabled with this target.
+/// Disables the integration if it is enabled and has this target. Returns whether it was disabled by this call.
 fn disable(tx: &Tx<'_>, delivery: &Delivery, target: &str) -> Result<bool, Error> {
     let sql = "UPDATE hr_integrations
                SET enabled = 0, disabled_reason = $1, updated_at = $2

@@ -77,8 +77,8 @@ pub fn add(
     activity::append(tx, stamp, Some(who), Action::RoleCreated, &subject, &detail)
 }
 
-/// Saves a change to a role from `before` to `after`. If the role is no longer open, its signup links end. Does nothing
-/// if `before` and `after` are equal.
+/// Saves a change to a role from `before` to `after`. If the role is no longer open, its signup links stop working.
+/// Does nothing if `before` and `after` are equal.
 ///
 /// # Errors
 /// [`Error::Defect`] if the role's status, positions or hires changed after `before` was read.
@@ -104,7 +104,8 @@ pub fn save(
     activity::append(tx, stamp, Some(who), action, &subject, &detail)
 }
 
-/// Returns whether the portal shows the change. The portal does not show hires, positions, or the reason for closing.
+/// Returns whether the change can affect the portal. The portal does not show hires, positions, or the reason for
+/// closing.
 fn changes_portal(before: &RoleRecord, after: &RoleRecord) -> bool {
     let hidden_changes = RoleRecord {
         seats: Seats { status: after.seats.status, ..before.seats },

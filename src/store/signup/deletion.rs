@@ -18,7 +18,8 @@ pub(in crate::store) fn delete_of_candidate(tx: &Tx<'_>, candidate: &CandidateId
     signup::ids_of_candidate(tx, candidate)?.iter().try_for_each(|signup| delete(tx, signup))
 }
 
-/// Deletes a signup, and the status page of a later signup. Detaches the attachments, which the sweep deletes later.
+/// Deletes a signup and, if it is a later signup, its status page. Detaches the attachments, which the sweep deletes
+/// later.
 pub(in crate::store) fn delete(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
     status_page::remove(tx, &PageSubject::LaterSignup(signup.clone()))?;
     attachment::detach(tx, signup)?;

@@ -147,8 +147,8 @@ fn carry_out(
     if plan.removes_page {
         super::remove(tx, subject)?;
     }
-    // The activity row is written before the renaming, because only rows before the activity row may lose their
-    // details.
+    // The deletion's activity row is written before the renaming removes details, because only rows before that
+    // activity row may lose their details.
     if let (Some(action), Some(candidate)) = (plan.recorded, candidate) {
         record(tx, world, view, candidate, action)?;
     }

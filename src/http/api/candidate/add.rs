@@ -21,7 +21,7 @@ pub(super) struct CandidateAddInput {
     organization: OrganizationId,
     name: String,
     email: Email,
-    /// The role's id, or `None` if the string is not a valid id. In that case the role does not exist.
+    /// The role's id, or `None` if the string is not a valid id. In that case, the role does not exist.
     role_id: Option<RoleId>,
     applied_at: Option<Timestamp>,
 }
@@ -46,8 +46,8 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CandidateAddInput, Er
 ///
 /// # Errors
 /// `not_found` if the organization does not exist, the caller may not see it, or it has no such role; `forbidden` for a
-/// plain member; `conflict` if the role is not open or has no steps, or if the candidate was erased or has applied to
-/// the role.
+/// plain member; `conflict` if the role is not open or has no steps, or if the candidate was erased or has already
+/// applied to the role.
 pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &CandidateAddInput) -> Result<Reply, Error> {
     let organization = &input.organization;
     let roles = visible::organization(tx, caller, organization)?;

@@ -52,7 +52,7 @@ pub(super) fn document(common: &str, fragments: &[&str], routes: &[Operation], c
     Value::Object(document)
 }
 
-/// Replaces an `allOf` of one schema with that schema's members, because some client generators ignore `properties`
+/// Replaces an `allOf` of one schema with that schema's properties, because some client generators ignore `properties`
 /// next to `allOf`.
 fn flatten(schemas: &mut Object) {
     while let Some((name, part)) =
@@ -67,7 +67,7 @@ fn flatten(schemas: &mut Object) {
     }
 }
 
-/// Removes components that no operation refers to, directly or indirectly.
+/// Removes components, other than security schemes, that no operation refers to directly or indirectly.
 fn prune(components: &mut Object, paths: &Value) {
     let mut reached = BTreeSet::new();
     let mut next = vec![paths.clone()];
@@ -115,7 +115,8 @@ fn complete(mut fragment: Object, route: &Operation, components: &mut Object, pr
     }
     let mut responses = object(fragment.remove("responses"));
     if let Some(content) = content(&fragment, member(components, "schemas")) {
-        let status = route.answers.iter().find(|(status, _)| (200..300).contains(status)).map_or(200, |(one, _)| *one);
+        let status =
+            route.answers.iter().find(|(status, _)| (200..300).contains(status)).map_or(200, |(status, _)| *status);
         let returns = fragment.get("returns").cloned().unwrap_or(json!(default_returns(&fragment)));
         responses.insert(status.to_string(), json!({ "description": returns, "content": content }));
     }
@@ -133,7 +134,7 @@ fn complete(mut fragment: Object, route: &Operation, components: &mut Object, pr
     whole
 }
 
-/// Returns whether the route's answers have ETags. Such a route can also answer 304.
+/// Returns whether the route's answers have ETags. If they do, the route can also answer 304.
 fn has_etag(route: &Operation) -> bool {
     route.answers.contains(&(304, ""))
 }
@@ -163,7 +164,7 @@ fn security(access: AccessRule) -> Value {
 fn parameters(fragment: &Object, route: &Operation) -> Vec<Value> {
     let common = |name: &str| json!({ "$ref": format!("#/components/parameters/{name}") });
     let own = fragment.get("parameters").and_then(Value::as_array).cloned().unwrap_or_default();
-    let is_defined = |name: &str| own.iter().any(|one| one["name"] == name);
+    let is_defined = |name: &str| own.iter().any(|parameter| parameter["name"] == name);
     let mut parameters = Vec::new();
     let mut before = "";
     for segment in route.path.split('/') {
@@ -177,7 +178,7 @@ fn parameters(fragment: &Object, route: &Operation) -> Vec<Value> {
     parameters.extend(own);
     if fragment.contains_key("page") {
         // A list with other page sizes defines its own `limit`.
-        let has_limit = parameters.iter().any(|one| one["name"] == "limit");
+        let has_limit = parameters.iter().any(|parameter| parameter["name"] == "limit");
         parameters.extend([(!has_limit).then(|| common("Limit")), Some(common("Cursor"))].into_iter().flatten());
     }
     if has_etag(route) {
@@ -241,7 +242,7 @@ fn accept_null(schema: &mut Value, nested: &mut Vec<String>) {
         }
         let types: Vec<String> = example::types(member).into_iter().map(str::to_owned).collect();
         let choices = ["anyOf", "oneOf"].into_iter().find(|name| member.get(name).is_some());
-        if types.iter().any(|one| one == "null") {
+        if types.iter().any(|name| name == "null") {
             continue;
         } else if let Some(name) = choices {
             let null = json!({ "type": "null" });

@@ -45,7 +45,7 @@ pub(super) fn admit(
         }
         _ => BucketOwner::User(who.user_id.clone()),
     };
-    // A retried request has already taken its token.
+    // If the gate handles a request again, the request has already taken its token.
     if trail.remaining_tokens.is_none()
         && let Some((tokens, taken)) = ctx.rate_limiter.take(caller, ctx.world.monotonic())
     {

@@ -15,8 +15,8 @@ use crate::http::server::ctx::Ctx;
 use crate::store::attachment::{self, StagedAttachment};
 use crate::store::{Error, Grade, Tx};
 
-/// An attachment that is being uploaded. If the writer is dropped before the attachment is finished, its rows are
-/// removed.
+/// An attachment that is being uploaded. If the `AttachmentWriter` is dropped before the attachment is finished, the
+/// attachment's rows are removed.
 pub(super) struct AttachmentWriter {
     ctx: Arc<Ctx>,
     id: AttachmentId,
@@ -26,7 +26,7 @@ pub(super) struct AttachmentWriter {
     needs_removal: bool,
     scan: MediaTypeScan,
     digest: AttachmentDigest,
-    /// The bytes that have not been written yet; always fewer than a chunk.
+    /// The bytes that have not been written yet; fewer than [`CHUNK_BYTES_MAX`] between calls.
     buffer: Vec<u8>,
     chunks: i64,
     bytes: u32,
@@ -50,7 +50,7 @@ impl AttachmentWriter {
         }
     }
 
-    /// Checks whether the content so far may be of an accepted type.
+    /// Returns whether the content so far may be of an accepted type.
     pub(super) fn may_be_accepted(&self) -> bool {
         self.scan.is_acceptable_so_far()
     }
@@ -81,7 +81,7 @@ impl AttachmentWriter {
     /// Finishes the attachment. Returns `None` if its type is not accepted.
     ///
     /// # Errors
-    /// As [`AttachmentWriter::add`].
+    /// The errors of [`AttachmentWriter::add`].
     pub(super) async fn finish(&mut self) -> Result<Option<StagedAttachment>, Error> {
         let chunk = self.next_chunk();
         let Some(media_type) = self.scan.media_type() else { return Ok(None) };
@@ -123,7 +123,7 @@ impl AttachmentWriter {
         if !limits.has_free_space(self.ctx.store.reserve().disk(), bytes) {
             return Err(NO_ROOM_FOR_FILE.into());
         }
-        // Set this before the write, because this future may be dropped while it waits.
+        // Set `needs_removal` before the write, because this future may be dropped while it waits.
         let is_first = !std::mem::replace(&mut self.needs_removal, true);
         self.chunks += i64::from(!chunk.is_empty());
         let (id, token, number) = (self.id.clone(), self.token.clone(), self.chunks);
@@ -146,8 +146,8 @@ impl AttachmentWriter {
 
 impl Drop for AttachmentWriter {
     fn drop(&mut self) {
-        // Rows remain if the upload was interrupted, for example by a panic or a disconnected client. If the
-        // service is stopping, the next start sweeps the rows.
+        // Rows remain if the upload was interrupted, for example by a panic or a disconnected client. If the runtime
+        // has already stopped, the sweep deletes the rows after the next start.
         if let (true, Ok(runtime)) = (self.needs_removal, tokio::runtime::Handle::try_current()) {
             runtime.spawn(remove(Arc::clone(&self.ctx), self.id.clone()));
         }

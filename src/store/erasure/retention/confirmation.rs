@@ -18,7 +18,7 @@ use crate::world::World;
 /// The state of an organization's retention.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetentionState {
-    /// The retention time in days; `None` if the organization retains its candidates forever.
+    /// The retention period in days; `None` if the organization retains its candidates forever.
     pub days: Option<i64>,
     /// The number of due candidates.
     pub due: i64,
