@@ -1,5 +1,5 @@
-//! The identity of the open files: checks that the names of the service's files still belong to the files that it has
-//! open. An operator may remove, move, replace or overwrite the files. The service would then write to files that the
+//! The identity of the open files: checks that the names of the service's files still belong to the files that the
+//! service has open. An operator may remove, move, replace or overwrite the files. The service would then write to files that the
 //! next start does not find, and every confirmed change would be lost.
 //!
 //! The names are checked with `stat`, which opens no file. A process that opens the database file without SQLite and
@@ -31,8 +31,8 @@ const APPLICATION_ID_AT: usize = 68;
 /// The number of bytes in the mark of a run. A mark is so long that no two runs get the same one.
 const MARK_BYTES: usize = 16;
 
-/// The number of times that a header is read before a finding is reported. A single read may see a checkpoint that is
-/// writing the header.
+/// The number of times that the header or a page is read before a finding is reported. A checkpoint may be writing at
+/// the time of a single read.
 const HEADER_READS: u32 = 3;
 
 /// A name, and the file that had this name when it was recorded.
@@ -94,7 +94,7 @@ impl Identity {
     /// Records the files that SQLite has created beside the database file.
     ///
     /// # Errors
-    /// [`OpenError::Failed`] if the database file was replaced while SQLite opened it.
+    /// [`OpenError::Failed`] if the database file was replaced while SQLite was opening it.
     pub(crate) fn opened(&self) -> Result<(), OpenError> {
         let path = &self.database.path;
         let known = |suffix| NamedFile::now(&path::beside(path, suffix));

@@ -39,7 +39,7 @@ struct KnownTail {
     newest_of_key: HashMap<i64, Option<NewestRow>>,
 }
 
-/// The time, the number and the predecessor of the next row of a key.
+/// The time and the number of the next row of a key, and the time of the row before it.
 struct NextRow {
     at: Timestamp,
     number: i64,

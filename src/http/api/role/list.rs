@@ -1,4 +1,4 @@
-//! `GET /api/v1/organizations/{id}/roles`: a page of an organization's roles, newest first.
+//! `GET /api/v1/organizations/{id}/roles`: lists an organization's roles, newest first.
 
 use hyper::Method;
 
