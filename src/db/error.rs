@@ -49,7 +49,8 @@ impl From<rusqlite::Error> for Error {
 }
 
 impl Error {
-    /// Returns the error of a file operation. `failure` describes the failure, for example "the file cannot be written".
+    /// Returns the error of a file operation. `failure` names the failed action, for example "the file cannot be
+    /// written".
     pub(crate) fn of_io(failure: &str, error: &std::io::Error) -> Self {
         let why = format!("{failure}: {error}");
         match error.kind() {

@@ -35,8 +35,8 @@ impl TargetUrl {
         is_host_and_port(authority).then(|| Self(text.to_owned()))
     }
 
-    /// Creates a URL from its text in the file, without a check. The URL was checked when it was saved. If it is not usable, each
-    /// attempt fails, and an admin must be able to see and replace the URL.
+    /// Creates a URL from its text in the file, without a check. The URL was checked when it was saved. If it is not
+    /// usable, each attempt fails, and an admin must be able to see and replace the URL.
     pub fn from_file(text: String) -> Self {
         Self(text)
     }

@@ -24,8 +24,8 @@ pub struct HrDelivery {
     pub attempts: i64,
     /// The time at which the delivery was queued.
     pub created_at: Timestamp,
-    /// The time of the next attempt. This time has no effect while a missing or disabled integration holds the delivery.
-    /// `None` if the delivery is not pending, or if an earlier delivery holds it.
+    /// The time of the next attempt. This time has no effect while a missing or disabled integration holds the
+    /// delivery. `None` if the delivery is not pending, or if an earlier delivery holds it.
     pub next_attempt_at: Option<Timestamp>,
     pub last_attempt: Option<HrAttempt>,
 }

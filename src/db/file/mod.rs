@@ -116,8 +116,8 @@ pub(crate) fn prepare_to_read(path: &Path, schema: &Schema) -> Result<(), OpenEr
     match inspect(path, &connection)? {
         FileState::Empty => Err(OpenError::Foreign(path.to_owned())),
         FileState::Version(found) => {
-            // The mode of a read-only file is not checked, because the person who runs the command may be unable to change
-            // the mode.
+            // The mode of a read-only file is not checked, because the person who runs the command may be unable to
+            // change the mode.
             if !connection.is_readonly(MAIN_DB).unwrap_or(true) {
                 require_private(path)?;
             }

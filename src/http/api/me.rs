@@ -15,7 +15,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 }
 
 /// `GET /api/v1/me`: returns the caller as this transaction reads them. For most requests that use an API key, the fast
-/// path answers from memory, without a call of this function.
+/// path answers from memory, without calling this function.
 #[expect(clippy::unnecessary_wraps, reason = "handlers have this type, although this handler cannot refuse")]
 fn get(_: &Ctx, _: &Tx<'_>, caller: &Principal, (): &()) -> Result<Reply, Error> {
     Ok(reply(caller))

@@ -52,7 +52,7 @@ pub(in crate::http) fn summary(markdown: &str) -> String {
     excerpt(&to_text(markdown), SUMMARY_CHARACTERS_MAX)
 }
 
-/// Truncates a longer text after a word, or inside a very long word, and adds an ellipsis.
+/// Truncates the text if it is too long: after a word, or inside a very long word. Adds an ellipsis to truncated text.
 fn excerpt(text: &str, characters_max: usize) -> String {
     let Some((cut, _)) = text.char_indices().nth(characters_max) else { return text.to_owned() };
     let room = text[..cut].char_indices().last().map_or(0, |(at, _)| at);

@@ -36,7 +36,8 @@ pub(in crate::http) struct Form {
 /// The outcome of an uploaded file.
 #[derive(Debug, Clone)]
 pub(in crate::http) enum Upload {
-    /// The file is staged. The handler claims the file, or returns its token, so that the person need not send the file again.
+    /// The file is staged. The handler claims the file, or returns its token, so that the person need not send the file
+    /// again.
     Staged(StagedAttachment),
     /// The file was refused, and no part of it is stored. Reading stops at a file that is too large, so the fields
     /// after it are missing.

@@ -1,6 +1,6 @@
 //! The intake of the outbox creates deliveries from decisions. The committed activity row of a decision records that
-//! the service owes a delivery. A moment later, the delivery worker processes many of these rows in one transaction. A hire
-//! therefore needs no additional write, and staff do not wait for the HR system.
+//! the service owes a delivery. A moment later, the delivery worker processes many of these rows in one transaction. A
+//! hire therefore needs no additional write, and staff do not wait for the HR system.
 
 use super::payload::{self, DecisionFacts, NamedId, PersonFacts};
 use crate::db::row::Columns;

@@ -1,4 +1,5 @@
-//! `/api/admin/organizations/{id}/memberships`: lets admins list, add, change and remove the members of an organization.
+//! `/api/admin/organizations/{id}/memberships`: lets admins list, add, change and remove the members of an
+//! organization.
 
 use hyper::Method;
 use serde::Serialize;

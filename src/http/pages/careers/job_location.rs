@@ -1,8 +1,8 @@
 //! Parses the location of a role, one line of free text, into machine-readable parts.
 //!
 //! Lines look like `Bremen`, `Bremen, Germany`, `Germany / Austria` or `Remote`. The parser recognizes a country by its
-//! name at the end of the line. It does not recognize ISO country codes, because many are also state codes (`San Francisco,
-//! CA`).
+//! name at the end of the line. It does not recognize ISO country codes, because many are also state codes (`San
+//! Francisco, CA`).
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct JobLocation<'a> {

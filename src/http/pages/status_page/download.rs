@@ -16,8 +16,8 @@ use crate::store::attachment::Attachment;
 use crate::store::signup::Signup;
 use crate::store::{self, Error, Tx};
 
-/// `GET /status/{token}/data`: returns the submitted form with the paths of its attachments, or the candidate's name and
-/// address if staff added the candidate. Also returns the application as the page shows it. The file contains no
+/// `GET /status/{token}/data`: returns the submitted form with the paths of its attachments, or the candidate's name
+/// and address if staff added the candidate. Also returns the application as the page shows it. The file contains no
 /// decision that the page does not show yet.
 ///
 /// # Errors

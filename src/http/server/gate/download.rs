@@ -97,8 +97,8 @@ impl Download {
         }
     }
 
-    /// Compares the digest with the stored one, if any, before the last chunk is sent. An attachment that does not match its
-    /// stored digest therefore never arrives completely.
+    /// Compares the digest with the stored one, if any, before the last chunk is sent. An attachment that does not
+    /// match its stored digest therefore never arrives completely.
     fn require_whole(&self) -> Result<(), Error> {
         match self.sha256 {
             Some(sha256) if self.remaining_bytes == 0 && sha256 != self.digest.value() => {

@@ -1,9 +1,9 @@
 //! Idempotent requests: the `Idempotency-Key` header (draft-ietf-httpapi-idempotency-key-header).
 //!
-//! One transaction looks for a stored response, acts if there is none, and stores the new response. If the
-//! same request arrives several times at once with the same key, the first one acts, and the others get its response. If the transaction fails, no
-//! response is stored. A repeat needs the same authority as the first request: a valid credential, the scope, and the
-//! role that the caller needs for the resource in the path.
+//! One transaction looks for a stored response, acts if there is none, and stores the new response. If the same request
+//! arrives several times at once with the same key, the first one acts, and the others get its response. If the
+//! transaction fails, no response is stored. A repeat needs the same authority as the first request: a valid
+//! credential, the scope, and the role that the caller needs for the resource in the path.
 
 use std::fmt::Write as _;
 
