@@ -116,7 +116,8 @@ impl Identity {
         self.moved().or_else(|| self.overwritten(|| None))
     }
 
-    /// Like [`Identity::changed`], but also checks the state of the log and the mark of this run, through a connection.
+    /// Does the same as [`Identity::changed`], and also checks the state of the log and the mark of this run, through a
+    /// connection.
     pub(crate) fn changed_beside(&self, connection: &Connection) -> Option<String> {
         self.moved().or_else(|| self.overwritten(|| view(connection).ok())).or_else(|| self.unmarked(connection))
     }
@@ -160,7 +161,7 @@ impl Identity {
         (self.page_contains(page, &bytes) == Some(false)).then(|| self.other_copy_finding())
     }
 
-    /// Like [`Identity::page_contains_now`], but repeats the check before it returns `Some(false)`.
+    /// Does the same as [`Identity::page_contains_now`], but repeats the check before it returns `Some(false)`.
     fn page_contains(&self, page: u32, bytes: &[u8; MARK_BYTES]) -> Option<bool> {
         let mut found = None;
         for _ in 0..HEADER_READS {

@@ -15,7 +15,7 @@ pub const SUSPECT_ATTEMPTS_MAX: usize = 128;
 /// An organization with a due delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueOrganization {
-    /// The organization that owes the delivery.
+    /// The organization whose delivery is due.
     pub organization_id: OrganizationId,
     /// The time since which the delivery has been due.
     pub since: Timestamp,

@@ -1,5 +1,5 @@
-//! Ids: opaque strings, with one type for each kind of record. Only parsing, generation and [`DeliveryId::about`] create
-//! ids.
+//! Ids: opaque strings, with one type for each kind of record. Only parsing, generation and [`DeliveryId::about`]
+//! create ids.
 //!
 //! A new id is a short type prefix, `_` and a UUIDv7 in Crockford base 32, as the TypeID specification defines it. New
 //! ids sort by creation time, to the millisecond. The random bytes are passed in.

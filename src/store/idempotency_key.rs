@@ -6,8 +6,8 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::id::{CandidateId, Id};
 use crate::domain::idempotency_key::{self, IdempotencyKey, StoredBody, StoredResponse};
 
-/// The maximum number of expired responses that are deleted when a response is stored. It is more than one, so that the
-/// expired responses become fewer, but small enough that the deletion does not delay requests.
+/// The maximum number of expired responses that are deleted when a response is stored. The number is more than one, so
+/// that the expired responses become fewer, but small enough that the deletion does not delay requests.
 const DELETED_MAX: i64 = 16;
 
 /// Finds the valid response that is stored for this key.

@@ -300,8 +300,8 @@ impl<H: Hooks> Engine<H> {
         Err(self.halt_as_unknown(&error))
     }
 
-    /// Rolls back the transaction whose commit failed, and durably commits another one at the same position in the
-    /// write-ahead log. A restart then cannot find the first commit. Returns whether the second commit succeeded.
+    /// Rolls back the transaction whose commit failed, and durably commits another transaction at the same position in
+    /// the write-ahead log. A restart then cannot find the first commit. Returns whether the second commit succeeded.
     fn overwrite_commit(&self) -> bool {
         let sql = "INSERT INTO readiness (id, at)
                    VALUES (1, 0)

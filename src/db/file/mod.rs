@@ -38,7 +38,7 @@ pub enum Older {
 }
 
 /// An exclusive lock on `FILE.lock`, so that no second service uses the database file. The lock is not on the database
-/// file itself, because closing that file would drop SQLite's locks.
+/// file itself, because closing a handle to that file would drop SQLite's locks.
 #[derive(Debug)]
 pub struct Lock(#[expect(dead_code, reason = "held, never read")] File);
 

@@ -2,7 +2,7 @@
 
 use super::super::charset::ByteOrder;
 
-/// The accepted types.
+/// An accepted type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MediaType {
     /// PDF (ISO 32000).

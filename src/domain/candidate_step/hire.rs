@@ -11,7 +11,7 @@ use crate::domain::timestamp::Timestamp;
 pub struct HireInput {
     /// Staff's notes on the hire.
     pub notes: Option<String>,
-    /// The day of the hire; defaults to now.
+    /// The date of the hire; defaults to the current time.
     pub hired_date: Option<Timestamp>,
     /// The time at which the offer was accepted.
     pub offer_accepted_date: Option<Timestamp>,

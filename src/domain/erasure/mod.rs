@@ -77,7 +77,7 @@ pub struct ErasureFacts {
 pub enum ErasureDecision {
     /// Erase the candidate now.
     Now,
-    /// The candidate was already erased, at this time.
+    /// The candidate had already been erased, at this time.
     Before(Timestamp),
 }
 

@@ -246,8 +246,8 @@ impl DeliveryFacts {
     /// `POST …/hr-deliveries/{id}/retry`: checks that the delivery can be sent now.
     ///
     /// # Errors
-    /// `conflict` if the delivery has arrived, no integration is enabled, or an earlier delivery for the same
-    /// application must arrive first.
+    /// `conflict` if the delivery has arrived, the organization has no enabled integration (for a ping: no
+    /// integration), or an earlier delivery for the same application must arrive first.
     pub fn require_retry(&self) -> Result<(), Refusal> {
         let conflict = match (self.state, self.obstacle()) {
             (DeliveryState::Delivered, _) => "the delivery has arrived; there is nothing to send again",

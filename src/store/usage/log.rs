@@ -27,8 +27,8 @@ pub struct LogEntry {
     pub auth_endpoint: &'static str,
 }
 
-/// A cache of the end of the usage log, so that most appends need no queries. The cache is valid inside the transactions of
-/// the writing connection, and is dropped when one of them is rolled back.
+/// A cache of the end of the usage log, so that most appends need no queries. The cache is valid inside the
+/// transactions of the writing connection, and is dropped when one of them is rolled back.
 #[derive(Default)]
 pub(crate) struct LogTail(RefCell<Option<KnownTail>>);
 
