@@ -15,10 +15,11 @@ use crate::world::World;
 
 /// Write users, organizations, roles and candidates as one JSON document to standard output.
 ///
-/// Importing the document into a new file with `appliance import` restores the same data. The document does not contain
+/// Importing the document into a new file with `appliance import` restores these records. The document does not contain
 /// API keys, passwords, the usage log, activity, deliveries to HR systems, or the candidates' signups (their answers,
-/// attachments and status links). `appliance backup` copies all of these. Works while `serve` runs: the document shows
-/// the data at one moment, and the service continues to write.
+/// attachments and status links). The document contains the secrets of HR integrations only with --with-secrets.
+/// `appliance backup` copies all of these. Works while `serve` runs: the document shows the data at one moment, and the
+/// service continues to write.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -50,11 +51,13 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
         Ok(notices) => {
             notices.iter().for_each(|notice| print_message(notice));
             if owed > 0 {
-                print_message(&format!("not in the document: {owed} deliveries that HR systems have not received yet"));
+                print_message(&format!(
+                    "not in the document: deliveries that HR systems have not received yet ({owed})"
+                ));
             }
             if signups > 0 {
                 print_message(&format!(
-                    "not in the document: {signups} signups (answers, attachments and status links)"
+                    "not in the document: signups, with answers, attachments and status links ({signups})"
                 ));
             }
             Ok(())

@@ -63,8 +63,8 @@ struct Create {
     /// The scopes of the key, separated by commas. The flag may also be repeated.
     ///
     /// Without this flag, the key has candidates:read, roles:read and pipeline:write, and an admin's key may use
-    /// /api/admin. With it, an admin's key may use /api/admin only with admin:read (GET and HEAD) or admin:write (other
-    /// methods).
+    /// /api/admin. With this flag, an admin's key may use /api/admin only with admin:read (GET and HEAD) or admin:write
+    /// (other methods).
     #[arg(long, visible_alias = "scopes", env = "APPLIANCE_SCOPE", value_name = "SCOPE", value_delimiter = ',',
         value_parser = one_of(Scope::WORDS, Scope::parse))]
     scope: Option<Vec<Scope>>,

@@ -20,10 +20,11 @@ pub(super) struct ListArgs {
 }
 
 impl ListArgs {
-    /// Prints the items: each as one line of columns, or all as one JSON array. Reports `nothing` if there are none.
+    /// Prints the items: each as one line of columns, or all as one JSON array. Without `--json`, prints the message
+    /// `nothing` if there are no items.
     ///
     /// # Errors
-    /// Fails if standard output cannot be written to.
+    /// Fails if standard output cannot be written to, or an item cannot be converted to JSON.
     pub(super) fn print<T>(
         &self,
         items: &[T],

@@ -1,6 +1,6 @@
 //! `appliance man`: generates the manual page from the commands and flags that clap parses.
 //!
-//! Like `completions`, this module uses no library, which keeps the binary small.
+//! Like `completions`, this module uses no library other than clap, which keeps the binary small.
 
 use std::fmt::Write as _;
 

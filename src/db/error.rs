@@ -39,7 +39,7 @@ impl From<rusqlite::Error> for Error {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::CannotOpen) => {
                 Self::Unavailable(error.to_string())
             }
-            // On a full disk, the shared memory beside the write-ahead log cannot grow.
+            // On a full disk, the shared memory of the write-ahead log cannot grow.
             _ if error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_IOERR_SHMSIZE) => {
                 Self::Full(error.to_string())
             }
@@ -49,9 +49,10 @@ impl From<rusqlite::Error> for Error {
 }
 
 impl Error {
-    /// Returns the error of a file operation. `action` describes the failure, for example "the file cannot be written".
-    pub(crate) fn of_io(action: &str, error: &std::io::Error) -> Self {
-        let why = format!("{action}: {error}");
+    /// Returns the error of a file operation. `failure` names the failed action, for example "the file cannot be
+    /// written".
+    pub(crate) fn of_io(failure: &str, error: &std::io::Error) -> Self {
+        let why = format!("{failure}: {error}");
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full(why),
             _ => Self::Unavailable(why),

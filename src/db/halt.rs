@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 /// The reason why this process must no longer write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Halt {
-    /// The outcome of a transaction is unknown. The next start reads it from the file.
+    /// The outcome of a transaction is unknown. The next start reads the outcome from the file.
     Unknown(String),
-    /// The names of the service's files no longer belong to the files that it has open. An operator must restore the
-    /// files before the next start.
+    /// The names of the service's files no longer belong to the files that the service has open. An operator must
+    /// restore the files before the next start.
     Lost(String),
 }
 

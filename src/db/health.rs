@@ -37,7 +37,7 @@ impl BackgroundJob {
         Self { name, failing_max: Duration::from_secs(300) }
     }
 
-    /// Returns the name in log lines, metrics and responses.
+    /// Returns the name that log lines, metrics and responses use.
     pub fn name(self) -> &'static str {
         self.name
     }
@@ -53,7 +53,7 @@ pub struct Health {
 
 #[derive(Default)]
 struct Outcomes {
-    /// Failures by the index of the job.
+    /// The current failures, by the index of the job.
     failing: BTreeMap<usize, Failure>,
     /// Jobs that were reported as failing and have succeeded since.
     recovered: Vec<BackgroundJob>,

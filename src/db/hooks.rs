@@ -28,7 +28,7 @@ pub(crate) trait Hooks: Send + 'static {
     /// Invalidates cached state, after the commit and before any caller is answered.
     fn invalidate(&self, changes: Self::Changes);
 
-    /// Counts jobs that ran and rows that were appended.
+    /// Counts the jobs or rows that a transaction has processed.
     fn count(&self, written: usize);
 
     /// Runs after the commit of a durable batch.
@@ -44,7 +44,7 @@ pub(crate) trait Hooks: Send + 'static {
     /// Decides whether to accept each row, and reads the change numbers that the decisions depend on.
     fn decide(&self, tx: &Tx<'_>, rows: &[Self::Row]) -> Result<(Vec<Self::Verdict>, Self::Changes), Error>;
 
-    /// Decides whether to accept each row, and appends the accepted ones.
+    /// Decides whether to accept each row, and appends the accepted rows.
     fn append(&self, tx: &Tx<'_>, rows: &[Self::Row]) -> Result<(Vec<Self::Verdict>, Self::Changes), Error>;
 
     /// Returns the entry to append for a row when the disk has room, or `None` if the row is not accepted.

@@ -1,6 +1,6 @@
-//! The identity of the open files: checks that the names of the service's files still belong to the files that it has
-//! open. An operator may remove, move, replace or overwrite the files. The service would then write to files that the
-//! next start does not find, and every confirmed change would be lost.
+//! The identity of the open files: checks that the names of the service's files still belong to the files that the
+//! service has open. An operator may remove, move, replace or overwrite the files. The service would then write to
+//! files that the next start does not find, and every confirmed change would be lost.
 //!
 //! The names are checked with `stat`, which opens no file. A process that opens the database file without SQLite and
 //! then closes it drops SQLite's locks on the file. For this reason, the only handle in this module is closed after all
@@ -31,8 +31,8 @@ const APPLICATION_ID_AT: usize = 68;
 /// The number of bytes in the mark of a run. A mark is so long that no two runs get the same one.
 const MARK_BYTES: usize = 16;
 
-/// The number of times that a header is read before a finding is reported. A single read may see a checkpoint that is
-/// writing the header.
+/// The number of times that the header or a page is read before a finding is reported. A checkpoint may be writing at
+/// the time of a single read.
 const HEADER_READS: u32 = 3;
 
 /// A name, and the file that had this name when it was recorded.
@@ -94,7 +94,7 @@ impl Identity {
     /// Records the files that SQLite has created beside the database file.
     ///
     /// # Errors
-    /// [`OpenError::Failed`] if the database file was replaced while SQLite opened it.
+    /// [`OpenError::Failed`] if the database file was replaced while SQLite was opening it.
     pub(crate) fn opened(&self) -> Result<(), OpenError> {
         let path = &self.database.path;
         let known = |suffix| NamedFile::now(&path::beside(path, suffix));
@@ -116,7 +116,8 @@ impl Identity {
         self.moved().or_else(|| self.overwritten(|| None))
     }
 
-    /// Like [`Identity::changed`], but also checks the state of the log and the mark of this run, through a connection.
+    /// Does the same as [`Identity::changed`], and also checks the state of the log and the mark of this run, through a
+    /// connection.
     pub(crate) fn changed_beside(&self, connection: &Connection) -> Option<String> {
         self.moved().or_else(|| self.overwritten(|| view(connection).ok())).or_else(|| self.unmarked(connection))
     }
@@ -160,7 +161,7 @@ impl Identity {
         (self.page_contains(page, &bytes) == Some(false)).then(|| self.other_copy_finding())
     }
 
-    /// Like [`Identity::page_contains_now`], but repeats the check before it returns `Some(false)`.
+    /// Does the same as [`Identity::page_contains_now`], but repeats the check before it returns `Some(false)`.
     fn page_contains(&self, page: u32, bytes: &[u8; MARK_BYTES]) -> Option<bool> {
         let mut found = None;
         for _ in 0..HEADER_READS {

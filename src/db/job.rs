@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::tx::{Error, Tx};
 
-/// How durable a job must be before its caller is answered.
+/// How durable the write of a job must be before its caller is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grade {
     /// On the disk, so that it survives a power cut: acts of admins, staff and candidates.
@@ -82,11 +82,11 @@ type RunOnRuntime = dyn Fn(Box<dyn FnOnce() + Send>) + Send + Sync;
 
 impl Answering {
     pub(crate) fn set(&self, run_on_runtime: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
-        // A process has only one runtime, so further calls are ignored.
+        // Only the first runtime receives answers; further calls are ignored.
         let _ = self.0.set(Box::new(run_on_runtime));
     }
 
-    /// Runs `answers`, which answers this many callers: on the runtime if there are several callers, and otherwise on
+    /// Runs `answers`, which answers `count` callers: on the runtime if there are several callers, and otherwise on
     /// this thread.
     pub(crate) fn give(&self, count: usize, answers: impl FnOnce() + Send + 'static) {
         match self.0.get() {
@@ -98,7 +98,7 @@ impl Answering {
 
 pub(crate) fn answer_all(batch: Vec<Box<dyn Job>>, outcome: &Result<(), Error>) {
     for job in batch {
-        // A caller may be gone, or may panic when it is answered. The other callers are answered nevertheless.
+        // A caller may be gone, or the function that answers it may panic. The other callers are answered nevertheless.
         let _ = catch_unwind(AssertUnwindSafe(|| job.done(outcome.clone())));
     }
 }

@@ -18,14 +18,14 @@ pub fn wants_gzip<'a>(values: impl Iterator<Item = &'a str>) -> bool {
         };
         *slot = Some(weight(parameter));
     }
-    // Unnamed codings have the weight of `*`. An unencoded body is always acceptable, with the lowest weight by
+    // If gzip is not named, it has the weight of `*`. An unencoded body is always acceptable, with the lowest weight by
     // default.
     let gzip = gzip.or(others).unwrap_or(0.0);
     gzip > 0.0 && gzip >= identity.unwrap_or(0.0)
 }
 
-/// Returns the weight of an element, from 0 to 1 (RFC 9110 §12.4.2). An invalid weight is treated as 0, because the
-/// caller may not accept that coding.
+/// Returns the weight of an element, from 0 to 1 (RFC 9110 §12.4.2). An invalid weight is treated as 0, because it
+/// does not show that the caller accepts the coding.
 fn weight(parameter: &str) -> f32 {
     let parameter = parameter.trim();
     if parameter.is_empty() {

@@ -2,7 +2,7 @@
 
 /// Returns whether an `If-None-Match` list contains the tag, by weak comparison (RFC 9110 §13.1.2).
 pub fn lists_tag(list: &str, tag: &str) -> bool {
-    list.trim() == "*" || list.split(',').any(|one| without_weak_prefix(one.trim()) == tag)
+    list.trim() == "*" || list.split(',').any(|listed| without_weak_prefix(listed.trim()) == tag)
 }
 
 /// Returns the tag without the `W/` prefix of weak tags.

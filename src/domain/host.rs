@@ -2,9 +2,9 @@
 
 use std::net::Ipv6Addr;
 
-/// Returns whether a value can be the host of an http URL. An empty host is invalid (RFC 9110 §4.2.1). A comma is
-/// refused although the grammar allows it: no host name contains a comma, and a comma indicates that a proxy has joined
-/// two fields.
+/// Returns whether a value can be the host and optional port of an http URL. An empty host is invalid (RFC 9110
+/// §4.2.1). A comma is refused although the grammar allows it: no host name contains a comma, and a comma indicates
+/// that a proxy has joined two fields.
 pub fn is_valid_host(value: &[u8]) -> bool {
     if let Some(literal) = value.strip_prefix(b"[") {
         let Some(end) = literal.iter().position(|byte| *byte == b']') else { return false };

@@ -15,7 +15,7 @@ pub const SUSPECT_ATTEMPTS_MAX: usize = 128;
 /// An organization with a due delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueOrganization {
-    /// The organization that owes the delivery.
+    /// The organization whose delivery is due.
     pub organization_id: OrganizationId,
     /// The time since which the delivery has been due.
     pub since: Timestamp,
@@ -31,11 +31,11 @@ pub fn next_organizations(
     running: usize,
     suspects_running: usize,
 ) -> Vec<DueOrganization> {
-    due.sort_by_key(|one| (one.is_suspect, one.since));
+    due.sort_by_key(|organization| (organization.is_suspect, organization.since));
     let mut suspects_left = SUSPECT_ATTEMPTS_MAX.saturating_sub(suspects_running);
-    due.retain(|one| {
-        let is_chosen = !one.is_suspect || suspects_left > 0;
-        suspects_left -= usize::from(one.is_suspect && is_chosen);
+    due.retain(|organization| {
+        let is_chosen = !organization.is_suspect || suspects_left > 0;
+        suspects_left -= usize::from(organization.is_suspect && is_chosen);
         is_chosen
     });
     due.truncate(ATTEMPTS_MAX.saturating_sub(running));
@@ -59,7 +59,7 @@ mod tests {
             0,
             0,
         );
-        let names: Vec<&str> = chosen.iter().map(|one| one.organization_id.as_str()).collect();
+        let names: Vec<&str> = chosen.iter().map(|organization| organization.organization_id.as_str()).collect();
         assert_eq!(names, ["c", "b", "d", "a"]);
     }
 
@@ -68,7 +68,7 @@ mod tests {
         let suspects = || (0..200).map(|nth| due(&format!("s{nth}"), nth, true));
         let healthy = || (0..300).map(|nth| due(&format!("h{nth}"), 1_000 + nth, false));
         let count = |chosen: &[DueOrganization]| {
-            let suspects = chosen.iter().filter(|one| one.is_suspect).count();
+            let suspects = chosen.iter().filter(|organization| organization.is_suspect).count();
             (chosen.len() - suspects, suspects)
         };
         assert_eq!(count(&next_organizations(suspects().collect(), 0, 0)), (0, 128));

@@ -35,8 +35,8 @@ impl TargetUrl {
         is_host_and_port(authority).then(|| Self(text.to_owned()))
     }
 
-    /// Creates a URL from the file without a check. The URL was checked when it was saved. If it is not usable, each
-    /// attempt fails, and an admin must be able to see and replace the URL.
+    /// Creates a URL from its text in the file, without a check. The URL was checked when it was saved. If it is not
+    /// usable, each attempt fails, and an admin must be able to see and replace the URL.
     pub fn from_file(text: String) -> Self {
         Self(text)
     }
@@ -126,7 +126,7 @@ pub struct IntegrationInput {
     /// The requested change to the secret.
     pub secret: SecretInput,
     /// Whether deliveries are sent. `None` retains an admin's setting, but enables an integration that the service
-    /// disabled.
+    /// disabled or that had no secret.
     pub enabled: Option<bool>,
 }
 
@@ -142,8 +142,8 @@ pub enum SecretInput {
 }
 
 /// `PUT …/hr-integration`: returns the changed integration, and whether it uses `generated_secret`, which the response
-/// then shows once. For [`PREVIOUS_SECRET_FOR`], deliveries are signed with a replaced secret in addition to the new
-/// one.
+/// then shows once. For [`PREVIOUS_SECRET_FOR`], or until the secret is replaced again, deliveries are signed with the
+/// replaced secret in addition to the new one.
 pub fn put(
     before: Option<&Integration>,
     input: &IntegrationInput,
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_secret_signs_for_one_more_day_despite_other_changes() {
+    fn a_replaced_secret_signs_for_one_more_day_or_until_the_next_replacement() {
         let at = |seconds: i64| Timestamp::from_micros(seconds * 1_000_000);
         let (first, _) = put(None, &input(SecretInput::Given(secret(1))), &secret(9), at(0));
         let (second, _) = put(Some(&first), &input(SecretInput::Given(secret(2))), &secret(9), at(0));

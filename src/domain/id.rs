@@ -1,7 +1,8 @@
-//! Ids: opaque strings, with one type for each kind of record. Only the parser and the generator create ids.
+//! Ids: opaque strings, with one type for each kind of record. Only parsing, generation and [`DeliveryId::about`]
+//! create ids.
 //!
 //! A new id is a short type prefix, `_` and a UUIDv7 in Crockford base 32, as the TypeID specification defines it. New
-//! ids sort by creation time. The random bytes are passed in.
+//! ids sort by creation time, to the millisecond. The random bytes are passed in.
 
 use super::timestamp::Timestamp;
 
@@ -81,7 +82,7 @@ ids! {
     CandidateStepId = "cstep",
     /// The id of a signup, which is a submitted application form.
     SignupId = "sign",
-    /// The id of an attachment, which is a CV or another file of an application.
+    /// The id of an attachment, which is a CV or other file submitted with an application.
     AttachmentId = "doc",
     /// The id of an API key.
     ApiKeyId = "key",

@@ -12,7 +12,7 @@ use super::timestamp::Timestamp;
 /// The maximum number of characters in a key.
 pub const IDEMPOTENCY_KEY_CHARACTERS_MAX: usize = 255;
 
-/// The time for which responses are stored. Callers do not retry for longer than this time.
+/// The time for which responses are stored. Callers rarely retry for longer than this time.
 pub const STORED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A caller's name for a request.
@@ -112,7 +112,7 @@ impl StoredResponse {
     }
 }
 
-/// Returns the earliest time of a stored response that is still valid.
+/// Returns the time that is [`STORED_FOR`] before `now`. Responses that were stored after this time are valid.
 pub fn valid_since(now: Timestamp) -> Timestamp {
     now.minus(STORED_FOR)
 }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeat_gets_the_stored_response() {
+    fn the_answer_to_a_repeat_depends_on_the_stored_body_and_the_fingerprint() {
         let stored =
             |answer: StoredBody| StoredResponse { fingerprint: [1; 32], status: 200, answer, candidate_id: None };
         let (same, other) = ([1; 32], [2; 32]);

@@ -60,8 +60,8 @@ pub fn link_target(role: RoleStatus, has_steps: bool, is_alive: bool) -> Option<
 /// The error detail for a string that is not a language tag.
 pub const LOCALE_MUST_BE: &str = "must be a language tag such as en, de-CH or zh-Hant";
 
-/// Returns whether a string is a language tag (BCP 47): two or three letters, then parts of two to eight letters or
-/// digits.
+/// Returns whether a string has the form of a common language tag (BCP 47): two or three letters, then parts of two to
+/// eight letters or digits.
 pub fn is_locale(text: &str) -> bool {
     let mut parts = text.split('-');
     let language = parts.next().unwrap_or_default();

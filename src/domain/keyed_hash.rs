@@ -1,5 +1,5 @@
-//! Keyed hashes: pseudonyms for a log that must not name people. Within a file, the same address always has the same
-//! hash. Without the file's secret, nobody can find the address behind a hash.
+//! Keyed hashes: pseudonyms for a log that must not name people. Within a file, the same string of the same kind
+//! always has the same hash. Without the file's secret, nobody can find the string behind a hash.
 
 use std::fmt::Write as _;
 
@@ -32,15 +32,15 @@ mod tests {
 
     #[test]
     fn a_hash_depends_on_the_secret_the_kind_and_the_text() {
-        let one = keyed_hash(&[1; 32], "account", "ada@example.org");
-        assert_eq!(one.len(), 2 * SHOWN_BYTES);
-        assert_eq!(one, keyed_hash(&[1; 32], "account", "ada@example.org"));
+        let hash = keyed_hash(&[1; 32], "account", "ada@example.org");
+        assert_eq!(hash.len(), 2 * SHOWN_BYTES);
+        assert_eq!(hash, keyed_hash(&[1; 32], "account", "ada@example.org"));
         for other in [
             keyed_hash(&[2; 32], "account", "ada@example.org"),
             keyed_hash(&[1; 32], "address", "ada@example.org"),
             keyed_hash(&[1; 32], "account", "bob@example.org"),
         ] {
-            assert_ne!(one, other);
+            assert_ne!(hash, other);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The HTTP floor: requests from the network and their responses.
 //!
 //! `server` routes each request to its handler and does not depend on any noun. `api` has the JSON endpoints, and
-//! `pages` has the HTML for people. Both have a file or folder for each noun. Only `routes` names all of these.
+//! `pages` has the HTML for people. Both have a file or folder for each noun. Only `routes` names all of these modules.
 //!
 //! A request passes through `server::accept`, `server::table` (path and method to a route), `server::gate` (credential,
 //! rate limit, scope, body, one transaction, usage row), the noun's `decode` and `act`, and `server::reply`. Async code
@@ -16,8 +16,8 @@ pub use api::security_txt::parse_contact as security_contact;
 pub use server::accept::{Server, Stopped, serve_metrics};
 
 /// Returns the origin of a base URL: `https://host:port`. Returns `None` unless the base URL is an http(s) URL with a
-/// host and without userinfo, query, fragment or path. A path is refused, because pages link to each other by paths
-/// that begin at the origin.
+/// host and without userinfo, query, fragment or path. A path other than `/` is refused, because pages link to
+/// each other by paths that begin at the origin.
 pub fn origin(base_url: &str) -> Option<String> {
     let uri: hyper::Uri = base_url.parse().ok()?;
     let scheme = uri.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https"))?;

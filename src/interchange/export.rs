@@ -5,7 +5,7 @@
 //! Memory use therefore grows with the number of users or organizations and with the largest role, not with the size of
 //! the file. Each array is read with one query that uses an index.
 //!
-//! API keys, passwords, the usage log and activity are not exported.
+//! API keys, passwords, the usage log, activity, deliveries to HR systems and signups are not exported.
 
 use std::io::{self, Write};
 

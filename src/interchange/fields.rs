@@ -1,7 +1,7 @@
 //! Reads the members of one object by name, each as a typed value. An invalid value becomes a finding.
 //!
 //! A reading function returns `None` after it has added a finding. The calling functions read all members before they
-//! give up on an object, so that one import reports all findings. `null` is treated as missing.
+//! give up on an object, so that one import reports all findings. The reading functions treat `null` as missing.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -179,7 +179,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         self.optional(name, &must_be, |value| value.as_i64().filter(|number| bounds.contains(number)))
     }
 
-    /// Returns whether a member is `null`. Some members treat `null` differently from a missing value.
+    /// Returns whether a member is `null`. For some members, `null` has another meaning than a missing value.
     pub(super) fn is_null(&self, name: &str) -> bool {
         self.members.get(name).is_some_and(Value::is_null)
     }

@@ -118,7 +118,7 @@ impl Findings {
         &self.listed
     }
 
-    /// Converts the findings to an error, which rolls back the transaction.
+    /// Converts the listed findings to an error, which rolls back the transaction.
     pub fn into_error(self) -> Error {
         let field = |finding: Finding| FieldError { field: finding.pointer, detail: finding.detail };
         Error::Refused(Refusal::Invalid(self.listed.into_iter().map(field).collect()))

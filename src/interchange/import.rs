@@ -49,8 +49,8 @@ pub fn import(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
     if findings.is_empty() { insert(tx, document) } else { Err(findings.into_error()) }
 }
 
-/// Finds conflicts between a document and the file: ids, addresses and slugs that already exist, and members who do not
-/// exist.
+/// Finds conflicts between a document and the file: ids, addresses and slugs that already exist, and members of
+/// organizations who are not users.
 ///
 /// # Errors
 /// A SQLite error.
@@ -70,8 +70,8 @@ pub fn check(tx: &Tx<'_>, document: &Document) -> Result<Findings, Error> {
     Ok(check.findings)
 }
 
-/// Finds the only conflicts that a document can have with a file that does not exist yet: members who are not among the
-/// document's users.
+/// Finds the only conflicts that a document can have with a file that does not exist yet: members of organizations who
+/// are not among the document's users.
 pub fn check_for_new_file(document: &Document) -> Findings {
     let mut findings = Findings::default();
     let pushed = for_unknown_members(document, |at, user| {
@@ -208,7 +208,7 @@ pub fn insert_without_applications(tx: &Tx<'_>, document: &Document) -> Result<C
         require_new(is_new, users.item(index), format_args!("the user {} or the email", user.id))?;
     }
     // Lists of API keys show the earliest membership of each user. Therefore new memberships must be later than all
-    // others, even if the clock has gone back.
+    // others, even if the clock was set back.
     let newest = store::membership::newest(tx)?;
     let mut member_times =
         Timestamps::starting_at(newest.map_or(tx.now, |newest| tx.now.max(newest.plus(MICROSECOND))));

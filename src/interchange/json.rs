@@ -12,7 +12,7 @@ use crate::domain::plain::{self, Flaw};
 /// Reads one JSON value (RFC 8259).
 ///
 /// # Errors
-/// A sentence with line and column, for the author of the JSON.
+/// A sentence for the author of the JSON, with the line and column, or with the byte offset of invalid UTF-8.
 pub fn parse(bytes: &[u8]) -> Result<Value, String> {
     parse_with(Strict, bytes)
 }
@@ -28,7 +28,7 @@ pub fn number(amount: f64) -> Option<Number> {
 pub const DEPTH_MAX: usize = 32;
 
 /// Returns the reason why a JSON value from a caller cannot be stored: the value is nested too deeply, or one of its
-/// strings contains a control character.
+/// strings contains a control character or has another flaw.
 pub fn flaw(value: &Value) -> Option<String> {
     flaw_within(value, 0)
 }
@@ -41,7 +41,7 @@ pub fn flaw_within(value: &Value, depth: usize) -> Option<String> {
     flaw_of_text(value).map(Flaw::sentence)
 }
 
-/// Returns true if a value at `depth` exceeds [`DEPTH_MAX`]. Earlier versions may have stored such values.
+/// Returns whether a value at `depth` exceeds [`DEPTH_MAX`]. Earlier versions may have stored such values.
 pub fn is_deeper(value: &Value, depth: usize) -> bool {
     match value {
         Value::Array(items) => depth >= DEPTH_MAX || items.iter().any(|item| is_deeper(item, depth + 1)),

@@ -1,5 +1,5 @@
 //! The clock job of the store. It records expired keys and deletes ended sessions, so that no key or session becomes
-//! valid again if the clock goes back. The job also logs when the clock jumps, when an admin confirms the time, and
+//! valid again if the clock is set back. The job also logs when the clock jumps, when an admin confirms the time, and
 //! when the clock is believed again.
 
 use std::path::Path;

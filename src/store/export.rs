@@ -1,5 +1,5 @@
-//! The parts of the subject-access export that no other endpoint shows: signups, and stored responses about the
-//! candidate.
+//! The parts of the subject-access export that only this export needs: stored responses about the candidate, all of the
+//! candidate's signups, and the activity row of the export. Also counts all signups, for the command `export`.
 
 use super::activity;
 use super::signup::{self, Signup};
@@ -48,7 +48,7 @@ pub fn signups_count(tx: &Tx<'_>) -> Result<i64, Error> {
     Ok(tx.value(sql, [])?.unwrap_or(0))
 }
 
-/// Records that staff exported a candidate's data.
+/// Records that a user exported a candidate's data.
 pub fn record(tx: &Tx<'_>, stamp: &Stamp, who: &Principal, subject: &Subject) -> Result<(), Error> {
     let detail = activity::detail(&None::<()>, &None::<()>)?;
     activity::append(tx, stamp, Some(who), Action::CandidateExported, subject, &detail)

@@ -6,12 +6,12 @@ use super::schema::CURRENT;
 use crate::db::file;
 pub use crate::db::file::{Lock, Missing, Older, OpenError, beside, require_absent, resolve, write_manifest};
 
-/// Makes sure that the file exists and has this program's schema version. Does not change a foreign or newer file.
+/// Ensures that the file exists and has this program's schema version. Does not change a foreign or newer file.
 pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenError> {
     file::prepare(path, &CURRENT, missing, older)
 }
 
-/// Succeeds if the file is missing or a service may open it.
+/// Checks that the file is missing, or that a service may open it.
 ///
 /// # Errors
 /// [`OpenError::Empty`] for an empty file, and the errors of [`prepare`].
@@ -19,13 +19,14 @@ pub(super) fn require_servable(path: &Path) -> Result<(), OpenError> {
     file::require_servable(path, &CURRENT)
 }
 
-/// Succeeds if the file is readable and has this program's schema version, even if neither the file nor its directory
+/// Checks that the file is readable and has this program's schema version, even if neither the file nor its directory
 /// can be written to.
 pub fn prepare_to_read(path: &Path) -> Result<(), OpenError> {
     file::prepare_to_read(path, &CURRENT)
 }
 
-/// Copies the file with all commits into a new file with mode 0600, and `FILE.erased` to `TARGET.erased`.
+/// Copies the file, including all commits in its log, into a new file with mode 0600. Copies `FILE.erased` to
+/// `TARGET.erased`.
 ///
 /// # Errors
 /// [`OpenError::NotWritable`] if the target cannot be created or already exists, [`OpenError::Failed`] if the copy

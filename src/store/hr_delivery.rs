@@ -24,8 +24,8 @@ pub struct HrDelivery {
     pub attempts: i64,
     /// The time at which the delivery was queued.
     pub created_at: Timestamp,
-    /// The time of the next attempt, unless the integration holds the delivery. `None` if the delivery is not pending
-    /// or if an earlier delivery holds it.
+    /// The time of the next attempt. This time has no effect while a missing or disabled integration holds the
+    /// delivery. `None` if the delivery is not pending, or if an earlier delivery holds it.
     pub next_attempt_at: Option<Timestamp>,
     pub last_attempt: Option<HrAttempt>,
 }
@@ -180,7 +180,8 @@ pub fn of_candidate(
     tx.all(&sql, (organization.as_str(), candidate.as_str()), delivery)
 }
 
-/// Counts the deliveries other than pings that have not arrived, and the decisions that have no message yet.
+/// Counts the deliveries that have not arrived, except pings, and the decisions that wait for their message to be
+/// created.
 pub fn owed(tx: &Tx<'_>) -> Result<i64, Error> {
     let sql = "SELECT (SELECT count(*) FROM hr_deliveries WHERE state = 'pending' AND type <> 'ping')
                  + (SELECT count(*) FROM hr_deliveries WHERE state = 'failed' AND type <> 'ping')";

@@ -26,7 +26,7 @@ pub struct HrIntegrationRecord {
 /// Adds the HR integration of an organization. Returns `false` if the organization already has one.
 ///
 /// # Errors
-/// [`Error::Defect`] if the integration is enabled but has no secret. Check this before calling this function.
+/// [`Error::Defect`] if the integration is enabled but has no secret. The caller must check this first.
 pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, integration: &HrIntegrationRecord) -> Result<bool, Error> {
     let sql = "INSERT INTO hr_integrations (organization_id, url, secret, enabled, timed_out, updated_at)
                VALUES ($1, $2, $3, $4, 0, $5)
@@ -60,8 +60,9 @@ fn secret(columns: &mut Columns<'_>) -> Result<Option<SigningSecret>, Error> {
     columns.text_or_none()?.map(|text| SigningSecret::parse(text).ok_or_else(unreadable)).transpose()
 }
 
-/// Saves the HR integration of an organization, which applies to decisions from now on. If the integration is enabled,
-/// pending deliveries become due now. If it is disabled, they are held.
+/// Saves the HR integration of an organization. A new integration creates no deliveries for earlier decisions. If the
+/// integration is enabled, pending deliveries become due now. If the integration is disabled, pending deliveries are
+/// held.
 pub fn save(tx: &Tx<'_>, organization: &OrganizationId, integration: &Integration) -> Result<(), Error> {
     outbox::take_in_all(tx)?;
     let sql = "INSERT INTO hr_integrations (organization_id, url, secret, previous_secret, previous_secret_until,
@@ -120,8 +121,8 @@ pub fn append_activity(
 }
 
 /// The detail of an integration in an activity row. Members of the organization can read these rows, and the URL may
-/// contain a token. The detail therefore contains only the origin of the URL, and whether the URL or the secret
-/// changed.
+/// contain a token. The detail therefore contains the origin instead of the URL, and shows only whether the URL or the
+/// secret changed.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct IntegrationDetail {

@@ -6,8 +6,8 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::id::{CandidateId, Id};
 use crate::domain::idempotency_key::{self, IdempotencyKey, StoredBody, StoredResponse};
 
-/// The maximum number of expired responses that are deleted when a response is stored. It is more than one, so that the
-/// expired responses become fewer, but small enough that the deletion does not delay requests.
+/// The maximum number of expired responses that are deleted when a response is stored. The number is more than one, so
+/// that the expired responses become fewer, but small enough that the deletion does not delay requests.
 const DELETED_MAX: i64 = 16;
 
 /// Finds the valid response that is stored for this key.
@@ -22,8 +22,8 @@ fn find_as(tx: &Tx<'_>, api_key_number: i64, key: &str) -> Result<Option<StoredR
     let sql = "SELECT fingerprint, status, answer, made_id, candidate_id
                FROM idempotency_keys
                WHERE key_number = $1 AND idempotency_key = $2 AND created_at > $3";
-    // The bound is computed from `earliest`, because a clock that is ahead must not end a response early. If it did, a
-    // repeat of the request would act twice.
+    // The bound is computed from `earliest`, because a response must not expire early if the clock is ahead. Otherwise
+    // a repeat of the request would act twice.
     let after = idempotency_key::valid_since(tx.earliest).micros();
     tx.one(sql, (api_key_number, key, after), |row| {
         let mut columns = Columns::of(row);

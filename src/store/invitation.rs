@@ -70,7 +70,7 @@ pub fn follow(tx: &Tx<'_>, token: &str) -> Result<Option<Invitation>, Error> {
     Ok(found.flatten())
 }
 
-/// Ends all links to a role that is no longer open. A role that is opened again receives a new link.
+/// Ends all links to a role that is no longer open. A role that is opened again needs a new link.
 pub fn end_all(tx: &Tx<'_>, role: &RoleId) -> Result<(), Error> {
     let sql = "UPDATE invitations
                SET ended_at = $1

@@ -1,4 +1,5 @@
-//! Uploaded logos of organizations, at most one for each organization. A trigger invalidates the cached portal.
+//! Uploaded logos of organizations, at most one for each organization. Triggers increment the change number that
+//! invalidates cached responses of the portal.
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};

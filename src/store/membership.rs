@@ -20,7 +20,7 @@ pub struct OrgMember {
 /// Inserts a membership, but appends no activity row. Returns false if the user is already a member.
 ///
 /// # Errors
-/// [`Error::Defect`] if the user does not exist. Check this before calling this function.
+/// [`Error::Defect`] if the user does not exist. The caller must check this first.
 pub fn insert(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -53,7 +53,7 @@ pub struct Membership {
 /// has this role.
 ///
 /// # Errors
-/// [`Error::Defect`] if the organization or the user does not exist. Check this before calling this function.
+/// [`Error::Defect`] if the organization or the user does not exist. The caller must check this first.
 pub fn put(
     tx: &Tx<'_>,
     stamp: &Stamp,

@@ -367,7 +367,7 @@ fn a_second_hire_is_a_conflict() {
     for step in 0..4 {
         let answer = staff.post(&hiring.decision(0, step, "hire"), &json!({ "notes": "second" }));
         let problem = answer.refused(409, "conflict").json();
-        assert_eq!(problem["detail"], "the candidate is already hired for this role");
+        assert_eq!(problem["detail"], "the candidate has already been hired for this role");
     }
     assert_eq!((application(&app, &hiring, 0), steps(&app, &hiring, 0)), before);
     assert_eq!(role(&app, &hiring), "open|1");
@@ -378,7 +378,7 @@ fn hiring_a_rejected_candidate_is_a_conflict() {
     staff.post_empty(&hiring.reject(0)).expect(200);
     for step in 0..4 {
         let problem = staff.post_empty(&hiring.decision(0, step, "hire")).refused(409, "conflict").json();
-        assert_eq!(problem["detail"], "the candidate is already rejected for this role");
+        assert_eq!(problem["detail"], "the candidate has already been rejected for this role");
     }
     assert_eq!(application(&app, &hiring, 0)[0], "Not Selected");
     assert_eq!(role(&app, &hiring), "open|0");

@@ -326,7 +326,7 @@ fn reversing_a_hire_frees_the_position() {
     assert_eq!((role(&app, &hiring), on_portal(&app, &hiring)), ("open|0".to_owned(), true));
     assert_ne!(apply(&app, &hiring), link, "a signup link ends when its role is no longer open");
     let problem = staff.post_empty(&hiring.hire(0)).refused(409, "conflict").json();
-    assert_eq!(problem["detail"], "the candidate is already rejected for this role");
+    assert_eq!(problem["detail"], "the candidate has already been rejected for this role");
     staff.post_empty(&hiring.decision(0, 0, "reject")).expect(200);
     assert_eq!(role(&app, &hiring), "open|0", "a second rejection does not free another position");
     staff.post_empty(&hiring.hire(1)).expect(200);

@@ -115,7 +115,7 @@ fn a_stalled_reader_is_reported_until_it_ends() {
     // A read transaction that lasts 20 seconds is not reported, because a backup may take minutes.
     app.pass(20);
     app.anonymous().get("/readyz").expect(200);
-    pass_until(&app, |text, status| status == 503 && text.contains("failing: reader; the log says why"));
+    pass_until(&app, |text, status| status == 503 && text.contains("failing: reader; the log shows the reason"));
     app.anonymous().get("/readyz").refused(503, "unavailable");
     reader.execute_batch("ROLLBACK").unwrap();
     pass_until(&app, |_, status| status == 200);

@@ -207,7 +207,7 @@ fn a_concurrent_hire_and_rejection_happen_in_sequence() {
                 200 => (First::Left, "candidate_step.hired,candidate_step.hire_reversed"),
                 _ => {
                     let refused = hire.clone().refused(409, "conflict");
-                    assert_eq!(refused.json()["detail"], "the candidate is already rejected for this role");
+                    assert_eq!(refused.json()["detail"], "the candidate has already been rejected for this role");
                     (First::Right, "candidate_step.rejected")
                 }
             };

@@ -134,7 +134,7 @@ fn an_export_reports_how_many_deliveries_it_omits() {
     (1..=2).for_each(|candidate| decide(&service, &key, candidate, "hire"));
     let exported = dir.run(&["export", "--db", "a.db"]).succeeded();
     assert!(
-        exported.stderr.contains("2 deliveries that HR systems have not received yet")
+        exported.stderr.contains("deliveries that HR systems have not received yet (2)")
             && !exported.stdout.contains("evt_"),
         "{exported:?}"
     );

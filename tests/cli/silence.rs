@@ -26,7 +26,7 @@ fn a_failing_job_is_reported_in_log_metrics_and_readyz_until_it_works_again() {
     assert!(is_failing(1));
     let answer = service.send("GET", "/readyz", &[], "").expect(503);
     assert_eq!(answer.json()["code"], "unavailable");
-    assert_eq!(answer.json()["detail"], "failing: hr_intake; the log says why");
+    assert_eq!(answer.json()["detail"], "failing: hr_intake; the log shows the reason");
     service.send("GET", "/healthz", &[], "").expect(200);
     dir.change("a.db", "DROP TRIGGER broken");
     service.wait_for(|line| line.ends_with(" job hr_intake works again"));

@@ -408,7 +408,7 @@ fn a_file_over_the_size_limit_is_not_read() {
     // A sparse file has this size without using space on the disk.
     std::fs::File::create(&path).unwrap().set_len((512 << 20) + 1).unwrap();
     let path = path.to_str().unwrap();
-    let sentence = "an import reads at most 512 MiB from all its files; split it into several imports";
+    let sentence = "an import reads at most 512 MiB from all its files; split the input into several imports";
     company.import(&["--format", "csv", "--organization", "acme", path], b"").failed(1, sentence);
     company.import(&["--format", "greenhouse", "--organization", "acme", path], b"").failed(1, sentence);
     company.import(&[path], b"").failed(1, sentence);

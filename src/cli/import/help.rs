@@ -2,9 +2,9 @@
 
 /// The part of `import --help` about tables and Greenhouse exports.
 pub(super) const FORMATS: &str = "\
-A table is a CSV file (RFC 4180) in UTF-8, separated by commas, semicolons or tabs. UTF-16 with a byte order mark and
-windows-1252 are also accepted. The first line contains the headings, in any order and case. White space around a cell
-is ignored. Columns:
+A table is a CSV file (RFC 4180) in UTF-8, with cells separated by commas, semicolons or tabs. UTF-16 with a byte order
+mark and windows-1252 are also accepted. The first line contains the headings, in any order and case. White space around
+the content of a cell is ignored. Columns:
   name                the candidate's name; the name of a candidate who already exists does not change
   email               the candidate's address; rows with the same address are applications of one candidate
   role                the role's id, or its name if only one role has it; not needed with --role

@@ -25,7 +25,8 @@ pub(super) fn read(document: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     }
     if size.max(bytes.len() as u64) > bytes_max {
         let most = INPUT_BYTES_MAX >> 20;
-        let why = format!("an import reads at most {most} MiB from all its files; split it into several imports");
+        let why =
+            format!("an import reads at most {most} MiB from all its files; split the input into several imports");
         return Err(io::Error::other(why));
     }
     Ok(bytes)

@@ -1,5 +1,5 @@
-//! The engine: the writing connection and its transactions. The engine commits each batch in one transaction, and then
-//! answers all callers.
+//! The engine: the writing connection and its transactions. The engine commits a batch in one transaction, and then
+//! answers all callers. If the disk is full or a job fails, each job of the batch runs in its own transaction.
 
 mod owed_rows;
 
@@ -291,7 +291,7 @@ impl<H: Hooks> Engine<H> {
         // After any other error, the commit may be in the log, unless another commit overwrites it.
         if known || self.overwrite_commit() {
             self.undo().map_err(|worse| self.halt_as_unknown(&worse))?;
-            // A full disk remains a distinct error, because some jobs are tried again with the space of the reserve.
+            // A full disk remains a distinct error, because some jobs are tried again with space from the reserve.
             return Err(if known { error } else { Error::Unavailable(error.to_string()) });
         }
         // The hooks undo nothing here, because the commit may have happened. In that case, its effects outside the file
@@ -300,8 +300,8 @@ impl<H: Hooks> Engine<H> {
         Err(self.halt_as_unknown(&error))
     }
 
-    /// Rolls back the transaction whose commit failed, and durably commits another one at the same position in the
-    /// write-ahead log. A restart then cannot find the first commit. Returns whether the second commit succeeded.
+    /// Rolls back the transaction whose commit failed, and durably commits another transaction at the same position in
+    /// the write-ahead log. A restart then cannot find the first commit. Returns whether the second commit succeeded.
     fn overwrite_commit(&self) -> bool {
         let sql = "INSERT INTO readiness (id, at)
                    VALUES (1, 0)

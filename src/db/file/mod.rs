@@ -22,7 +22,7 @@ use super::schema::{self, Schema};
 /// How to handle a missing file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// Create it.
+    /// Create the file.
     Create,
     /// Return an error.
     Refuse,
@@ -38,7 +38,7 @@ pub enum Older {
 }
 
 /// An exclusive lock on `FILE.lock`, so that no second service uses the database file. The lock is not on the database
-/// file itself, because closing that file would drop SQLite's locks.
+/// file itself, because closing a handle to that file would drop SQLite's locks.
 #[derive(Debug)]
 pub struct Lock(#[expect(dead_code, reason = "held, never read")] File);
 
@@ -116,7 +116,8 @@ pub(crate) fn prepare_to_read(path: &Path, schema: &Schema) -> Result<(), OpenEr
     match inspect(path, &connection)? {
         FileState::Empty => Err(OpenError::Foreign(path.to_owned())),
         FileState::Version(found) => {
-            // The mode of a read-only file is not checked, because nobody can change it.
+            // The mode of a read-only file is not checked, because the person who runs the command may be unable to
+            // change the mode.
             if !connection.is_readonly(MAIN_DB).unwrap_or(true) {
                 require_private(path)?;
             }

@@ -2,7 +2,7 @@
 
 use super::super::charset::ByteOrder;
 
-/// The accepted types.
+/// An accepted type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MediaType {
     /// PDF (ISO 32000).
@@ -36,7 +36,7 @@ impl MediaType {
 
     /// Parses the value of `Content-Type` that [`MediaType::as_str`] returns.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.as_str() == text)
+        Self::ALL.into_iter().find(|media_type| media_type.as_str() == text)
     }
 
     /// Returns the file name extension.
@@ -124,7 +124,7 @@ const ENTRY: &[u8] = b"PK\x03\x04";
 const ENTRY_NAME_AT: usize = 30;
 
 /// The number of bytes at the beginning of an entry that are checked: its header, and enough of its name to recognize
-/// it.
+/// the name.
 const ENTRY_BYTES: usize = ENTRY_NAME_AT + 20;
 
 /// Returns whether the first entry contains the uncompressed media type that OpenDocument requires.
@@ -366,8 +366,8 @@ mod tests {
 
     #[test]
     fn media_types_are_parsed_from_their_names() {
-        for one in MediaType::ALL {
-            assert_eq!(MediaType::parse(one.as_str()), Some(one));
+        for media_type in MediaType::ALL {
+            assert_eq!(MediaType::parse(media_type.as_str()), Some(media_type));
         }
         assert_eq!(MediaType::parse("text/html"), None);
     }

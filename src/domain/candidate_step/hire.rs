@@ -11,7 +11,7 @@ use crate::domain::timestamp::Timestamp;
 pub struct HireInput {
     /// Staff's notes on the hire.
     pub notes: Option<String>,
-    /// The day of the hire; defaults to now.
+    /// The date of the hire; defaults to the current time.
     pub hired_date: Option<Timestamp>,
     /// The time at which the offer was accepted.
     pub offer_accepted_date: Option<Timestamp>,
@@ -23,9 +23,9 @@ pub struct HireInput {
 /// fills a position. If it fills the last position, the role becomes `filled`.
 ///
 /// # Errors
-/// `forbidden` without authority over the steps; `conflict` if the candidate is already hired or rejected for the role,
-/// or has withdrawn; `bad_request` if all positions are filled, the role is not open, or a required external position
-/// id is missing.
+/// `forbidden` without authority over the steps; `conflict` if the candidate has already been hired or rejected for the
+/// role, or has withdrawn; `bad_request` if all positions are filled, the role is not open, or a required external
+/// position id is missing.
 pub fn hire(facts: &StepFacts, input: &HireInput, now: Timestamp) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     require_undecided(facts)?;
@@ -58,8 +58,10 @@ pub fn hire(facts: &StepFacts, input: &HireInput, now: Timestamp) -> Result<Deci
 
 fn require_undecided(facts: &StepFacts) -> Result<(), Refusal> {
     match facts.application_status {
-        ApplicationStatus::Hired => Err(Refusal::Conflict("the candidate is already hired for this role")),
-        ApplicationStatus::NotSelected => Err(Refusal::Conflict("the candidate is already rejected for this role")),
+        ApplicationStatus::Hired => Err(Refusal::Conflict("the candidate has already been hired for this role")),
+        ApplicationStatus::NotSelected => {
+            Err(Refusal::Conflict("the candidate has already been rejected for this role"))
+        }
         ApplicationStatus::Withdrawn => Err(Refusal::Conflict("the candidate has withdrawn the application")),
         ApplicationStatus::InProgress => Ok(()),
     }
@@ -107,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn only_applications_in_progress_are_hired() {
+    fn only_candidates_whose_application_is_in_progress_are_hired() {
         for status in [ApplicationStatus::Hired, ApplicationStatus::NotSelected, ApplicationStatus::Withdrawn] {
             let facts = StepFacts { application_status: status, ..facts(&[InProgress], 0) };
             assert!(matches!(hire(&facts, &HireInput::default(), NOW), Err(Refusal::Conflict(_))), "{status:?}");

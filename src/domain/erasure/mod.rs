@@ -1,7 +1,7 @@
 //! Rules for erasures and legal holds, and the values that replace an erased name and address.
 //!
-//! `replay` contains the rule for the erasure list when the service starts, and `deferred` contains the rule for
-//! erasures that wait for a hidden hire.
+//! `replay` contains the rule for repeating listed erasures when the service starts, and `deferred` contains the rule
+//! for erasures that wait for a hidden hire.
 
 pub mod deferred;
 pub mod replay;
@@ -37,7 +37,7 @@ pub struct Privacy {
 
 impl Privacy {
     /// Returns the contradiction between these values and the candidate's name, address and application. Returns `None`
-    /// if they agree. The state after an erasure has no contradiction, so an import accepts every export.
+    /// if they agree. The state after an erasure has no contradiction, so an import accepts exported tombstones.
     pub fn contradiction(&self, name: &str, email: &Email, status: ApplicationStatus) -> Option<&'static str> {
         self.erased_at?;
         if self.hold_reason.is_some() {
@@ -77,7 +77,7 @@ pub struct ErasureFacts {
 pub enum ErasureDecision {
     /// Erase the candidate now.
     Now,
-    /// The candidate was already erased, at this time.
+    /// The candidate had already been erased, at this time.
     Before(Timestamp),
 }
 
@@ -107,8 +107,8 @@ pub fn hold(facts: &ErasureFacts, reason: &str) -> Result<bool, Refusal> {
     Ok(facts.hold_reason.as_deref() != Some(reason))
 }
 
-/// Returns the address of an erased candidate, which identifies the person only by the id. If another candidate already
-/// has the address, the next value of `retry` gives another address.
+/// Returns the address of an erased candidate, which consists of ids and numbers and contains no personal data. If
+/// another candidate already has the address, the next value of `retry` gives another address.
 pub fn erased_address(id: &CandidateId, number: i64, retry: usize) -> String {
     // Ids are case-sensitive, but addresses are not.
     let is_plain = !id.as_str().bytes().any(|byte| byte.is_ascii_uppercase());

@@ -28,7 +28,7 @@ const DELAYS_MAX: usize = 30;
 /// retried at the same time.
 const JITTER_DIVISOR: u32 = 10;
 
-/// The status with which a receiver ends all deliveries (Standard Webhooks; RFC 9110 §15.5.11).
+/// The status with which a receiver refuses all further deliveries (Standard Webhooks; RFC 9110 §15.5.11).
 pub const STATUS_GONE: u16 = 410;
 
 words! {
@@ -38,7 +38,7 @@ words! {
         Hired = "candidate.hired",
         /// A hire was reversed.
         HireReversed = "candidate.hire_reversed",
-        /// An admin tests the connection. There is only one attempt.
+        /// An admin tests the connection. A failed ping is not retried automatically.
         Ping = "ping",
     }
 }
@@ -112,7 +112,7 @@ pub struct DeliveryAttempt {
     pub duration: Duration,
     /// The status of the response, if there was one.
     pub status: Option<u16>,
-    /// An error other than the status, as a sentence for admins.
+    /// The error, as a sentence for admins, if the attempt failed for a reason other than the status.
     pub error: Option<String>,
     /// The beginning of the response body.
     pub answer: Option<String>,
@@ -123,7 +123,7 @@ pub struct DeliveryAttempt {
 }
 
 impl DeliveryAttempt {
-    /// Returns whether the HR system accepted the delivery with a complete response of class 2xx.
+    /// Returns whether the HR system accepted the delivery with a complete 2xx response.
     pub fn is_delivered(&self) -> bool {
         self.error.is_none() && self.status.is_some_and(|status| (200..300).contains(&status))
     }
@@ -147,7 +147,7 @@ pub enum AttemptOutcome {
     Again(Timestamp),
     /// This was the last attempt.
     Failed,
-    /// The HR system is gone. The service disables the integration, and its deliveries wait.
+    /// The HR system is gone. The service disables the integration, and the organization's deliveries wait.
     Gone,
 }
 
@@ -174,7 +174,7 @@ pub fn bounded_attempt_time(
     next.min(now.plus(wait))
 }
 
-/// Returns the outcome of an attempt. `failed` is the number of failed attempts since the delivery was queued,
+/// Returns the outcome of an attempt. `failed` is the number of failed attempts since the retry schedule began,
 /// including this one. `jitter` is random: 0 adds nothing to the delay, and `u16::MAX` adds a tenth.
 pub fn outcome_of(
     event: DeliveryEvent,
@@ -246,8 +246,8 @@ impl DeliveryFacts {
     /// `POST …/hr-deliveries/{id}/retry`: checks that the delivery can be sent now.
     ///
     /// # Errors
-    /// `conflict` if the delivery has arrived, no integration is enabled, or an earlier delivery for the same
-    /// application must be sent first.
+    /// `conflict` if the delivery has arrived, the organization has no enabled integration (for a ping: no
+    /// integration), or an earlier delivery for the same application must arrive first.
     pub fn require_retry(&self) -> Result<(), Refusal> {
         let conflict = match (self.state, self.obstacle()) {
             (DeliveryState::Delivered, _) => "the delivery has arrived; there is nothing to send again",

@@ -1,5 +1,5 @@
-//! `DELETE /api/v1/candidates/{id}` and `…/hold`: owners and admins of an organization erase a candidate, or place or
-//! release a legal hold.
+//! `DELETE /api/v1/candidates/{id}` and `…/hold`: let owners and admins of an organization, and platform admins, erase
+//! a candidate, or place or release a legal hold.
 
 use hyper::Method;
 use serde::Serialize;
@@ -110,7 +110,8 @@ fn release(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &CandidateId) -> Resu
 /// organization may, and so may platform admins.
 ///
 /// # Errors
-/// `not_found` if the candidate does not exist or the caller may not see them; `forbidden` for any other caller.
+/// `not_found` if the candidate does not exist or the caller may not see them; `forbidden` if the caller may see the
+/// candidate but not erase them.
 fn load(tx: &Tx<'_>, caller: &Principal, id: &CandidateId) -> Result<(CandidateRef, ErasureFacts), Error> {
     let (organization_id, roles) = visible::candidate(tx, caller, id)?;
     roles.require_eraser()?;

@@ -48,8 +48,8 @@ fn decode(_: &Ctx, request: &Request) -> Result<ExportInput, Error> {
     Ok(ExportInput { id: request.id_param("id", CANDIDATE_NOT_VISIBLE)?, sends_content })
 }
 
-/// `GET /api/v1/candidates/{id}/export`: all data about the candidate, including the messages to HR systems and their
-/// answers.
+/// `GET /api/v1/candidates/{id}/export`: returns all data about the candidate, including the messages to HR systems and
+/// the answers of these systems.
 ///
 /// # Errors
 /// `not_found` if the candidate does not exist or the caller may not see them; `forbidden` for a plain member.
@@ -70,7 +70,10 @@ fn export(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &ExportInput) -> Re
         erased_at: facts.erased_at.map(|at| at.to_string()),
         signups: signups.iter().map(WireSignup::new).collect(),
         activity: rows.iter().map(activity::wire).collect(),
-        hr_deliveries: deliveries.iter().map(|one| hr_delivery::in_full(tx, one)).collect::<Result<_, _>>()?,
+        hr_deliveries: deliveries
+            .iter()
+            .map(|delivery| hr_delivery::in_full(tx, delivery))
+            .collect::<Result<_, _>>()?,
         stored_answers: stored_responses.into_iter().map(WireStoredResponse::new).collect(),
     });
     if input.sends_content {

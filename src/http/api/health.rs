@@ -22,7 +22,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-/// `GET /`: the name and version of the service.
+/// `GET /`: returns the name and version of the service.
 fn name(_: &Ctx) -> Reply {
     Reply::json(&WireName { name: "Recruiting appliance", version: env!("CARGO_PKG_VERSION") })
 }
@@ -41,7 +41,7 @@ fn ready(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     ctx.store.require_same_files()?;
     let failing: Vec<&str> = ctx.store.health().failing().into_iter().map(BackgroundJob::name).collect();
     if !failing.is_empty() {
-        return Err(Refusal::NotReady(format!("failing: {}; the log says why", failing.join(", "))).into());
+        return Err(Refusal::NotReady(format!("failing: {}; the log shows the reason", failing.join(", "))).into());
     }
     store::health::touch(tx)?;
     Ok(Reply::text("ready\n"))

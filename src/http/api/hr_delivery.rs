@@ -1,7 +1,7 @@
-//! `/api/admin/hr-deliveries`: admins list and read deliveries to HR systems, and retry them.
+//! `/api/admin/hr-deliveries`: lets admins list, read and retry deliveries to HR systems.
 //!
 //! Each endpoint writes: it first creates the deliveries for new decisions. A caller who has received the answer to a
-//! hire therefore always finds the delivery for that hire.
+//! hire therefore always finds the delivery for that hire, if the organization has an HR integration.
 
 use hyper::Method;
 use serde::Serialize;
@@ -67,7 +67,7 @@ fn parse_cursor(text: &str) -> Result<DeliveryId, Refusal> {
     DeliveryId::parse(text).ok_or_else(invalid_cursor)
 }
 
-/// `GET /api/admin/hr-deliveries`: the deliveries that match the filter, newest first.
+/// `GET /api/admin/hr-deliveries`: returns the deliveries that match the filter, newest first.
 ///
 /// # Errors
 /// `validation_error` for a `cursor` that names no delivery; `not_found` if the organization does not exist.
@@ -97,7 +97,7 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<DeliveryId, Error> {
     Ok(request.id_param("id", NO_DELIVERY)?)
 }
 
-/// `GET /api/admin/hr-deliveries/{id}`: a delivery with its message and its attempts.
+/// `GET /api/admin/hr-deliveries/{id}`: returns a delivery with its message and its attempts.
 ///
 /// # Errors
 /// `not_found` if the delivery does not exist.
@@ -122,7 +122,7 @@ pub(in crate::http) fn in_full(tx: &Tx<'_>, delivery: &HrDelivery) -> Result<Val
 /// schedule begins again.
 ///
 /// # Errors
-/// `not_found` if the delivery does not exist; `conflict` if the HR system has received the delivery, or if the
+/// `not_found` if the delivery does not exist; `conflict` if the HR system has accepted the delivery, or if the
 /// delivery cannot be sent now.
 fn retry_delivery(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &DeliveryId) -> Result<Reply, Error> {
     store::outbox::take_in_all(tx)?;

@@ -1,4 +1,4 @@
-//! `/api/admin/organizations/{id}/hr-integration`: admins set and test the URL of an organization's HR system.
+//! `/api/admin/organizations/{id}/hr-integration`: lets admins save, test and delete an organization's HR integration.
 
 use hyper::Method;
 use serde::Serialize;
@@ -63,8 +63,8 @@ fn decode_put(_: &Ctx, request: &Request) -> Result<IntegrationPutInput, Error> 
     let url = fields.required_string("url");
     let url = url.and_then(|url| TargetUrl::parse(&url).or_else(|| fields.fault("url", must_be)));
     let must_be = format!(
-        "must be whsec_ and at least {SECRET_BYTES_MIN} bytes in base64, at most {SECRET_CHARACTERS_MAX} characters; \
-         if secret is missing, the service keeps the current secret or generates one"
+        "must be whsec_ followed by at least {SECRET_BYTES_MIN} bytes in base64, at most {SECRET_CHARACTERS_MAX} \
+         characters; if secret is missing, the service keeps the current secret or generates one"
     );
     let given = fields.string("secret");
     let given = given.and_then(|given| {
@@ -81,7 +81,7 @@ fn decode_put(_: &Ctx, request: &Request) -> Result<IntegrationPutInput, Error> 
     Ok(IntegrationPutInput { organization_id: request.id_param("id", ORGANIZATION_ABSENT)?, integration })
 }
 
-/// `GET /api/admin/organizations/{id}/hr-integration`: the integration without its secret.
+/// `GET /api/admin/organizations/{id}/hr-integration`: returns the integration without its secret.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist or has no integration.
@@ -111,7 +111,7 @@ fn put(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &IntegrationPutInput) -> Re
 }
 
 /// `DELETE /api/admin/organizations/{id}/hr-integration`: deletes the integration. Pending deliveries wait until the
-/// organization has an integration again.
+/// organization has an enabled integration again.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist or has no integration.
@@ -123,8 +123,8 @@ fn delete(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, id: &OrganizationId) -> Result<
     Ok(envelope::success())
 }
 
-/// `POST /api/admin/organizations/{id}/hr-integration/test`: queues a signed `ping`. The service sends the ping once,
-/// even if the integration is disabled.
+/// `POST /api/admin/organizations/{id}/hr-integration/test`: queues a signed `ping`. The service tries to send the ping
+/// once, even if the integration is disabled.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist or has no integration; `conflict` if the integration has no secret.

@@ -1,4 +1,4 @@
-//! `/api/admin/organizations/{id}/logo`: admins upload or remove an organization's logo. `/careers/{orgSlug}/logo`
+//! `/api/admin/organizations/{id}/logo`: lets admins upload or remove an organization's logo. `/careers/{orgSlug}/logo`
 //! serves the logo.
 
 use hyper::{Method, header};
@@ -50,7 +50,7 @@ struct LogoInput {
     content: Vec<u8>,
 }
 
-/// The content determines the media type. `Content-Type` is ignored.
+/// Decodes an uploaded logo. The content determines the media type. `Content-Type` is ignored.
 ///
 /// # Errors
 /// `bad_request` for an empty body; `unsupported_media_type` if the content is not an image of a supported type;
@@ -102,7 +102,7 @@ fn delete(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, id: &OrganizationId) -> Result<
     Ok(envelope::success())
 }
 
-/// `GET /careers/{orgSlug}/logo`: the logo of an organization whose portal is enabled.
+/// `GET /careers/{orgSlug}/logo`: returns the logo of an organization whose portal is enabled.
 ///
 /// # Errors
 /// `not_found` if there is no portal with this slug, or its organization has no logo.

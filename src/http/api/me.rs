@@ -1,4 +1,4 @@
-//! `GET /api/v1/me`: the caller and their credential.
+//! `GET /api/v1/me`: returns the caller and their credential.
 
 use hyper::Method;
 use serde::Serialize;
@@ -14,8 +14,8 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     vec![route.replying_from_caller(reply).answering(&[(200, "")])]
 }
 
-/// `GET /api/v1/me`: the caller as this transaction reads them. The service answers most requests with an API key from
-/// memory and does not call this function for them.
+/// `GET /api/v1/me`: returns the caller as this transaction reads them. For most requests that use an API key, the fast
+/// path answers from memory, without calling this function.
 #[expect(clippy::unnecessary_wraps, reason = "handlers have this type, although this handler cannot refuse")]
 fn get(_: &Ctx, _: &Tx<'_>, caller: &Principal, (): &()) -> Result<Reply, Error> {
     Ok(reply(caller))

@@ -10,7 +10,8 @@ pub(in crate::http) struct Frame<'a> {
     /// The organization whose name, logo and colours the page shows; `None` on pages of the service itself.
     pub(in crate::http) organization: Option<Branding<'a>>,
     pub(in crate::http) languages: Vec<LanguageLink>,
-    /// Whether search engines may list the page. They may list only pages of portals, never a page behind a secret link.
+    /// Whether search engines may list the page. They may list only pages of portals, never a page behind a secret
+    /// link.
     pub(in crate::http) is_indexed: bool,
 }
 

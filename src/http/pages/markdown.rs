@@ -52,7 +52,7 @@ pub(in crate::http) fn summary(markdown: &str) -> String {
     excerpt(&to_text(markdown), SUMMARY_CHARACTERS_MAX)
 }
 
-/// Truncates text after a word, or inside a very long word, and adds an ellipsis.
+/// Truncates the text if it is too long: after a word, or inside a very long word. Adds an ellipsis to truncated text.
 fn excerpt(text: &str, characters_max: usize) -> String {
     let Some((cut, _)) = text.char_indices().nth(characters_max) else { return text.to_owned() };
     let room = text[..cut].char_indices().last().map_or(0, |(at, _)| at);
@@ -192,7 +192,7 @@ fn is_visible(c: char) -> bool {
     !c.is_whitespace() && !c.is_control() && !is_hidden
 }
 
-/// Checks whether a link leads to a web page or an email address.
+/// Returns whether a link leads to a web page or an email address.
 fn is_safe(url: &str) -> bool {
     let rest = |scheme: &str| {
         let (begin, rest) = url.split_at_checked(scheme.len())?;
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn excerpts_end_after_a_word() {
+    fn excerpts_end_after_a_word_or_inside_a_very_long_word() {
         assert_eq!(excerpt("a tram driver", 13), "a tram driver");
         assert_eq!(excerpt("a tram driver", 12), "a tram…");
         assert_eq!(excerpt("äöüäöüäöü", 4), "äöü…");

@@ -36,7 +36,8 @@ pub(in crate::http) struct Form {
 /// The outcome of an uploaded file.
 #[derive(Debug, Clone)]
 pub(in crate::http) enum Upload {
-    /// The file is staged. The handler claims it, or returns its token, so that the person need not send the file again.
+    /// The file is staged. The handler claims the file, or returns its token, so that the person need not send the file
+    /// again.
     Staged(StagedAttachment),
     /// The file was refused, and no part of it is stored. Reading stops at a file that is too large, so the fields
     /// after it are missing.
@@ -75,7 +76,7 @@ impl Form {
         self.fields.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Returns whether the form was refused because of its length before it was read.
+    /// Returns whether no field was read, because the form, or a file before all other fields, was too large.
     pub(in crate::http) fn is_unread(&self) -> bool {
         self.fields.is_empty() && matches!(self.upload, Some(Upload::Fault(AttachmentFault::TooLarge)))
     }

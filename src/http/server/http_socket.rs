@@ -35,7 +35,8 @@ pub(super) struct ResponseProgress {
 }
 
 impl ResponseProgress {
-    /// Records that hyper has passed a request to the service. Everything written after that belongs to the response.
+    /// Records that hyper has passed a request to the service. Everything that hyper writes after this call belongs to
+    /// the response.
     pub(super) fn begin(&self) {
         self.open.fetch_add(1, Ordering::Relaxed);
         self.is_unflushed.store(true, Ordering::Relaxed);
@@ -54,7 +55,7 @@ impl ResponseProgress {
         }
     }
 
-    /// Checks that none of the service's responses is due or being sent.
+    /// Returns whether none of the service's responses is due or being sent.
     fn is_idle(&self) -> bool {
         !self.is_unflushed.load(Ordering::Relaxed)
     }

@@ -10,7 +10,7 @@ use super::resource::HarvestResource;
 use crate::interchange::addition::RefusedItem;
 use crate::interchange::findings::escaped;
 
-/// A parsed export, not yet compared with the database file.
+/// The parsed items of an export, and the items that were refused.
 #[derive(Debug, Default)]
 pub struct HarvestExport {
     found: HashSet<HarvestResource>,
@@ -29,7 +29,7 @@ impl HarvestExport {
     /// Checks that all required resources were read.
     ///
     /// # Errors
-    /// A sentence that names the missing resources.
+    /// Returns a sentence that names the missing resources.
     pub fn require_complete(&self) -> Result<(), String> {
         let missing = HarvestResource::REQUIRED.into_iter().filter(|resource| !self.found.contains(resource));
         let missing: Vec<&str> = missing.map(HarvestResource::as_str).collect();
@@ -73,7 +73,7 @@ impl HarvestExport {
             HarvestResource::RejectionReasons => self.reasons.extend(application::reason(&mut item)),
             HarvestResource::Offers => {
                 if let Some((application, offer)) = application::offer(&mut item) {
-                    // The export contains every version of a changed offer. Use the newest version.
+                    // The export contains every version of a changed offer. Only the newest version is used.
                     let newest = self.offers.entry(application).or_insert_with(|| offer.clone());
                     if offer.version > newest.version {
                         *newest = offer;

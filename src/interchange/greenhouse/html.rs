@@ -174,7 +174,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_converts_to_at_most_twice_its_length(html in "[<>/a&;#x!ä \n\"pscript]{0,40}") {
+        fn the_markdown_is_at_most_two_bytes_longer_than_twice_the_html(html in "[<>/a&;#x!ä \n\"pscript]{0,40}") {
             let text = to_markdown(&html);
             prop_assert!(text.len() <= html.len() * 2 + 2);
         }

@@ -10,10 +10,10 @@ use crate::domain::progress::{ActKind, ApplicationHistory, ApplicationState, Pas
 use crate::domain::timestamp::{Rounding, Timestamp};
 use crate::store::application::Application;
 
-/// The maximum number of acts in the history of one application: far more than people decide by hand.
+/// The maximum number of acts in the history of one application: far more than staff would ever perform by hand.
 const ACTS_MAX: i64 = 1_000;
 
-/// The maximum number of rejections read for one application: far more than people undo by hand.
+/// The maximum number of rejections read for one application: far more than staff would ever make and undo by hand.
 const REJECTIONS_MAX: i64 = 1_000;
 
 /// Reads the acts that led to the current state of an application. Leaves out acts whose details were erased.

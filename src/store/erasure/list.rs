@@ -185,7 +185,8 @@ impl ErasureList {
     /// more than once.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if the list cannot be written. The list may then contain any part of the lines.
+    /// [`Error::Full`] or [`Error::Unavailable`] if the list cannot be written. The list may then contain any part of
+    /// the lines.
     pub(super) fn append(&self, end: u64, lines: &[ListLine]) -> Result<(), Error> {
         let lines: String = lines.iter().map(ListLine::text).collect();
         self.write(end, &lines).map_err(|error| unwritable(&error))
@@ -205,7 +206,7 @@ impl ErasureList {
     /// Removes every line after `end`, and syncs the list to the disk.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if the list cannot be written. The next start may then read the lines.
+    /// [`Error::Full`] or [`Error::Unavailable`] if the list cannot be written. The next start may then read the lines.
     pub(super) fn truncate(&self, end: u64) -> Result<(), Error> {
         let list = match OpenOptions::new().write(true).open(&self.0) {
             Ok(list) => list,

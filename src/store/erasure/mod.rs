@@ -3,8 +3,8 @@
 //!
 //! The transaction of an erasure (`candidate`) deletes and overwrites rows. The cleanup follows: `wipe` overwrites the
 //! bytes that SQLite leaves in pages, and a checkpoint truncates the write-ahead log. `progress` tracks this cleanup.
-//! `list` names erased candidates, so that an older copy of the file does not bring them back. `retention` and
-//! `deferred` erase candidates at a later time.
+//! `list` records erasures outside the file, so that an older copy of the file does not bring erased candidates back.
+//! `retention` and `deferred` erase candidates at a later time.
 //!
 //! Modules of the store import these submodules directly. The public re-exports below are for the floors above.
 

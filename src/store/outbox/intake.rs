@@ -1,6 +1,6 @@
 //! The intake of the outbox creates deliveries from decisions. The committed activity row of a decision records that
-//! the service owes a delivery. A moment later, the worker takes up many of these rows in one transaction. A hire
-//! therefore needs no additional write, and staff do not wait for the HR system.
+//! the service owes a delivery. A moment later, the delivery worker processes many of these rows in one transaction. A
+//! hire therefore needs no additional write, and staff do not wait for the HR system.
 
 use super::payload::{self, DecisionFacts, NamedId, PersonFacts};
 use crate::db::row::Columns;
@@ -9,15 +9,15 @@ use crate::domain::activity::Action;
 use crate::domain::hr_delivery::DeliveryEvent;
 use crate::domain::id::{ActivityId, DeliveryId, Id};
 
-/// The maximum number of decisions that one transaction takes up: about 5 ms of the writer's time, which other
-/// decisions wait for.
+/// The maximum number of decisions that one transaction processes: about 5 ms of the writer's time, during which other
+/// decisions wait.
 pub const TAKEN_IN_MAX: usize = 256;
 
-/// If this many activity rows follow the last row that was taken up, [`has_more`] does not search them for decisions,
-/// so that the check stays cheap.
+/// If this many activity rows follow the last processed row, [`has_more`] returns true without searching them for
+/// decisions, so that the check stays cheap.
 const PASSED_OVER_MAX: i64 = 1_000;
 
-/// Returns whether there may be decisions to take up.
+/// Returns whether there may be decisions to process.
 pub fn has_more(tx: &Tx<'_>) -> Result<bool, Error> {
     let (taken, newest) = bounds(tx)?;
     if newest - taken >= PASSED_OVER_MAX {
@@ -29,7 +29,7 @@ pub fn has_more(tx: &Tx<'_>) -> Result<bool, Error> {
     tx.exists(sql, [taken])
 }
 
-/// Takes up at most `decisions_max` decisions, oldest first. Creates the messages that HR systems must receive.
+/// Processes at most `decisions_max` decisions, oldest first. Creates the messages that HR systems must receive.
 ///
 /// # Errors
 /// [`Error::Defect`] if the detail of an activity row cannot be read.
@@ -61,7 +61,7 @@ pub fn take_in(tx: &Tx<'_>, decisions_max: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Takes up all earlier decisions, so that the rest of the transaction sees their deliveries.
+/// Processes all earlier decisions, so that the rest of the transaction sees their deliveries.
 ///
 /// # Errors
 /// The errors of [`take_in`].
@@ -69,7 +69,7 @@ pub fn take_in_all(tx: &Tx<'_>) -> Result<(), Error> {
     take_in(tx, usize::MAX)
 }
 
-/// Counts the decisions that have no message yet.
+/// Counts the decisions that are not processed yet and whose organization has an HR integration.
 pub(in super::super) fn count_awaiting_intake(tx: &Tx<'_>) -> Result<i64, Error> {
     let sql = "SELECT count(*)
                FROM activities a
@@ -79,7 +79,7 @@ pub(in super::super) fn count_awaiting_intake(tx: &Tx<'_>) -> Result<i64, Error>
     Ok(tx.value(sql, [])?.unwrap_or(0))
 }
 
-/// Returns the number of the last activity row that was taken up, and the number of the newest activity row.
+/// Returns the number of the last activity row that was processed, and the number of the newest activity row.
 fn bounds(tx: &Tx<'_>) -> Result<(i64, i64), Error> {
     let sql = "SELECT activity_number, (SELECT coalesce(max(number), 0) FROM activities)
                FROM hr_intake
@@ -88,7 +88,7 @@ fn bounds(tx: &Tx<'_>) -> Result<(i64, i64), Error> {
         let mut columns = Columns::of(row);
         Ok((columns.read()?, columns.read()?))
     })?;
-    bounds.ok_or_else(|| Error::Defect("the file does not record which decisions the outbox has taken up".to_owned()))
+    bounds.ok_or_else(|| Error::Defect("the file does not record which decisions the outbox has processed".to_owned()))
 }
 
 /// Queues the message of a decision if the organization has an HR integration, enabled or not. Without an integration,

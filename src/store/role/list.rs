@@ -116,10 +116,10 @@ fn scan(
 /// The columns of a role that a filter must read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FilterReads {
-    /// No columns, because the index has matched the role.
+    /// No columns, because there is no filter or the index has applied it.
     Nothing,
     Name,
-    /// Every column with a filter.
+    /// Every column that can have a filter.
     All,
 }
 

@@ -8,8 +8,8 @@ use crate::domain::id::ApplicationId;
 use crate::domain::user::Principal;
 use crate::store::activity;
 
-/// Issues a new link for the page of an application, and creates the page if there is none. The old link becomes spent.
-/// The activity row does not contain the link.
+/// Issues a new link for the page of an application, and creates the page if there is none. The old link, if any,
+/// becomes spent. The activity row does not contain the link.
 pub fn issue(
     tx: &Tx<'_>,
     who: &Principal,

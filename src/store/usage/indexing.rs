@@ -17,11 +17,11 @@ use crate::db::tx::{self, Error};
 use crate::db::writer::Writer;
 use crate::domain::timestamp::Timestamp;
 
-/// The number of unindexed rows at which the job runs. Each run writes the newest row of each key, so more frequent
+/// The value of [`UnindexedRows`] at which the job runs. Each run writes the newest row of each key, so more frequent
 /// runs would write the same rows again.
 const ROWS_MIN: u64 = 20_000;
 
-/// The maximum time for which fewer than [`ROWS_MIN`] rows wait for a run.
+/// The maximum time for which rows wait for a run while [`UnindexedRows`] is below [`ROWS_MIN`].
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// The wait after a failed run.
@@ -35,8 +35,8 @@ const REDATE_MAX: Duration = Duration::from_millis(50);
 /// millisecond.
 const SLICE_ROWS: usize = 512;
 
-/// The number of appended rows that are not indexed. The number starts at one, because rows that were written before
-/// the service started may still be unindexed.
+/// The number of usage rows and jobs since the last run. Jobs are counted, because a job may have appended a usage row.
+/// The number starts at one, because rows that were written before the service started may still be unindexed.
 pub(crate) struct UnindexedRows(AtomicU64);
 
 impl Default for UnindexedRows {
@@ -95,7 +95,7 @@ pub(in crate::store) fn job_step(
 }
 
 /// Redates rows that are dated in the future, in slices, until no such row is left or the time for one step has passed.
-/// `redated` counts the rows while more may be left. Returns the count once no row is left, and 0 until then.
+/// `redated` counts the rows while more may be left. Returns the count when no row is left, and 0 until then.
 fn redate_some(
     connection: &Connection,
     writer: &Writer,

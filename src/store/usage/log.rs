@@ -27,8 +27,8 @@ pub struct LogEntry {
     pub auth_endpoint: &'static str,
 }
 
-/// A cache of the end of the usage log, so that appends need no queries. The cache is valid inside the transactions of
-/// the writing connection, and is dropped when one of them is rolled back.
+/// A cache of the end of the usage log, so that most appends need no queries. The cache is valid inside the
+/// transactions of the writing connection, and is dropped when one of them is rolled back.
 #[derive(Default)]
 pub(crate) struct LogTail(RefCell<Option<KnownTail>>);
 
@@ -39,7 +39,7 @@ struct KnownTail {
     newest_of_key: HashMap<i64, Option<NewestRow>>,
 }
 
-/// The time, the number and the predecessor of the next row of a key.
+/// The time and the number of the next row of a key, and the time of the row before it.
 struct NextRow {
     at: Timestamp,
     number: i64,

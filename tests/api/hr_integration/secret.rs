@@ -109,8 +109,8 @@ pub(super) fn a_secret_under_24_bytes_or_over_255_characters_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let with_length = |characters: usize| format!("whsec_{}", "A".repeat(characters - 6));
-    let detail = "must be whsec_ and at least 24 bytes in base64, at most 255 characters; if secret is missing, \
-                  the service keeps the current secret or generates one";
+    let detail = "must be whsec_ followed by at least 24 bytes in base64, at most 255 characters; if secret is \
+                  missing, the service keeps the current secret or generates one";
     // 32 characters of base64 encode 24 bytes, and 31 characters encode 23. No base64 text makes the secret exactly
     // 255 characters long.
     for good in [

@@ -1,4 +1,5 @@
-//! `/api/admin/organizations/{id}/memberships`: admins list, add, change and remove the members of an organization.
+//! `/api/admin/organizations/{id}/memberships`: lets admins list, add, change and remove the members of an
+//! organization.
 
 use hyper::Method;
 use serde::Serialize;
@@ -52,7 +53,7 @@ fn decode_list(_: &Ctx, request: &Request) -> Result<MembershipListInput, Error>
     Ok(MembershipListInput { organization_id: request.id_param("id", ORGANIZATION_ABSENT)?, page, after })
 }
 
-/// `GET /api/admin/organizations/{id}/memberships`: the memberships of an organization, newest first.
+/// `GET /api/admin/organizations/{id}/memberships`: returns the memberships of an organization, newest first.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist.

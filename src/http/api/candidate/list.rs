@@ -1,4 +1,4 @@
-//! `GET /api/v1/organizations/{id}/candidates`: staff list and search candidates.
+//! `GET /api/v1/organizations/{id}/candidates`: lets staff list and search candidates.
 
 use super::find::NO_ROLE;
 use super::wire::{WireApplication, WireCandidate};
@@ -47,11 +47,12 @@ fn parse_email(text: &str) -> Result<Email, Refusal> {
     Email::parse_stored(text).ok_or_else(|| Refusal::invalid("email", must_be()))
 }
 
-/// `GET /api/v1/organizations/{id}/candidates`: the candidates of an organization that match the filters, newest first.
+/// `GET /api/v1/organizations/{id}/candidates`: returns the candidates of an organization that match the filters,
+/// newest first.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist, the caller may not see it, or it has no role with the `roleId`;
-/// `validation_error` for a `cursor` from another list.
+/// `validation_error` for a `cursor` that does not name a candidate of the organization.
 pub(super) fn list(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &CandidateListInput) -> Result<Reply, Error> {
     let id = &input.organization;
     visible::organization(tx, caller, id)?;

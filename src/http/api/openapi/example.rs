@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// The timestamp in all examples.
+/// The timestamp in composed examples.
 const MOMENT: &str = "2026-11-21T09:12:33.123456Z";
 
 /// Returns the name of the schema that `$ref` refers to.
@@ -13,14 +13,14 @@ pub(super) fn referred(schema: &Value) -> Option<&str> {
 /// Returns the types of a schema, including null.
 pub(super) fn types(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
-        Some(Value::String(one)) => vec![one],
+        Some(Value::String(name)) => vec![name],
         Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     }
 }
 
-/// Returns an example for the schema: its first example, constant, default or enumerated value, or else a value
-/// composed from its members.
+/// Returns an example for the schema: its first example, constant, default or enumerated value. Without these, uses the
+/// referenced schema or the first alternative, or composes a value from the members of the schema.
 pub(super) fn of(schema: &Value, schemas: &Map<String, Value>) -> Value {
     let first = |name: &str| schema.get(name).and_then(|list| list.get(0));
     if let Some(stated) = first("examples").or(schema.get("const")).or(schema.get("default")).or(first("enum")) {

@@ -1,4 +1,4 @@
-//! `GET /api/v1/organizations/{id}/roles`: a page of an organization's roles, newest first.
+//! `GET /api/v1/organizations/{id}/roles`: lists an organization's roles, newest first.
 
 use hyper::Method;
 
@@ -62,8 +62,8 @@ fn name_part(request: &Request) -> Result<Option<String>, Refusal> {
     }
 }
 
-/// `GET /api/v1/organizations/{id}/roles`: lists the roles that match the filter. The store examines a limited number of
-/// roles for a page, so a page can be short even if more pages follow.
+/// `GET /api/v1/organizations/{id}/roles`: lists the roles that match the filter. The store examines a limited number
+/// of roles for a page, so a page can be short even if more pages follow.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist or the caller may not see it.

@@ -1,8 +1,8 @@
 //! Parses the location of a role, one line of free text, into machine-readable parts.
 //!
 //! Lines look like `Bremen`, `Bremen, Germany`, `Germany / Austria` or `Remote`. The parser recognizes a country by its
-//! name at the end of the line. It does not recognize country codes, because many are also state codes (`San Francisco,
-//! CA`).
+//! name at the end of the line. It does not recognize ISO country codes, because many are also state codes (`San
+//! Francisco, CA`).
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct JobLocation<'a> {
@@ -109,7 +109,7 @@ pub(super) fn parse_countries(line: &str) -> Vec<&'static str> {
     all.unwrap_or_default()
 }
 
-/// Removes a prefix or suffix that says only that the work is remote.
+/// Removes a prefix or suffix that shows only that the work is remote.
 fn without_remote(line: &str) -> &str {
     let line = line.trim();
     let after_prefix = |prefix: &&str| {

@@ -85,7 +85,7 @@ fn salary(salary: &Salary) -> Option<String> {
     let currency = salary.currency.as_deref()?;
     let amount = match (salary.min.and_then(json::number), salary.max.and_then(json::number)) {
         (Some(min), Some(max)) if min != max => format!("{min} - {max}"),
-        (Some(one), Some(_)) => one.to_string(),
+        (Some(exact), Some(_)) => exact.to_string(),
         (Some(min), None) => format!("from {min}"),
         (None, Some(max)) => format!("up to {max}"),
         (None, None) => return None,

@@ -104,8 +104,8 @@ pub(super) fn list(
         path: links.path,
         frame,
     })?;
-    // Responses for page numbers that do not exist, and for filters without results, are not cached, because anybody can
-    // invent an unlimited number of them.
+    // Responses for page numbers that do not exist, and for filters without results, are not cached, because anybody
+    // can invent an unlimited number of them.
     let is_cacheable = page.number == *requested && (filter.is_empty() || !found.is_empty());
     if is_cacheable {
         valid_until_change(reply, texts, &organization, tx)

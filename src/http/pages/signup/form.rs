@@ -75,7 +75,8 @@ impl FilledForm {
         self.typed.links.join("\n")
     }
 
-    /// Returns the refusal that determines the response's status. The page explains the errors in the reader's language.
+    /// Returns the refusal that determines the response's status. The page explains the errors in the reader's
+    /// language.
     fn refusal(&self) -> Refusal {
         match self.form_error {
             Some(FormError::Limited { retry_after_s }) => return Refusal::RateLimited { retry_after_s },

@@ -18,7 +18,7 @@ pub(super) enum FieldError {
 /// An error in the form as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FormError {
-    /// The hidden field, which only robots see, was filled in.
+    /// The hidden field, which people do not see, was filled in.
     Robot,
     /// The form was sent faster than a person can fill it in.
     TooSoon,

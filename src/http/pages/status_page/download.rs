@@ -16,8 +16,9 @@ use crate::store::attachment::Attachment;
 use crate::store::signup::Signup;
 use crate::store::{self, Error, Tx};
 
-/// `GET /status/{token}/data`: returns the submitted form, the paths of the attachments, and the application as the
-/// page shows it. The file contains no decision that the page does not show yet.
+/// `GET /status/{token}/data`: returns the submitted form with the paths of its attachments, or the candidate's name
+/// and address if staff added the candidate. Also returns the application as the page shows it. The file contains no
+/// decision that the page does not show yet.
 ///
 /// # Errors
 /// `not_found`, as a page, if the link is unknown or spent.
@@ -53,7 +54,8 @@ pub(super) fn download_attachment(
 ) -> Result<Reply, Error> {
     let found = visit.find(tx)?;
     let signup = found.as_ref().and_then(|found| found.view.signup.as_ref());
-    let attachment = signup.and_then(|signup| signup.attachments.iter().find(|one| Some(&one.id) == id.as_ref()));
+    let attachment =
+        signup.and_then(|signup| signup.attachments.iter().find(|attachment| Some(&attachment.id) == id.as_ref()));
     let Some(attachment) = attachment else { return view::not_found(visit) };
     store::attachment::require_complete(tx, attachment)?;
     Ok(with_robots_disallowed(Reply::download(attachment)))
@@ -65,8 +67,8 @@ fn candidate_data<'a>(tx: &Tx<'_>, visit: &StatusVisit, found: &'a FoundStatusPa
     let step =
         |(index, stage): &(usize, Stage)| Some(WireStep { name: view.steps.get(*index)?, stage: stage_word(*stage) });
     let sent = view.signup.as_ref().map(|signup| wire_sent(visit, signup));
-    // The file contains the candidate's record only if staff added the candidate. Anybody can type somebody else's
-    // address into a form, so the sender of a form sees only that form.
+    // The file contains the stored name and address of the candidate only if staff added the candidate. Anybody can
+    // type somebody else's address into a form, so the sender of a form sees only that form.
     let candidate = view
         .application
         .as_ref()
@@ -136,7 +138,7 @@ struct WireSent<'a> {
     documents: Vec<WireDownload>,
 }
 
-/// An attachment, and the path of its download behind the same link.
+/// An attachment, and the path from which the same link downloads it.
 #[derive(Serialize)]
 struct WireDownload {
     #[serde(flatten)]

@@ -1,5 +1,4 @@
-//! Formats dates, numbers and salaries. Each language has its own file, which contains its formats
-//! ([`Forms`]).
+//! Formats dates, numbers and salaries. Each language has its own file, which contains its formats ([`Forms`]).
 
 use jiff::civil::Date;
 
@@ -66,7 +65,7 @@ impl Texts {
                 }
             }
         };
-        // If there is no currency, remove the space that separates its symbol from the amount.
+        // Without a currency, remove the space between the missing symbol and the amount.
         let amount = amount.trim().to_owned();
         Some(match salary.period {
             Some(period) => fill(self.per(period), &[("amount", &amount)]),

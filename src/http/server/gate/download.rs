@@ -31,7 +31,7 @@ pub(in crate::http::server) struct Download {
     remaining_bytes: u64,
     /// The digest of the chunks that have been read so far.
     digest: AttachmentDigest,
-    /// The expected digest of the whole attachment.
+    /// The stored digest of the whole attachment, if there is one.
     sha256: Option<[u8; DIGEST_BYTES]>,
     chunk_read: Option<Pin<Box<ChunkRead>>>,
 }
@@ -79,7 +79,7 @@ impl Download {
         }))
     }
 
-    /// Accepts a chunk if it fits into the rest of the attachment.
+    /// Accepts a chunk if it fits into the rest of the attachment and the attachment is not corrupt.
     fn accept(&mut self, chunk: Option<Vec<u8>>) -> Result<Bytes, Error> {
         let length = chunk.as_ref().map_or(0, Vec::len) as u64;
         match chunk {
@@ -97,7 +97,8 @@ impl Download {
         }
     }
 
-    /// Compares the digests before the last chunk is sent, so that a corrupt attachment never arrives completely.
+    /// Compares the digest with the stored one, if any, before the last chunk is sent. An attachment that does not
+    /// match its stored digest therefore never arrives completely.
     fn require_whole(&self) -> Result<(), Error> {
         match self.sha256 {
             Some(sha256) if self.remaining_bytes == 0 && sha256 != self.digest.value() => {

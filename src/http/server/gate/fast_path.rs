@@ -33,7 +33,7 @@ use crate::http::server::table::RouteMatch;
 use crate::store::usage::LogEntry;
 use crate::store::{CachedKey, Error};
 
-/// A request on the fast path, with its queued usage row. It does not hold the HTTP request.
+/// A request on the fast path, with its queued usage row. This value does not hold the HTTP request.
 pub(in crate::http::server) struct FastPath {
     started: Instant,
     trail: RequestTrail,

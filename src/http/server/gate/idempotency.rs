@@ -1,9 +1,9 @@
 //! Idempotent requests: the `Idempotency-Key` header (draft-ietf-httpapi-idempotency-key-header).
 //!
-//! One transaction looks for a stored response, acts if there is none, and stores the new response. Of several
-//! concurrent requests with the same key, the first acts, and the others get its response. If the transaction fails, no
-//! response is stored. A repeat needs the same authority as the first request: a valid credential, the scope, and the
-//! role that the caller needs for the resource in the path.
+//! One transaction looks for a stored response, acts if there is none, and stores the new response. If the same request
+//! arrives several times at once with the same key, the first one acts, and the others get its response. If the
+//! transaction fails, no response is stored. A repeat needs the same authority as the first request: a valid
+//! credential, the scope, and the role that the caller needs for the resource in the path.
 
 use std::fmt::Write as _;
 
@@ -42,8 +42,7 @@ pub(super) struct IdempotentRequest {
 }
 
 impl IdempotentRequest {
-    /// Reads the idempotency key of a request. Returns `None` if the request has no key, or if its route
-    /// ignores keys.
+    /// Reads the idempotency key of a request. Returns `None` if the request has no key, or if its route ignores keys.
     ///
     /// # Errors
     /// `validation_error` if the key is invalid or repeated.
@@ -140,7 +139,7 @@ fn key_number(who: &Principal) -> Option<i64> {
 fn canonical_body(request: &Request) -> Vec<u8> {
     let body = request.body();
     if body.is_empty() {
-        // An absent body is an empty object.
+        // An absent body is treated as an empty object.
         return b"{}".to_vec();
     }
     match json::parse(body) {
@@ -193,9 +192,9 @@ mod tests {
             write_sorted(&json::parse(body.as_bytes()).unwrap(), &mut text);
             text
         };
-        let one = sorted(r#"{"b":[1,{"y":null,"x":"\"ä\n"}],"a":{}}"#);
-        assert_eq!(one, r#"{"a":{},"b":[1,{"x":"\"ä\n","y":null}]}"#);
-        assert_eq!(one, sorted("{ \"a\" : {}, \"b\": [ 1, {\"x\": \"\\\"\\u00e4\\n\", \"y\":null}]}"));
+        let canonical = sorted(r#"{"b":[1,{"y":null,"x":"\"ä\n"}],"a":{}}"#);
+        assert_eq!(canonical, r#"{"a":{},"b":[1,{"x":"\"ä\n","y":null}]}"#);
+        assert_eq!(canonical, sorted("{ \"a\" : {}, \"b\": [ 1, {\"x\": \"\\\"\\u00e4\\n\", \"y\":null}]}"));
         assert_ne!(sorted("[1,2]"), sorted("[2,1]"));
         assert_ne!(sorted(r#"{"a":"1"}"#), sorted(r#"{"a":1}"#));
     }

@@ -1,11 +1,11 @@
 //! The gate handles every request, from its head to its response.
 //!
-//! The steps, in order: credential and principal (401), rate limit (429), scope or admin (403), body (413), the
-//! handler's first half (415, 400), one transaction with the handler's second half, usage row, response. The
+//! The steps, in order: credential and principal (401), rate limit (429), scope or admin (403), body (413, 415),
+//! the handler's first half (415, 400), one transaction with the handler's second half, usage row, response. The
 //! transaction verifies the principal again, so the handler does nothing if the key was revoked or the user was demoted
 //! after the first check.
 //!
-//! Most requests take one of two fast paths. [`cached`] returns a cached response. [`fast_path`] answers requests that
+//! Many requests use one of two fast paths. [`cached`] returns a cached response. [`fast_path`] answers requests that
 //! need only the caller (`me`), using the cached key. Their usage rows are committed with the rows of all requests in
 //! the same tick, and that transaction checks that the cached key is current. If the key is stale, it is looked up
 //! again. Neither fast path changes threads.
@@ -123,7 +123,7 @@ async fn render(
     (reply::with_request_id(response, trail.request_id), trail.has_begun_form)
 }
 
-/// Returns the response to this request, and caches it for the next one if there is room.
+/// Returns the response to this request, and caches it for later requests if there is room.
 fn cache(
     ctx: &Ctx,
     path: &str,
@@ -236,7 +236,7 @@ fn refuse_content_encoding(route: &Route, request: &Request, body: &Incoming) ->
     Err(Refusal::ContentEncoding)
 }
 
-/// Runs both halves of the handler. The body of the request has been read completely.
+/// Runs both halves of the handler. The gate has already read or refused the body of the request.
 async fn run_handler(
     ctx: &Arc<Ctx>,
     route: &Route,

@@ -15,13 +15,13 @@ use crate::world::World;
 #[derive(Debug, Clone)]
 pub(super) struct ScannedCandidate {
     pub(super) candidate: CandidateRef,
-    /// The start of the candidate's retention time, if they are due.
+    /// The start of the candidate's retention period, if the candidate is due.
     pub(super) counted_from: Option<Timestamp>,
     /// The row from an earlier scan that found the candidate due.
     pub(super) recorded: Option<DueCandidate>,
 }
 
-/// Returns the organizations with a retention time.
+/// Returns the organizations with a retention period.
 pub(super) fn organizations(tx: &Tx<'_>) -> Result<Vec<OrganizationId>, Error> {
     let sql = "SELECT id
                FROM organizations
@@ -31,7 +31,7 @@ pub(super) fn organizations(tx: &Tx<'_>) -> Result<Vec<OrganizationId>, Error> {
 }
 
 /// Reads the organization's next candidates after the number `after`. Returns an empty list if the organization has no
-/// retention time.
+/// retention period.
 pub(super) fn scan(
     tx: &Tx<'_>,
     world: &dyn World,
@@ -122,7 +122,7 @@ fn application_facts(columns: &mut Columns<'_>) -> Result<Option<ApplicationFact
     }))
 }
 
-/// Returns the beginning of the earliest day within the organization's retention time, or `None` if the organization
+/// Returns the beginning of the earliest day within the organization's retention period, or `None` if the organization
 /// retains candidates forever.
 fn retained_since(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId) -> Result<Option<Timestamp>, Error> {
     let Some((Some(days), zone)) = settings(tx, organization)? else { return Ok(None) };
@@ -137,7 +137,7 @@ pub(super) fn today(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationI
     Ok(world.days_before(&zone, tx.now, 0).or_else(|| world.days_before("UTC", tx.now, 0)))
 }
 
-/// Reads the retention time in days and the time zone of an organization.
+/// Reads the retention period in days and the time zone of an organization.
 fn settings(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<(Option<i64>, String)>, Error> {
     let sql = "SELECT retention_days, time_zone
                FROM organizations
@@ -148,7 +148,7 @@ fn settings(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<(Option
     })
 }
 
-/// Records that a candidate is due from now on. Their retention time began at `counted_from`.
+/// Records that a candidate is due from now on. The candidate's retention period began at `counted_from`.
 pub(super) fn insert(tx: &Tx<'_>, candidate: &CandidateRef, counted_from: Timestamp) -> Result<(), Error> {
     let sql = "INSERT INTO retention_due (candidate_number, organization_id, due_since, counted_from, confirmed)
                VALUES ($1, $2, $3, $4, 0)
@@ -167,7 +167,7 @@ pub(in super::super) fn remove(tx: &Tx<'_>, candidate_number: i64) -> Result<(),
     Ok(())
 }
 
-/// Records that no candidate of an organization is due, because its retention time has changed.
+/// Records that no candidate of an organization is due, because the organization's retention period has changed.
 pub(in super::super::super) fn remove_all(tx: &Tx<'_>, organization: &OrganizationId) -> Result<(), Error> {
     let sql = "DELETE FROM retention_due
                WHERE organization_id = $1";

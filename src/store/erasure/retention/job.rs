@@ -1,7 +1,7 @@
 //! The background job for retention. Every ten minutes, a run scans the candidates of every organization with a
-//! retention time. The run records due candidates. A run on a later day erases them, if they are still due for the same
-//! reason. If many candidates are due at once, they wait for confirmation by an admin. While the clock is in doubt, a
-//! run does nothing.
+//! retention period. The run records due candidates. A run on a later day erases them, if they are still due for the
+//! same reason. If many candidates are due at once, they wait for confirmation by an admin. While the clock is in
+//! doubt, a run does nothing.
 //!
 //! A run works in small steps, so that neither the writer nor the shutdown waits long for it.
 
@@ -31,7 +31,7 @@ use crate::world::World;
 /// The time between the starts of two runs.
 const RUN_EVERY: Duration = Duration::from_secs(600);
 
-/// The time before the next run after a failed run.
+/// The time between the start of a failed run and the start of the next run.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// The maximum number of candidates that one step scans: a few milliseconds of a reader's time.
@@ -40,8 +40,8 @@ const SCANNED_MAX: usize = 1_000;
 /// The maximum number of scan results that one transaction records.
 const RECORDED_MAX: usize = 256;
 
-/// The maximum number of candidates that one transaction erases: a few milliseconds of the writer's time, which other
-/// jobs wait for.
+/// The maximum number of candidates that one transaction erases: a few milliseconds of the writer's time, during which
+/// other jobs wait.
 const ERASED_MAX: usize = 8;
 
 /// The retention runs of this process.
@@ -197,16 +197,16 @@ impl Worker {
         let world = self.parts.world.as_ref();
         let scan = |tx: &Tx<'_>| due::scan(tx, world, organization, after, SCANNED_MAX);
         let scanned = tx::snapshot(&self.connection, world.now(), scan)?;
-        let Some(last) = scanned.last().map(|one| one.candidate.number) else {
+        let Some(last) = scanned.last().map(|entry| entry.candidate.number) else {
             return self.plan(run, organization);
         };
-        let changed: Vec<_> = scanned.into_iter().filter(|one| scan_result(one) != ScanResult::Unchanged).collect();
+        let changed: Vec<_> = scanned.into_iter().filter(|entry| scan_result(entry) != ScanResult::Unchanged).collect();
         for slice in changed.chunks(RECORDED_MAX) {
             let (slice, clock) = (slice.to_vec(), Arc::clone(&self.parts.clock));
             // If the clock has jumped since the run began, the job records nothing.
             let is_believed = move || clock.read().doubt().is_none();
             let job = move |tx: &Tx<'_>| {
-                if is_believed() { slice.iter().try_for_each(|one| record_result(tx, one)) } else { Ok(()) }
+                if is_believed() { slice.iter().try_for_each(|entry| record_result(tx, entry)) } else { Ok(()) }
             };
             self.parts.writer.run(job)?;
         }
@@ -276,14 +276,14 @@ fn erase_due(
     let (mut candidates, mut unconfirmed) = (Vec::new(), 0);
     for number in numbers {
         let scanned = due::scan(tx, world, organization, number - 1, 1)?;
-        let Some(one) = scanned.into_iter().find(|one| one.candidate.number == *number) else { continue };
-        let Some(recorded) = one.recorded else { continue };
-        match recorded.decide(one.counted_from, today) {
+        let Some(entry) = scanned.into_iter().find(|entry| entry.candidate.number == *number) else { continue };
+        let Some(recorded) = entry.recorded else { continue };
+        match recorded.decide(entry.counted_from, today) {
             DueDecision::NotDue => due::remove(tx, *number)?,
             DueDecision::Wait => {}
             DueDecision::Erase => {
                 unconfirmed += i64::from(!recorded.is_confirmed);
-                candidates.push(one.candidate);
+                candidates.push(entry.candidate);
             }
         }
     }

@@ -309,7 +309,7 @@ impl<'a> FormReader<'a> {
         ControlFlow::Break(())
     }
 
-    /// Passes bytes of the file to the writer as long as the file can be accepted.
+    /// Passes bytes of the file to the [`AttachmentWriter`] as long as the file can be accepted.
     async fn store(&mut self, name: &str, chunk: &[u8]) -> Result<(), Error> {
         if self.fault.is_some() {
             return Ok(());
@@ -357,7 +357,7 @@ impl<'a> FormReader<'a> {
             Err(_) if self.meter.is_stuck() => Err(head_too_long()),
             Err(multer::Error::StreamReadFailed(_)) => Err(Refusal::bad_request("the body was cut off; send it again")),
             Err(multer::Error::IncompleteStream | multer::Error::IncompleteFieldData { .. }) => {
-                Err(Refusal::bad_request("the form has no end: its last boundary is missing or malformed"))
+                Err(Refusal::bad_request("the form is incomplete: its closing boundary is missing or malformed"))
             }
             Err(_) => Err(Refusal::bad_request("the head of one of the form's parts cannot be read")),
         }

@@ -214,7 +214,7 @@ fn an_incomplete_form_leaves_nothing() {
     let all = whole(&[text("name", "Ada"), file("cv.pdf", &pdf(1_000_000))]);
     for cut in [1, 50, 200, 300_000, 999_000, all.len() - 60, all.len() - 5] {
         let message = fixture.refusal(framed(all[..cut].to_vec()));
-        assert_eq!(message, "the form has no end: its last boundary is missing or malformed", "{cut}");
+        assert_eq!(message, "the form is incomplete: its closing boundary is missing or malformed", "{cut}");
         let reset = FramedBody { end: End::Reset, ..framed(all[..cut].to_vec()) };
         assert_eq!(fixture.refusal(reset), "the body was cut off; send it again", "{cut}");
         let never = || FramedBody { end: End::Never, ..framed(all[..cut].to_vec()) };
