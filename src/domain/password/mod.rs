@@ -78,7 +78,7 @@ impl PasswordFault {
                     .to_owned()
             }
             Self::Common => {
-                "this password is among the first that attackers try: common words, or runs of digits or keys; \
+                "this password is among the first that attackers try: common words, or runs of digits or adjacent keys on a keyboard; \
                              choose several unrelated words"
                     .to_owned()
             }

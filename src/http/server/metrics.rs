@@ -60,7 +60,7 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
     text
 }
 
-/// Returns a gauge for each background job.
+/// Returns the gauge of failing background jobs, with one sample per job.
 fn job_metrics(ctx: &Ctx) -> String {
     let failing = ctx.store.health().failing();
     let name = "appliance_job_failing";
