@@ -20,7 +20,7 @@ impl HarvestExport {
     /// each of them.
     ///
     /// # Errors
-    /// A sentence, with line and column, if the file is neither of these, or if it is not JSON. [`plan`](super::plan())
+    /// A sentence with the position of the error if the file is neither of these or is not JSON. [`plan`](super::plan())
     /// reports faults in individual items.
     pub fn read(&mut self, name: &str, bytes: &[u8]) -> Result<(), String> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
