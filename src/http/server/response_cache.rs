@@ -2,7 +2,7 @@
 //! sending it.
 //!
 //! A cached response records the organization that it shows, and the number of the newest portal change when its data
-//! was read. The store reports whether that organization has changed since. The next response shows a change by this
+//! was read. The store reports whether the portal of that organization has changed since then. The next response shows a change by this
 //! service; a change by another process is visible within 200 ms. A response without data from the file stays current
 //! for as long as the service runs.
 //!
@@ -220,7 +220,7 @@ impl CachedPath {
         }
     }
 
-    /// Adds a response if there is room, and returns the response that it replaces.
+    /// Adds a response. Returns the response that it replaces, if any. The outer `None` means that there is no room.
     fn put(&mut self, variant: CacheVariant, response: &Arc<CachedResponse>) -> Option<Option<Arc<CachedResponse>>> {
         let index = match variant {
             CacheVariant::Only => 0,
