@@ -73,8 +73,8 @@ fn find_dirty(tx: &Tx<'_>, first: u32) -> Result<(Vec<u32>, Option<u32>), Error>
     Ok((dirty, (end < last).then_some(end + 1)))
 }
 
-/// Wipes the current content of these pages: another transaction may have changed the pages since [`find_dirty`]
-/// found them.
+/// Wipes the current content of these pages: another transaction may have changed the pages since [`find_dirty`] found
+/// them.
 fn wipe(tx: &Tx<'_>, pages: &[u32]) -> Result<(), Error> {
     let sql = "UPDATE sqlite_dbpage
                SET data = $1

@@ -1,6 +1,6 @@
 //! The reserve: a file beside the database, `FILE.reserve`, that holds disk space for the acts that must work on a full
-//! disk. When the disk is full, erasures, revocations and sign-ins release slices of the reserve. The service
-//! restores the reserve when the disk has room.
+//! disk. When the disk is full, erasures, revocations and sign-ins release slices of the reserve. The service restores
+//! the reserve when the disk has room.
 //!
 //! While the disk is full, ordinary writes are refused before they reach SQLite. Otherwise, they would use up the space
 //! that the reserve has released.
@@ -18,7 +18,8 @@ use super::tx::Error;
 use crate::domain::disk::DiskSpace;
 use crate::world::World;
 
-/// The free space that the start of a service needs for the write-ahead log and for 32 KiB of shared memory, with a margin.
+/// The free space that the start of a service needs for the write-ahead log and for 32 KiB of shared memory, with a
+/// margin.
 const START_BYTES: u64 = 1 << 20;
 
 /// The number of slices in the reserve.

@@ -17,8 +17,8 @@ pub fn sentences(errors: &[FieldError]) -> String {
     sentences.join("; ")
 }
 
-/// The reason why a request or an import was refused. All messages are safe to show to the caller: they contain no secrets
-/// and no SQL. Only refusals of imports contain file paths.
+/// The reason why a request or an import was refused. All messages are safe to show to the caller: they contain no
+/// secrets and no SQL. Only refusals of imports contain file paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// The syntax is invalid, or a decision breaks a rule (`bad_request`).

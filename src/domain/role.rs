@@ -152,12 +152,12 @@ impl Seats {
         Ok(self.in_use())
     }
 
-    /// Changes the number of positions. An open role without a free position becomes filled; a filled role with a
-    /// free position becomes open. The status of a draft or a closed role does not change.
+    /// Changes the number of positions. An open role without a free position becomes filled; a filled role with a free
+    /// position becomes open. The status of a draft or a closed role does not change.
     ///
     /// # Errors
-    /// `conflict` if more people have been hired than the role would have positions. The message states the number
-    /// of hires.
+    /// `conflict` if more people have been hired than the role would have positions. The message states the number of
+    /// hires.
     pub fn with_positions(self, positions: i64) -> Result<Self, Refusal> {
         let hired = self.hired;
         if positions < hired {

@@ -118,8 +118,8 @@ pub fn add(
     append_activity(tx, who, Action::RoleStepAdded, role, &activity::detail(&None::<()>, &detail(step))?, stamp)
 }
 
-/// Changes the name and type of a step, and appends an activity row. Does nothing if `before` and `after` are equal. The
-/// copies of the step in applications do not change.
+/// Changes the name and type of a step, and appends an activity row. Does nothing if `before` and `after` are equal.
+/// The copies of the step in applications do not change.
 pub fn change(
     tx: &Tx<'_>,
     who: &Principal,

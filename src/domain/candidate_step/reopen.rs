@@ -1,7 +1,7 @@
 //! `POST …/reopen`: undoes a rejection and returns the candidate to the step.
 //!
-//! The activity row of the rejection records the state before the rejection, so the step gets its earlier status back. A
-//! hire that the rejection reversed is not restored: the candidate returns to the rejected step, and all later steps
+//! The activity row of the rejection records the state before the rejection, so the step gets its earlier status back.
+//! A hire that the rejection reversed is not restored: the candidate returns to the rejected step, and all later steps
 //! become pending unless they are rejected too.
 
 use super::decision::{Decision, Remark, StepFacts};

@@ -124,8 +124,8 @@ fn reorder(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &StepOrderInput) -
 /// The step that a path names.
 struct StepPath {
     role: RoleId,
-    /// `None` if the text is not a valid id. [`StepPath::load`] refuses the request later, because a plain member must get
-    /// a 403 instead.
+    /// `None` if the text is not a valid id. [`StepPath::load`] refuses the request later, because a plain member must
+    /// get a 403 instead.
     step: Option<RoleStepId>,
 }
 
@@ -191,8 +191,8 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<StepPath, Error> {
     StepPath::decode(request)
 }
 
-/// `DELETE /api/v1/roles/{id}/steps/{stepId}`: removes a step from the pipeline. Existing applications that have the step
-/// do not change.
+/// `DELETE /api/v1/roles/{id}/steps/{stepId}`: removes a step from the pipeline. Existing applications that have the
+/// step do not change.
 ///
 /// # Errors
 /// As [`StepPath::load`]; `conflict` for the last step of a role that is not a draft.

@@ -268,8 +268,8 @@ impl Route {
         matches!(self.idempotency, Idempotency::ByKey(_))
     }
 
-    /// Adds the answers that follow from the other fields of the route. An endpoint declares only the
-    /// remaining answers ([`Route::answering`]).
+    /// Adds the answers that follow from the other fields of the route. An endpoint declares only the remaining answers
+    /// ([`Route::answering`]).
     pub(super) fn completed(mut self) -> Self {
         let mut more: Vec<Answer> = Vec::new();
         if self.access != AccessRule::Open {

@@ -17,8 +17,8 @@ use crate::world::World;
 /// Plans the import of a table. Accepted hires fill positions in the order of the table; refused rows fill none.
 ///
 /// # Errors
-/// A refusal if the role given for all rows does not exist, or if no role is given and the table has no column for roles.
-/// Otherwise a SQLite error.
+/// A refusal if the role given for all rows does not exist, or if no role is given and the table has no column for
+/// roles. Otherwise a SQLite error.
 pub fn plan(
     tx: &Tx<'_>,
     world: &dyn World,

@@ -135,7 +135,8 @@ struct AcceptedApplication {
 }
 
 impl Planner<'_> {
-    /// Plans a role for each job. Later, [`PlannedRole::into_added`] derives the seats of the roles from the applications.
+    /// Plans a role for each job. Later, [`PlannedRole::into_added`] derives the seats of the roles from the
+    /// applications.
     fn add_jobs(
         &mut self,
         jobs: Vec<HarvestJob>,

@@ -1,5 +1,5 @@
-//! A file that records erasures but has no erasure list next to it, such as a backup that was restored without
-//! its list.
+//! A file that records erasures but has no erasure list next to it, such as a backup that was restored without its
+//! list.
 
 use std::path::Path;
 
@@ -13,8 +13,8 @@ use crate::domain::erasure::replay::ListedErasure;
 use crate::domain::id::{CandidateId, Id};
 use crate::domain::timestamp::Timestamp;
 
-/// Writes a missing list from the erasures that the file records. Returns the number of candidates in the new list, or 0
-/// if the list is not missing. A lost list may have named more candidates, whose data is then still in the file.
+/// Writes a missing list from the erasures that the file records. Returns the number of candidates in the new list, or
+/// 0 if the list is not missing. A lost list may have named more candidates, whose data is then still in the file.
 pub(in super::super) fn write_missing_list(path: &Path) -> Result<usize, OpenError> {
     let list = ErasureList::beside(path);
     if list.exists() {

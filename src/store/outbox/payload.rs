@@ -80,8 +80,8 @@ fn wire_person(person: &PersonFacts) -> WirePerson<'_> {
     WirePerson { id: &person.id, name: &person.name, email: &person.email }
 }
 
-/// Returns a copy of the message that contains no data about the candidate except ids and dates. `name` and `email` replace
-/// the candidate's name and address.
+/// Returns a copy of the message that contains no data about the candidate except ids and dates. `name` and `email`
+/// replace the candidate's name and address.
 ///
 /// # Errors
 /// [`Error::Defect`] if the message cannot be read.

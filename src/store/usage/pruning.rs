@@ -83,7 +83,8 @@ pub(super) fn outdated(tx: &Tx<'_>, retained_since: Timestamp, rows_max: usize) 
     })
 }
 
-/// Deletes [`outdated`] rows and their index entries. Does not change `api_key_usage_newest`, so that request counts continue.
+/// Deletes [`outdated`] rows and their index entries. Does not change `api_key_usage_newest`, so that request counts
+/// continue.
 pub(super) fn delete(tx: &Tx<'_>, rows: &[(i64, i64)]) -> Result<(), Error> {
     let Some((_, last)) = rows.last() else { return Ok(()) };
     let sql = "DELETE FROM api_key_usage_marks

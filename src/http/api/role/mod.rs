@@ -1,5 +1,5 @@
-//! `/api/v1/organizations/{id}/roles` and `/api/v1/roles/{id}`: staff create, list, change, open, close, reopen
-//! and delete roles. The steps of a role's pipeline are in `role_step`.
+//! `/api/v1/organizations/{id}/roles` and `/api/v1/roles/{id}`: staff create, list, change, open, close, reopen and
+//! delete roles. The steps of a role's pipeline are in `role_step`.
 
 pub(in crate::http) mod find;
 pub(in crate::http) mod input;

@@ -43,8 +43,8 @@ pub(super) fn link_without_form(visit: &SignupVisit, invitation: Option<&Invitat
     no_form(visit, invitation, None)
 }
 
-/// Returns the response to a POST for a link without a form. Unless the link is unknown, the page also states
-/// that the application was not sent.
+/// Returns the response to a POST for a link without a form. Unless the link is unknown, the page also states that the
+/// application was not sent.
 pub(super) fn form_not_sent(visit: &SignupVisit, invitation: Option<&Invitation>) -> Result<Reply, Error> {
     no_form(visit, invitation, Some(visit.texts.signup.not_sent))
 }

@@ -285,8 +285,8 @@ pub(super) fn with_request_id<B>(mut response: Response<B>, request_id: RequestI
     response
 }
 
-/// Makes browsers use https for a year (RFC 6797). Subdomains of the base URL's host may belong to others, so the
-/// field does not include them.
+/// Makes browsers use https for a year (RFC 6797). Subdomains of the base URL's host may belong to others, so the field
+/// does not include them.
 pub(super) fn require_https(fields: &mut HeaderMap) {
     fields.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
 }
