@@ -173,8 +173,8 @@ impl Route {
         route.idempotent_by(resource)
     }
 
-    /// Creates an endpoint for API keys of platform admins. Safe methods need `admin:read`; the others need
-    /// `admin:write`.
+    /// Creates an endpoint for API keys of platform admins. A key with explicit scopes needs `admin:read` for safe
+    /// methods, and `admin:write` for other methods.
     pub(in crate::http) fn admin<W: Send + 'static>(
         method: Method,
         path: &'static str,

@@ -28,9 +28,10 @@ pub(in super::super) fn write_missing_list(path: &Path) -> Result<usize, OpenErr
     Ok(lines.len())
 }
 
-/// Returns a line for each erased candidate in the file. If no user erased the candidate, the candidate asked for the
-/// erasure or retention erased the candidate. In both cases, the line has the word `own`, so that a repeated erasure
-/// does not delete the signups of other people under the same address.
+/// Returns a line for each erased candidate in the file. If the activity names no user who erased the candidate, the
+/// candidate asked for the erasure, retention erased the candidate, or a start repeated the erasure. In each of these
+/// cases, the line has the word `own`, so that a repeated erasure does not delete the signups of other people under the
+/// same address.
 fn recorded_erasures(tx: &Tx<'_>) -> Result<Vec<ListLine>, Error> {
     let sql = "SELECT c.id, EXISTS (
                  SELECT 1 FROM activities a
