@@ -51,7 +51,7 @@ struct Create {
     #[command(flatten)]
     db: DbArg,
 
-    /// The slug, which is part of the portal's address: 1 to 64 characters of a-z 0-9 -.
+    /// The slug, which is part of the portal's address: 1 to 64 characters from a-z, 0-9 and -.
     #[arg(long, env = "APPLIANCE_SLUG", value_name = "SLUG", value_parser = parse_slug)]
     slug: Slug,
 

@@ -15,7 +15,7 @@ use crate::domain::timestamp::Timestamp;
 /// The first page to wipe. Page 1 contains the schema and is not wiped.
 pub(crate) const FIRST_PAGE: u32 = 2;
 
-/// The number of pages that a slice reads. Reading them takes one core about 10 ms.
+/// The maximum number of pages that a slice reads. Reading them takes one core about 10 ms.
 const SLICE_PAGES: u32 = 4_096;
 
 /// The maximum number of pages that one transaction wipes. During the transaction, other jobs wait for the writing

@@ -28,7 +28,7 @@ const SLICES: u64 = 16;
 /// The minimum size of a slice. It gives the write-ahead log room for the pages of an erasure.
 const SLICE_BYTES_MIN: u64 = 256 << 10;
 
-/// The error of ordinary writes while the disk is full. The text is for the log.
+/// The error for ordinary writes while the disk is full. The text is for the log.
 const FULL: &str = "the disk is full; only erasures, revocations and sign-ins are written";
 
 pub struct Reserve {
@@ -58,7 +58,7 @@ impl Reserve {
         self.is_full.load(Ordering::Relaxed)
     }
 
-    /// Returns the error of an ordinary write while the disk is full.
+    /// Returns the error for an ordinary write while the disk is full.
     pub(crate) fn refusal() -> Error {
         Error::Full(FULL.to_owned())
     }

@@ -96,7 +96,8 @@ impl Refusal {
     /// Combines two results, so that a caller learns about all invalid fields at once.
     ///
     /// # Errors
-    /// Returns the first refusal. If both refusals are about fields, the returned refusal lists the fields of both.
+    /// Returns the first refusal. If the first refusal is about fields and the second is a `validation_error`, the
+    /// returned refusal lists the fields of both.
     pub fn both<A, B>(first: Result<A, Self>, second: Result<B, Self>) -> Result<(A, B), Self> {
         match (first, second) {
             (Err(Self::Invalid(mut errors)), Err(Self::Invalid(more))) => {

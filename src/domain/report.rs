@@ -31,7 +31,7 @@ impl ApplicationCounts {
     }
 }
 
-/// The durations of hires, from the application to the hire.
+/// A summary of the durations of hires, from the application to the hire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeToHire {
     /// The median. For an even number of hires, it is the mean of the two middle durations.

@@ -88,7 +88,7 @@ impl CandidateStep {
     }
 }
 
-/// Sets later steps, which a hire validated or skipped, to pending. Rejected steps stay rejected.
+/// Sets the later steps to pending, because the hire that passed them was reversed. Rejected steps stay rejected.
 fn reset_to_pending(later: &mut [CandidateStep]) {
     for step in later.iter_mut().filter(|step| step.status != StepStatus::Rejected) {
         step.return_to(StepStatus::Pending, None);

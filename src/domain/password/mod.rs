@@ -117,7 +117,7 @@ pub fn check_length(password: &str) -> Result<(), PasswordFault> {
     }
 }
 
-/// Returns the user's address and name, whole and split into parts.
+/// Returns the user's address and name, whole and split into parts. Leaves out strings shorter than a run.
 fn own_words(email: &Email, name: &str) -> Vec<Vec<char>> {
     let name = name.to_lowercase();
     let texts = [email.key(), name.trim()];

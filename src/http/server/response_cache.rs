@@ -22,8 +22,8 @@ use super::cached_response::CachedResponse;
 use crate::domain::id::OrganizationId;
 use crate::store::change_number::PortalChanges;
 
-/// The maximum number of cached responses for one path to requests with query parameters. At the limit, the response to
-/// a new query is rendered for each request until the next change.
+/// The maximum number of responses to requests with query parameters that are cached for one path. At the limit, the
+/// response to a new query is rendered for each request until the next change.
 const QUERY_VARIANTS_MAX: usize = 64;
 
 /// A pool that bounds the bytes of cached responses.
