@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn outcome_types_beyond_the_maximum_are_only_added_up() {
+    fn outcome_types_beyond_the_maximum_are_only_counted_together() {
         for (others, named, further) in [(50, 53, 0), (51, 53, 1), (60, 53, 10)] {
             let found = endings((0..others).map(|nth| (Some(format!("type {nth}")), 1)).collect());
             assert_eq!((found.outcome_types.len(), found.further), (named, further));

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_its_local_part_and_the_name_are_refused() {
+    fn the_address_its_local_part_and_the_name_are_refused_as_passwords() {
         for password in [
             "ada.lovelace@acme.example",
             "Ada.Lovelace@ACME.example",

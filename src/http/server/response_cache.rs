@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn one_organization_does_not_evict_another() {
+    fn one_organization_does_not_evict_the_responses_of_another() {
         let (cache, page) = (ResponseCache::default(), response("org_1", 200 * 1_024));
         let other = response("org_2", 1_000);
         assert!(put(&cache, "/careers/other", &other));
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_pool_evicts_the_largest_organization() {
+    fn a_full_pool_evicts_the_responses_of_the_largest_organization() {
         let cache = ResponseCache::default();
         let small = response("org_small", 2_000);
         assert!(put(&cache, "/careers/small", &small));

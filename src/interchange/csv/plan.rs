@@ -176,7 +176,7 @@ impl<'t> Planner<'t> {
             (None, several, None) => {
                 let ids: Vec<&str> = several.iter().map(|index| self.roles[*index].record.id.as_str()).collect();
                 Err(format!(
-                    "role is {:?}, which is the name of {}; give the id instead",
+                    "role is {:?}, which is the name of the roles {}; give the id instead",
                     excerpt(named),
                     ids.join(", ")
                 ))
