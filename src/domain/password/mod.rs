@@ -78,8 +78,8 @@ impl PasswordFault {
                     .to_owned()
             }
             Self::Common => {
-                "this password is among the first that attackers try: common words, or runs of digits or adjacent keys on a keyboard; \
-                             choose several unrelated words"
+                "this password is among the first that attackers try: common words, or runs of digits or adjacent keys \
+                 on a keyboard; choose several unrelated words"
                     .to_owned()
             }
         }
