@@ -26,8 +26,8 @@ pub const DOMAIN_CHARACTERS_MAX: usize = 255;
 /// The maximum length of `logo`, in characters. URLs of HR systems have the same maximum length.
 pub const LOGO_CHARACTERS_MAX: usize = URL_CHARACTERS_MAX;
 
-/// The maximum size of a theme as JSON, in bytes. The limit is low because each API response that shows the portal or
-/// one of its roles contains the theme.
+/// The maximum size of a theme as JSON, in bytes. The limit is low because each GET response from the public portal API
+/// contains the theme.
 pub const THEME_BYTES_MAX: usize = 16 * 1_024;
 
 /// The refusal for a slug that another organization uses: both portals would have the same address.
