@@ -19,8 +19,8 @@ use crate::world::World;
 
 /// List, create, disable and enable organizations.
 ///
-/// Works while `serve` runs. The service applies each change before its next response, and portals show it within 200
-/// ms. Settings and members are changed over HTTP or with `import`.
+/// Works while `serve` is running. The service applies each change before its next response, and portals show it within
+/// 200 ms. Settings and members are changed over HTTP or with `import`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -51,7 +51,7 @@ struct Create {
     #[command(flatten)]
     db: DbArg,
 
-    /// The slug, which is part of the portal's address: 1 to 64 characters of a-z 0-9 -.
+    /// The slug, which is part of the portal's address: 1 to 64 characters from a-z, 0-9 and -.
     #[arg(long, env = "APPLIANCE_SLUG", value_name = "SLUG", value_parser = parse_slug)]
     slug: Slug,
 

@@ -6,12 +6,12 @@
 
 use std::ops::Range;
 
-/// The number of the last page to wipe. Pages other than b-tree pages begin with a page number. The first byte of a
-/// larger page number could look like the type of a b-tree page. A file with more pages is larger than 137 GB.
+/// The number of the last page to wipe. Overflow pages begin with a page number. The first byte of a larger page number
+/// could look like the type of a b-tree page. A file with more pages of 4 KiB is larger than 137 GB.
 pub(crate) const NUMBER_MAX: u32 = 0x01ff_ffff;
 
-/// Returns the range of the bytes of a page that belong to no row and no free block. They are between the pointers to
-/// the rows and the first row. Returns `None` if the page does not belong to a table or index.
+/// Returns the range of the unallocated bytes of a page: the bytes between the pointers to the rows and the first row.
+/// Returns `None` if the page is malformed or does not belong to the b-tree of a table or index.
 pub(crate) fn unallocated(page: &[u8]) -> Option<Range<usize>> {
     let header = match page.first()? {
         2 | 5 => 12,
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_without_rows_are_not_wiped() {
+    fn overflow_pages_and_malformed_pages_are_not_wiped() {
         let mut overflow = vec![b'o'; 512];
         overflow[..4].copy_from_slice(&[0, 0, 0, 9]);
         for page in [overflow, vec![0; 512], vec![10; 4], Vec::new()] {

@@ -15,7 +15,7 @@ use crate::domain::timestamp::Timestamp;
 /// The first page to wipe. Page 1 contains the schema and is not wiped.
 pub(crate) const FIRST_PAGE: u32 = 2;
 
-/// The number of pages that a slice reads. Reading them takes one core about 10 ms.
+/// The maximum number of pages that a slice reads. Reading them takes one core about 10 ms.
 const SLICE_PAGES: u32 = 4_096;
 
 /// The maximum number of pages that one transaction wipes. During the transaction, other jobs wait for the writing
@@ -46,7 +46,7 @@ impl PageWiper {
     }
 }
 
-/// Wipes the whole file on a connection that nothing else uses.
+/// Wipes the pages of a file, one transaction per slice, on a connection that nothing else uses.
 pub(crate) fn wipe_file(connection: &Connection) -> Result<(), Error> {
     let mut next = Some(FIRST_PAGE);
     while let Some(first) = next {
@@ -73,7 +73,8 @@ fn find_dirty(tx: &Tx<'_>, first: u32) -> Result<(Vec<u32>, Option<u32>), Error>
     Ok((dirty, (end < last).then_some(end + 1)))
 }
 
-/// Wipes the current content of these pages: another transaction may have written them since they were found.
+/// Wipes the current content of these pages: another transaction may have changed the pages since [`find_dirty`] found
+/// them.
 fn wipe(tx: &Tx<'_>, pages: &[u32]) -> Result<(), Error> {
     let sql = "UPDATE sqlite_dbpage
                SET data = $1
@@ -115,7 +116,7 @@ mod tests {
 
     /// If a version of SQLite leaves no deleted data in pages, this test fails, and page wiping can be removed.
     #[test]
-    fn rows_that_moved_before_their_deletion_stay_in_pages_until_the_pages_are_wiped() {
+    fn copies_of_deleted_rows_stay_in_pages_until_the_pages_are_wiped() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db");
         std::fs::File::create(&path).unwrap();

@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Returns the path of the file itself: absolute and with links resolved, so that a link and its target have the same
-/// path.
+/// Returns the path of the file itself: absolute and, if the file exists, with links resolved, so that a link and its
+/// target have the same path.
 pub fn resolve(path: &Path) -> PathBuf {
     let absolute = || std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     path.canonicalize().unwrap_or_else(|_| absolute())

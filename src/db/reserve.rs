@@ -1,6 +1,6 @@
 //! The reserve: a file beside the database, `FILE.reserve`, that holds disk space for the acts that must work on a full
-//! disk. When the disk is full, erasures, revocations and sign-ins release slices of it. The service restores the
-//! reserve when the disk has room.
+//! disk. When the disk is full, erasures, revocations and sign-ins release slices of the reserve. The service restores
+//! the reserve when the disk has room.
 //!
 //! While the disk is full, ordinary writes are refused before they reach SQLite. Otherwise, they would use up the space
 //! that the reserve has released.
@@ -18,15 +18,17 @@ use super::tx::Error;
 use crate::domain::disk::DiskSpace;
 use crate::world::World;
 
-/// The free space that the start of a service needs for the log and for 32 KiB of shared memory, with a margin.
+/// The free space that the start of a service needs for the write-ahead log and for 32 KiB of shared memory, with a
+/// margin.
 const START_BYTES: u64 = 1 << 20;
 
-/// The number of slices in the reserve, and the minimum size of a slice, which gives the log room for the pages of an
-/// erasure.
+/// The number of slices in the reserve.
 const SLICES: u64 = 16;
+
+/// The minimum size of a slice. It gives the write-ahead log room for the pages of an erasure.
 const SLICE_BYTES_MIN: u64 = 256 << 10;
 
-/// The error of ordinary writes while the disk is full. The text is for the log.
+/// The error for ordinary writes while the disk is full. The text is for the log.
 const FULL: &str = "the disk is full; only erasures, revocations and sign-ins are written";
 
 pub struct Reserve {
@@ -56,7 +58,7 @@ impl Reserve {
         self.is_full.load(Ordering::Relaxed)
     }
 
-    /// Returns the error of an ordinary write while the disk is full.
+    /// Returns the error for an ordinary write while the disk is full.
     pub(crate) fn refusal() -> Error {
         Error::Full(FULL.to_owned())
     }

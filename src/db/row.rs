@@ -26,12 +26,12 @@ impl<'a> Columns<'a> {
         Ok(self.row.get(index)?)
     }
 
-    /// Reads the next column, a string, without copying it.
+    /// Reads the next column, a string, without copying the string.
     pub(crate) fn text(&mut self) -> Result<&'a str, Error> {
         self.text_or_none()?.ok_or_else(|| rusqlite::Error::from(FromSqlError::InvalidType).into())
     }
 
-    /// Reads the next column, a string or null, without copying it.
+    /// Reads the next column, a string or null, without copying the string.
     pub(crate) fn text_or_none(&mut self) -> Result<Option<&'a str>, Error> {
         let index = self.advance();
         let value = self.row.get_ref(index)?;

@@ -5,7 +5,7 @@ use super::hr_integration::{TargetUrl, URL_CHARACTERS_MAX};
 use super::refusal::Refusal;
 use super::role::{RoleStatus, Seats};
 
-/// The allowed retention times, in days after the last decision. The maximum is ten years.
+/// The allowed retention periods, in days after the last decision. The maximum is ten years.
 pub const RETENTION_DAYS: std::ops::RangeInclusive<i64> = 1..=3_650;
 
 /// The default time zone of an organization, which decides when its days begin.
@@ -26,11 +26,11 @@ pub const DOMAIN_CHARACTERS_MAX: usize = 255;
 /// The maximum length of `logo`, in characters. URLs of HR systems have the same maximum length.
 pub const LOGO_CHARACTERS_MAX: usize = URL_CHARACTERS_MAX;
 
-/// The maximum size of a theme as JSON, in bytes. The limit is low because each response from the portal API contains
-/// the theme.
+/// The maximum size of a theme as JSON, in bytes. The limit is low because each GET response from the public portal API
+/// contains the theme.
 pub const THEME_BYTES_MAX: usize = 16 * 1_024;
 
-/// The refusal of a slug that another organization uses: both portals would have the same address.
+/// The refusal for a slug that another organization uses: both portals would have the same address.
 pub const SLUG_TAKEN: Refusal =
     Refusal::Conflict("this slug is already taken by another organization; choose a different slug");
 

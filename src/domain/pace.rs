@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The minimum speed: about a quarter of the speed of a dial-up line.
 pub const BYTES_PER_S_MIN: u32 = 1_024;
 
-/// The remaining credit of a client.
+/// The remaining credit of a client, and the maximum credit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
     credit: Duration,
@@ -16,7 +16,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Creates the pace of a client with the full credit.
+    /// Creates the pace of a client that has the full credit.
     pub fn new(credit_max: Duration) -> Self {
         Self { credit: credit_max, credit_max }
     }

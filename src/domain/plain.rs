@@ -4,7 +4,7 @@
 //! A single line is displayed as it is stored. It has no control characters, no characters that change the direction of
 //! text, and no invisible characters, which could make two different names look the same. Three kinds of invisible
 //! characters are part of correct spelling. They are allowed where they have an effect: the joiners of Arabic and Indic
-//! scripts between letters of these scripts, the joiner and selectors of emoji, and the selectors of Han ideographs and
+//! scripts next to letters of these scripts, the joiner and selectors of emoji, and the selectors of Han ideographs and
 //! Mongolian letters.
 
 /// The reason why text is refused.
@@ -54,7 +54,7 @@ pub fn flaw_of_line(text: &str) -> Option<Flaw> {
     None
 }
 
-/// Returns the first flaw in multi-line text, if any: a control character other than a tab or a line break. Changes of
+/// Returns the first flaw in multi-line text, if any: a control character other than a tab, CR or LF. Changes of
 /// direction are allowed, because they end with their line. Invisible characters are allowed, because multi-line text
 /// does not identify anybody.
 pub fn flaw_of_lines(text: &str) -> Option<Flaw> {
@@ -74,8 +74,8 @@ fn control_flaw(c: char, is_break: impl Fn(char) -> bool) -> Option<Flaw> {
     }
 }
 
-/// Returns the flaw of a character if the character is invisible or changes the direction of text. Joiners and
-/// selectors have no flaw between the right neighbours.
+/// Returns the flaw of a character if the character is invisible or changes the direction of text. A joiner or selector
+/// is not a flaw next to the characters that it belongs with.
 fn invisible_flaw(before: Option<char>, c: char, after: Option<char>) -> Option<Flaw> {
     match c {
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Some(Flaw::Direction(c)),
@@ -123,7 +123,7 @@ fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Returns whether a character is an emoji, or can precede a joiner or selector within one.
+/// Returns whether a character is an emoji, or can be next to a joiner or selector within an emoji.
 fn is_emoji(c: char) -> bool {
     matches!(c,
         '©' | '®' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}'

@@ -34,7 +34,7 @@ impl TokenBucket {
         Self { full_at: now }
     }
 
-    /// Takes one token. `now` is the time since any fixed point, on a clock that never goes back.
+    /// Takes one token. `now` is the time since any fixed point, on a clock that never goes backwards.
     ///
     /// # Errors
     /// Returns the whole seconds, at least 1, until a token is available. The bucket does not change.
@@ -65,7 +65,7 @@ impl TokenBucket {
 /// The used part of an hourly allowance. The hour begins with the first use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HourlyAllowance {
-    /// The beginning of the hour, on a clock that never goes back.
+    /// The beginning of the hour, on a clock that never goes backwards.
     pub began_at: Duration,
     taken: u32,
 }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_succeeds_after_the_announced_seconds() {
+    fn a_request_succeeds_after_the_announced_wait() {
         for per_minute in [1, 7, 60, 1_200] {
             let policy = RatePolicy { per_minute };
             let mut bucket = TokenBucket::full(SECOND);

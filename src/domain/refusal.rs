@@ -1,4 +1,4 @@
-//! The closed list of refusals. One `match` in the `http` floor maps each refusal to its status.
+//! The closed list of refusals. One `match` in the `http` module maps each refusal to its status.
 
 use super::api_key::scope::Scope;
 
@@ -17,8 +17,8 @@ pub fn sentences(errors: &[FieldError]) -> String {
     sentences.join("; ")
 }
 
-/// The reason why a request was refused. All messages are safe to show to the caller: they contain no secrets, SQL or
-/// file paths.
+/// The reason why a request or an import was refused. All messages are safe to show to the caller: they contain no
+/// secrets and no SQL. Only refusals of imports contain file paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// The syntax is invalid, or a decision breaks a rule (`bad_request`).
@@ -96,7 +96,8 @@ impl Refusal {
     /// Combines two results, so that a caller learns about all invalid fields at once.
     ///
     /// # Errors
-    /// Returns the first refusal. If both refusals are about fields, the returned refusal lists the fields of both.
+    /// Returns the first refusal. If the first refusal is about fields and the second is a `validation_error`, the
+    /// returned refusal lists the fields of both.
     pub fn both<A, B>(first: Result<A, Self>, second: Result<B, Self>) -> Result<(A, B), Self> {
         match (first, second) {
             (Err(Self::Invalid(mut errors)), Err(Self::Invalid(more))) => {

@@ -31,7 +31,7 @@ impl ApplicationCounts {
     }
 }
 
-/// The durations of hires, from the application to the hire.
+/// A summary of the durations of hires, from the application to the hire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeToHire {
     /// The median. For an even number of hires, it is the mean of the two middle durations.
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn outcome_types_beyond_the_maximum_are_only_added_up() {
+    fn outcome_types_beyond_the_maximum_are_only_counted_together() {
         for (others, named, further) in [(50, 53, 0), (51, 53, 1), (60, 53, 10)] {
             let found = endings((0..others).map(|nth| (Some(format!("type {nth}")), 1)).collect());
             assert_eq!((found.outcome_types.len(), found.further), (named, further));

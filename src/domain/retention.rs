@@ -3,9 +3,11 @@
 
 use super::timestamp::Timestamp;
 
-/// Retention erases at most this many of an organization's candidates per day without confirmation, or one in
-/// [`DAILY_DIVISOR`] if that is more.
+/// The maximum number of an organization's candidates whom retention erases in a day without confirmation, unless
+/// [`DAILY_DIVISOR`] allows more.
 const DAILY_MIN: i64 = 20;
+
+/// Retention may erase one in this many candidates of an organization in a day without confirmation.
 const DAILY_DIVISOR: i64 = 20;
 
 /// The facts about an application that retention depends on.
@@ -43,11 +45,12 @@ pub struct CandidateFacts {
 }
 
 impl CandidateFacts {
-    /// Returns the start of the candidate's retention time if the candidate is due. A candidate is due if every
+    /// Returns the start of the candidate's retention period if the candidate is due. A candidate is due if every
     /// application has ended and the start is before `retained_since`, the beginning of the first day within the
-    /// organization's retention time. Erased candidates and candidates under a legal hold are never due.
+    /// organization's retention period. Erased candidates and candidates under a legal hold are never due.
     pub fn due(&self, retained_since: Timestamp) -> Option<Timestamp> {
-        let is_exempt = self.is_erased || self.is_held || self.applications.iter().any(|one| one.is_in_progress);
+        let is_exempt =
+            self.is_erased || self.is_held || self.applications.iter().any(|application| application.is_in_progress);
         Some(self.counted_from()).filter(|from| !is_exempt && *from < retained_since)
     }
 
@@ -55,7 +58,7 @@ impl CandidateFacts {
     /// without applications, returns the time of the last change to the candidate.
     fn counted_from(&self) -> Timestamp {
         let decided = self.applications.iter().map(ApplicationFacts::decided_at).max();
-        let later_signup = self.applications.iter().filter_map(|one| one.later_signup_at).max();
+        let later_signup = self.applications.iter().filter_map(|application| application.later_signup_at).max();
         let decided = decided.unwrap_or(self.updated_at);
         later_signup.map_or(decided, |at| at.max(decided))
     }
@@ -66,7 +69,7 @@ impl CandidateFacts {
 pub struct DueCandidate {
     /// The time at which the retention scan found that the candidate was due.
     pub due_since: Timestamp,
-    /// The start of the retention time that the scan found.
+    /// The start of the retention period that the scan found.
     pub counted_from: Timestamp,
     /// Whether an admin has confirmed the erasure.
     pub is_confirmed: bool,
@@ -77,13 +80,13 @@ pub struct DueCandidate {
 pub enum ScanResult {
     /// The record is correct and does not change.
     Unchanged,
-    /// The candidate has become due, or the start of their retention time has changed. Contains the new start.
+    /// The candidate has become due, or the start of their retention period has changed. Contains the new start.
     Due(Timestamp),
     /// The candidate is no longer due.
     NotDue,
 }
 
-/// Compares the record of a due candidate, if any, with the current start of their retention time. `counted_from` is
+/// Compares the record of a due candidate, if any, with the current start of their retention period. `counted_from` is
 /// `None` if the candidate is not due.
 pub fn scan(recorded: Option<DueCandidate>, counted_from: Option<Timestamp>) -> ScanResult {
     if recorded.map(|recorded| recorded.counted_from) == counted_from {
@@ -98,15 +101,15 @@ pub enum DueDecision {
     Erase,
     /// The candidate became due today.
     Wait,
-    /// The candidate is no longer due, or the start of their retention time has changed, so that they must become due
+    /// The candidate is no longer due, or the start of their retention period has changed, so that they must become due
     /// again.
     NotDue,
 }
 
 impl DueCandidate {
     /// Decides whether to erase the candidate on the day that began at `today`. `counted_from` is the current start of
-    /// the retention time, or `None` for a candidate who is no longer due. Since the scan, the candidate may have
-    /// applied again or been put on legal hold, and the organization may have extended its retention time.
+    /// the retention period, or `None` for a candidate who is no longer due. Since the scan, the candidate may have
+    /// applied again or been placed under a legal hold, and the organization may have extended its retention period.
     pub fn decide(&self, counted_from: Option<Timestamp>, today: Timestamp) -> DueDecision {
         if counted_from != Some(self.counted_from) {
             DueDecision::NotDue
@@ -156,7 +159,7 @@ mod tests {
     };
 
     #[test]
-    fn the_retention_time_begins_with_the_last_decision_or_later_signup() {
+    fn the_retention_period_begins_with_the_last_decision_or_later_signup() {
         let imported = ApplicationFacts { is_decided_here: false, ..ENDED };
         for (applications, expected) in [
             (vec![], 7),

@@ -38,7 +38,7 @@ words! {
     WorkType {
         /// Anywhere.
         Remote = "remote",
-        /// Partly anywhere, partly at the workplace.
+        /// Partly remote, partly at the workplace.
         Hybrid = "hybrid",
         /// At the workplace.
         Onsite = "onsite",
@@ -152,11 +152,12 @@ impl Seats {
         Ok(self.in_use())
     }
 
-    /// Changes the number of positions. An open or filled role becomes open or filled accordingly. The status of a
-    /// draft or a closed role does not change.
+    /// Changes the number of positions. An open role without a free position becomes filled; a filled role with a free
+    /// position becomes open. The status of a draft or a closed role does not change.
     ///
     /// # Errors
-    /// `conflict` if more people have been hired than the role would have positions. The message states their number.
+    /// `conflict` if more people have been hired than the role would have positions. The message states the number of
+    /// hires.
     pub fn with_positions(self, positions: i64) -> Result<Self, Refusal> {
         let hired = self.hired;
         if positions < hired {
@@ -220,14 +221,14 @@ fn require_steps(steps: usize) -> Result<(), Refusal> {
     if steps > 0 {
         Ok(())
     } else {
-        Err(Refusal::Conflict("the role has no steps; add one before it accepts applications"))
+        Err(Refusal::Conflict("the role has no steps; add at least one before you open it"))
     }
 }
 
 /// `DELETE /api/v1/roles/{id}`: checks that the role is a draft without applications.
 ///
 /// # Errors
-/// `conflict` for any other role. Staff can close such roles instead.
+/// `conflict` for any other role. Staff can close such a role instead, but must open a draft first.
 pub fn require_deletable(status: RoleStatus, applications: i64) -> Result<(), Refusal> {
     if status != RoleStatus::Draft {
         return Err(Refusal::Conflict("only a draft can be deleted; close the role instead"));
@@ -345,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn only_drafts_without_applications_are_deleted() {
+    fn only_drafts_without_applications_can_be_deleted() {
         assert_eq!(require_deletable(RoleStatus::Draft, 0), Ok(()));
         assert!(require_deletable(RoleStatus::Draft, 1).is_err());
         for status in [RoleStatus::Open, RoleStatus::Filled, RoleStatus::Closed] {

@@ -1,6 +1,6 @@
-//! Rules for the steps of a pipeline: adding, reordering and removing them.
+//! Rules for the steps of a pipeline: adding, reordering and removing steps.
 //!
-//! Applications have copies of the steps, so changes to a pipeline do not affect applications in progress.
+//! Applications have copies of the steps, so changes to a pipeline do not affect existing applications.
 
 use super::id::RoleStepId;
 use super::refusal::Refusal;

@@ -123,7 +123,7 @@ fn time_zone(fields: &mut Fields<'_, '_>) -> Option<String> {
 }
 
 fn slug(fields: &mut Fields<'_, '_>) -> Option<Slug> {
-    let must_be = format!("a slug of 1 to {SLUG_CHARACTERS_MAX} characters of a-z 0-9 -");
+    let must_be = format!("a slug of 1 to {SLUG_CHARACTERS_MAX} characters from a-z, 0-9 and -");
     let slug = fields.required("slug", &must_be, |value| Slug::parse(value.as_str()?))?;
     if !fields.context.claim("slug", slug.key()) {
         fields.object_finding(format!("two organizations have the slug {}", slug.as_str()));

@@ -1,4 +1,4 @@
-//! A streaming parser for interchange documents. It holds the members of one object as JSON until the typed object is
+//! A streaming parser for interchange documents. It holds the members of an object as JSON until the typed object is
 //! created, and parses arrays item by item, so that the JSON values of a large document are never all in memory at
 //! once. It reports all findings together.
 //!
@@ -88,9 +88,9 @@ pub(super) use arrays;
 
 /// A parsed array.
 pub(super) struct Array<T> {
-    /// The items without findings.
+    /// The valid items.
     pub(super) items: Vec<T>,
-    /// True if no item had findings. An index in `items` is then the index in the document.
+    /// True if all items were valid. An index in `items` is then the index in the document.
     pub(super) complete: bool,
 }
 
@@ -103,7 +103,7 @@ impl<T> Default for Array<T> {
 /// Parses a whole document. Adds findings and returns `None` if a value is invalid.
 ///
 /// # Errors
-/// A sentence with line and column if the text is not JSON.
+/// A sentence with the position of the error if the text is not JSON.
 pub(super) fn read<T: Object>(bytes: &[u8], context: &mut Context<'_>) -> Result<Option<T>, String> {
     json::parse_with(ObjectSeed { at: Pointer::ROOT, context, marker: PhantomData }, bytes)
 }

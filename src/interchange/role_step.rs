@@ -18,8 +18,8 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Numbers the role's steps in the order of the document. Removed steps must come last. Returns `None` if a step
-    /// had findings.
+    /// Numbers the role's steps in the order of the document. Removed steps must come last. Returns `None` if a step is
+    /// invalid, or if a removed step does not come last.
     pub(super) fn of(fields: &mut Fields<'_, '_>, entries: Array<RoleStepEntry>) -> Option<Self> {
         let is_sorted = entries.items.is_sorted_by_key(|entry| entry.is_removed);
         if !is_sorted {
@@ -32,8 +32,8 @@ impl Pipeline {
         (entries.complete && is_sorted).then_some(pipeline)
     }
 
-    /// Adds a step to an open role without steps. Without a step, its posting would offer a form that nobody could
-    /// submit.
+    /// Adds a step to an open role without steps. Without a step, the role's posting would offer a form that nobody
+    /// could submit.
     pub(super) fn add_default_step(&mut self, fields: &mut Fields<'_, '_>) {
         let notice = format!("{}: the role is open but has no steps, so the step Application was added", fields.at());
         fields.context.notices.push(notice);

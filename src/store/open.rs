@@ -17,8 +17,8 @@ use crate::db::writer_thread::WriterThread;
 use crate::db::{OpenError, Reserve, connection, full_disk};
 use crate::world::World;
 
-/// The maximum number of reading connections: one for each thread of the service that reads. A read takes microseconds,
-/// so a few connections serve many requests.
+/// The maximum number of reading connections: one for each of the service's threads that read. A read takes
+/// microseconds, so a few connections serve many requests.
 pub const READERS_MAX: u32 = 17;
 
 impl Store {

@@ -10,7 +10,7 @@ use crate::domain::id::CandidateId;
 #[derive(Debug)]
 pub struct PersonalData {
     pub table: &'static str,
-    /// The columns with personal data. All other columns contain ids, counts, times and states.
+    /// The columns with personal data. The tests list all other columns.
     pub columns: &'static [&'static str],
     /// The location in the subject-access export, or the reason why the export leaves out the columns.
     pub exported: Exported,
@@ -63,7 +63,7 @@ pub const PERSONAL_DATA: &[PersonalData] = &[
             rows: "candidate_id = $1 AND (external_position_id IS NOT NULL OR hire_notes IS NOT NULL)",
         },
     },
-    // Erasures keep `outcome_type`, because reports count applications by it.
+    // Erasures do not change `outcome_type`, because reports count applications by their outcome type.
     PersonalData {
         table: "candidate_role_steps",
         columns: &["rejection_reason", "outcome_reason"],

@@ -30,7 +30,7 @@ pub struct PortalOrganization {
     pub has_logo: bool,
 }
 
-/// Returns the organization with this slug, if its portal is enabled.
+/// Returns the organization with this slug, if the organization and its portal are enabled.
 pub fn organization(tx: &Tx<'_>, slug: &Slug) -> Result<Option<PortalOrganization>, Error> {
     let sql =
         "SELECT o.id, o.name, o.slug, o.domain, o.logo, o.portal_theme, o.time_zone, o.privacy_notice, o.updated_at,

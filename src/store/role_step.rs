@@ -1,4 +1,4 @@
-//! The steps of the pipelines of roles.
+//! The steps of roles: the pipelines, and the steps that were removed from them.
 
 use serde::Serialize;
 
@@ -101,7 +101,7 @@ fn role_step(row: &Row<'_>) -> Result<RoleStep, Error> {
     })
 }
 
-/// Adds a step to a role's pipeline, sets the new order of the pipeline, and records the activity.
+/// Adds a step to a role's pipeline, sets the new order of the pipeline, and appends an activity row.
 pub fn add(
     tx: &Tx<'_>,
     who: &Principal,
@@ -118,8 +118,8 @@ pub fn add(
     append_activity(tx, who, Action::RoleStepAdded, role, &activity::detail(&None::<()>, &detail(step))?, stamp)
 }
 
-/// Changes the name and type of a step, and records the activity. Does nothing if `before` and `after` are equal.
-/// Applications keep their copies of the step.
+/// Changes the name and type of a step, and appends an activity row. Does nothing if `before` and `after` are equal.
+/// The copies of the step in applications do not change.
 pub fn change(
     tx: &Tx<'_>,
     who: &Principal,
@@ -139,7 +139,7 @@ pub fn change(
     append_activity(tx, who, Action::RoleStepChanged, role, &detail, stamp)
 }
 
-/// Changes the order of a role's pipeline, and records the activity. Does nothing if the order is the same.
+/// Changes the order of a role's pipeline, and appends an activity row. Does nothing if the order is the same.
 pub fn reorder(
     tx: &Tx<'_>,
     who: &Principal,
@@ -157,8 +157,8 @@ pub fn reorder(
     append_activity(tx, who, Action::RoleStepsReordered, role, &activity::detail(&before, &after)?, stamp)
 }
 
-/// Removes a step from a role's pipeline, sets the new order of the pipeline, and records the activity. Applications
-/// keep their copies of the step.
+/// Removes a step from a role's pipeline, sets the new order of the pipeline, and appends an activity row. The copies
+/// of the step in applications do not change.
 pub fn remove(
     tx: &Tx<'_>,
     who: &Principal,
@@ -184,7 +184,7 @@ fn set_order(tx: &Tx<'_>, role: &RoleId, order: &[RoleStepId]) -> Result<(), Err
     tx.run_each(sql, (1_i64..).zip(order), |(position, step)| Ok((position, role.as_str(), step.as_str())))
 }
 
-/// Records a change to a role's pipeline, and updates the role's `updated_at`.
+/// Appends an activity row for a change to a role's pipeline, and updates the role's `updated_at`.
 fn append_activity(
     tx: &Tx<'_>,
     who: &Principal,
@@ -212,7 +212,7 @@ fn detail(step: &RoleStep) -> StepDetail<'_> {
     StepDetail { id: step.id.as_str(), name: &step.name, order: step.order, step_type: step.step_type.as_str() }
 }
 
-/// Returns the details of a pipeline for an activity row of its role.
+/// Returns the details of the steps of a pipeline, for an activity row of the role.
 pub(super) fn details(steps: &[PipelineStep]) -> Vec<StepDetail<'_>> {
     let detail = |step| {
         let PipelineStep { id, name, order, step_type }: &PipelineStep = step;

@@ -37,7 +37,7 @@ fn a_draft_opens_once_and_only_with_steps() {
     let (app, hiring, client) = start();
     let path = draft(&client, &hiring, &[]);
     let problem = client.post_empty(&format!("{path}/open")).refused(409, "conflict").json();
-    assert_eq!(problem["detail"], "the role has no steps; add one before it accepts applications");
+    assert_eq!(problem["detail"], "the role has no steps; add at least one before you open it");
     client.post(&format!("{path}/steps"), &json!({ "name": "Call" })).expect(200);
     app.pass(1);
     let shown = client.post_empty(&format!("{path}/open")).expect(200).json();

@@ -72,7 +72,7 @@ fn wrong_values_of_users_and_organizations_are_findings_at_their_members() {
         ("/users/0/platformRole", json!("owner"), "one of user, admin"),
         ("/users/0/enabled", json!("no"), "true or false"),
         ("/organizations", json!(1.5), "an array of objects"),
-        ("/organizations/0/slug", json!("Ac me"), "characters of a-z 0-9 -"),
+        ("/organizations/0/slug", json!("Ac me"), "characters from a-z, 0-9 and -"),
         ("/organizations/0/name", json!(long), "1 to 255 characters"),
         ("/organizations/0/domain", json!(long), "at most 255 characters"),
         ("/organizations/0/logo", json!(["x"]), "a string"),

@@ -55,7 +55,7 @@ pub(super) fn greenhouse(args: &Args, world: &dyn World) -> Result<(), Failure> 
     import(args, world, organization, applications, "the export's items", |tx, id| greenhouse::plan(tx, export, id))
 }
 
-/// Returns `source` itself, or if `source` is a directory, its files that are named after a resource, sorted by name.
+/// Returns `source` itself, or, if `source` is a directory, its files that are named after a resource, sorted by name.
 fn files(source: &Path, export: &mut HarvestExport) -> Result<Vec<PathBuf>, Failure> {
     if !source.is_dir() {
         return Ok(vec![source.to_owned()]);

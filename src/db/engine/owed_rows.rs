@@ -9,11 +9,11 @@ use super::Engine;
 use crate::domain::clock::ClockReading;
 
 /// The maximum number of entries that one transaction writes.
-const ENTRIES_PER_TRANSACTION: usize = 1_000;
+const ENTRIES_PER_TRANSACTION_MAX: usize = 1_000;
 
 impl<H: Hooks> Engine<H> {
     /// Answers rows without writing them, because the disk is full. Their entries wait in memory until the disk has
-    /// room.
+    /// room. Rows whose entries do not fit in this memory are refused.
     pub(crate) fn owe(&mut self, rows: Vec<H::Row>) {
         self.reserve.note_full();
         let now = self.clock.read().wall;
@@ -43,7 +43,7 @@ impl<H: Hooks> Engine<H> {
         while !self.pending.is_empty() {
             self.begin(false)?;
             let (connection, hooks) = (&self.connection, &self.hooks);
-            let rows = self.pending.first(ENTRIES_PER_TRANSACTION);
+            let rows = self.pending.first(ENTRIES_PER_TRANSACTION_MAX);
             let count = rows.len();
             let mut append = |row: &Pending<H::Entry>| {
                 let then = ClockReading { wall: row.at, believed: row.at, uptime: Duration::ZERO };

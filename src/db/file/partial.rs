@@ -36,7 +36,7 @@ pub(crate) struct Partial {
 }
 
 impl Partial {
-    /// Creates an empty file under the target's name with this suffix. The target is an absolute path.
+    /// Creates an empty file under the target's name with this suffix. The target must be an absolute path.
     pub(crate) fn begin(target: &Path, suffix: &str, busy: Busy) -> Result<Self> {
         let path = beside(target, suffix);
         loop {

@@ -9,8 +9,8 @@ const CHARACTERS_MAX: usize = 255;
 /// The name of an attachment without a usable name.
 pub const NAMELESS_FILE: &str = "document";
 
-/// Removes folders, control characters, characters that change the direction of text, and dots and spaces at both ends.
-/// The result has the extension of the detected type, so that a person who opens a text file never runs a script.
+/// Removes folders, characters that are not allowed in a name, and dots and white space at both ends. If the type was
+/// detected, the result has the extension of this type, so that a person who opens a text file never runs a script.
 pub fn file_name(given: &str, media_type: Option<MediaType>) -> String {
     let last = given.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain: String = last.chars().filter(|c| !is_unfit(*c)).collect();
@@ -31,8 +31,8 @@ fn cut(name: &str, characters_max: usize) -> &str {
     if cut.is_empty() { NAMELESS_FILE } else { cut }
 }
 
-/// Returns whether a name must not contain this character. These are control characters, line and paragraph separators,
-/// and direction marks, which can make `fdp.exe` look like `exe.pdf`.
+/// Returns whether a character is not allowed in a name. The disallowed characters are control characters, line and
+/// paragraph separators, byte order marks, and direction marks, which can make `fdp.exe` look like `exe.pdf`.
 fn is_unfit(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_have_no_folder_and_the_extension_of_their_type() {
+    fn names_lose_their_folders_and_get_the_extension_of_their_type() {
         for (given, name) in [
             ("cv.pdf", "cv.pdf"),
             ("CV.PDF", "CV.PDF"),

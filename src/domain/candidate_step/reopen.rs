@@ -1,7 +1,8 @@
 //! `POST …/reopen`: undoes a rejection and returns the candidate to the step.
 //!
-//! The activity records the state before the rejection, so the step gets its earlier status back. A hire that the
-//! rejection reversed is not restored: the candidate is at the rejected step, and all later steps are pending.
+//! The activity row of the rejection records the state before the rejection, so the step gets its earlier status back.
+//! A hire that the rejection reversed is not restored: the candidate returns to the rejected step, and all later steps
+//! become pending unless they are rejected too.
 
 use super::decision::{Decision, Remark, StepFacts};
 use super::status::{ApplicationStatus, StepStatus};
@@ -13,11 +14,11 @@ use crate::domain::timestamp::Timestamp;
 /// The input of a reopening.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReopenInput {
-    /// The reason, which is stored in the activity of the reopening.
+    /// The reason, which is stored in the activity row of the reopening.
     pub reason: String,
 }
 
-/// The state before a rejection, from its activity.
+/// The state before a rejection, from the activity row of the rejection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejection {
     /// The step that was rejected.
@@ -87,7 +88,7 @@ impl CandidateStep {
     }
 }
 
-/// Sets later steps, which a hire validated or skipped, to pending. Rejected steps stay rejected.
+/// Sets the later steps to pending, because the hire that passed them was reversed. Rejected steps stay rejected.
 fn reset_to_pending(later: &mut [CandidateStep]) {
     for step in later.iter_mut().filter(|step| step.status != StepStatus::Rejected) {
         step.return_to(StepStatus::Pending, None);
@@ -95,7 +96,7 @@ fn reset_to_pending(later: &mut [CandidateStep]) {
 }
 
 /// Returns the assumed status of an imported step before its rejection. A candidate at an earlier step has not reached
-/// this step. A candidate at a later step has moved past it at an unknown time.
+/// this step. A candidate at a later step has moved past this step at an unknown time.
 fn assumed_status(steps: &[CandidateStep], addressed: usize) -> StepStatus {
     match steps.iter().position(|step| step.status == StepStatus::InProgress) {
         None => StepStatus::InProgress,
@@ -139,7 +140,7 @@ mod tests {
         }
     }
 
-    /// Rejects the candidate at this step, and records the earlier state as an activity does.
+    /// Rejects the candidate at this step, and records the earlier state as an activity row does.
     fn rejected(facts: &StepFacts, at: usize, record: &mut Vec<Rejection>) -> StepFacts {
         let facts = StepFacts { addressed: at, ..facts.clone() };
         let decision = reject(&facts, &RejectInput::default(), NOW).unwrap();
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn reopening_in_any_order_returns_the_candidate_to_the_step_of_the_reversed_hire() {
+    fn reopening_in_any_order_returns_the_candidate_to_the_step_whose_rejection_reversed_the_hire() {
         let before = hired(&[Validated, Validated, Skipped, Validated], 0);
         for first in 0..4 {
             for second in (0..4).filter(|second| *second != first) {
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reopened_candidate_has_been_at_the_step_since_they_first_reached_it() {
+    fn after_a_reopening_the_candidate_has_been_at_the_step_since_they_first_reached_it() {
         let mut record = Vec::new();
         let facts_after = rejected(&facts(&[Validated, InProgress, Pending], 1), 1, &mut record);
         assert_eq!(reopen(&facts_after, &record, &input()).unwrap().back_since, Some(THEN));
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reopened_application_can_be_hired() {
+    fn a_candidate_can_be_hired_after_a_reopening() {
         let facts = facts(&[Validated, InProgress, Pending], 1);
         let mut record = Vec::new();
         let again = reopened(&rejected(&facts, 1, &mut record), 1, &record);

@@ -23,12 +23,12 @@ pub enum ListedErasure {
     Retention(CandidateId),
 }
 
-/// The last change to a candidate, by time and by activity.
+/// The last change to a candidate, by its time and by the number of its activity row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastChange {
     /// The time of the last change.
     pub at: Timestamp,
-    /// The number of the last activity; 0 if there is none. A wrong clock does not affect this number.
+    /// The number of the last activity row; 0 if there is none. A wrong clock does not affect this number.
     pub activity: i64,
 }
 
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn candidates_with_a_later_time_or_activity_are_only_reported() {
+    fn candidates_with_a_later_time_or_activity_number_are_only_reported() {
         for (current, expected) in [((5, 7), false), ((4, 6), false), ((6, 7), true), ((5, 8), true), ((1, 8), true)] {
             assert_eq!(is_only_reported(Some(change(5, 7)), change(current.0, current.1)), expected, "{current:?}");
             assert!(!is_only_reported(None, change(current.0, current.1)), "{current:?}");

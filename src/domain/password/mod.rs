@@ -78,8 +78,8 @@ impl PasswordFault {
                     .to_owned()
             }
             Self::Common => {
-                "this password is among the first that attackers try: common words, or runs of digits or keys; \
-                             choose several unrelated words"
+                "this password is among the first that attackers try: common words, or runs of digits or adjacent keys \
+                 on a keyboard; choose several unrelated words"
                     .to_owned()
             }
         }
@@ -117,7 +117,7 @@ pub fn check_length(password: &str) -> Result<(), PasswordFault> {
     }
 }
 
-/// Returns the user's address and name, whole and split into parts.
+/// Returns the user's address and name, whole and split into parts. Leaves out strings shorter than a run.
 fn own_words(email: &Email, name: &str) -> Vec<Vec<char>> {
     let name = name.to_lowercase();
     let texts = [email.key(), name.trim()];
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_its_local_part_and_the_name_are_refused() {
+    fn the_address_its_local_part_and_the_name_are_refused_as_passwords() {
         for password in [
             "ada.lovelace@acme.example",
             "Ada.Lovelace@ACME.example",

@@ -27,7 +27,7 @@ pub enum ActKind {
     Withdrawn,
 }
 
-/// An act on an application, read from its activity.
+/// An act on an application, read from its activity row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastAct {
     /// The kind of the act.
@@ -161,7 +161,7 @@ impl ApplicationState {
     }
 
     /// Makes the steps after the step at which a hire was reversed pending again, unless a visible decision rejected
-    /// them. The activity of the reopening does not contain the steps that a hidden decision rejected.
+    /// them. The activity row of the reopening does not contain the steps that a hidden decision rejected.
     fn reset_after(&mut self, index: usize) {
         for step in self.steps.iter_mut().skip(index + 1).filter(|step| step.status != StepStatus::Rejected) {
             *step = StepState { status: StepStatus::Pending, at: None };

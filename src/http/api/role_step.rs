@@ -1,5 +1,5 @@
-//! `/api/v1/roles/{id}/steps`: staff add, change, reorder and remove the steps of a role's pipeline. Applications in
-//! progress do not change, because they have copies of the steps.
+//! `/api/v1/roles/{id}/steps`: staff add, change, reorder and remove the steps of a role's pipeline. Existing
+//! applications do not change, because they have copies of the steps.
 
 use hyper::Method;
 
@@ -71,7 +71,7 @@ fn decode_add(_: &Ctx, request: &Request) -> Result<StepAddInput, Error> {
     Ok(StepAddInput { role: request.id_param("id", ROLE_NOT_VISIBLE)?, step, order })
 }
 
-/// `POST /api/v1/roles/{id}/steps`: adds a step to the pipeline. Applications in progress do not get the step.
+/// `POST /api/v1/roles/{id}/steps`: adds a step to the pipeline. Existing applications do not get the step.
 ///
 /// # Errors
 /// As [`find_to_manage`]; `conflict` if the role has the maximum number of steps; `validation_error` for a position
@@ -111,7 +111,7 @@ fn decode_order(_: &Ctx, request: &Request) -> Result<StepOrderInput, Error> {
 /// `PUT /api/v1/roles/{id}/steps/order`: sets the order of all steps of the pipeline.
 ///
 /// # Errors
-/// As [`find_to_manage`]; `validation_error` unless the body names each step of the pipeline once.
+/// As [`find_to_manage`]; `validation_error` unless the body names each step of the pipeline exactly once.
 fn reorder(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &StepOrderInput) -> Result<Reply, Error> {
     let role = find_to_manage(tx, caller, &input.role)?;
     let before = pipeline_ids(tx, &role.record.id)?;
@@ -124,8 +124,8 @@ fn reorder(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &StepOrderInput) -
 /// The step that a path names.
 struct StepPath {
     role: RoleId,
-    /// `None` if the text is not a valid id. [`StepPath::load`] refuses it later, because a plain member must get a 403
-    /// instead.
+    /// `None` if the text is not a valid id. [`StepPath::load`] refuses the request later, because a plain member must
+    /// get a 403 instead.
     step: Option<RoleStepId>,
 }
 
@@ -169,7 +169,7 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<StepChangeInput, Error> {
     Ok(StepChangeInput { path: StepPath::decode(request)?, name, step_type })
 }
 
-/// `PATCH /api/v1/roles/{id}/steps/{stepId}`: changes the name or the type of a step. Applications in progress do not
+/// `PATCH /api/v1/roles/{id}/steps/{stepId}`: changes the name or the type of a step. Existing applications do not
 /// change.
 ///
 /// # Errors
@@ -191,7 +191,7 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<StepPath, Error> {
     StepPath::decode(request)
 }
 
-/// `DELETE /api/v1/roles/{id}/steps/{stepId}`: removes a step from the pipeline. Applications in progress that have the
+/// `DELETE /api/v1/roles/{id}/steps/{stepId}`: removes a step from the pipeline. Existing applications that have the
 /// step do not change.
 ///
 /// # Errors

@@ -26,7 +26,7 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
         ),
         (
             "appliance_clock_believed",
-            "1 while the machine's clock agrees with the uptime of the service.",
+            "1 while the machine's clock agrees with the believed clock.",
             f64::from(u8::from(ctx.store.clock().read().agrees())),
         ),
         (
@@ -34,10 +34,10 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
             "Candidates erased by retention since the service started.",
             retention.erased() as f64,
         ),
-        ("appliance_retention_due", "Candidates who are due for erasure by retention.", due as f64),
+        ("appliance_retention_due", "Candidates who were due for erasure at the last run of retention.", due as f64),
         (
             "appliance_retention_waiting",
-            "Due candidates whose erasure waits for an admin's confirmation.",
+            "Due candidates whose erasure waited for an admin's confirmation at the last run of retention.",
             waiting as f64,
         ),
     ];
@@ -52,7 +52,7 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
         gauges.push(("appliance_attachment_bytes", "Size of all attachments, including staged ones.", bytes as f64));
     }
     let mut text = ctx.telemetry.prometheus(&gauges);
-    // If the file cannot be read, this gauge is omitted.
+    // If the file cannot be read, the gauge of the chain head is omitted.
     if let Ok(head) = ctx.store.chain_head() {
         text.push_str(&chain_head(&head));
     }
@@ -60,7 +60,7 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
     text
 }
 
-/// Returns a gauge for each background job.
+/// Returns the gauge of failing background jobs, with one sample per job.
 fn job_metrics(ctx: &Ctx) -> String {
     let failing = ctx.store.health().failing();
     let name = "appliance_job_failing";

@@ -9,14 +9,15 @@ use super::bounded_map::make_room;
 use crate::domain::network::{self, Network};
 use crate::domain::rate::HourlyAllowance;
 
-/// An hourly limit on the requests of each client network.
+/// An hourly limit on the requests from each client network.
 pub(in crate::http) struct NetworkLimit {
     per_hour: Option<u32>,
     hours: Mutex<HashMap<Network, HourlyAllowance>>,
 }
 
 impl NetworkLimit {
-    /// Creates a limit. `per_hour` applies to one address or one IPv6 /64; wider networks have a higher limit.
+    /// Creates a limit. `per_hour` applies to one IPv4 address or one IPv6 /64; wider networks have a higher limit.
+    /// `None` allows any number of requests.
     pub(in crate::http) fn new(per_hour: Option<u32>) -> Self {
         Self { per_hour, hours: Mutex::default() }
     }

@@ -9,7 +9,8 @@ use super::request::Request;
 use crate::domain::refusal::Refusal;
 use crate::domain::usage;
 
-/// Returns the number of rows that the query's `limit` requests.
+/// Returns the number of rows that the query's `limit` requests, or the default number. A limit that is out of bounds
+/// is replaced with the nearest bound.
 ///
 /// # Errors
 /// `validation_error` if `limit` is not an integer, or is repeated.

@@ -34,7 +34,8 @@ pub(super) enum NoPermit {
 }
 
 impl Permits {
-    /// Creates the permits. `client_max` applies to one address or one IPv6 /64; wider networks have a higher limit.
+    /// Creates the permits. `client_max` applies to one IPv4 address or one IPv6 /64; wider networks have a higher
+    /// limit.
     pub(super) fn new(all_max: usize, client_max: usize) -> Self {
         Self { all_max, client_max, taken: Mutex::default() }
     }

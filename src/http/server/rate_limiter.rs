@@ -17,8 +17,7 @@ pub(super) enum BucketOwner {
     User(UserId),
 }
 
-/// The buckets. There are few: one for each API key and each session user that has sent a request since the
-/// service started.
+/// The buckets: one for each API key and each session user with a request since the service started.
 pub(super) struct RateLimiter {
     policy: Option<RatePolicy>,
     buckets: Mutex<HashMap<BucketOwner, TokenBucket>>,

@@ -18,7 +18,7 @@ impl RenderedResponse {
     pub(super) fn new(reply: Reply) -> Self {
         let body = reply.body();
         let (mut parts, _) = reply.into_response_without_id().into_parts();
-        // Reserve space for the field, so that setting it later does not grow the map.
+        // Reserve space for the request id, so that the map does not grow when the id is set.
         parts.headers.insert(X_REQUEST_ID, HeaderValue::from_static(""));
         Self { fields: parts.headers, body }
     }

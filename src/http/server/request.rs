@@ -1,4 +1,4 @@
-//! A request as handlers decode it: parameters, query, header fields and body, each read strictly.
+//! A request as handlers decode it: parameters, query, header fields and body.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -98,8 +98,8 @@ impl Request {
         self.body.as_deref().unwrap_or_default()
     }
 
-    /// Returns the form, or `None` if the body is not a form. `None` is possible only on routes that also accept
-    /// another type of body.
+    /// Returns the form, or `None` if the body is not a form. On a route that accepts only forms, the result is never
+    /// `None`.
     pub(in crate::http) fn form(&self) -> Option<&Form> {
         self.form.as_ref()
     }
@@ -181,7 +181,7 @@ impl Request {
     /// or else the best match for `Accept-Language`.
     ///
     /// # Errors
-    /// `validation_error` if a parameter is repeated.
+    /// `validation_error` if `lang` or `locale` is repeated.
     pub(in crate::http) fn language(&self) -> Result<Language, Refusal> {
         let (lang, locale) = (self.query("lang")?, self.query("locale")?);
         Ok(Language::negotiate(lang.or(locale).as_deref(), &self.headers))
@@ -234,8 +234,8 @@ impl Request {
 /// Checks the head of a request before anything else.
 ///
 /// # Errors
-/// `uri_too_long`; `headers_too_large` (hyper itself has already refused more than 100 fields); `bad_request` for
-/// HTTP/1.1 without exactly one `Host`, and for an invalid `Host` (RFC 9112 §3.2).
+/// `uri_too_long`; `headers_too_large` (hyper itself has already refused more than 100 fields); `bad_request` for more
+/// than one `Host`, for HTTP/1.1 without a `Host`, and for an invalid `Host` (RFC 9112 §3.2).
 pub(super) fn check_head(uri: &Uri, headers: &HeaderMap, version: Version) -> Result<(), Refusal> {
     let scheme_bytes = uri.scheme_str().map_or(0, |scheme| scheme.len() + "://".len());
     let authority_bytes = uri.authority().map_or(0, |authority| authority.as_str().len());
@@ -289,8 +289,8 @@ pub(super) fn decode_param(raw: &str) -> Result<String, Refusal> {
 }
 
 /// Returns the client's address: the peer's, or, if the peer is a trusted proxy, the rightmost address of
-/// `X-Forwarded-For` that is not a trusted proxy. An entry that is not an address ends the search, because no entry to
-/// its left can be trusted.
+/// `X-Forwarded-For` that is not a trusted proxy, or the leftmost address if all are trusted proxies. An entry that is
+/// not an address ends the search, because no entry to its left can be trusted.
 pub(in crate::http) fn client(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut client = peer.ip().to_canonical();
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn only_trusted_proxies_name_the_client_in_the_rightmost_entry() {
+    fn only_trusted_proxies_name_the_client_and_the_rightmost_untrusted_address_is_used() {
         assert_eq!(client_address("192.0.2.1", &["198.51.100.7"]), "192.0.2.1");
         assert_eq!(client_address("10.0.0.1", &[]), "10.0.0.1");
         assert_eq!(client_address("10.0.0.1", &["198.51.100.7"]), "198.51.100.7");

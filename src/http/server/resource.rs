@@ -18,7 +18,7 @@ pub enum Audience {
 /// the resource.
 pub(in crate::http) type LoadCallerRoles = fn(&Tx<'_>, &Principal, &str) -> Result<Option<CallerRoles>, Error>;
 
-/// The resource of a route: the thing that the path parameter `id` names.
+/// The resource of a route: the object that the path parameter `id` names, or the whole platform.
 #[derive(Debug, Clone, Copy)]
 pub struct Resource {
     /// The function that loads the caller's roles, which determine whether the caller may get a stored response. `None`

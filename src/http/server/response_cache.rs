@@ -2,9 +2,9 @@
 //! sending it.
 //!
 //! A cached response records the organization that it shows, and the number of the newest portal change when its data
-//! was read. The store reports whether that organization has changed since. The next response shows a change by this
-//! service; a change by another process is visible within 200 ms. A response without data from the file stays current
-//! for as long as the service runs.
+//! was read. The store reports whether the portal of that organization has changed since then. The next response shows
+//! a change by this service; a change by another process is visible within 200 ms. A response without data from the
+//! file stays current for as long as the service runs.
 //!
 //! A path has one response, or, if its route requires it, one for each language and each combination of query
 //! parameters (`cache_variant`). Each route names the pool that holds its responses, and each pool limits the bytes of
@@ -22,8 +22,8 @@ use super::cached_response::CachedResponse;
 use crate::domain::id::OrganizationId;
 use crate::store::change_number::PortalChanges;
 
-/// The maximum number of cached responses for one path to requests with query parameters. At the limit, the response to
-/// a new query is rendered for each request until the next change.
+/// The maximum number of responses to requests with query parameters that are cached for one path. At the limit, the
+/// response to a new query is rendered for each request until the next change.
 const QUERY_VARIANTS_MAX: usize = 64;
 
 /// A pool that bounds the bytes of cached responses.
@@ -220,7 +220,7 @@ impl CachedPath {
         }
     }
 
-    /// Adds a response if there is room, and returns the response that it replaces.
+    /// Adds a response. Returns the response that it replaces, if any. The outer `None` means that there is no room.
     fn put(&mut self, variant: CacheVariant, response: &Arc<CachedResponse>) -> Option<Option<Arc<CachedResponse>>> {
         let index = match variant {
             CacheVariant::Only => 0,
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn one_organization_does_not_evict_another() {
+    fn one_organization_does_not_evict_the_responses_of_another() {
         let (cache, page) = (ResponseCache::default(), response("org_1", 200 * 1_024));
         let other = response("org_2", 1_000);
         assert!(put(&cache, "/careers/other", &other));
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_pool_evicts_the_largest_organization() {
+    fn a_full_pool_evicts_the_responses_of_the_largest_organization() {
         let cache = ResponseCache::default();
         let small = response("org_small", 2_000);
         assert!(put(&cache, "/careers/small", &small));

@@ -31,7 +31,7 @@ pub enum Work {
 /// A status that a route can answer with, and the code in the body of an error. The code of a success is empty.
 pub type Answer = (u16, Code);
 
-/// The second half of a handler, with the decoded input. The writer may run it twice.
+/// The second half of a handler, with the decoded input. The writer may run the second half twice.
 pub(in crate::http) type Act = Box<dyn FnMut(&Ctx, &Tx<'_>, Option<Principal>) -> Result<Reply, Error> + Send>;
 
 /// The step that follows the first half of a handler.
@@ -157,7 +157,7 @@ impl Route {
         })
     }
 
-    /// Creates an endpoint for a resource, which requires an API key with this scope.
+    /// Creates an endpoint for a resource. The endpoint requires an API key with this scope.
     pub(in crate::http) fn scoped<W: Send + 'static>(
         resource: Resource,
         scope: Scope,
@@ -173,8 +173,8 @@ impl Route {
         route.idempotent_by(resource)
     }
 
-    /// Creates an endpoint for API keys of platform admins. Safe methods need `admin:read`; the others need
-    /// `admin:write`.
+    /// Creates an endpoint for API keys of platform admins. A key with explicit scopes needs `admin:read` for safe
+    /// methods, and `admin:write` for other methods.
     pub(in crate::http) fn admin<W: Send + 'static>(
         method: Method,
         path: &'static str,
@@ -226,7 +226,7 @@ impl Route {
         route
     }
 
-    /// Shows the form again if the service cannot process it now, so that the person's input is not lost.
+    /// Shows a submitted form again if the service cannot process the form now, so that the person's input is not lost.
     pub(in crate::http) fn with_fallback(mut self, fallback: FormFallback) -> Self {
         self.form = self.form.map(|form| FormRules { fallback: Some(fallback), ..form });
         self
@@ -268,8 +268,8 @@ impl Route {
         matches!(self.idempotency, Idempotency::ByKey(_))
     }
 
-    /// Adds the answers that follow from the other fields of the route. An endpoint declares only its other
-    /// answers ([`Route::answering`]).
+    /// Adds the answers that follow from the other fields of the route. An endpoint declares only the remaining answers
+    /// ([`Route::answering`]).
     pub(super) fn completed(mut self) -> Self {
         let mut more: Vec<Answer> = Vec::new();
         if self.access != AccessRule::Open {
@@ -292,7 +292,7 @@ impl Route {
         self
     }
 
-    /// Returns the transaction for a request. A dry run only reads.
+    /// Returns the kind of transaction for a request. A dry run only reads.
     pub(super) fn work_of(&self, request: &Request) -> Work {
         let is_dry_run = self.accepts_dry_run && request.is_dry_run() == Ok(true);
         if is_dry_run { Work::Read } else { self.work }
@@ -324,8 +324,8 @@ impl Route {
         self
     }
 
-    /// Creates replies to requests with an API key from the caller alone, without reading the file. The transaction of
-    /// the usage row checks that the caller in memory is still current.
+    /// For requests with an API key, creates the reply from the caller alone, without reading the file. The transaction
+    /// of the usage row checks that the caller in memory is still current.
     pub(in crate::http) fn replying_from_caller(mut self, reply: ReplyFromCaller) -> Self {
         self.reply_from_caller = Some(reply);
         self

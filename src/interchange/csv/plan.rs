@@ -17,8 +17,8 @@ use crate::world::World;
 /// Plans the import of a table. Accepted hires fill positions in the order of the table; refused rows fill none.
 ///
 /// # Errors
-/// A refusal if no row can be imported, because the role given for all rows does not exist or the table names no roles.
-/// Otherwise a SQLite error.
+/// A refusal if the role given for all rows does not exist, or if no role is given and the table has no column for
+/// roles. Otherwise a SQLite error.
 pub fn plan(
     tx: &Tx<'_>,
     world: &dyn World,
@@ -67,7 +67,7 @@ struct Planner<'t> {
 /// A role of the organization, with the rows accepted for it.
 struct RoleRows {
     record: store::role::RoleRecord,
-    /// The applications to add to the role; `None` until a row names the role.
+    /// The applications to add to the role; `None` until the first row for the role.
     added: Option<AddedRole>,
 }
 
@@ -102,7 +102,7 @@ impl<'t> Planner<'t> {
     /// Accepts a row, or returns all the reasons for refusing it.
     fn add_row(&mut self, mut row: Row) -> Result<Result<(), Vec<String>>, Error> {
         let mut faults = std::mem::take(&mut row.faults);
-        // A row without readable cells names no role.
+        // If the cells of a row cannot be read, the role of the row is unknown.
         let role = if row.is_readable { self.role(row.role.as_deref(), &mut faults)? } else { None };
         let fitting = role.and_then(|role| self.fit_row(role, &row, &mut faults));
         if let (Some(role), Some(email)) = (role, &row.email)
@@ -176,7 +176,7 @@ impl<'t> Planner<'t> {
             (None, several, None) => {
                 let ids: Vec<&str> = several.iter().map(|index| self.roles[*index].record.id.as_str()).collect();
                 Err(format!(
-                    "role is {:?}, which is the name of {}; give the id instead",
+                    "role is {:?}, which is the name of the roles {}; give the id instead",
                     excerpt(named),
                     ids.join(", ")
                 ))

@@ -52,7 +52,7 @@ impl Heading {
     /// Parses the first record as headings.
     ///
     /// # Errors
-    /// A sentence for each missing or duplicate column.
+    /// A sentence for each fault, such as a missing or duplicate column.
     pub(super) fn read(record: Option<Record>) -> Result<Self, Vec<String>> {
         let columns = Self::COLUMNS.join(", ");
         let Some(Record { line, cells, faults }) = record else {
@@ -230,8 +230,8 @@ impl<'a> Cells<'a> {
         let external_position_id = self.text("externalPositionId", OUTCOME_CHARACTERS_MAX, plain::flaw_of_line);
         let status = status?.unwrap_or(ApplicationStatus::InProgress);
         self.refuse_cells_of_other_statuses(status);
-        // The faults of invalid cells have already been added. The other values are still used to check the role's
-        // steps.
+        // The faults of invalid cells have already been added. The other values are still used to check the row against
+        // the role's steps.
         let notes = notes.flatten();
         Some(match status {
             ApplicationStatus::InProgress => RowOutcome::InProgress,

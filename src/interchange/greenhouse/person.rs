@@ -11,7 +11,7 @@ pub(super) struct HarvestPerson {
     pub(super) id: u64,
     pub(super) location: String,
     pub(super) name: String,
-    /// The first personal address, or else the first address. Prospects often have none.
+    /// The first valid personal address, or else the first valid address. Prospects often have none.
     pub(super) email: Option<Email>,
 }
 

@@ -1,5 +1,5 @@
-//! The steps of a role that is created from a job. They come from the job's stages in the export, or from the stages of
-//! its applications.
+//! The steps of the role for a job. The steps of a new role come from the job's stages in the export, or else from the
+//! current stages of the job's applications.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,7 +10,7 @@ use crate::domain::candidate_step::StepType;
 use crate::domain::role::RoleStatus;
 use crate::store::role_step;
 
-/// The steps of a role, with their stages.
+/// The steps of a role, and the step of each stage.
 pub(super) struct Pipeline {
     pub(super) steps: Vec<role_step::PipelineStep>,
     /// The step index of each stage, by the id of the stage.

@@ -27,12 +27,13 @@ use crate::store::{self, Error, Tx};
 /// Plans the import of an export.
 ///
 /// # Errors
-/// A refusal if all jobs and applications are in the file already. Otherwise a SQLite error.
+/// A refusal if an earlier import already added all jobs and applications. Otherwise a SQLite error.
 pub fn plan(tx: &Tx<'_>, export: HarvestExport, organization: OrganizationId) -> Result<ImportPlan, Error> {
     let HarvestExport { ids, jobs, stages, people, applications, reasons, offers, refused, mut notices, .. } = export;
     let first = jobs.first().map(|job| role_id(job.id));
-    let (prospects, applications): (Vec<_>, Vec<_>) = applications.into_iter().partition(|one| one.is_prospect);
-    let applicants: HashSet<u64> = applications.iter().map(|one| one.person).collect();
+    let (prospects, applications): (Vec<_>, Vec<_>) =
+        applications.into_iter().partition(|application| application.is_prospect);
+    let applicants: HashSet<u64> = applications.iter().map(|application| application.person).collect();
     let others = people.iter().filter(|person| !applicants.contains(&person.id)).count();
     notices.extend(skip_notice(prospects.len(), "prospects", "they have not applied"));
     notices.extend(skip_notice(others, "candidates", "they have no application"));
@@ -134,7 +135,8 @@ struct AcceptedApplication {
 }
 
 impl Planner<'_> {
-    /// Creates roles from the jobs. Later, [`PlannedRole::into_added`] derives their seats from the applications.
+    /// Plans a role for each job. Later, [`PlannedRole::into_added`] derives the seats of the roles from the
+    /// applications.
     fn add_jobs(
         &mut self,
         jobs: Vec<HarvestJob>,
@@ -239,13 +241,13 @@ impl Planner<'_> {
         let AcceptedApplication { role, name, email, progress } = accepted;
         let candidate = self.applicants.find_or_add(|| candidate_id(application.person), name, email)?;
         self.applied.insert((candidate, role));
-        let roles = &mut self.roles[role];
-        roles.hired += i64::from(matches!(progress, ImportedProgress::Hired(_)));
+        let planned = &mut self.roles[role];
+        planned.hired += i64::from(matches!(progress, ImportedProgress::Hired(_)));
         let applied_at = application.applied_at.unwrap_or(self.tx.now);
         let step_id = |order| step_of_application(application.id, order);
-        let steps = &roles.role.steps;
+        let steps = &planned.role.steps;
         let created = addition::new_application(id, candidate, applied_at, progress, steps, |step| step_id(step.order));
-        roles.role.applications.push(created);
+        planned.role.applications.push(created);
         Ok(())
     }
 

@@ -20,8 +20,8 @@ impl HarvestExport {
     /// each of them.
     ///
     /// # Errors
-    /// A sentence, with line and column, if the file is neither of these, or if it is not JSON. [`plan`](super::plan())
-    /// reports faults in individual items.
+    /// A sentence with the position of the error if the file is neither of these or is not JSON.
+    /// [`plan`](super::plan()) reports faults in individual items.
     pub fn read(&mut self, name: &str, bytes: &[u8]) -> Result<(), String> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         json::parse_with(FileSeed { name, export: self }, bytes).map_err(|error| escaped(&format!("{name}: {error}")))

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_names_consist_of_a_resource_and_a_page() {
+    fn file_names_consist_of_a_resource_and_an_optional_page() {
         for (name, resource) in [
             ("jobs.json", HarvestResource::Jobs),
             ("job_stages.json", HarvestResource::JobStages),

@@ -15,9 +15,9 @@ pub struct Activity {
     pub at: Timestamp,
     /// The word for the action. The file may contain words that this version does not know.
     pub action: String,
-    /// The user who acted; `None` for the service itself.
+    /// The user who acted; `None` if no user acted, as in a command.
     pub actor: Option<Actor>,
-    /// The key with which the user acted; `None` for a session or a command.
+    /// The key with which the user acted; `None` if the user acted in a session, or if no user acted.
     pub api_key_id: Option<ApiKeyId>,
     pub role_id: Option<RoleId>,
     pub candidate_id: Option<CandidateId>,
@@ -38,7 +38,7 @@ pub struct Actor {
     pub email: String,
 }
 
-/// The columns of [`activity`].
+/// The `SELECT` and `FROM` clauses of the queries whose rows [`activity`] reads.
 pub(in crate::store) const SELECT: &str =
     "SELECT a.id, a.at, a.action, u.id, u.name, u.email, a.api_key_id, a.role_id, a.candidate_id,
        a.candidate_role_id, a.candidate_role_step_id, CASE WHEN a.salt IS NOT NULL THEN a.detail END, a.hash,
@@ -123,7 +123,7 @@ pub(super) fn activity(row: &Row<'_>) -> Result<Activity, Error> {
     })
 }
 
-/// Reads the three columns of the actor. They are all null for the service itself.
+/// Reads the three columns of the actor. They are all null if no user acted.
 fn actor(columns: &mut Columns<'_>) -> Result<Option<Actor>, Error> {
     let (id, name, email) = (columns.read()?, columns.read()?, columns.read()?);
     Ok(match (id, name, email) {

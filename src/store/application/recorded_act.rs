@@ -17,7 +17,8 @@ use crate::store::{activity, candidate_step, organization};
 /// signed up.
 ///
 /// # Errors
-/// [`Error::Defect`] if the candidate has already applied to the role. Check this before calling this function.
+/// [`Error::Defect`] if the candidate has already applied to the role. Check for an earlier application before calling
+/// this function.
 pub fn add(
     tx: &Tx<'_>,
     who: Option<&Principal>,
@@ -52,7 +53,7 @@ pub fn add(
 /// itself.
 ///
 /// # Errors
-/// [`Error::Defect`] if the application is not in progress. Check this before calling this function.
+/// [`Error::Defect`] if the application is not in progress. Check its status before calling this function.
 pub fn withdraw(
     tx: &Tx<'_>,
     who: Option<&Principal>,

@@ -168,8 +168,8 @@ impl NumberSource {
         })
     }
 
-    /// Returns the newest candidate in a range of non-negative numbers. The end of the range never increases from call
-    /// to call. If the range has no candidate, the result may be an older candidate.
+    /// Returns the newest candidate in a range of non-negative numbers. The end of the range must not increase from
+    /// call to call. If the range has no candidate, the result is `None` or an older candidate.
     pub(super) fn newest(
         &mut self,
         tx: &Tx<'_>,
@@ -287,8 +287,8 @@ impl RangeQuery {
     }
 }
 
-/// The row limit of the first read, and of a read after many skipped numbers, because these searches usually need only
-/// one row.
+/// The row limit of the first read, and of a read after many skipped numbers. A search that skips many numbers usually
+/// needs only one row per read.
 const ROWS_MIN: usize = 8;
 
 /// The maximum row limit of a read for a search that skips few numbers.

@@ -31,7 +31,7 @@ pub fn add(
     Ok(added)
 }
 
-/// Changes the name, the address or both. `None` keeps the current value. Returns the changed candidate.
+/// Changes the name, the address or both. `None` means no change. Returns the changed candidate.
 ///
 /// # Errors
 /// [`Error::Defect`] if the candidate was erased or the address is taken. Check both before calling this function.

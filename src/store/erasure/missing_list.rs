@@ -1,4 +1,5 @@
-//! A file that records erasures but has no erasure list next to it: a backup that was restored without its list.
+//! A file that records erasures but has no erasure list next to it, such as a backup that was restored without its
+//! list.
 
 use std::path::Path;
 
@@ -12,8 +13,8 @@ use crate::domain::erasure::replay::ListedErasure;
 use crate::domain::id::{CandidateId, Id};
 use crate::domain::timestamp::Timestamp;
 
-/// Writes a missing list from the erasures that the file records. Returns the number of candidates in the new list. The
-/// missing list may have named more candidates. Their data is still in the file.
+/// Writes a missing list from the erasures that the file records. Returns the number of candidates in the new list, or
+/// 0 if the list is not missing. A lost list may have named more candidates, whose data is then still in the file.
 pub(in super::super) fn write_missing_list(path: &Path) -> Result<usize, OpenError> {
     let list = ErasureList::beside(path);
     if list.exists() {
@@ -27,9 +28,10 @@ pub(in super::super) fn write_missing_list(path: &Path) -> Result<usize, OpenErr
     Ok(lines.len())
 }
 
-/// Returns a line for each erased candidate in the file. If no user erased the candidate, the candidate asked for the
-/// erasure or retention erased the candidate. In both cases, the line has the word `own`, so that a repeated erasure
-/// leaves the signups of other people under the same address.
+/// Returns a line for each erased candidate in the file. If the activity names no user who erased the candidate, the
+/// candidate asked for the erasure, retention erased the candidate, or a start repeated the erasure. In each of these
+/// cases, the line has the word `own`, so that a repeated erasure does not delete the signups of other people under the
+/// same address.
 fn recorded_erasures(tx: &Tx<'_>) -> Result<Vec<ListLine>, Error> {
     let sql = "SELECT c.id, EXISTS (
                  SELECT 1 FROM activities a

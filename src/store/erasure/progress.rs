@@ -17,7 +17,7 @@ pub struct Erasures {
     end_before: Mutex<Option<u64>>,
     /// Whether the current transaction erases a candidate or deletes a signup.
     is_under_way: AtomicBool,
-    /// The number of commits that left something to clean up.
+    /// The number of commits that left something to clean up. Any other reason for a cleanup is counted like a commit.
     committed: AtomicU64,
     /// The number of those commits whose attachment sweep is complete.
     swept: AtomicU64,

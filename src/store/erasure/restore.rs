@@ -23,7 +23,7 @@ use crate::store::attachment;
 use crate::store::status_page::deletion;
 use crate::world::World;
 
-/// The number of erasures that one transaction repeats.
+/// The maximum number of erasures that one transaction repeats.
 const SLICE_ERASURES: usize = 256;
 
 /// The erasures that a start repeated.
@@ -40,8 +40,8 @@ pub struct RepeatedErasures {
 
 /// Repeats the erasures in the list. Candidates who were placed under a legal hold before their line was written are
 /// erased too, because an older copy of the file lacks the release of the hold. Candidates who were changed after their
-/// line was written stay, with all their signups. Afterwards, the file and its log contain no erased data, unless
-/// another process was reading the file.
+/// line was written stay, with all their signups. Afterwards, the file and its log no longer contain the data of the
+/// repeated erasures, unless another process is reading the file.
 ///
 /// # Errors
 /// [`OpenError::Companion`] if the list cannot be read; [`OpenError::Store`] if the file cannot be written.

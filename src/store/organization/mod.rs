@@ -1,4 +1,4 @@
-//! Organizations: their rows (`record`), changes by admins (`change`), and their status cache (`status`).
+//! Organizations: their rows (`record`), their creation and changes (`change`), and their status cache (`status`).
 
 mod change;
 mod record;

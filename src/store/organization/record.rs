@@ -25,13 +25,13 @@ pub struct OrganizationRecord {
     pub enabled: bool,
     /// The IANA time zone in which the organization's days begin.
     pub time_zone: String,
-    /// Whether the service warns about roles that are published without a salary.
+    /// Whether the service warns about roles that are published without a visible salary.
     pub pay_transparency: bool,
-    /// The retention time in days; `None` to retain candidates forever.
+    /// The retention period in days; `None` to retain candidates forever.
     pub retention_days: Option<i64>,
     /// The privacy notice as Markdown; blank for the service's default text.
     pub privacy_notice: String,
-    /// The delay in hours before candidates see a decision; `None` if they never see it.
+    /// The delay in hours before candidates see a decision; `None` if they never see decisions.
     pub decision_visible_after_hours: Option<i64>,
 }
 

@@ -1,10 +1,10 @@
-//! The outbox: the deliveries that the service owes to HR systems. The activity of a decision records that a delivery
-//! is owed. A moment later, the `intake` creates the delivery with its message (`payload`). The delivery then waits in
-//! the `queue`, and each `attempt` updates it.
+//! The outbox: the deliveries that the service owes to HR systems. The activity row of a decision records that a
+//! delivery is owed. A moment later, the `intake` creates the delivery with its message (`payload`). The delivery then
+//! waits in the `queue`, and each `attempt` updates it.
 //!
-//! A pending delivery has a time for its next attempt, unless an earlier delivery of its application has not arrived.
-//! Each attempt looks up the integration. Disabling an integration, whether by an admin or after a 410 response,
-//! therefore updates no other delivery.
+//! A pending delivery has a time for its next attempt, unless an earlier delivery for its application has not arrived.
+//! Each attempt looks up the integration. Therefore, when an integration is disabled, by an admin or after a 410
+//! response, the deliveries that wait in the queue do not change.
 
 mod attempt;
 mod erasure;

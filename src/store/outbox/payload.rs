@@ -49,7 +49,7 @@ pub(super) struct PersonFacts {
 /// [`Error::Defect`] if the detail of the activity row cannot be read.
 pub(super) fn of_decision(facts: &DecisionFacts) -> Result<String, Error> {
     let detail: Detail = serde_json::from_str(&facts.detail)
-        .map_err(|error| Error::Defect(format!("the detail of an activity cannot be read: {error}")))?;
+        .map_err(|error| Error::Defect(format!("the detail of an activity row cannot be read: {error}")))?;
     let Detail { before, after } = detail;
     let hire = after.hire.or(before.hire).unwrap_or_default();
     let note = match facts.event {
@@ -80,8 +80,8 @@ fn wire_person(person: &PersonFacts) -> WirePerson<'_> {
     WirePerson { id: &person.id, name: &person.name, email: &person.email }
 }
 
-/// Returns a copy of the message that contains no data about the candidate except ids. `name` and `email` replace the
-/// candidate's name and address.
+/// Returns a copy of the message that contains no data about the candidate except ids and dates. `name` and `email`
+/// replace the candidate's name and address.
 ///
 /// # Errors
 /// [`Error::Defect`] if the message cannot be read.
@@ -119,7 +119,7 @@ fn encode(event: DeliveryEvent, timestamp: Timestamp, data: impl Serialize) -> R
     serde_json::to_string(&message).map_err(|error| Error::Defect(format!("a payload cannot be written: {error}")))
 }
 
-/// The part of a row's detail that messages contain.
+/// The part of an activity row's detail that messages use.
 #[derive(Deserialize)]
 struct Detail {
     before: DetailSide,

@@ -28,7 +28,7 @@ pub fn postponed(tx: &Tx<'_>, schedule: &RetrySchedule) -> Result<Vec<PostponedD
             hr_delivery::bounded_attempt_time(schedule, failed, last_attempt_at, next_attempt_at, tx.now);
         Ok(PostponedDelivery { number, next_attempt_at, corrected_at })
     })?;
-    Ok(waiting.into_iter().filter(|one| one.corrected_at < one.next_attempt_at).collect())
+    Ok(waiting.into_iter().filter(|delivery| delivery.corrected_at < delivery.next_attempt_at).collect())
 }
 
 /// Brings these deliveries forward, unless their next attempt has changed.
@@ -36,6 +36,8 @@ pub fn bring_forward(tx: &Tx<'_>, postponed: &[PostponedDelivery]) -> Result<(),
     let sql = "UPDATE hr_deliveries
                SET next_attempt_at = $1
                WHERE number = $2 AND state = 'pending' AND next_attempt_at = $3";
-    let params = |one: &PostponedDelivery| Ok((one.corrected_at.micros(), one.number, one.next_attempt_at.micros()));
+    let params = |delivery: &PostponedDelivery| {
+        Ok((delivery.corrected_at.micros(), delivery.number, delivery.next_attempt_at.micros()))
+    };
     tx.run_each(sql, postponed.iter(), params)
 }

@@ -24,7 +24,7 @@ pub struct RoleRecord {
     /// The salary, of which any part may be missing.
     pub salary: Salary,
     pub seats: Seats,
-    /// Whether the portal shows the role while it is open.
+    /// Whether the portal shows the role while the role is open.
     pub public: bool,
     /// The reason for closing the role; `None` if the role is not closed or an interchange document gave no reason.
     pub close_reason: Option<String>,

@@ -11,8 +11,8 @@ use crate::domain::text::Email;
 use crate::store::{activity, application, status_page};
 use crate::world::World;
 
-/// Releases those later signups of a candidate's applications that still have status pages, so that the candidate's
-/// erasure does not delete them. Returns the ids of the released signups, oldest first.
+/// Releases a candidate's later signups, if they still have a status page, so that the candidate's erasure does not
+/// delete them. Returns the ids of the released signups, oldest first.
 pub(in crate::store) fn release_later_signups(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<SignupId>, Error> {
     let sql = "SELECT s.id
                FROM candidate_roles a
@@ -30,7 +30,7 @@ pub(in crate::store) fn release_later_signups(tx: &Tx<'_>, candidate: &Candidate
 
 /// Submits released signups again, in the order that the rule gives. The first signup creates a candidate and an
 /// application, unless another candidate now has the same address. The other signups are handled like new signups. All
-/// status pages stay.
+/// status pages remain.
 pub(in crate::store) fn reapply(
     tx: &Tx<'_>,
     world: &dyn World,

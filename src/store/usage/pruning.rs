@@ -24,7 +24,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// The maximum number of rows that one transaction deletes (a slice). A slice occupies the writer for one or two
 /// milliseconds, and its commit needs no fsync. At ten slices a second, the job deletes about 5,000 rows a second,
-/// which uses one or two hundredths of the writer's time. A busy service logs fewer rows a second.
+/// which uses one or two percent of the writer's time. A busy service logs fewer rows a second.
 const SLICE_ROWS: usize = 512;
 
 /// Prepares the job that deletes old rows, one slice in each step. The job does nothing until `days` is set.
@@ -83,7 +83,8 @@ pub(super) fn outdated(tx: &Tx<'_>, retained_since: Timestamp, rows_max: usize) 
     })
 }
 
-/// Deletes [`outdated`] rows and their index entries. Keeps `api_key_usage_newest`, so that request counts continue.
+/// Deletes [`outdated`] rows and their index entries. Does not change `api_key_usage_newest`, so that request counts
+/// continue.
 pub(super) fn delete(tx: &Tx<'_>, rows: &[(i64, i64)]) -> Result<(), Error> {
     let Some((_, last)) = rows.last() else { return Ok(()) };
     let sql = "DELETE FROM api_key_usage_marks

@@ -126,7 +126,7 @@ fn move_followers(tx: &Tx<'_>, rows: &[AheadRow], moved: &HashMap<i64, i64>) -> 
 }
 
 /// Returns the cursor at which a page continues. The cursor differs from `before` if `before` is an old time of a
-/// redated row.
+/// redated row, or is between two such times.
 pub(super) fn redated_cursor(tx: &Tx<'_>, before: Timestamp) -> Result<Timestamp, Error> {
     let sql = "SELECT at
                FROM api_key_usage_moves

@@ -59,7 +59,7 @@ struct OrganizationInput {
     enabled: Option<bool>,
     time_zone: Option<String>,
     pay_transparency: Option<bool>,
-    /// The retention time. `Some(None)` turns retention off.
+    /// The retention period, in days. `Some(None)` turns retention off.
     retention_days: Option<Option<i64>>,
     privacy_notice: Option<String>,
     /// The delay before candidates see a decision. With `Some(None)`, candidates never see a decision.

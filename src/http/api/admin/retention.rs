@@ -41,8 +41,8 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
     Ok(request.id_param("id", ORGANIZATION_ABSENT)?)
 }
 
-/// `GET /api/admin/organizations/{id}/retention`: the number of due candidates, the time since which they have been
-/// due, and the reason why retention waits.
+/// `GET /api/admin/organizations/{id}/retention`: the number of due candidates, the time at which the first of them was
+/// found due, and the reason why retention waits, if it does.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist.
@@ -72,8 +72,8 @@ fn decode_confirmation(_: &Ctx, request: &Request) -> Result<ConfirmationInput, 
     Ok(ConfirmationInput { organization_id: request.id_param("id", ORGANIZATION_ABSENT)?, due_count, clock })
 }
 
-/// `POST /api/admin/organizations/{id}/retention/confirm`: permits the erasure of all due candidates, or declares the
-/// clock correct.
+/// `POST /api/admin/organizations/{id}/retention/confirm`: permits the erasure of all due candidates, declares the
+/// clock correct, or both.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist; `conflict` if a different number of candidates is due, or the

@@ -32,7 +32,7 @@
 //! - `returns`, if the response needs a more specific description; `example`, if the example from the schema is not
 //!   suitable.
 //!
-//! In a schema for responses, `required` lists all members that are always present. The tests refuse members that the
+//! In a schema for responses, `required` lists all members that are always present. The tests reject members that the
 //! schema does not define. A member that may be null has `"type": ["string", "null"]`, or `anyOf` with a reference. A
 //! schema that extends another schema has `allOf` with one reference. A schema for bodies states every limit. Examples
 //! are composed from the `examples` of the members. The schemas in `common.json` (`Id`, `Timestamp`, `Name`, `Text`,

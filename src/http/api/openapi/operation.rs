@@ -26,7 +26,7 @@ impl Operation {
     }
 }
 
-/// The header fields about rate limits, which every response to an identified caller has.
+/// The header fields about rate limits, in responses to authenticated callers.
 pub(super) const RATE_LIMIT: [&str; 2] = ["RateLimit", "RateLimit-Policy"];
 
 /// The header field that marks a stored response.

@@ -1,5 +1,6 @@
 //! Renders the OpenAPI document as an HTML page: a table of contents, all operations and all schemas. The page loads no
-//! other resources and runs no script. Every string from the document is escaped.
+//! other resources and runs no script. Every string from the document is escaped, except the names of the HTTP methods,
+//! which come from the route table.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -71,7 +72,8 @@ fn contents(page: &mut String, document: &Value) {
 /// Returns the operations of a tag, in the document's order.
 fn operations<'a>(document: &'a Value, tag: &'a str) -> impl Iterator<Item = (&'a str, &'a str, &'a Value)> {
     let all = members(&document["paths"]);
-    let all = all.flat_map(|(path, methods)| members(methods).map(move |(method, one)| (path, method, one)));
+    let all =
+        all.flat_map(|(path, methods)| members(methods).map(move |(method, operation)| (path, method, operation)));
     all.filter(move |(_, _, operation)| operation["tags"][0] == tag)
 }
 
@@ -84,10 +86,11 @@ fn show_operation(page: &mut String, document: &Value, path: &str, method: &str,
         escape(path),
     ));
     page.push_str(&prose(text(&operation["description"])));
-    let parameters: Vec<&Value> = list(&operation["parameters"]).map(|one| resolved(document, one)).collect();
+    let parameters: Vec<&Value> =
+        list(&operation["parameters"]).map(|parameter| resolved(document, parameter)).collect();
     if !parameters.is_empty() {
         page.push_str("<h4>Parameters</h4>\n");
-        table(page, ["Name", "Type", ""], parameters.iter().map(|one| parameter_row(one)));
+        table(page, ["Name", "Type", ""], parameters.iter().map(|parameter| parameter_row(parameter)));
     }
     for (media_type, content) in members(&operation["requestBody"]["content"]) {
         let optional_note = if operation["requestBody"]["required"] == true { "" } else { ", optional" };
@@ -167,10 +170,10 @@ fn kind(schema: &Value) -> String {
     if !choices.is_empty() {
         return choices.join(" or ");
     }
-    let name = |one: &str| match (one, &schema["items"], &schema["format"]) {
+    let name = |type_name: &str| match (type_name, &schema["items"], &schema["format"]) {
         ("array", Value::Object(_), _) => format!("array of {}", kind(&schema["items"])),
         ("string", _, Value::String(format)) => escape(format),
-        _ => escape(one),
+        _ => escape(type_name),
     };
     let types: Vec<String> = example::types(schema).into_iter().map(name).collect();
     if types.is_empty() { "anything".to_owned() } else { types.join(" or ") }
@@ -242,7 +245,7 @@ fn code(value: &Value) -> String {
     escape(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
-/// Returns an anchor for links. It contains only letters, digits and hyphens.
+/// Returns an anchor for links. An anchor contains only ASCII letters, digits and hyphens.
 fn anchor(kind: &str, name: &str) -> String {
     let plain = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
     format!("{kind}-{}", plain.collect::<String>())

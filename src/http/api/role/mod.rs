@@ -1,5 +1,5 @@
-//! `/api/v1/organizations/{id}/roles` and `/api/v1/roles/{id}`: staff list, create, change, open, close and delete
-//! roles. The steps of a role's pipeline are in `role_step`.
+//! `/api/v1/organizations/{id}/roles` and `/api/v1/roles/{id}`: staff create, list, change, open, close, reopen and
+//! delete roles. The steps of a role's pipeline are in `role_step`.
 
 pub(in crate::http) mod find;
 pub(in crate::http) mod input;
@@ -89,7 +89,8 @@ fn decode_create(_: &Ctx, request: &Request) -> Result<RoleCreateInput, Error> {
 /// `POST /api/v1/organizations/{id}/roles`: creates a draft and its steps, if the body contains any.
 ///
 /// # Errors
-/// `not_found` if the organization does not exist or the caller may not see it; `forbidden` for a plain member.
+/// `not_found` if the organization does not exist or the caller may not see it; `forbidden` for a plain member;
+/// `validation_error` if `salaryMax` is less than `salaryMin`.
 fn create(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCreateInput) -> Result<Reply, Error> {
     let organization = &input.organization;
     visible::organization(tx, caller, organization)?.require_manager()?;
@@ -187,8 +188,8 @@ fn decode_close(_: &Ctx, request: &Request) -> Result<RoleCloseInput, Error> {
     Ok(RoleCloseInput { id: request.id_param("id", ROLE_NOT_VISIBLE)?, reason })
 }
 
-/// `POST /api/v1/roles/{id}/close`: removes a role from the portal and ends its signup links. Applications do not
-/// change.
+/// `POST /api/v1/roles/{id}/close`: closes a role and removes it from the portal. Its signup links stop working. Its
+/// applications do not change.
 ///
 /// # Errors
 /// The errors of [`find_to_manage`]; `conflict` if the role is neither open nor filled.

@@ -43,8 +43,8 @@ pub(super) fn portal(visit: &PortalVisit) -> Result<Reply, Error> {
     Ok(Reply::rendered_refusal(&NO_PORTAL, &page)?.in_language(visit.texts.tag))
 }
 
-/// Returns the 410 page for a role that is filled or closed and has this name. If `name` is `None`, returns the 404
-/// page for a role that the portal does not have.
+/// Returns the 410 page for a filled or closed role with this name. If `name` is `None`, returns the 404 page for a
+/// role that the portal does not have.
 pub(super) fn role(
     tx: &Tx<'_>,
     visit: &PortalVisit,

@@ -84,8 +84,8 @@ fn organization(base: &str, employer: &Employer<'_>) -> Value {
     organization
 }
 
-/// Inserts the place of work. If the location of a remote role is a list of countries, applicants may live in those
-/// countries, and the posting has no `jobLocation`.
+/// Inserts the place of work. If the location of a remote role is a list of countries, the posting requires applicants
+/// to live in one of these countries and has no `jobLocation`.
 fn insert_location(members: &mut Map<String, Value>, role: &RoleRecord) {
     let is_remote = role.work_type == Some(WorkType::Remote);
     let mut has_location = true;
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn salaries_are_included_if_they_are_shown_and_complete() {
+    fn salaries_are_included_if_they_are_shown_and_have_a_currency_and_an_amount() {
         let salary = |employer: &Employer<'_>, change: &dyn Fn(&mut Salary)| {
             let mut role = role("", None);
             change(&mut role.salary);

@@ -16,7 +16,7 @@ use crate::store::{Error, Tx};
 struct PrivacyPage<'a> {
     frame: Frame<'a>,
     canonical: String,
-    /// Safe HTML.
+    /// The notice as safe HTML.
     notice: String,
     home: String,
     all_roles: String,

@@ -49,7 +49,7 @@ fn find(tx: &Tx<'_>, RolePageInput { visit, role_id }: &RolePageInput) -> Result
     Ok(RoleLookup::Missing(missing::role(tx, visit, &organization, former.as_deref())?))
 }
 
-/// `GET /careers/{orgSlug}/roles/{roleId}`: shows a role.
+/// `GET /careers/{orgSlug}/roles/{roleId}`: shows the posting of a role.
 ///
 /// # Errors
 /// As pages: `not_found` if the portal or the role does not exist; `gone` if the role is filled or closed.
@@ -112,18 +112,18 @@ pub(super) fn apply(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Rep
 struct RolePage<'a> {
     frame: Frame<'a>,
     canonical: String,
-    /// The absolute URL of the organization's logo.
+    /// The absolute URL of the uploaded logo, if the organization has one.
     logo: Option<String>,
     excerpt: String,
     role: &'a RoleRecord,
     facts: Vec<RoleFact>,
     /// The date on which the role was created, in ISO 8601 and in words.
     posted: Option<(String, String)>,
-    /// Safe HTML.
+    /// The description as safe HTML.
     description: String,
     apply: String,
     home: String,
     all_roles: String,
-    /// JSON-LD that is safe in HTML.
+    /// The posting as JSON-LD that is safe in HTML.
     posting: String,
 }

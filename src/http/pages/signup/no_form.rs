@@ -1,4 +1,4 @@
-//! Pages that explain why there is no form, and link to the next step.
+//! Pages that explain why there is no form. All except the page for an unknown link also link to a next step.
 
 use hyper::header;
 
@@ -43,7 +43,8 @@ pub(super) fn link_without_form(visit: &SignupVisit, invitation: Option<&Invitat
     no_form(visit, invitation, None)
 }
 
-/// Returns the response to a POST for a link without a form. The page also says that the application was not sent.
+/// Returns the response to a POST for a link without a form. Unless the link is unknown, the page also states that the
+/// application was not sent.
 pub(super) fn form_not_sent(visit: &SignupVisit, invitation: Option<&Invitation>) -> Result<Reply, Error> {
     no_form(visit, invitation, Some(visit.texts.signup.not_sent))
 }
@@ -85,7 +86,7 @@ pub(super) fn has_applied(visit: &SignupVisit, invitation: &Invitation, token: &
     Ok(Reply::rendered(&applied_page(visit, invitation, token))?.with(header::CACHE_CONTROL, "no-store"))
 }
 
-/// Returns the response to a POST from a browser in which another form was already used to apply for the role.
+/// Returns the response to a POST from a browser in which another form has already been used to apply for the role.
 pub(super) fn applied_before(visit: &SignupVisit, invitation: &Invitation, token: &str) -> Result<Reply, Error> {
     Reply::rendered_refusal(&ALREADY_APPLIED, &applied_page(visit, invitation, token))
 }

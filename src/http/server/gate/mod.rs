@@ -82,12 +82,12 @@ pub(super) async fn answer(
     let permit = render_permit::take(ctx, request.method(), &found).await;
     let cached = permit.as_ref().and_then(|_| cached_at(ctx, &request, started));
     let (parts, mut body) = request.into_parts();
-    let (response, has_begun_form) = match cached {
+    let (response, has_begun_reading_form) = match cached {
         Some(cached) => (cached, false),
         None => render(&service, peer, parts, found, &mut body, started).await,
     };
     drop(permit);
-    if !body.is_end_stream() && (!expects_continue || has_begun_form) {
+    if !body.is_end_stream() && (!expects_continue || has_begun_reading_form) {
         // The client gets its response now, although it may still be sending the body.
         tokio::spawn(body::drain(body));
     }
@@ -120,7 +120,7 @@ async fn render(
         Some(file) => ResponseBody::Download(Box::new(Download::new(Arc::clone(ctx), trail.request_id.clone(), file))),
     });
     log(ctx, &trail, started, &response);
-    (reply::with_request_id(response, trail.request_id), trail.has_begun_form)
+    (reply::with_request_id(response, trail.request_id), trail.has_begun_reading_form)
 }
 
 /// Returns the response to this request, and caches it for later requests if there is room.
@@ -202,7 +202,7 @@ async fn handle(
             Some(Prechecked::Proceed) | None => None,
         };
         refuse_content_encoding(route, request, body)?;
-        let read = form::read(ctx, rules, request, body, &mut trail.has_begun_form, refused).await?;
+        let read = form::read(ctx, rules, request, body, &mut trail.has_begun_reading_form, refused).await?;
         *request = Arc::new(read);
     } else if route.accepts_body && !request.has_body() {
         refuse_content_encoding(route, request, body)?;

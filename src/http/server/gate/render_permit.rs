@@ -2,7 +2,7 @@
 //! every change to the portal invalidates the feed for all clients. Therefore only one request renders at a time, and
 //! the requests that waited use the cached response.
 //!
-//! All feeds share one permit, so together they use no more memory than the largest one. A slow client does not hold
+//! All feeds share one permit, so rendering never needs more memory than the largest feed. A slow client does not hold
 //! the permit, because the gate releases the permit before it reads a request body or sends a response body.
 
 use hyper::Method;
@@ -88,7 +88,7 @@ mod tests {
             .rendered_one_at_a_time()
     }
 
-    /// Returns whether the `nth` request announces a body and sends it later.
+    /// Returns whether the `nth` client announces a body and sends the body later.
     fn has_body(nth: usize) -> bool {
         nth % 3 == 1
     }

@@ -32,7 +32,7 @@ pub(super) struct RequestTrail {
     pub(super) remaining_tokens: Option<RemainingTokens>,
     pub(super) key: Option<Arc<CachedKey>>,
     /// Whether the gate has begun to read a form.
-    pub(super) has_begun_form: bool,
+    pub(super) has_begun_reading_form: bool,
     /// Whether the response closes the connection.
     pub(super) closes_connection: bool,
     /// The usage row that has not been written yet. It is set when the key is known.
@@ -51,7 +51,7 @@ impl RequestTrail {
             caching: None,
             remaining_tokens: None,
             key: None,
-            has_begun_form: false,
+            has_begun_reading_form: false,
             closes_connection: false,
             usage_row: None,
         }

@@ -190,7 +190,7 @@ impl Reply {
         Self::ok("text/plain; version=0.0.4; charset=utf-8", text.into())
     }
 
-    /// Creates a 303 to the page of the service that shows the result of the request.
+    /// Creates a 303 to the page that shows the result of the request. `path` is a path of this service.
     pub(in crate::http) fn see_other(path: &str) -> Self {
         Self::empty(StatusCode::SEE_OTHER).with(header::LOCATION, path).with(header::CACHE_CONTROL, "no-store")
     }
@@ -285,13 +285,13 @@ pub(super) fn with_request_id<B>(mut response: Response<B>, request_id: RequestI
     response
 }
 
-/// Makes browsers use https for a year (RFC 6797). The base URL's subdomains may belong to others, so the field does
-/// not include them.
+/// Makes browsers use https for a year (RFC 6797). Subdomains of the base URL's host may belong to others, so the field
+/// does not include them.
 pub(super) fn require_https(fields: &mut HeaderMap) {
     fields.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
 }
 
-/// Turns the response into a 304 if the client already has it (RFC 9110 §13.1.2).
+/// Turns the response into a 304 if the client already has the response (RFC 9110 §13.1.2).
 pub(super) fn not_modified_if_matching(
     mut response: Response<Full<Bytes>>,
     fields: &HeaderMap,
@@ -322,7 +322,7 @@ fn policy(style: &str) -> String {
     format!("default-src 'none'; style-src '{style}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 }
 
-/// Maps an error to its status, code and header fields. No other code decides a status.
+/// Maps an error to its status, code and header fields. No other code decides the status of an error.
 fn status_code_and_fields(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, HeaderValue)>) {
     let field = |name, value: &str| HeaderValue::from_str(value).map(|value| vec![(name, value)]).unwrap_or_default();
     let refusal = match error {

@@ -10,7 +10,7 @@ use http_body_util::{BodyDataStream, BodyExt};
 use hyper::body::{Body, Bytes, Frame};
 
 /// The maximum number of bytes that the parser may read before it returns a result. A part's head or a boundary must
-/// end within this number of bytes, which is several frames.
+/// end within this number of bytes, which is the size of several frames.
 const UNPARSED_BYTES_MAX: usize = 128 * 1_024;
 
 /// A counter of the bytes that the parser has read.
@@ -59,7 +59,7 @@ impl Meter {
     }
 }
 
-/// The error of a body that exceeds a limit. The parser gets no more bytes.
+/// The error for a body that exceeds a limit. The parser gets no more bytes.
 #[derive(Debug)]
 pub(super) struct LimitExceeded;
 
