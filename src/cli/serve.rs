@@ -46,7 +46,7 @@ const HR_TIMEOUT_MAX: Duration = Duration::from_secs(120);
 /// beside it. Prints `listening on http://…` to standard error when ready. SIGTERM and SIGINT stop the service: it
 /// answers the requests that have begun, and exits with 0. It exits with 1 if the last checkpoint failed, and with 78
 /// if a restart would not help, for example because the file was removed, replaced or overwritten while the service
-/// ran.
+/// was running.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   appliance serve --demo

@@ -69,7 +69,8 @@ pub fn words(text: &str) -> Vec<String> {
     words.map(|word| super::text::cut(word, WORD_CHARACTERS_MAX).to_owned()).collect()
 }
 
-/// Returns the words of a candidate, including duplicates. Words of the name come first, and their flag is true.
+/// Returns the first [`WORDS_OF_CANDIDATE_MAX`] words of a candidate, including duplicates. Words of the name come first,
+/// and their flag is true.
 fn all_words(name: &str, email: &str) -> impl Iterator<Item = (String, bool)> {
     let in_name = words(name).into_iter().map(|word| (word, true));
     let in_email = words(email).into_iter().map(|word| (word, false));
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn all_words_with_a_prefix_sort_before_its_end() {
+    fn all_words_with_a_prefix_sort_before_the_prefix_end() {
         for longer in ["ann", "anna", "annzzz", "ann王"] {
             assert!(longer >= "ann" && longer < prefix_end("ann").as_str(), "{longer}");
         }

@@ -1,4 +1,4 @@
-//! The store of a running service: reads, writes, the usage log, and the parts that the floors above use.
+//! The store of a running service: reads, writes, the usage log, and the parts that the layers above use.
 
 use std::sync::Arc;
 

@@ -15,8 +15,8 @@ use crate::domain::throttle::{
     ACCOUNT_FAILURES_FREE, FAMILIAR_FOR, Failures, NETWORK_FAILURES_FREE, UNFAMILIAR_FAILURES_PER_HOUR,
 };
 
-/// The SHA-256 digest of an account's email address. The address itself can be of any length, because strangers choose
-/// it.
+/// The SHA-256 digest of an account's email address. A digest uses less memory than a long address, which a stranger
+/// could send.
 type Account = [u8; 32];
 
 /// The source of a sign-in attempt.
@@ -55,7 +55,7 @@ pub(in crate::http) struct SignInThrottle {
 struct FailureCounts {
     accounts: HashMap<(Account, Source), Failures>,
     networks: HashMap<Network, Failures>,
-    /// The failed attempts to sign in to each account from unfamiliar sources.
+    /// The failed sign-ins to each account from unfamiliar sources in the current hour.
     unfamiliar: HashMap<Account, HourlyAllowance>,
     /// The time at which an account last signed in from a source.
     familiar: HashMap<(Account, Source), Duration>,
