@@ -21,7 +21,7 @@ words! {
 words! {
     /// The status of an application.
     ApplicationStatus {
-        /// The application is open.
+        /// The application has not ended.
         InProgress = "In Progress",
         /// Staff rejected the candidate at a step.
         NotSelected = "Not Selected",

@@ -83,7 +83,7 @@ impl Table {
         area.map_or(Audience::Api, |(_, audience)| *audience)
     }
 
-    /// Returns the function that renders failures for this audience, if its errors are pages.
+    /// Returns the function that renders failures if this audience gets them as pages.
     pub(super) fn problem_page_of(&self, audience: Audience) -> Option<ProblemPage> {
         (audience == Audience::Page).then_some(self.problem_page)
     }
