@@ -1,4 +1,4 @@
-//! A transaction, as the floor above uses it: one `now`, query helpers and a savepoint.
+//! A transaction, as the layer above uses it: one `now`, query helpers and a savepoint.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -198,7 +198,7 @@ pub(crate) fn act<T>(
 }
 
 /// Classifies the error of a failed commit. SQLite reports a full disk before it writes the commit, so nothing was
-/// committed. After any other error, only the file shows the outcome.
+/// committed. After an unexpected error, only the file shows the outcome.
 fn classify_commit_error(error: rusqlite::Error) -> Error {
     match Error::from(error) {
         Error::Defect(why) => Error::OutcomeUnknown(why),

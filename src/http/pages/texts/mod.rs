@@ -2,7 +2,8 @@
 //! a missing text. To add a language, add its file, its tag in the list below and in `language::TAGS`, and its labels
 //! in `role_labels.rs`.
 //!
-//! [`fill`] replaces placeholders such as `{name}`. The texts are plain text, which the page escapes.
+//! [`fill`] replaces placeholders such as `{name}`. The texts are plain text, which the page escapes, except the
+//! default privacy notice, which is Markdown.
 
 mod format;
 mod role_labels;
@@ -270,7 +271,8 @@ pub(in crate::http) struct Status {
     pub(in crate::http) upcoming: &'static str,
     pub(in crate::http) skipped: &'static str,
     pub(in crate::http) ended: &'static str,
-    /// The heading of the submitted form, or of the data of a candidate whom staff added; and the labels.
+    /// The heading of the submitted form, the heading of the data of a candidate who did not apply with a form, and the
+    /// labels.
     pub(in crate::http) sent: &'static str,
     pub(in crate::http) known: &'static str,
     pub(in crate::http) name: &'static str,
