@@ -117,12 +117,12 @@ impl Tx<'_> {
     pub(crate) fn run_each<T, P: Params>(
         &self,
         sql: &str,
-        each: impl Iterator<Item = T>,
+        items: impl Iterator<Item = T>,
         params: impl Fn(T) -> Result<P, Error>,
     ) -> Result<(), Error> {
         let mut statement = self.connection.prepare_cached(sql)?;
-        for one in each {
-            statement.execute(params(one)?)?;
+        for item in items {
+            statement.execute(params(item)?)?;
         }
         Ok(())
     }

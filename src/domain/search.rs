@@ -69,8 +69,8 @@ pub fn words(text: &str) -> Vec<String> {
     words.map(|word| super::text::cut(word, WORD_CHARACTERS_MAX).to_owned()).collect()
 }
 
-/// Returns the first [`WORDS_OF_CANDIDATE_MAX`] words of a candidate, including duplicates. Words of the name come first,
-/// and their flag is true.
+/// Returns the first [`WORDS_OF_CANDIDATE_MAX`] words of a candidate, including duplicates. Words of the name come
+/// first, and their flag is true.
 fn all_words(name: &str, email: &str) -> impl Iterator<Item = (String, bool)> {
     let in_name = words(name).into_iter().map(|word| (word, true));
     let in_email = words(email).into_iter().map(|word| (word, false));

@@ -252,8 +252,8 @@ pub fn decide(holder: AddressHolder) -> SignupOutcome {
 }
 
 /// Orders the later signups of an erased candidate before they are processed again, as if the candidate had never
-/// applied ([`decide`]). `signups` must be ordered oldest first. Signups that were not withdrawn come first, so that one of them
-/// creates the candidate if possible.
+/// applied ([`decide`]). `signups` must be ordered oldest first. Signups that were not withdrawn come first, so that
+/// one of them creates the candidate if possible.
 pub fn reapplication_order<T>(mut signups: Vec<T>, is_withdrawn: impl Fn(&T) -> bool) -> Vec<T> {
     signups.sort_by_key(|signup| is_withdrawn(signup));
     signups

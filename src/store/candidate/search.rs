@@ -47,8 +47,8 @@ const ROWS_PER_CHECK: i64 = 64;
 /// word.
 const DENSE_ROWS: usize = 256;
 
-/// If every condition matches many candidates, this many of the newest blocks are searched first. If many candidates meet
-/// all conditions, these blocks fill the page; otherwise, searching them costs next to nothing.
+/// If every condition matches many candidates, this many of the newest blocks are searched first. If many candidates
+/// meet all conditions, these blocks fill the page; otherwise, searching them costs next to nothing.
 const BLOCKS_AT_ONCE: i64 = 8;
 
 /// Returns at most `rows` candidates of the organization with a number below `before`, newest first.

@@ -39,8 +39,8 @@ const WORK_MAX: Duration = Duration::from_millis(10);
 /// total.
 const STAGED_MAX: usize = 128;
 
-/// The pause between two transactions, in which other connections can take the write lock. In the first 100 ms of a wait, SQLite polls
-/// the lock at least every 25 ms.
+/// The pause between two transactions, in which other connections can take the write lock. In the first 100 ms of a
+/// wait, SQLite polls the lock at least every 25 ms.
 const PAUSE: Duration = Duration::from_millis(25);
 
 /// A running import.

@@ -40,7 +40,8 @@ struct Worker {
     /// The next row to publish, as of the last scan. If the row still exists at the next scan, no running import is
     /// publishing it.
     due: Option<i64>,
-    /// The dropped imports whose pages are being wiped, and the number of commits after which those pages are wiped.
+    /// The dropped imports whose pages are being wiped, and the [`Erasures::committed_count`] that the wiping must
+    /// reach.
     wiping: Option<(Vec<i64>, u64)>,
     /// The number of steps until the next scan.
     idle_steps: u32,

@@ -136,8 +136,8 @@ pub fn hand_over(tx: &Tx<'_>, signup: &SignupId, application: &ApplicationId, is
     Ok(())
 }
 
-/// Removes the page of an application or of a later signup. The page's link becomes spent, and the form that created the
-/// link cannot create another page.
+/// Removes the page of an application or of a later signup. The page's link becomes spent, and the form that created
+/// the link cannot create another page.
 pub fn remove(tx: &Tx<'_>, subject: &PageSubject) -> Result<(), Error> {
     let (application, signup) = subject.columns();
     let sql = "INSERT OR IGNORE INTO spent_links (digest, spent_at)

@@ -129,8 +129,8 @@ fn typed_fields(sent: &Form) -> SubmittedSignup {
     }
 }
 
-/// Verifies the signed form, its age and the trap field, and sets the form's error. Replaces a form that is too old with a new one. Does not
-/// replace a form that was sent too soon, because it becomes valid a moment later.
+/// Verifies the signed form, its age and the trap field, and sets the form's error. Replaces a form that is too old
+/// with a new one. Does not replace a form that was sent too soon, because it becomes valid a moment later.
 fn check_signature(ctx: &Ctx, visit: &SignupVisit, sent: &Form, form: &mut FilledForm) -> Option<SignedForm> {
     let text = sent.texts(SIGNATURE_FIELD).next().unwrap_or_default();
     let signed = SignedForm::verify(ctx.store.form_secret(), &visit.token, text);
