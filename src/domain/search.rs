@@ -1,5 +1,6 @@
-//! The words by which a search finds candidates: letters and digits, folded (with case and accents removed). The search
-//! text is folded in the same way: `Zoe` finds `Zoë`; `muller` finds `Müller`, but `mueller` does not.
+//! The words by which a search finds candidates: sequences of letters and digits, folded (in lower case, without
+//! accents). The search text is folded in the same way: `Zoe` finds `Zoë`; `muller` finds `Müller`, but `mueller` does
+//! not.
 
 use std::collections::BTreeMap;
 

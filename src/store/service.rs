@@ -206,7 +206,7 @@ impl Store {
         self.read(activity::head)
     }
 
-    /// Returns the change numbers of portals. They include changes by this process at once, and changes by other
+    /// Returns the change numbers of portals. They reflect changes by this process at once, and changes by other
     /// processes within 100 ms.
     pub fn portals(&self) -> &PortalChanges {
         &self.parts.cached.portals

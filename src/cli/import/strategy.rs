@@ -90,8 +90,8 @@ impl Imported {
         match self.skipped {
             0 => Ok(()),
             skipped => Err(Failure::new(format!(
-                "applications skipped: {skipped}. During the import, the candidate applied for the same role or was \
-                 erased, or the role or one of its steps was removed"
+                "applications skipped: {skipped}. In each case, the candidate applied for the same role or was erased \
+                 during the import, or the role or one of its steps was removed"
             ))),
         }
     }

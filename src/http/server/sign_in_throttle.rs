@@ -1,4 +1,5 @@
-//! Counts of failed sign-ins by account and by client network. The counts live in memory; a restart clears them.
+//! Counts of failed sign-ins by account and by client network. The counts are stored only in memory; a restart clears
+//! them.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -38,7 +39,8 @@ pub(in crate::http) struct SignInAttempt {
 /// Whether the account has recently signed in from the source of a sign-in attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Familiarity {
-    /// The account has not recently signed in from the source. Every failure counts.
+    /// The account has not recently signed in from the source. Failures from all networks that contain the client
+    /// count, and so do the account's failures from all unfamiliar sources.
     Unfamiliar,
     /// The account has signed in from this network. Only failures from this network count.
     FamiliarNetwork,

@@ -18,7 +18,7 @@ pub fn seats(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Resul
     })
 }
 
-/// Saves the seats of a role if a decision has changed them. If the role is no longer open, its signup links stop
+/// Saves the seats of a role if they have changed. If the role is no longer open, its signup links stop
 /// working.
 ///
 /// # Errors

@@ -82,7 +82,7 @@ fn statistics(store: &Store) -> Vec<(Option<Timestamp>, i64)> {
     keys.iter().map(|key| (key.last_request, key.request_count)).collect()
 }
 
-/// Asserts that pages with the time of each row as their cursor, or with the next microsecond, have the expected rows.
+/// Asserts that the page before each row's time, and the page before the next microsecond, have the expected rows.
 fn assert_pages_begin_anywhere(store: &Store, rows: &[(i64, String)]) {
     for before in rows.iter().flat_map(|(at, _)| [*at, at + 1]) {
         let page = store.read(|tx| page(tx, 1, Some(Timestamp::from_micros(before)), 2)).unwrap();
