@@ -172,7 +172,7 @@ impl Deliveries {
         Ok(())
     }
 
-    /// Creates deliveries from decisions: at most [`outbox::TAKEN_IN_MAX`] per poll, because requests that write must
+    /// Creates deliveries from at most [`outbox::TAKEN_IN_MAX`] decisions per poll, because requests that write must
     /// wait for the transaction.
     async fn run_intake(&self) {
         loop {

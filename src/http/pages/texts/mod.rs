@@ -47,7 +47,7 @@ pub(in crate::http) struct Forms {
     pub(in crate::http) first_day: &'static str,
     /// The separator between groups of digits.
     pub(in crate::http) group: &'static str,
-    /// The minimum number of digits in a number that is grouped.
+    /// The minimum number of digits of a number whose digits are grouped.
     pub(in crate::http) grouped_from: usize,
     /// The decimal separator.
     pub(in crate::http) decimal: &'static str,
@@ -61,7 +61,7 @@ pub(in crate::http) struct Forms {
     /// A range, with `{symbol}`, `{from}` and `{to}`; and the same with a currency code.
     pub(in crate::http) range: &'static str,
     pub(in crate::http) range_by_code: &'static str,
-    /// A minimum and a maximum, with `{amount}`.
+    /// A salary with only a minimum and a salary with only a maximum, each with `{amount}`.
     pub(in crate::http) from: &'static str,
     pub(in crate::http) up_to: &'static str,
     /// An `{amount}` per period.
@@ -111,7 +111,7 @@ pub(in crate::http) struct Common {
     pub(in crate::http) ask: &'static str,
 }
 
-/// Texts of the career portal: the list, the roles, the privacy notice.
+/// Texts of the portal: the list of roles, the postings and the privacy notice.
 pub(in crate::http) struct Careers {
     /// The portal's title: `{organization}`.
     pub(in crate::http) title: &'static str,
@@ -223,14 +223,14 @@ pub(in crate::http) struct Signup {
     /// The page for an unknown signup link.
     pub(in crate::http) nowhere: &'static str,
     pub(in crate::http) nowhere_more: &'static str,
-    /// The page for an expired link to an open role, and the link to the role.
+    /// The page for an expired signup link of an open role, and the link to the posting.
     pub(in crate::http) expired: &'static str,
     pub(in crate::http) expired_more: &'static str,
     pub(in crate::http) to_role: &'static str,
     /// The page for a role that no longer accepts applications: `{role}`.
     pub(in crate::http) closed: &'static str,
     pub(in crate::http) closed_more: &'static str,
-    /// The message that the application was not sent, because its link has no form.
+    /// The message that the application was not sent, because the signup link no longer leads to a form.
     pub(in crate::http) not_sent: &'static str,
     /// The errors of a form that is refused for now: too many signups came from one network (`{minutes}` to wait), or
     /// the service cannot accept the form.
@@ -264,7 +264,7 @@ pub(in crate::http) struct Status {
     pub(in crate::http) not_selected_more: &'static str,
     pub(in crate::http) hired: &'static str,
     pub(in crate::http) hired_more: &'static str,
-    /// The heading of the steps, and the state of each.
+    /// The heading of the steps, and the possible states of a step.
     pub(in crate::http) steps: &'static str,
     pub(in crate::http) done: &'static str,
     pub(in crate::http) current: &'static str,
