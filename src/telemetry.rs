@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_reported_as_a_histogram() {
+    fn counters_are_reported_as_prometheus_text() {
         let telemetry = Telemetry::new(LogFormat::Off);
         let line = RequestLine {
             at: Timestamp::from_micros(0),
