@@ -230,7 +230,7 @@ pub(in crate::http) struct Signup {
     /// The page for a role that no longer accepts applications: `{role}`.
     pub(in crate::http) closed: &'static str,
     pub(in crate::http) closed_more: &'static str,
-    /// The message that the application was not sent, because the signup link no longer leads to a form.
+    /// The message that the application was not sent, because the signup link does not lead to a form.
     pub(in crate::http) not_sent: &'static str,
     /// The errors of a form that is refused for now: too many signups came from one network (`{minutes}` to wait), or
     /// the service cannot accept the form.
