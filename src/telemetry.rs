@@ -233,7 +233,8 @@ impl Log {
     }
 }
 
-/// Waits until the queued lines are written. The wait is limited, because standard error may not be read.
+/// Waits until the queued lines are written. The wait is limited, because it is possible that nothing is reading
+/// standard error.
 impl Drop for Log {
     fn drop(&mut self) {
         self.waiting.lock().ending = true;
@@ -276,7 +277,7 @@ fn one_line(message: &str) -> String {
     message.replace(['\n', '\r'], " ")
 }
 
-/// Encodes a JSON string (RFC 8259 §7). This floor does not use a serializer.
+/// Encodes a JSON string (RFC 8259 §7). This layer does not use a serializer.
 fn json_string(text: &str) -> String {
     let mut quoted = String::from('"');
     for c in text.chars() {
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_reported_as_a_histogram() {
+    fn counters_are_reported_as_prometheus_text() {
         let telemetry = Telemetry::new(LogFormat::Off);
         let line = RequestLine {
             at: Timestamp::from_micros(0),

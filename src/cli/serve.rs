@@ -46,7 +46,7 @@ const HR_TIMEOUT_MAX: Duration = Duration::from_secs(120);
 /// beside it. Prints `listening on http://…` to standard error when ready. SIGTERM and SIGINT stop the service: it
 /// answers the requests that have begun, and exits with 0. It exits with 1 if the last checkpoint failed, and with 78
 /// if a restart would not help, for example because the file was removed, replaced or overwritten while the service
-/// ran.
+/// was running.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   appliance serve --demo
@@ -84,8 +84,8 @@ pub struct Args {
         value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     signup_limit: u32,
 
-    /// Refuse uploads while the disk has less free space than this, such as 500M or 2G. The default is 1 GB or 5 % of the
-    /// disk, whichever is less. Other requests work until the disk is full.
+    /// Refuse uploads while the disk has less free space than this, such as 500M or 2G. The default is 1 GB or 5 % of
+    /// the disk, whichever is less. Other requests work until the disk is full.
     #[arg(long, env = "APPLIANCE_MIN_FREE", value_name = "BYTES", value_parser = parse_bytes)]
     min_free: Option<u64>,
 

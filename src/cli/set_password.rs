@@ -20,8 +20,9 @@ const INPUT_BYTES_MAX: u64 = 16 * 1_024;
 /// Set a user's password, read from standard input.
 ///
 /// At a terminal, asks for the password twice without showing it. Otherwise, the password is all of standard input
-/// except a line break at its end. The password needs at least 12 characters. Common words, runs of digits or
-/// neighbouring keys, repetitions, and the user's address or name are refused. The user's sessions end.
+/// except a line break at its end. The password needs at least 12 characters. Passwords that are easy to
+/// guess are refused: common words; sequences of digits, letters or adjacent keys on a keyboard; repetitions; and the
+/// user's address or name. The user's sessions end.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -26,7 +26,7 @@ pub(super) fn parse_name(text: &str) -> Result<String, String> {
 }
 
 pub(super) fn parse_slug(text: &str) -> Result<Slug, String> {
-    Slug::parse(text).ok_or_else(|| "a slug has 1 to 64 characters of a-z 0-9 -".to_owned())
+    Slug::parse(text).ok_or_else(|| "a slug has 1 to 64 characters from a-z, 0-9 and -".to_owned())
 }
 
 /// Returns a clap parser for a closed set of words, which the help and the shell completions list.

@@ -1,4 +1,4 @@
-//! The scheduler: runs background jobs on a few threads until it is stopped. The floor above lists the jobs. This
+//! The scheduler: runs background jobs on a few threads until it is stopped. The layer above lists the jobs. This
 //! module does not depend on the purpose of any job.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -91,7 +91,7 @@ impl Stopping {
     }
 }
 
-/// Repeatedly runs the job that has been due for the longest time. A job that always has work therefore delays each
+/// Repeatedly runs the job that has been due for the longest time. A job that always has work therefore delays any
 /// other job by at most one step.
 fn run(jobs: Vec<ScheduledJob>, stopping: &Stopping, health: &Health) {
     let begun = Instant::now();
@@ -105,7 +105,8 @@ fn run(jobs: Vec<ScheduledJob>, stopping: &Stopping, health: &Health) {
     }
 }
 
-/// Runs one step. A panic is reported as a failure of the job. Its next step may succeed, and the other jobs continue.
+/// Runs one step. A panic is reported as a failure of the job. The job's next step may succeed, and the other jobs
+/// continue.
 fn run_step(job: &mut ScheduledJob, health: &Health) {
     match catch_unwind(AssertUnwindSafe(&mut job.step)) {
         Ok(None) => {}

@@ -1,7 +1,8 @@
-//! The schema's version, and the upgrade of an older file. This module does not depend on any table: the floor above
+//! The schema's version, and the upgrade of an older file. This module does not depend on any table: the layer above
 //! passes the schema in.
 //!
-//! An upgrade copies the file, checks the copy, and runs all steps in one transaction.
+//! An upgrade creates a checked copy of the file, or reuses the copy of a killed upgrade, and runs all steps in one
+//! transaction.
 
 use std::path::{Path, PathBuf};
 
@@ -64,8 +65,8 @@ pub(crate) fn use_wal(connection: &Connection) -> Result<(), Error> {
     }
 }
 
-/// Upgrades a file from an older version: first creates a checked copy beside it (`FILE.before-version-N`), then runs
-/// all steps in one transaction.
+/// Upgrades a file from an older version: first creates a checked copy beside it (`FILE.before-version-N`), unless a
+/// killed upgrade left one, then runs all steps in one transaction.
 pub(crate) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Error> {
     let first = usize::try_from(found - 1)
         .map_err(|_| Error::Defect(format!("this program never wrote files of version {found}")))?;

@@ -1,4 +1,4 @@
-//! A transaction, as the floor above uses it: one `now`, query helpers and a savepoint.
+//! A transaction, as the layer above uses it: one `now`, query helpers and a savepoint.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -117,12 +117,12 @@ impl Tx<'_> {
     pub(crate) fn run_each<T, P: Params>(
         &self,
         sql: &str,
-        each: impl Iterator<Item = T>,
+        items: impl Iterator<Item = T>,
         params: impl Fn(T) -> Result<P, Error>,
     ) -> Result<(), Error> {
         let mut statement = self.connection.prepare_cached(sql)?;
-        for one in each {
-            statement.execute(params(one)?)?;
+        for item in items {
+            statement.execute(params(item)?)?;
         }
         Ok(())
     }
@@ -198,7 +198,7 @@ pub(crate) fn act<T>(
 }
 
 /// Classifies the error of a failed commit. SQLite reports a full disk before it writes the commit, so nothing was
-/// committed. After any other error, only the file shows the outcome.
+/// committed. After an unexpected error, only the file shows the outcome.
 fn classify_commit_error(error: rusqlite::Error) -> Error {
     match Error::from(error) {
         Error::Defect(why) => Error::OutcomeUnknown(why),

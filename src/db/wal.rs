@@ -13,7 +13,7 @@ use super::path;
 pub(crate) enum Mode {
     /// Moves nothing and reports the counts.
     Noop,
-    /// Moves the pages that no reader still needs.
+    /// Moves as many pages as possible without waiting for readers or writers.
     Passive,
     /// Moves all pages, so that the next commit writes from the beginning of the log.
     Restart,
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_a_reader_needs_stay_in_the_log() {
+    fn pages_newer_than_the_snapshot_of_a_reader_stay_in_the_log() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
         let (writer, reader) = (open(&path), open(&path));

@@ -1,5 +1,5 @@
-//! The queue of jobs for the writing connection. The writer thread (`writer_thread.rs`) runs them. This module does not
-//! depend on the contents of usage rows.
+//! The queue of jobs for the writing connection. The writer thread (`writer_thread.rs`) runs the jobs. This module does
+//! not depend on the contents of usage rows.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};

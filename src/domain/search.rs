@@ -1,5 +1,6 @@
-//! The words by which a search finds candidates: letters and digits, folded (with case and accents removed). The search
-//! text is folded in the same way: `Zoe` finds `Zoë`; `muller` finds `Müller`, but `mueller` does not.
+//! The words by which a search finds candidates: sequences of letters and digits, folded (in lower case, without
+//! accents). The search text is folded in the same way: `Zoe` finds `Zoë`; `muller` finds `Müller`, but `mueller` does
+//! not.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +70,8 @@ pub fn words(text: &str) -> Vec<String> {
     words.map(|word| super::text::cut(word, WORD_CHARACTERS_MAX).to_owned()).collect()
 }
 
-/// Returns the words of a candidate, including duplicates. Words of the name come first, and their flag is true.
+/// Returns the first [`WORDS_OF_CANDIDATE_MAX`] words of a candidate, including duplicates. Words of the name come
+/// first, and their flag is true.
 fn all_words(name: &str, email: &str) -> impl Iterator<Item = (String, bool)> {
     let in_name = words(name).into_iter().map(|word| (word, true));
     let in_email = words(email).into_iter().map(|word| (word, false));
@@ -191,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn all_words_with_a_prefix_sort_before_its_end() {
+    fn all_words_with_a_prefix_sort_before_the_prefix_end() {
         for longer in ["ann", "anna", "annzzz", "ann王"] {
             assert!(longer >= "ann" && longer < prefix_end("ann").as_str(), "{longer}");
         }

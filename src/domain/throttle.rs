@@ -27,7 +27,7 @@ const WAIT_FIRST: Duration = Duration::from_secs(1);
 const WAIT_MAX: Duration = Duration::from_secs(15 * 60);
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// The failures for an account, a network, or an account from a network.
+/// The failures from a network for all accounts, or from one source (a network or a device) for one account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failures {
     count: u32,
@@ -40,7 +40,7 @@ impl Failures {
     /// The initial state, without failures.
     pub const NONE: Self = Self { count: 0, last_at: Duration::ZERO, before_at: Duration::ZERO };
 
-    /// Returns how long an attempt must wait now, or `None` if it may proceed. `now` never goes back.
+    /// Returns how long an attempt must wait now, or `None` if it may proceed. `now` never goes backwards.
     pub fn wait(&self, free: u32, now: Duration) -> Option<Duration> {
         let since = now.saturating_sub(self.last_at);
         if self.is_forgotten(now) || self.count < free {

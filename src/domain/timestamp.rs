@@ -11,7 +11,7 @@ const MICROS_PER_SECOND: i64 = 1_000_000;
 
 const EPOCH: civil::DateTime = civil::datetime(1970, 1, 1, 0, 0, 0, 0);
 
-/// A point in time, in microseconds since 1970-01-01T00:00:00Z, within the years 0000 to 9999.
+/// A point in time, in microseconds since 1970-01-01T00:00:00Z. A parsed timestamp is within the years 0000 to 9999.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(i64);
 

@@ -17,10 +17,10 @@ pub const USER_AGENT_CHARACTERS_MAX: usize = 512;
 /// to make the file grow quickly.
 pub const PATH_BYTES_MAX: usize = 512;
 
-/// The default retention time of usage rows, in days: a year, and some time to review that year.
+/// The default retention period of usage rows, in days: a year, and some time to review that year.
 pub const RETENTION_DAYS_DEFAULT: u32 = 400;
 
-/// The maximum retention time of usage rows, in days: a hundred years.
+/// The maximum retention period of usage rows, in days: a hundred years.
 pub const RETENTION_DAYS_MAX: u32 = 36_525;
 
 /// Rows are redated when the newest row is ahead of the clock by more than this. A smaller lead can be caused by
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn row_times_increase_even_if_the_clock_stops_or_goes_back() {
+    fn row_times_increase_even_if_the_clock_stops_or_goes_backwards() {
         let at = Timestamp::from_micros;
         assert_eq!(next_row_time(None, at(5)), at(5));
         assert_eq!(next_row_time(Some(at(4)), at(5)), at(5));

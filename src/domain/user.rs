@@ -164,8 +164,8 @@ pub struct UserChange {
     /// The changed fields among `email` and `name`. The activity contains the names of these fields, never their
     /// values.
     pub changed_fields: Vec<&'static str>,
-    /// Whether the user's sessions end. They end if the user is disabled, and if the address changes, because somebody
-    /// else may read the old mailbox.
+    /// Whether the user's sessions end. They end if the user is disabled, or if the address changes in more than its
+    /// case, because somebody else may read the old mailbox.
     pub ends_sessions: bool,
 }
 
@@ -188,7 +188,7 @@ pub fn plan_change(before: &UserProfile, after: &UserProfile, has_other_admin: b
 }
 
 /// Returns the time of a new membership: now, or just after the user's newest membership. Times decide which membership
-/// is the oldest, so no two may be equal.
+/// is the oldest, so no two memberships of a user may have the same time.
 pub fn membership_since(newest: Option<Timestamp>, now: Timestamp) -> Timestamp {
     newest.map_or(now, |newest| now.max(newest.plus(Duration::from_micros(1))))
 }
@@ -203,7 +203,8 @@ pub struct CallerRoles {
 }
 
 impl CallerRoles {
-    /// Succeeds if the caller may manage the organization's roles and candidates. All callers except plain members may.
+    /// Succeeds if the caller may manage the organization's roles and candidates. All members except plain
+    /// members may, and all platform admins.
     ///
     /// # Errors
     /// `forbidden` for a plain member.
@@ -228,8 +229,8 @@ impl CallerRoles {
     }
 }
 
-/// Returns whether a caller with these roles may manage an organization's roles, candidates and steps. All except plain
-/// members may.
+/// Returns whether a caller with these roles may manage an organization's roles, candidates and steps. All members
+/// except plain members may, and all platform admins.
 pub fn may_manage(org_role: Option<OrgRole>, platform_role: PlatformRole) -> bool {
     platform_role == PlatformRole::Admin || !matches!(org_role, None | Some(OrgRole::Member))
 }

@@ -28,7 +28,7 @@ use crate::world::World;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The interval at which the worker checks for deliveries that are due later than the schedule allows. The worker also
-/// checks immediately when the clock goes back by at least [`CLOCK_STEP_MIN`].
+/// checks immediately when the clock steps back by more than [`CLOCK_STEP_MIN`].
 const DUE_TIME_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 const CLOCK_STEP_MIN: Duration = Duration::from_secs(1);
 
@@ -70,8 +70,8 @@ impl Worker {
             .max_blocking_threads(LOOKUP_THREADS_MAX)
             .build()?;
         let (stop, stopped) = watch::channel(false);
-        let (tls, new_messages) = (Arc::default(), Notify::new());
-        let deliveries = Arc::new(Deliveries { store, world, telemetry, network, settings, tls, new_messages });
+        let (tls, new_deliveries) = (Arc::default(), Notify::new());
+        let deliveries = Arc::new(Deliveries { store, world, telemetry, network, settings, tls, new_deliveries });
         let run = move || {
             let run = || runtime.block_on(Arc::clone(&deliveries).run(stopped.clone()));
             while catch_unwind(AssertUnwindSafe(run)).is_err() {
@@ -113,8 +113,8 @@ struct Deliveries {
     network: Arc<dyn DeliveryNetwork>,
     settings: Settings,
     tls: Arc<Tls>,
-    /// Wakes the delivery loop after the intake has added messages.
-    new_messages: Notify,
+    /// Wakes the delivery loop after the intake has added deliveries.
+    new_deliveries: Notify,
 }
 
 /// A chosen organization with its first due delivery.
@@ -137,7 +137,7 @@ impl Deliveries {
     }
 
     /// Brings forward deliveries that were scheduled while the clock was ahead. Checks for such deliveries when the
-    /// clock goes back, and every [`DUE_TIME_CHECK_INTERVAL`].
+    /// clock steps back, and every [`DUE_TIME_CHECK_INTERVAL`].
     async fn correct_due_times(&self) {
         let mut checked_at = None;
         let mut seen = (self.world.now(), self.world.monotonic());
@@ -172,7 +172,7 @@ impl Deliveries {
         Ok(())
     }
 
-    /// Creates messages from decisions: at most [`outbox::TAKEN_IN_MAX`] per poll, because requests that write must
+    /// Creates deliveries from at most [`outbox::TAKEN_IN_MAX`] decisions per poll, because requests that write must
     /// wait for the transaction.
     async fn run_intake(&self) {
         loop {
@@ -188,7 +188,7 @@ impl Deliveries {
             self.store.health().report(store::HR_INTAKE, &outcome);
             let pause = if outcome.is_ok() { POLL_INTERVAL } else { FAILURE_PAUSE };
             match outcome {
-                Ok(()) => self.new_messages.notify_one(),
+                Ok(()) => self.new_deliveries.notify_one(),
                 Err(error) => self.log(&format!("decisions cannot be turned into HR deliveries: {error}")),
             }
             tokio::time::sleep(pause).await;
@@ -215,7 +215,7 @@ impl Deliveries {
                         self.finish_attempt(ended, &mut running, &mut attempts);
                     }
                 }
-                () = self.new_messages.notified() => {}
+                () = self.new_deliveries.notified() => {}
                 () = tokio::time::sleep(poll_after) => {}
             }
         }
@@ -245,13 +245,13 @@ impl Deliveries {
         let suspects = running.values().filter(|(_, is_suspect)| *is_suspect).count();
         let chosen = self.store.read(|tx| {
             let mut due = outbox::due(tx)?;
-            due.retain(|one| !busy.contains(&one.organization_id));
+            due.retain(|organization| !busy.contains(&organization.organization_id));
             let chosen = hr_dispatch::next_organizations(due, running.len(), suspects);
-            let dispatches = chosen.into_iter().map(|one| Dispatch {
+            let dispatches = chosen.into_iter().map(|organization| Dispatch {
                 // A failure to read one organization must not stop the others, so the dispatch contains the result.
-                delivery: first_due(tx, &one.organization_id),
-                organization_id: one.organization_id,
-                is_suspect: one.is_suspect,
+                delivery: first_due(tx, &organization.organization_id),
+                organization_id: organization.organization_id,
+                is_suspect: organization.is_suspect,
             });
             Ok(dispatches.collect())
         });
@@ -259,8 +259,8 @@ impl Deliveries {
         chosen.inspect_err(|error| self.log(&format!("due HR deliveries cannot be read: {error}")))
     }
 
-    /// Makes one attempt and records it. Retries the recording until it succeeds, and sends no other message to the
-    /// organization's HR system before that. Otherwise, a full disk would cause the same message to be sent again and
+    /// Makes one attempt and records it. Retries the recording until it succeeds, and sends no other delivery to the
+    /// organization's HR system before that. Otherwise, a full disk would cause the same delivery to be sent again and
     /// again.
     async fn dispatch(self: Arc<Self>, dispatch: Dispatch) {
         let unusable = |error: Error| {
@@ -303,7 +303,7 @@ impl Deliveries {
         attempt::make(&connector, integration, delivery, self.world.now()).await
     }
 
-    /// Records an attempt, with grade NORMAL. A power cut may destroy the record. In that case, the message is sent
+    /// Records an attempt, with grade NORMAL. A power cut may destroy the record. In that case, the delivery is sent
     /// again.
     async fn record(
         &self,

@@ -3,7 +3,7 @@
 //! A record's module contains the SQL for the record. Its functions run in the transaction that the calling function
 //! passes in, and must not use `service.rs`, HTTP or SQLite. Only `db` uses SQLite. JSON from callers is opaque text in
 //! this folder, and only activity details embed it. The rules are in `domain`. This file only declares modules, and
-//! re-exports names for the floors above.
+//! re-exports names for the layers above.
 
 pub mod access;
 pub mod activity;

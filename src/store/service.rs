@@ -1,4 +1,4 @@
-//! The store of a running service: reads, writes, the usage log, and the parts that the floors above use.
+//! The store of a running service: reads, writes, the usage log, and the parts that the layers above use.
 
 use std::sync::Arc;
 
@@ -206,7 +206,7 @@ impl Store {
         self.read(activity::head)
     }
 
-    /// Returns the change numbers of portals. They include changes by this process at once, and changes by other
+    /// Returns the change numbers of portals. They reflect changes by this process at once, and changes by other
     /// processes within 100 ms.
     pub fn portals(&self) -> &PortalChanges {
         &self.parts.cached.portals

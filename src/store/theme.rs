@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_theme_that_cannot_be_parsed_has_no_members_but_keeps_its_text() {
+    fn a_theme_that_cannot_be_parsed_has_no_members_but_retains_its_text() {
         let deep = format!(r#"{{"showSalary":true,"a":{}{}}}"#, "[".repeat(200), "]".repeat(200));
         for text in [deep.as_str(), "[]", "{"] {
             let theme = Theme::from_row(text);

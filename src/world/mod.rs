@@ -188,7 +188,7 @@ impl World for Real {
         day(&TimeZone::get(zone).ok()?, at)
     }
 
-    /// Returns the cost that OWASP recommends for sign-ins: 19 MiB and 2 passes.
+    /// Returns the cost that OWASP recommends for password hashing: 19 MiB and 2 passes.
     fn hashing_cost(&self) -> (u32, u32) {
         (19 * 1_024, 2)
     }

@@ -90,8 +90,8 @@ impl Imported {
         match self.skipped {
             0 => Ok(()),
             skipped => Err(Failure::new(format!(
-                "{skipped} applications were skipped: during the import, their candidates applied for the same role, \
-                 or the role or one of its steps was removed"
+                "applications skipped: {skipped}. In each case, the candidate applied for the same role or was erased \
+                 during the import, or the role or one of its steps was removed"
             ))),
         }
     }
@@ -101,7 +101,7 @@ impl Imported {
 fn unfinished(error: &Error) -> Failure {
     Failure::new(format!(
         "the import is committed but not complete yet: {error}. `appliance serve` or the next import completes it; do not \
-         import it again"
+         import the same input again"
     ))
 }
 
@@ -117,8 +117,8 @@ pub(super) fn lock_for(path: &Path, applications: usize) -> Result<Option<Lock>,
     match Lock::take(path) {
         Ok(lock) => Ok(Some(lock)),
         Err(OpenError::Held(_)) => Err(Failure::new(format!(
-            "nothing was imported: the input has {applications} applications, and `appliance serve` runs on {}; stop it \
-             to import more than {APPLICATIONS_WITH_SERVICE_MAX}",
+            "nothing was imported: the input has {applications} applications, and `appliance serve` is running on {}; \
+             stop it to import more than {APPLICATIONS_WITH_SERVICE_MAX}",
             path.display()
         ))),
         Err(error) => Err(error.into()),

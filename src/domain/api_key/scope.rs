@@ -13,7 +13,7 @@ words! {
         RolesRead = "roles:read",
         /// Permits changing roles.
         RolesWrite = "roles:write",
-        /// Permits decisions on candidates, such as a rejection or a hire.
+        /// Permits decisions on applications, such as a rejection or a hire.
         PipelineWrite = "pipeline:write",
         /// Permits reading under `/api/admin`.
         AdminRead = "admin:read",

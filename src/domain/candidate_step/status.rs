@@ -11,7 +11,7 @@ words! {
         InProgress = "in_progress",
         /// The candidate passed the step.
         Validated = "validated",
-        /// The application ended at the step.
+        /// The candidate was rejected at the step.
         Rejected = "rejected",
         /// The candidate moved past the step without passing it.
         Skipped = "skipped",
@@ -21,7 +21,7 @@ words! {
 words! {
     /// The status of an application.
     ApplicationStatus {
-        /// The application is open.
+        /// The application has not ended.
         InProgress = "In Progress",
         /// Staff rejected the candidate at a step.
         NotSelected = "Not Selected",

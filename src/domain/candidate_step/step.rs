@@ -22,7 +22,7 @@ words! {
         Assessment = "assessment",
         /// A conversation.
         Interview = "interview",
-        /// Staff ask former employers.
+        /// Staff ask former employers about the candidate.
         ReferenceCheck = "reference_check",
         /// The organization makes an offer.
         Offer = "offer",
@@ -68,8 +68,8 @@ impl CandidateStep {
     }
 }
 
-/// Returns the time at which the candidate reached the current step: the time of the latest validation, or the time of
-/// the application if it is later.
+/// Returns the time at which the candidate reached the current step: the time of the latest validation or the time of
+/// the application, whichever is later.
 pub fn at_step_since(applied_at: Timestamp, steps: &[CandidateStep]) -> Timestamp {
     let validated_at = steps.iter().filter_map(|step| step.validated_at).max();
     validated_at.map_or(applied_at, |at| at.max(applied_at))

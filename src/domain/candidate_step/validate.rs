@@ -1,4 +1,4 @@
-//! `POST …/validate`: the candidate passes the current step and moves to the next pending one.
+//! `POST …/validate`: the candidate passes the current step and moves to the next one.
 
 use super::decision::{Decision, Remark, StepFacts};
 use super::status::{ApplicationStatus, StepStatus};
@@ -9,7 +9,7 @@ use crate::domain::timestamp::Timestamp;
 /// The input of a validation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ValidateInput {
-    /// The notes, which are stored in the activity of the validation.
+    /// The notes, which are stored in the activity row of the validation.
     pub outcome_notes: Option<String>,
 }
 
@@ -20,7 +20,7 @@ const NOTHING_LEFT: Refusal =
 
 /// `POST …/validate`: validates the candidate's current step and moves the candidate to the next pending step. If an
 /// imported application has no step in progress, the first pending step is the current one. If it has several steps in
-/// progress, the others stay in progress.
+/// progress, each of them can be validated. The others stay in progress, and the candidate moves to the first of them.
 ///
 /// # Errors
 /// `forbidden` without authority over the steps; `conflict` if the application has ended, the candidate is not at the
@@ -54,10 +54,10 @@ fn advance(steps: &mut [CandidateStep], from: usize) -> Option<usize> {
 fn require_in_progress(status: ApplicationStatus) -> Result<(), Refusal> {
     match status {
         ApplicationStatus::InProgress => Ok(()),
-        ApplicationStatus::Hired => Err(Refusal::Conflict("the candidate is already hired for this role")),
-        ApplicationStatus::NotSelected => {
-            Err(Refusal::Conflict("the candidate is already rejected for this role; reopen the rejected step first"))
-        }
+        ApplicationStatus::Hired => Err(Refusal::Conflict("the candidate has already been hired for this role")),
+        ApplicationStatus::NotSelected => Err(Refusal::Conflict(
+            "the candidate has already been rejected for this role; reopen the rejected step first",
+        )),
         ApplicationStatus::Withdrawn => Err(Refusal::Conflict("the candidate has withdrawn the application")),
     }
 }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn ended_applications_are_not_validated() {
+    fn steps_of_ended_applications_are_not_validated() {
         for (status, words) in [
             (ApplicationStatus::Hired, "hired"),
             (ApplicationStatus::NotSelected, "rejected"),

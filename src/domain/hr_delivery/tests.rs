@@ -30,7 +30,7 @@ fn again_in(duration: Duration) -> AttemptOutcome {
 }
 
 #[test]
-fn a_delivery_is_accepted_only_by_a_complete_response_of_class_2xx() {
+fn a_delivery_succeeds_only_with_a_complete_2xx_response() {
     for status in [200, 201, 204, 299] {
         assert_eq!(after(1, &answered(status), 0), AttemptOutcome::Delivered, "{status}");
     }
@@ -43,7 +43,7 @@ fn a_delivery_is_accepted_only_by_a_complete_response_of_class_2xx() {
 }
 
 #[test]
-fn delays_follow_the_schedule_with_up_to_a_tenth_of_jitter() {
+fn delays_follow_the_schedule_with_up_to_ten_percent_jitter() {
     for (failed, seconds) in [(1, 5), (2, 300), (3, 86_400)] {
         let (least, most) = (Duration::from_secs(seconds), Duration::from_millis(seconds * 1_100));
         assert_eq!(after(failed, &answered(500), 0), again_in(least));

@@ -174,7 +174,7 @@ proptest! {
     }
 
     #[test]
-    fn recent_decisions_change_nothing(acts in acts(), step in 0..4_usize, later in 0..72_i64) {
+    fn recent_rejections_and_hires_change_no_visible_progress(acts in acts(), step in 0..4_usize, later in 0..72_i64) {
         let (before, end) = run(&STEPS, &acts);
         for act in [ActKind::Rejected, ActKind::Hired] {
             let mut decided = before.clone();
@@ -212,7 +212,7 @@ fn stages(progress: &Progress) -> Vec<Stage> {
 }
 
 #[test]
-fn a_decision_is_visible_when_the_delay_has_passed() {
+fn a_rejection_is_visible_when_the_delay_has_passed() {
     let mut case = Case::new(&STEPS);
     let before = case.real();
     assert_eq!(stages(&before), [Stage::Done, Stage::Current, Stage::Upcoming, Stage::Upcoming]);
@@ -279,7 +279,7 @@ fn decisions_from_before_an_import_are_delayed_too() {
 }
 
 #[test]
-fn an_untouched_application_looks_like_any_other() {
+fn untouched_progress_equals_the_progress_of_an_application_without_decisions() {
     for status in [ApplicationStatus::InProgress, ApplicationStatus::Withdrawn] {
         let mut case = Case::new(&[InProgress, Pending, Pending]);
         case.facts.application_status = status;

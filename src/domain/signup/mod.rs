@@ -194,8 +194,8 @@ fn is_link(text: &str) -> bool {
     is_web && !host.is_empty() && !host.starts_with(':') && !host.contains('@') && text.chars().all(is_plain)
 }
 
-/// Normalizes multi-line text: replaces every kind of line break with a newline and each tab with a space, which is how
-/// pages show them.
+/// Normalizes multi-line text: trims it, and replaces each CRLF or CR with a newline and each tab with a space. Pages
+/// display the text in the same way.
 fn normalize_lines(text: &str) -> String {
     text.trim().replace("\r\n", "\n").replace('\r', "\n").replace('\t', " ")
 }
@@ -214,7 +214,7 @@ pub enum SignupOutcome {
     NewCandidate,
     /// Create an application for the candidate who has the address. The candidate's name does not change.
     NewApplication,
-    /// Only store the signup as a later signup: the address belongs to a candidate who has applied to the role, or who
+    /// Only store the signup as a later signup: the address belongs to a candidate who has applied for the role, or who
     /// was erased. An address alone proves nothing, so the candidate's data does not change and the answer does not
     /// mention the candidate. Staff see the later signup next to the application.
     Later,
@@ -235,7 +235,7 @@ pub enum AddressHolder {
     Nobody,
     /// A candidate of the organization.
     Candidate {
-        /// Whether the candidate has applied to this role.
+        /// Whether the candidate has applied for this role.
         has_applied: bool,
         /// Whether the candidate was erased.
         is_erased: bool,
@@ -252,8 +252,8 @@ pub fn decide(holder: AddressHolder) -> SignupOutcome {
 }
 
 /// Orders the later signups of an erased candidate before they are processed again, as if the candidate had never
-/// applied ([`decide`]). `signups` are ordered by age. Signups that were not withdrawn come first, so that one of them
-/// creates the candidate if possible.
+/// applied ([`decide`]). `signups` must be ordered oldest first. Signups that were not withdrawn come first, so that
+/// one of them creates the candidate if possible.
 pub fn reapplication_order<T>(mut signups: Vec<T>, is_withdrawn: impl Fn(&T) -> bool) -> Vec<T> {
     signups.sort_by_key(|signup| is_withdrawn(signup));
     signups

@@ -13,7 +13,7 @@ use crate::http::server::resource::Audience;
 use crate::http::server::route::Route;
 use crate::store::{Error, Tx};
 
-/// The time from now to `Expires`. The file is rendered for each request, so only a copy of it can expire. RFC 9116
+/// The time from now to `Expires`. The response is rendered for each request, so only a copy of it can expire. RFC 9116
 /// §2.5.5 recommends less than a year.
 const VALID_FOR: Duration = Duration::from_secs(180 * 24 * 60 * 60);
 
@@ -36,7 +36,8 @@ fn decode(ctx: &Ctx, _: &Request) -> Result<(), Error> {
     Ok(())
 }
 
-/// `GET /.well-known/security.txt`: returns the contacts that the operator has configured.
+/// `GET /.well-known/security.txt`: returns the contacts that the operator has configured, and the time at which
+/// a copy expires.
 #[expect(clippy::unnecessary_wraps, reason = "handlers have this type, although this handler cannot refuse")]
 fn get(ctx: &Ctx, _: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     let mut text = String::new();

@@ -12,8 +12,7 @@ pub(in crate::http) type TimeCursor<I> = (Timestamp, I);
 /// Decodes `limit` and `cursor` from the query.
 ///
 /// # Errors
-/// `validation_error` for a `limit` that is not an integer, a `cursor` that this list did not return, or a parameter
-/// that occurs twice.
+/// `validation_error` for a `limit` that is not an integer, an invalid `cursor`, or a parameter that occurs twice.
 pub(in crate::http) fn decode_page<I>(
     request: &Request,
     parse_id: impl Fn(&str) -> Option<I>,

@@ -1,4 +1,5 @@
-//! Counts of failed sign-ins by account and by client network. The counts live in memory; a restart clears them.
+//! Counts of failed sign-ins by account and by client network. The counts are stored only in memory; a restart clears
+//! them.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -15,8 +16,8 @@ use crate::domain::throttle::{
     ACCOUNT_FAILURES_FREE, FAMILIAR_FOR, Failures, NETWORK_FAILURES_FREE, UNFAMILIAR_FAILURES_PER_HOUR,
 };
 
-/// The SHA-256 digest of an account's email address. The address itself can be of any length, because strangers choose
-/// it.
+/// The SHA-256 digest of an account's email address. A digest uses less memory than a long address, which a stranger
+/// could send.
 type Account = [u8; 32];
 
 /// The source of a sign-in attempt.
@@ -38,7 +39,8 @@ pub(in crate::http) struct SignInAttempt {
 /// Whether the account has recently signed in from the source of a sign-in attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Familiarity {
-    /// The account has not recently signed in from the source. Every failure counts.
+    /// The account has not recently signed in from the source. Failures from all networks that contain the client
+    /// count, and so do the account's failures from all unfamiliar sources.
     Unfamiliar,
     /// The account has signed in from this network. Only failures from this network count.
     FamiliarNetwork,
@@ -55,7 +57,7 @@ pub(in crate::http) struct SignInThrottle {
 struct FailureCounts {
     accounts: HashMap<(Account, Source), Failures>,
     networks: HashMap<Network, Failures>,
-    /// The failed attempts to sign in to each account from unfamiliar sources.
+    /// The failed sign-ins to each account from unfamiliar sources in the current hour.
     unfamiliar: HashMap<Account, HourlyAllowance>,
     /// The time at which an account last signed in from a source.
     familiar: HashMap<(Account, Source), Duration>,

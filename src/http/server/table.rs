@@ -64,7 +64,8 @@ impl Table {
         &self.routes
     }
 
-    /// Returns the audience of a raw path, regardless of the method.
+    /// Returns [`Audience::Page`] if any route at this raw path is a page, regardless of the method, and otherwise
+    /// [`Audience::Api`]. For a path without a route, returns the audience of its area.
     pub(super) fn audience_at(&self, path: &str) -> Audience {
         match self.paths.at(path) {
             Ok(matched) if matched.value.iter().any(|index| self.routes[*index].is_page()) => Audience::Page,
@@ -83,7 +84,7 @@ impl Table {
         area.map_or(Audience::Api, |(_, audience)| *audience)
     }
 
-    /// Returns the function that renders failures for this audience, if its errors are pages.
+    /// Returns the function that renders failures if this audience gets them as pages.
     pub(super) fn problem_page_of(&self, audience: Audience) -> Option<ProblemPage> {
         (audience == Audience::Page).then_some(self.problem_page)
     }

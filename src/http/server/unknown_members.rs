@@ -1,4 +1,4 @@
-//! Members of a request's body that its endpoint does not know. They are ignored and listed in the response's
+//! Members of a request's body that the endpoint does not know. They are ignored and listed in the response's
 //! `warnings`, so that a misspelled name is noticed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

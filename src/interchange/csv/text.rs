@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_of_the_rfc_parse_as_specified() {
+    fn the_examples_in_the_rfc_parse_as_specified() {
         for text in ["aaa,bbb,ccc\r\nzzz,yyy,xxx\r\n", "aaa,bbb,ccc\r\nzzz,yyy,xxx", "aaa,bbb,ccc\nzzz,yyy,xxx\n"] {
             assert_eq!(records(text), [(1, cells(&["aaa", "bbb", "ccc"])), (2, cells(&["zzz", "yyy", "xxx"]))]);
         }
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_cell_is_reported_and_parsing_resumes_on_the_next_line() {
+    fn malformed_cells_are_reported_with_their_lines() {
         let faults = |text: &[u8]| {
             let records = Records::of(text, b',');
             records.map(|record| (record.line, record.faults.join("; "))).collect::<Vec<_>>()

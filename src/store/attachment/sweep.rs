@@ -1,6 +1,6 @@
 //! The sweep: a background job that deletes attachments without a signup. It deletes staged attachments after an hour,
-//! detached attachments at once, and unfinished uploads of a previous process at the next start. It deletes one slice
-//! at a time, so that other writes and the shutdown do not wait for the whole sweep.
+//! detached attachments at the next scan, and unfinished uploads of a previous process at the next start. It deletes
+//! one slice at a time, so that other writes and the shutdown do not wait for the whole sweep.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -90,7 +90,8 @@ impl Sweeper {
         Ok(new)
     }
 
-    /// Deletes one slice, if there is one. Returns the outcome of a scan after all its attachments have been handled.
+    /// Scans if a scan is due, then deletes one slice, if there is one. Returns a failure at once, and returns a
+    /// success when all attachments that the scan found have been deleted.
     pub(super) fn step(&mut self) -> Option<Result<(), Error>> {
         let now = self.world.monotonic();
         let has_new_erasures = self.erasures.committed_count() != self.seen_erasures;

@@ -162,7 +162,7 @@ fn a_failed_deletion_leaves_the_erasures_unfinished_until_a_later_scan_repeats_i
     assert_eq!(fixture.counts(), (0, 0));
 }
 
-/// The transaction that detaches an attachment writes one row, regardless of its size.
+/// The transaction that detaches an attachment writes one row, regardless of the attachment's size.
 #[test]
 fn detaching_writes_one_row_and_leaves_the_content_to_the_sweep() {
     let connection = Connection::open_in_memory().unwrap();

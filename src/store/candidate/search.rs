@@ -23,18 +23,18 @@ pub struct Filter {
     pub words_of_name: Vec<String>,
     /// The whole address.
     pub email: Option<Email>,
-    /// A role that the candidate has applied to.
+    /// A role that the candidate has applied for.
     pub role_id: Option<RoleId>,
-    /// The status of that application or, without a role, of any application.
+    /// The status of the application for that role or, without a role, of any application.
     pub status: Option<ApplicationStatus>,
 }
 
-/// If a filter has only one condition, and at most this many rows meet it, all of these rows are read and sorted for
-/// every page.
+/// If the only condition of a filter is a word, and at most this many rows match it, all of these rows are read and
+/// sorted for every page.
 const FEW_ROWS: i64 = 1_000;
 
-/// The maximum number of rows to read and sort for one of several conditions. The other conditions are checked for each
-/// of these candidates.
+/// If at most this many rows meet one of several conditions, the search starts with the candidates of these rows, and
+/// usually checks the other conditions for each of them.
 const FEW_ROWS_OF_SEVERAL: i64 = 512;
 
 /// Reading and sorting this many rows costs less than a search that reads many rows for one match.
@@ -47,8 +47,8 @@ const ROWS_PER_CHECK: i64 = 64;
 /// word.
 const DENSE_ROWS: usize = 256;
 
-/// If every condition matches many candidates, this number of newest blocks is searched first. If many candidates meet
-/// all conditions, these blocks fill the page; otherwise, searching them costs next to nothing.
+/// If every condition matches many candidates, this many of the newest blocks are searched first. If many candidates
+/// meet all conditions, these blocks fill the page; otherwise, searching them costs next to nothing.
 const BLOCKS_AT_ONCE: i64 = 8;
 
 /// Returns at most `rows` candidates of the organization with a number below `before`, newest first.
@@ -161,16 +161,16 @@ impl<'a> Search<'a> {
         self.search_all()
     }
 
-    /// Returns whether a block of the source has so many rows that checking each candidate of another source costs less
-    /// than reading the block.
+    /// Returns whether the newest block that has not been searched has so many rows of the source that checking each
+    /// candidate of another source costs less than reading the block.
     fn is_dense(&self, source: &mut NumberSource) -> Result<bool, Error> {
         let block = word_index::block(self.at_most) * word_index::BLOCK_CANDIDATES;
         let (_, here) = source.rank(self.tx, self.organization, block..=self.at_most)?;
         Ok(here >= DENSE_ROWS)
     }
 
-    /// Searches the newest blocks, then older blocks as long as each search finds candidates. Returns whether the page
-    /// is complete.
+    /// Searches the newest blocks, then older blocks as long as each search finds candidates. Returns whether the
+    /// search is complete: the page is full, or no older blocks are left.
     fn search_newest(&mut self) -> Result<bool, Error> {
         let newest = self.tx.all(NEWEST, (self.organization.as_str(), self.at_most, 1), read_candidate)?;
         let Some(newest) = newest.first() else { return Ok(true) };

@@ -18,7 +18,8 @@ pub fn seats(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Resul
     })
 }
 
-/// Saves the seats of a role after a decision. If the role is no longer open, its signup links end.
+/// Saves the seats of a role if they have changed. If the role is no longer open, its signup links stop
+/// working.
 ///
 /// # Errors
 /// [`Error::Defect`] if the role does not exist, or if its seats differ from `before`.

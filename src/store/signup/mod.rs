@@ -48,8 +48,8 @@ pub struct Signup {
 pub struct ApplicationSignups {
     /// The signup that created the application; `None` if staff or an import added the application.
     pub original: Option<Signup>,
-    /// The newest [`LATER_SIGNUPS_MAX`] later signups, oldest first. The service knows about their senders only that
-    /// they knew the candidate's address.
+    /// The newest [`LATER_SIGNUPS_MAX`] later signups, oldest first. All that the service knows about their
+    /// senders is that they knew the candidate's address.
     pub later: Vec<Signup>,
 }
 

@@ -1,4 +1,5 @@
-//! Submission of the signup form. One transaction stores the signup, and creates the candidate and the application.
+//! Submission of the signup form. One transaction stores the signup and, if the rule requires them, creates the
+//! candidate and the application.
 
 use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Subject};
@@ -53,7 +54,7 @@ pub fn submit(tx: &Tx<'_>, world: &dyn World, invitation: &Invitation, input: &S
     status_page::insert(tx, &input.digest, &subject, is_trusted, &input.locale)
 }
 
-/// A person who applies to a role.
+/// A person who applies for a role.
 pub(super) struct Applicant<'a> {
     pub(super) role: &'a RoleId,
     pub(super) name: &'a str,
@@ -66,7 +67,7 @@ pub(super) struct SignupApplication {
     pub(super) outcome: SignupOutcome,
     /// The application that the signup created; `None` for a later signup.
     pub(super) created: Option<ApplicationId>,
-    /// The earlier application to the role under the same address.
+    /// The earlier application for the role under the same address.
     pub(super) prior: Option<PriorApplication>,
 }
 

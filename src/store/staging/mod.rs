@@ -39,8 +39,8 @@ const WORK_MAX: Duration = Duration::from_millis(10);
 /// total.
 const STAGED_MAX: usize = 128;
 
-/// The pause between two transactions, for other users of the write lock. In the first 100 ms of a wait, SQLite polls
-/// the lock at least every 25 ms.
+/// The pause between two transactions, in which other connections can take the write lock. In the first 100 ms of a
+/// wait, SQLite polls the lock at least every 25 ms.
 const PAUSE: Duration = Duration::from_millis(25);
 
 /// A running import.
@@ -256,8 +256,8 @@ fn read_import_row(row: &Row<'_>) -> Result<ImportRow, Error> {
     Ok(ImportRow { number, import, staged })
 }
 
-/// Publishes some of the decided applications, until `is_over` returns true. Returns whether there were decided
-/// applications.
+/// Publishes at most [`PUBLISHED_MAX`] of the decided applications, and stops early if `is_over` returns true. Returns
+/// whether there were decided applications.
 fn publish_slice(tx: &Tx<'_>, is_over: &dyn Fn() -> bool) -> Result<bool, Error> {
     let sql = "SELECT r.number, r.import_number, r.organization_id, r.role_id, r.candidate_id, r.application
                FROM imports i

@@ -17,7 +17,7 @@ use crate::world::World;
 /// The number of steps between two scans if there is no work or after a failure. The job then scans once a second.
 const SCAN_EVERY_STEPS: u32 = 20;
 
-/// Prepares the job that works on imports, one transaction in each step.
+/// Prepares the job that works on imports. Each step runs short transactions.
 pub(in super::super) fn job_step(
     path: &Path,
     world: Arc<dyn World>,
@@ -40,14 +40,16 @@ struct Worker {
     /// The next row to publish, as of the last scan. If the row still exists at the next scan, no running import is
     /// publishing it.
     due: Option<i64>,
-    /// The dropped imports whose pages are being wiped, and the number of commits after which those pages are wiped.
+    /// The dropped imports whose pages are being wiped, and the [`Erasures::committed_count`] that the wiping must
+    /// reach.
     wiping: Option<(Vec<i64>, u64)>,
     /// The number of steps until the next scan.
     idle_steps: u32,
 }
 
 impl Worker {
-    /// Runs one transaction. Returns its outcome, or `None` between scans and while there are more rows to drop.
+    /// Drops some rows of undecided imports or, when none are left, publishes rows and has pages wiped. Returns the
+    /// outcome, or `None` between scans and while there are more rows to drop.
     fn step(&mut self) -> Option<Result<(), Error>> {
         if self.idle_steps > 0 {
             self.idle_steps -= 1;

@@ -136,8 +136,8 @@ pub fn hand_over(tx: &Tx<'_>, signup: &SignupId, application: &ApplicationId, is
     Ok(())
 }
 
-/// Removes the page of an application or of a later signup. Its link becomes spent, and the form that created the link
-/// cannot create another page.
+/// Removes the page of an application or of a later signup. The page's link becomes spent, and the form that created
+/// the link cannot create another page.
 pub fn remove(tx: &Tx<'_>, subject: &PageSubject) -> Result<(), Error> {
     let (application, signup) = subject.columns();
     let sql = "INSERT OR IGNORE INTO spent_links (digest, spent_at)
@@ -154,7 +154,7 @@ pub fn remove(tx: &Tx<'_>, subject: &PageSubject) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns whether a link is spent. Spent links are stored for as long as their forms can be submitted again.
+/// Returns whether a link is spent. Spent links are stored for at least as long as their forms can be submitted again.
 pub fn is_spent(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM spent_links

@@ -41,7 +41,8 @@ pub struct PageOrganization {
     pub has_logo: bool,
     /// The IANA time zone of the dates on the page.
     pub time_zone: String,
-    /// The number of hours after which the page shows a decision; `None` if it never shows decisions.
+    /// The number of hours after which the page shows rejections, hires and reversals of hires; `None` if the page
+    /// never shows them.
     pub visible_after_hours: Option<u32>,
 }
 
@@ -98,7 +99,7 @@ impl StatusPageView {
     }
 }
 
-/// Loads the view of a page. Returns `None` if its candidate was erased.
+/// Loads the view of a page. Returns `None` if the candidate of the page's application was erased.
 pub fn load(tx: &Tx<'_>, page: &StatusPage) -> Result<Option<StatusPageView>, Error> {
     load_subject(tx, &page.subject)
 }

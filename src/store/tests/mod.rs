@@ -16,7 +16,7 @@ fn plan(connection: &Connection, sql: &str) -> Vec<String> {
     steps.map(Result::unwrap).collect()
 }
 
-/// Returns an empty file, and a file with many applications to few roles and with statistics.
+/// Returns an empty file, and a file with many applications for few roles and with statistics.
 fn files() -> [Connection; 2] {
     [false, true].map(|filled| {
         let connection = Connection::open_in_memory().unwrap();
@@ -87,7 +87,7 @@ fn no_query_for_a_page_sorts_rows_or_reads_unrelated_rows() {
     }
 }
 
-/// The query sorts only the rejections of one application and the counts of the outcomes.
+/// The query sorts only the rejections of one application at a time, and the counts of the outcomes.
 #[test]
 fn a_report_reads_only_the_applications_that_were_not_selected() {
     for connection in files() {

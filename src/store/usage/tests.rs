@@ -82,7 +82,7 @@ fn statistics(store: &Store) -> Vec<(Option<Timestamp>, i64)> {
     keys.iter().map(|key| (key.last_request, key.request_count)).collect()
 }
 
-/// Asserts that pages start correctly at, between, before and after all rows.
+/// Asserts that the page before each row's time, and the page before the next microsecond, have the expected rows.
 fn assert_pages_begin_anywhere(store: &Store, rows: &[(i64, String)]) {
     for before in rows.iter().flat_map(|(at, _)| [*at, at + 1]) {
         let page = store.read(|tx| page(tx, 1, Some(Timestamp::from_micros(before)), 2)).unwrap();
@@ -127,7 +127,7 @@ fn pages_and_statistics_are_equal_before_during_and_after_indexing() {
 }
 
 #[test]
-fn pruning_deletes_old_rows_and_keeps_statistics_and_row_numbers() {
+fn pruning_deletes_old_rows_and_retains_statistics_and_row_numbers() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
     let store = store(&path);

@@ -93,8 +93,8 @@ fn decode_list(_: &Ctx, request: &Request) -> Result<UserListInput, Error> {
     Ok(UserListInput { page, after, email })
 }
 
-/// `GET /api/admin/users`: all users, newest first, including disabled ones. With `email`, the list contains only the
-/// user with that address, if any.
+/// `GET /api/admin/users`: returns all users, newest first, including disabled ones. With `email`, the list contains
+/// only the user with that address, if any.
 fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &UserListInput) -> Result<Reply, Error> {
     let users = match &input.email {
         None => store::user::page(tx, input.after.as_ref(), input.page.rows_to_fetch())?,
@@ -115,7 +115,7 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<UserId, Error> {
     Ok(request.id_param("id", USER_ABSENT)?)
 }
 
-/// `GET /api/admin/users/{id}`: a user with their memberships.
+/// `GET /api/admin/users/{id}`: returns a user with their memberships.
 ///
 /// # Errors
 /// `not_found` if the user does not exist.
@@ -144,8 +144,9 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<UserChangeInput, Error> {
     Ok(UserChangeInput { id: request.id_param("id", USER_ABSENT)?, email, name, platform_role, enabled })
 }
 
-/// `PATCH /api/admin/users/{id}`: changes the members that the body contains. Disabling a user or changing their
-/// address ends their sessions. The API keys of a disabled user work again after the user is enabled again.
+/// `PATCH /api/admin/users/{id}`: changes the members that the body contains. Disabling a user, or changing their
+/// address in more than its case, ends their sessions. The API keys of a disabled user work again when the user is
+/// enabled again.
 ///
 /// # Errors
 /// `not_found` if the user does not exist; `conflict` if another user has the address, or if no enabled admin would

@@ -87,7 +87,7 @@ pub(super) struct WireRoleInFull {
 
 impl WireRoleInFull {
     /// # Errors
-    /// [`Error::Defect`] if the stored description is not JSON.
+    /// [`Error::Defect`] if the stored description is not a JSON object.
     pub(super) fn new(role: Role, steps: Vec<RoleStep>, applications: ApplicationCounts) -> Result<Self, Error> {
         let description = role.record.description.members()?.clone();
         let ApplicationCounts { in_progress, hired, not_selected, withdrawn } = applications;

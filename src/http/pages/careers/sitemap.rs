@@ -16,7 +16,7 @@ use crate::http::server::response_cache::CachePool;
 use crate::http::server::route::Route;
 use crate::store::{self, Error, Tx};
 
-/// The maximum number of pages in one sitemap, including the list. The protocol sets this limit.
+/// The maximum number of pages in one sitemap, including the portal's list of roles. The protocol sets this limit.
 const PAGES_MAX: i64 = 50_000;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -27,8 +27,8 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// `GET /careers/{orgSlug}/sitemap.xml`: returns the URLs of the list and of every role's page, each with the time of
-/// its last change.
+/// `GET /careers/{orgSlug}/sitemap.xml`: returns the URLs of the portal's list and of every posting, each with the
+/// time of its last change.
 ///
 /// # Errors
 /// `not_found` if no organization has this slug, or its portal is disabled.
@@ -49,7 +49,7 @@ fn sitemap(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> 
 }
 
 /// `GET /robots.txt`: allows portals, and disallows the API and pages behind secret links. Names the sitemap only if
-/// exactly one organization has a portal, because a list of sitemaps would reveal the other organizations.
+/// exactly one organization has a portal, because a list of sitemaps would reveal which organizations use the service.
 fn robots(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     let mut text =
         "User-agent: *\nAllow: /careers/\nDisallow: /api/\nDisallow: /signup/\nDisallow: /status/\n".to_owned();

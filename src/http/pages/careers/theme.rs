@@ -31,7 +31,7 @@ fn theme(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     Ok(Reply::tagged_file("text/css; charset=utf-8", style).valid_until_change(organization.id, read_at))
 }
 
-/// Renders the organization's colours for light and dark mode. If the stylesheet is missing or empty, pages use the
+/// Renders the organization's colours for light and dark mode. If `theme.css` is missing or empty, pages use the
 /// service's default colours.
 fn style(Palette { brand, on_brand, text_on_light, text_on_dark }: Palette) -> String {
     format!(

@@ -9,7 +9,7 @@ pub(super) fn list_path(slug: &str) -> String {
     format!("/careers/{slug}")
 }
 
-/// Returns the path of a role's page. Role ids need no escaping.
+/// Returns the path of a role's posting. Role ids need no escaping.
 pub(super) fn role_path(slug: &str, role_id: &str) -> String {
     format!("/careers/{slug}/roles/{role_id}")
 }

@@ -28,12 +28,12 @@ const SIGNATURE_FIELD: &str = "form";
 const ATTACHMENT_FIELD: &str = "cvToken";
 const TRAP_FIELD: &str = "homepage";
 
-/// Checks the link and the client's limit before the server reads the body. Every submission counts towards the limit,
-/// even one with errors, because it may contain a file.
+/// Checks the link and the client's limit before the server reads the body. Every submission under an
+/// existing link counts towards the limit, even one with errors, because it may contain a file.
 ///
 /// The service still reads a form that exceeds the limit, so that it can show the form again with its values. It also
-/// stages the files of refused forms, but of no more forms per hour than the limit allows. It discards any further
-/// files, so that nobody can fill the disk this way.
+/// stages the files of such forms, but for no more forms per hour than the limit allows. It discards any further files,
+/// so that nobody can fill the disk this way.
 pub(super) fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prechecked, Error> {
     let visit = SignupVisit::decode(request)?;
     if visit.invitation(tx)?.is_none() {
@@ -98,7 +98,7 @@ fn filled_form(ctx: &Ctx, visit: &SignupVisit, sent: &Form) -> (Option<SignedFor
     (signed, form)
 }
 
-/// Refuses a form for a reason outside the form. Its fields are not checked.
+/// Refuses a form for a reason outside the form. The fields of the form are not checked.
 fn refuse_for_trouble(ctx: &Ctx, visit: SignupVisit, sent: &Form, trouble: Trouble) -> RefusedSubmission {
     let (_, mut form) = filled_form(ctx, &visit, sent);
     form.form_error = Some(match trouble {
@@ -111,7 +111,7 @@ fn refuse_for_trouble(ctx: &Ctx, visit: SignupVisit, sent: &Form, trouble: Troub
 /// `POST /signup/{token}`: shows the form again after the service failed to accept it.
 ///
 /// # Errors
-/// As [`refuse`].
+/// The errors of [`refuse`].
 pub(super) fn show_again(ctx: &Ctx, tx: &Tx<'_>, request: &Request, trouble: Trouble) -> Result<Reply, Error> {
     let sent = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     refuse(ctx, tx, &refuse_for_trouble(ctx, SignupVisit::decode(request)?, sent, trouble))
@@ -129,8 +129,8 @@ fn typed_fields(sent: &Form) -> SubmittedSignup {
     }
 }
 
-/// Verifies the signed form and its age, and sets the error. Replaces a form that is too old with a new one. Does not
-/// replace a form that was sent too soon, because it becomes valid a moment later.
+/// Verifies the signed form, its age and the trap field, and sets the form's error. Replaces a form that is too old
+/// with a new one. Does not replace a form that was sent too soon, because it becomes valid a moment later.
 fn check_signature(ctx: &Ctx, visit: &SignupVisit, sent: &Form, form: &mut FilledForm) -> Option<SignedForm> {
     let text = sent.texts(SIGNATURE_FIELD).next().unwrap_or_default();
     let signed = SignedForm::verify(ctx.store.form_secret(), &visit.token, text);

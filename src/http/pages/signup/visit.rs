@@ -45,7 +45,7 @@ impl SignupVisit {
         store::invitation::follow(tx, &self.token)
     }
 
-    /// Returns the token of the status page of this browser's application to the role, or `None` if there is no such
+    /// Returns the token of the status page of this browser's application for the role, or `None` if there is no such
     /// page or the visitor asked for another form.
     pub(super) fn status_token(&self, tx: &Tx<'_>, role: &RoleId) -> Result<Option<&str>, Error> {
         for (_, token) in self.applied.iter().filter(|(id, _)| !self.wants_another_form && id == role.as_str()) {
@@ -79,7 +79,8 @@ impl SignupVisit {
     }
 }
 
-/// Returns a cookie that identifies the browser's application to the role when the browser opens the signup link again.
+/// Returns a cookie that identifies the browser's application for the role when the browser opens the signup link
+/// again.
 pub(super) fn application_cookie(ctx: &Ctx, role: &RoleId, token: &str) -> String {
     let secure = if ctx.settings.is_https() { "; Secure" } else { "" };
     format!("{COOKIE_PREFIX}{role}={token}; Path=/signup; HttpOnly; SameSite=Lax{secure}")

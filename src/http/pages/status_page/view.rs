@@ -206,13 +206,16 @@ fn steps<'a>(words: &'static Status, view: &'a StatusPageView, progress: &Progre
     progress.steps.iter().filter_map(step).collect()
 }
 
-/// Returns the contents of the submitted form or, for a candidate whom staff added, the name and address. If there is a
-/// form, the page shows nothing else about the candidate, because anybody can type somebody else's address.
+/// Returns the contents of the submitted form or, for a candidate who did not apply with a form, the name and address.
+/// If there is a form, the page shows nothing else about the candidate, because anybody can type somebody else's
+/// address.
 fn facts(visit: &StatusVisit, texts: &'static Texts, view: &StatusPageView) -> Vec<Fact> {
     let words = &texts.status;
     let fact = |name, text: &str| Fact { name, lines: text.lines().map(FactLine::text).collect() };
-    let attachment =
-        |one: &Attachment| FactLine { text: attachment_text(texts, one), path: Some(visit.attachment_path(&one.id)) };
+    let attachment = |file: &Attachment| FactLine {
+        text: attachment_text(texts, file),
+        path: Some(visit.attachment_path(&file.id)),
+    };
     let mut facts = match (&view.signup, &view.application) {
         (Some(Signup { name, email, phone, links, note, attachments, .. }), _) => vec![
             fact(words.name, name),

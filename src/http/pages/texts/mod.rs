@@ -2,7 +2,8 @@
 //! a missing text. To add a language, add its file, its tag in the list below and in `language::TAGS`, and its labels
 //! in `role_labels.rs`.
 //!
-//! [`fill`] replaces placeholders such as `{name}`. The texts are plain text, which the page escapes.
+//! [`fill`] replaces placeholders such as `{name}`. The texts are plain text, which the page escapes, except the
+//! default privacy notice, which is Markdown.
 
 mod format;
 mod role_labels;
@@ -46,7 +47,7 @@ pub(in crate::http) struct Forms {
     pub(in crate::http) first_day: &'static str,
     /// The separator between groups of digits.
     pub(in crate::http) group: &'static str,
-    /// The minimum number of digits in a number that is grouped.
+    /// The minimum number of digits of a number whose digits are grouped.
     pub(in crate::http) grouped_from: usize,
     /// The decimal separator.
     pub(in crate::http) decimal: &'static str,
@@ -60,7 +61,7 @@ pub(in crate::http) struct Forms {
     /// A range, with `{symbol}`, `{from}` and `{to}`; and the same with a currency code.
     pub(in crate::http) range: &'static str,
     pub(in crate::http) range_by_code: &'static str,
-    /// A minimum and a maximum, with `{amount}`.
+    /// A salary with only a minimum and a salary with only a maximum, each with `{amount}`.
     pub(in crate::http) from: &'static str,
     pub(in crate::http) up_to: &'static str,
     /// An `{amount}` per period.
@@ -110,7 +111,7 @@ pub(in crate::http) struct Common {
     pub(in crate::http) ask: &'static str,
 }
 
-/// Texts of the career portal: the list, the roles, the privacy notice.
+/// Texts of the portal: the list of roles, the postings and the privacy notice.
 pub(in crate::http) struct Careers {
     /// The portal's title: `{organization}`.
     pub(in crate::http) title: &'static str,
@@ -222,14 +223,14 @@ pub(in crate::http) struct Signup {
     /// The page for an unknown signup link.
     pub(in crate::http) nowhere: &'static str,
     pub(in crate::http) nowhere_more: &'static str,
-    /// The page for an expired link to an open role, and the link to the role.
+    /// The page for an expired signup link of an open role, and the link to the posting.
     pub(in crate::http) expired: &'static str,
     pub(in crate::http) expired_more: &'static str,
     pub(in crate::http) to_role: &'static str,
     /// The page for a role that no longer accepts applications: `{role}`.
     pub(in crate::http) closed: &'static str,
     pub(in crate::http) closed_more: &'static str,
-    /// The message that the application was not sent, because its link has no form.
+    /// The message that the application was not sent, because the signup link does not lead to a form.
     pub(in crate::http) not_sent: &'static str,
     /// The errors of a form that is refused for now: too many signups came from one network (`{minutes}` to wait), or
     /// the service cannot accept the form.
@@ -263,14 +264,15 @@ pub(in crate::http) struct Status {
     pub(in crate::http) not_selected_more: &'static str,
     pub(in crate::http) hired: &'static str,
     pub(in crate::http) hired_more: &'static str,
-    /// The heading of the steps, and the state of each.
+    /// The heading of the steps, and the possible states of a step.
     pub(in crate::http) steps: &'static str,
     pub(in crate::http) done: &'static str,
     pub(in crate::http) current: &'static str,
     pub(in crate::http) upcoming: &'static str,
     pub(in crate::http) skipped: &'static str,
     pub(in crate::http) ended: &'static str,
-    /// The heading of the submitted form, or of the data of a candidate whom staff added; and the labels.
+    /// The heading of the submitted form, the heading of the data of a candidate who did not apply with a form, and the
+    /// labels.
     pub(in crate::http) sent: &'static str,
     pub(in crate::http) known: &'static str,
     pub(in crate::http) name: &'static str,

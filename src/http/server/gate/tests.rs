@@ -107,7 +107,7 @@ impl TestService {
         stream
     }
 
-    /// Waits until the store has no attachments and all permits are free.
+    /// Waits until the store has no attachments and all upload permits are free.
     fn wait_until_empty(&self) {
         let began = Instant::now();
         let stored = || self.ctx.store.read(store::attachment::stored_content).unwrap();
@@ -208,7 +208,7 @@ fn an_endless_upload_is_refused_while_it_arrives() {
 }
 
 #[test]
-fn clients_that_expect_100_continue_are_refused_before_they_send() {
+fn refusals_reach_clients_that_expect_100_continue_before_they_send_a_body() {
     let service = TestService::new();
     let form = [form_start(b"engines"), END.to_vec()].concat();
     let with = |length: usize| format!("{MULTIPART}\r\nExpect: 100-continue\r\nContent-Length: {length}");
@@ -370,7 +370,7 @@ fn many_sign_ins_from_one_address_leave_permits_for_others() {
 }
 
 #[test]
-fn a_client_that_hangs_up_during_an_upload_leaves_nothing() {
+fn a_client_that_hangs_up_during_an_upload_leaves_nothing_in_the_store() {
     let service = TestService::new();
     for bytes in [10, 70_000, 2_000_000] {
         let fields = format!("{MULTIPART}\r\nContent-Length: 5000000");

@@ -54,7 +54,8 @@ pub(super) async fn transact(
         Work::Read => read(ctx, credential, act).await,
         Work::Write(grade) => {
             let reply = write(ctx, grade, credential, idempotent, act, trail.usage_row.clone()).await?;
-            // The transaction has already written the row.
+            // The transaction has already written the row, unless it refused the credential. Such a request needs no
+            // row.
             trail.usage_row = None;
             Ok(reply?)
         }
@@ -86,8 +87,8 @@ async fn read(ctx: &Arc<Ctx>, credential: Option<Credential>, mut act: Act) -> R
     Ok(reply)
 }
 
-/// Runs the act in the writer's transaction. A refusal rolls back only the changes that the act made: the usage row is
-/// still written, and the transaction is committed.
+/// Runs the act in the writer's transaction. A refusal by the act rolls back only the changes that the act made: the
+/// usage row is still written, and the transaction is committed.
 async fn write(
     ctx: &Arc<Ctx>,
     grade: Grade,

@@ -327,7 +327,7 @@ fn a_malformed_form_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn an_endless_head_is_refused() {
+fn an_endless_preamble_or_head_is_refused() {
     let fixture = Fixture::new();
     for begin in ["", "a", &format!("--{BOUNDARY}\r\nX: "), &format!("--{BOUNDARY}")] {
         let frames = Arc::default();
