@@ -676,7 +676,7 @@ CREATE TABLE believed_clock (
   confirmations INTEGER NOT NULL CHECK (confirmations >= 0)
 ) STRICT;
 
--- Due candidates: when the retention scan found them (`due_since`), and the start of their retention time at that scan
+-- Due candidates: when the retention scan found them (`due_since`), and the start of their retention period at that scan
 -- (`counted_from`). They are erased on a later day if `counted_from` has not changed. `confirmed`: an admin has confirmed
 -- their erasure, so the daily limit does not apply.
 CREATE TABLE retention_due (

@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The top-level modules and their floors. The other files directly in `src` are the crate roots.
-const FLOORS: [(&str, usize); 9] = [
+/// The top-level modules and their layers. The other files directly in `src` are the crate roots.
+const LAYERS: [(&str, usize); 9] = [
     ("domain", 0),
     ("world", 0),
     ("telemetry", 0),
@@ -18,7 +18,7 @@ const FLOORS: [(&str, usize); 9] = [
     ("cli", 4),
 ];
 
-/// Above the ground floor, the only import allowed between two modules on the same floor.
+/// Above the ground layer, the only import allowed between two modules on the same layer.
 const SIDEWAYS: (&str, &str) = ("http", "interchange");
 
 /// The maximum number of lines in a file. A longer file becomes a folder of the same name.
@@ -221,7 +221,7 @@ fn imports(source: &Source) -> Vec<(usize, String)> {
     for (at, _) in shipped.match_indices(&climb).filter(|(at, _)| stands_alone(shipped, *at, &climb)) {
         found.extend(first_names(&shipped[at + climb.len()..]).into_iter().map(|name| (at, name)));
     }
-    found.retain(|(_, name)| FLOORS.iter().any(|(known, _)| known == name));
+    found.retain(|(_, name)| LAYERS.iter().any(|(known, _)| known == name));
     found
 }
 
@@ -250,8 +250,8 @@ fn first_names(path: &str) -> Vec<String> {
     names
 }
 
-fn floor(module: &str) -> Option<usize> {
-    FLOORS.iter().find(|(known, _)| *known == module).map(|(_, floor)| *floor)
+fn layer(module: &str) -> Option<usize> {
+    LAYERS.iter().find(|(known, _)| *known == module).map(|(_, layer)| *layer)
 }
 
 fn states_its_purpose(source: &Source) -> Vec<String> {
@@ -264,9 +264,9 @@ fn states_its_purpose(source: &Source) -> Vec<String> {
 }
 
 fn imports_go_down(source: &Source) -> Vec<String> {
-    let Some(own) = floor(source.top()) else { return Vec::new() };
+    let Some(own) = layer(source.top()) else { return Vec::new() };
     let is_wrong = |name: &str| {
-        let other = floor(name).unwrap_or_default();
+        let other = layer(name).unwrap_or_default();
         let within = name == source.top() || (own == 0 && other == 0);
         !within && other >= own && (source.top(), name) != SIDEWAYS
     };
@@ -377,7 +377,7 @@ fn module_cycles(sources: &[Source]) -> Vec<BTreeSet<String>> {
 /// Returns the top-level modules that import themselves through others.
 fn cycles(sources: &[Source]) -> Vec<String> {
     let mut known = BTreeMap::<&str, BTreeSet<String>>::new();
-    for source in sources.iter().filter(|source| floor(source.top()).is_some()) {
+    for source in sources.iter().filter(|source| layer(source.top()).is_some()) {
         let others = imports(source).into_iter().map(|(_, name)| name).filter(|name| name != source.top());
         known.entry(source.top()).or_default().extend(others);
     }
@@ -397,7 +397,7 @@ fn cycles(sources: &[Source]) -> Vec<String> {
 }
 
 fn the_ground_floor_imports_no_framework(source: &Source) -> Vec<String> {
-    if floor(source.top()) != Some(0) {
+    if layer(source.top()) != Some(0) {
         return Vec::new();
     }
     let crates = ["hyper", "serde", "serde_json", "rusqlite", "r2d2", "r2d2_sqlite", "tokio", "matchit", "clap"];
@@ -617,12 +617,12 @@ fn a_planted_import_cycle_is_found() {
     }
 }
 
-/// Checks that `FLOORS` lists all folders of `src`.
+/// Checks that `LAYERS` lists all folders of `src`.
 #[test]
 fn every_module_has_a_floor() {
     for source in sources() {
         let is_root = ["main.rs", "lib.rs"].contains(&source.path.as_str());
-        assert!(is_root || floor(source.top()).is_some(), "src/{} has no floor", source.path);
+        assert!(is_root || layer(source.top()).is_some(), "src/{} has no layer", source.path);
     }
 }
 

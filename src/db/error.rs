@@ -1,4 +1,4 @@
-//! Errors of the database floor and the store, and the translation of SQLite's errors into them.
+//! Errors of the database layer and the store, and the translation of SQLite's errors into them.
 
 use std::io::ErrorKind;
 

@@ -1,4 +1,4 @@
-//! The interface between the writing connection and the floor above: the calls that the engine makes in and around its
+//! The interface between the writing connection and the layer above: the calls that the engine makes in and around its
 //! transactions. This module does not depend on any record of the service.
 
 use std::any::Any;

@@ -1,4 +1,4 @@
-//! Chooses the language of a page for its visitor. The `http` floor contains the texts in each language.
+//! Chooses the language of a page for its visitor. The `http` layer contains the texts in each language.
 
 /// The maximum number of entries in `Accept-Language` that are read, which is more than any browser sends.
 const ENTRIES_MAX: usize = 32;

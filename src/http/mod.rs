@@ -1,11 +1,11 @@
-//! The HTTP floor: requests from the network and their responses.
+//! The HTTP layer: requests from the network and their responses.
 //!
 //! `server` routes each request to its handler and does not depend on any noun. `api` has the JSON endpoints, and
 //! `pages` has the HTML for people. Both have a file or folder for each noun. Only `routes` names all of these modules.
 //!
 //! A request passes through `server::accept`, `server::table` (path and method to a route), `server::gate` (credential,
 //! rate limit, scope, body, one transaction, usage row), the noun's `decode` and `act`, and `server::reply`. Async code
-//! stays in the server: `decode` and `act` are plain functions. This floor contains no SQL and no rules.
+//! stays in the server: `decode` and `act` are plain functions. This layer contains no SQL and no rules.
 
 pub mod api;
 mod pages;

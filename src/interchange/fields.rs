@@ -228,7 +228,7 @@ impl<'a, 'w> Fields<'a, 'w> {
 }
 
 static ID: LazyLock<String> =
-    LazyLock::new(|| format!("an id of 1 to {ID_CHARACTERS_MAX} characters of A-Z a-z 0-9 _ -"));
+    LazyLock::new(|| format!("an id of 1 to {ID_CHARACTERS_MAX} characters from A-Z a-z 0-9 _ -"));
 
 static NAME: LazyLock<String> =
     LazyLock::new(|| format!("a string of 1 to {NAME_CHARACTERS_MAX} characters that is not blank"));

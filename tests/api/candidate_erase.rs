@@ -157,7 +157,7 @@ fn a_candidate_under_legal_hold_is_not_erased() {
     let hold = format!("{}/hold", path(&hiring, 0));
     owner.put(&hold, &json!({ "reason": "a case" })).expect(200);
     let problem = owner.delete(&path(&hiring, 0)).refused(409, "conflict").json();
-    assert!(problem["detail"].as_str().unwrap().contains("held"), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains("legal hold"), "{problem}");
     assert!(personal_data(&app).contains("quixworth 0") && !erasure_list(&app).exists());
     owner.delete(&hold).expect(200);
     owner.delete(&path(&hiring, 0)).expect(200);

@@ -122,7 +122,7 @@ fn check_prints_each_finding_and_fails() {
         ),
         (
             "UPDATE candidate_roles SET at_role_step_id = NULL, at_since = NULL WHERE id = 'app_1'",
-            &["app_1", "not at the step"],
+            &["app_1", "current step"],
         ),
     ] {
         let dir = WorkDir::new();

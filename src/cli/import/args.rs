@@ -86,5 +86,5 @@ pub(super) fn misused(problem: &str) -> Failure {
 }
 
 fn parse_role_id(text: &str) -> Result<RoleId, String> {
-    RoleId::parse(text).ok_or_else(|| "an id has 1 to 64 characters of A-Z a-z 0-9 _ -".to_owned())
+    RoleId::parse(text).ok_or_else(|| "an id has 1 to 64 characters from A-Z a-z 0-9 _ -".to_owned())
 }

@@ -1,7 +1,7 @@
 //! Deliveries to HR systems: events, the retry schedule, and the outcome of an attempt. `hr_dispatch` decides the order
 //! of attempts across organizations.
 //!
-//! The `hr` floor makes the attempts and describes each of them with a [`DeliveryAttempt`].
+//! The `hr` layer makes the attempts and describes each of them with a [`DeliveryAttempt`].
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
