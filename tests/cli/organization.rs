@@ -49,7 +49,7 @@ fn a_new_organization_is_valid_and_recorded() {
     let sentence = "this slug is already taken by another organization; choose a different slug";
     create(&dir, "OTHER", &[]).failed(1, sentence);
     create(&dir, "third", &["--time-zone", "Mars/Olympus"]).failed(1, "no time zone \"Mars/Olympus\"");
-    create(&dir, "a b", &[]).misused("a-z 0-9 -");
+    create(&dir, "a b", &[]).misused("a-z, 0-9 and -");
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM organizations"), 2);
 }
 
@@ -86,7 +86,7 @@ fn unknown_organizations_and_malformed_slugs_are_refused() {
     dir.imported("a.db");
     for subcommand in ["disable", "enable"] {
         run(&dir, subcommand, &["nothing"]).failed(1, "there is no organization with the slug nothing");
-        run(&dir, subcommand, &["no slug"]).misused("a-z 0-9 -");
+        run(&dir, subcommand, &["no slug"]).misused("a-z, 0-9 and -");
         run(&dir, subcommand, &[]).misused("<SLUG>");
     }
     dir.run(&["organization", "list"]).failed(1, "appliance.db");

@@ -299,12 +299,15 @@ fn a_malformed_form_is_refused_and_leaves_nothing() {
     let fixture = Fixture::new();
     let head = |head: &str| whole(&[text("name", "Ada"), part(head, b"x")]);
     let cases: [(Vec<u8>, &str); 13] = [
-        (b"".to_vec(), "has no end"),
-        (b"name=Ada&email=a%40b.example".to_vec(), "has no end"),
-        (b"--other\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nx\r\n--other--\r\n".to_vec(), "has no end"),
-        (format!("--{BOUNDARY}").into(), "has no end"),
-        (format!("--{BOUNDARY}x\r\n\r\n").into(), "has no end"),
-        (format!("--{BOUNDARY}\n\n\n--{BOUNDARY}--").into(), "has no end"),
+        (b"".to_vec(), "closing boundary is missing"),
+        (b"name=Ada&email=a%40b.example".to_vec(), "closing boundary is missing"),
+        (
+            b"--other\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nx\r\n--other--\r\n".to_vec(),
+            "closing boundary is missing",
+        ),
+        (format!("--{BOUNDARY}").into(), "closing boundary is missing"),
+        (format!("--{BOUNDARY}x\r\n\r\n").into(), "closing boundary is missing"),
+        (format!("--{BOUNDARY}\n\n\n--{BOUNDARY}--").into(), "closing boundary is missing"),
         (head("Content-Type: text/plain"), "has no name"),
         (head(""), "has no name"),
         (head("Content-Disposition: form-data"), "has no name"),
