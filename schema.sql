@@ -184,8 +184,9 @@ CREATE INDEX idempotency_keys_by_time ON idempotency_keys (created_at);
 CREATE INDEX idempotency_keys_of_candidate ON idempotency_keys (candidate_id) WHERE candidate_id IS NOT NULL;
 
 -- An open position, or several equal ones. `hired` is the number of filled `positions`: all of them in a filled role, and
--- fewer in an open one. `close_reason`: why staff closed the role. `shown_since`: when staff last changed the public part
--- of the role. Decisions do not change it, because they become visible later.
+-- fewer in an open one. `close_reason`: why the role was closed. `shown_since`: when staff last changed the public part
+-- of the role. Decisions do not change it, because they become visible later. `closes_on`: the last day on which the role
+-- accepts signups, in the organization's time zone; the service closes the role on the next day.
 CREATE TABLE roles (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
@@ -204,6 +205,7 @@ CREATE TABLE roles (
   positions INTEGER NOT NULL CHECK (positions >= 1),
   hired INTEGER NOT NULL CHECK (hired BETWEEN 0 AND positions),
   close_reason TEXT,
+  closes_on TEXT CHECK (closes_on GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]'),
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   shown_since INTEGER NOT NULL,
@@ -220,6 +222,7 @@ CREATE INDEX roles_by_department ON roles (organization_id, department, created_
 CREATE INDEX roles_by_location ON roles (organization_id, location, created_at, id);
 CREATE INDEX roles_by_work_type ON roles (organization_id, work_type, created_at, id);
 CREATE INDEX roles_of_organization ON roles (organization_id, status, public, created_at, id);
+CREATE INDEX roles_by_closing_day ON roles (closes_on, id) WHERE status = 'open' AND closes_on IS NOT NULL;
 
 -- One step of a role's pipeline. A removed step has no `step_order`, and stays for applications that copied it.
 CREATE TABLE role_steps (
@@ -632,7 +635,7 @@ BEGIN
 END;
 CREATE TRIGGER portal_changes_role
 AFTER UPDATE OF organization_id, name, description, department, location, work_type, collar_type, salary_min, salary_max,
-  salary_currency, salary_period, status, public, created_at ON roles
+  salary_currency, salary_period, status, public, closes_on, created_at ON roles
 WHEN (new.public = 1 AND new.status = 'open') OR (old.public = 1 AND old.status = 'open')
 BEGIN
   INSERT INTO portal_changes (organization_id, number)

@@ -1,5 +1,6 @@
 //! The list of roles on a career portal, with filters by department, location and work type, and a search by words.
 
+use super::closing_day::ClosingDay;
 use super::id::RoleId;
 use super::role::{Salary, WorkType};
 use super::search;
@@ -30,6 +31,8 @@ pub struct Listing {
     pub work_type: Option<WorkType>,
     /// The salary; any part may be missing.
     pub salary: Salary,
+    /// The last day on which the role accepts signups, if there is one.
+    pub closes_on: Option<ClosingDay>,
     /// The time at which staff created the role.
     pub created_at: Timestamp,
 }
@@ -199,6 +202,7 @@ mod tests {
             location: location.to_owned(),
             work_type,
             salary: Salary { min: None, max: None, currency: None, period: None },
+            closes_on: None,
             created_at: Timestamp::from_micros(0),
         }
     }

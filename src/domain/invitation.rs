@@ -42,15 +42,16 @@ pub enum LinkTarget {
     Open,
     /// A note that the link has expired although the role is open.
     Expired,
-    /// A note that the role accepts no applications, or has no steps.
+    /// A note that the role accepts no applications, has no steps, or is past its closing date.
     Closed,
 }
 
-/// Returns the target of a link. Returns `None` if the role was never opened. `is_alive` is the result of [`is_alive`].
-pub fn link_target(role: RoleStatus, has_steps: bool, is_alive: bool) -> Option<LinkTarget> {
+/// Returns the target of a link. Returns `None` if the role was never opened. `can_accept` is true if an open role can
+/// accept signups: it has steps, and its closing date has not passed. `is_alive` is the result of [`is_alive`].
+pub fn link_target(role: RoleStatus, can_accept: bool, is_alive: bool) -> Option<LinkTarget> {
     match role {
         RoleStatus::Draft => None,
-        RoleStatus::Open if !has_steps => Some(LinkTarget::Closed),
+        RoleStatus::Open if !can_accept => Some(LinkTarget::Closed),
         RoleStatus::Open if is_alive => Some(LinkTarget::Open),
         RoleStatus::Open => Some(LinkTarget::Expired),
         RoleStatus::Filled | RoleStatus::Closed => Some(LinkTarget::Closed),
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn links_lead_to_the_form_while_their_role_accepts_applications() {
-        for (role, has_steps, is_alive, expected) in [
+        for (role, can_accept, is_alive, expected) in [
             (RoleStatus::Open, true, true, Some(LinkTarget::Open)),
             (RoleStatus::Open, true, false, Some(LinkTarget::Expired)),
             (RoleStatus::Open, false, true, Some(LinkTarget::Closed)),
@@ -113,7 +114,7 @@ mod tests {
             (RoleStatus::Closed, true, false, Some(LinkTarget::Closed)),
             (RoleStatus::Draft, true, true, None),
         ] {
-            assert_eq!(link_target(role, has_steps, is_alive), expected, "{role:?}");
+            assert_eq!(link_target(role, can_accept, is_alive), expected, "{role:?}");
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod candidate_step;
 pub mod careers;
 pub mod charset;
 pub mod clock;
+pub mod closing_day;
 pub mod colour;
 pub mod disk;
 pub mod encoding;

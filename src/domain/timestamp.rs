@@ -109,7 +109,8 @@ fn write_digits(field: &mut [u8], mut number: i64) {
     }
 }
 
-fn parse_date(bytes: &[u8]) -> Option<civil::Date> {
+/// Parses the ten bytes of a date such as `2026-12-31`.
+pub(super) fn parse_date(bytes: &[u8]) -> Option<civil::Date> {
     if bytes[4] != b'-' || bytes[7] != b'-' {
         return None;
     }

@@ -12,6 +12,7 @@ use super::json;
 use super::reader::{Array, Object, arrays};
 use super::role_step::{ExportedRoleStep, Pipeline, RoleStepEntry};
 use crate::domain::candidate_step::ApplicationStatus;
+use crate::domain::closing_day::{CLOSING_DAY_MUST_BE, ClosingDay};
 use crate::domain::role::{
     CLOSE_REASON_CHARACTERS_MAX, CollarType, POSITIONS_MAX, RoleStatus, SALARY_MAX, Salary, SalaryPeriod, Seats,
     TEXT_CHARACTERS_MAX, WorkType, is_currency,
@@ -51,6 +52,7 @@ impl Object for Role {
         "public",
         "positions",
         "closeReason",
+        "closesOn",
         "createdAt",
         "steps",
         "candidates",
@@ -95,6 +97,8 @@ fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::Rol
     let public = fields.boolean("public");
     let created_at = fields.time("createdAt");
     let close_reason = close_reason(fields, seats);
+    // A day in the past is accepted, because a closed role retains its closing date.
+    let closes_on = fields.optional("closesOn", CLOSING_DAY_MUST_BE, |value| ClosingDay::parse(value.as_str()?));
     Some(role::RoleRecord {
         id: id?,
         name: name?,
@@ -107,6 +111,7 @@ fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::Rol
         seats: seats?,
         public: public?.unwrap_or(false),
         close_reason: close_reason?,
+        closes_on: closes_on?,
         created_at: created_at?.unwrap_or(fields.context.now),
     })
 }
@@ -210,6 +215,8 @@ pub(super) struct ExportedRole<'s> {
     positions: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     close_reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closes_on: Option<String>,
     created_at: String,
     steps: LazyArray<'s, role_step::RoleStep, ExportedRoleStep>,
     candidates: LazyArray<'s, ApplicationRow, ExportedCandidate<'s>>,
@@ -238,6 +245,7 @@ impl<'s> ExportedRole<'s> {
             public: role.public,
             positions: role.seats.positions,
             close_reason: role.close_reason,
+            closes_on: role.closes_on.map(|day| day.to_string()),
             created_at: role.created_at.to_string(),
             steps: source.array(steps, ExportedRoleStep::new),
             candidates: source.array(candidates, ExportedCandidate::new),

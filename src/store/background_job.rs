@@ -12,6 +12,7 @@ use std::time::Duration;
 use super::attachment::sweep;
 use super::erasure::{self, deferred_job, retention};
 use super::parts::Parts;
+use super::role::closing;
 use super::staging::thread as import;
 use super::usage::{indexing, pruning};
 use super::{cached_state, expiry};
@@ -34,6 +35,7 @@ const USAGE_PRUNING: BackgroundJob = BackgroundJob::new("usage_pruning");
 const IMPORTS: BackgroundJob = BackgroundJob::new("imports");
 const CLOCK: BackgroundJob = BackgroundJob::new("clock");
 const ASKED_ERASURES: BackgroundJob = BackgroundJob::new("asked_erasures");
+const ROLE_CLOSING: BackgroundJob = BackgroundJob::new("role_closing");
 // Health does not report these four jobs, because their steps report no outcome.
 const CACHED_STATE: BackgroundJob = BackgroundJob::new("cached_state");
 const REFUSALS: BackgroundJob = BackgroundJob::new("refusals");
@@ -57,6 +59,7 @@ pub(super) const REPORTED: &[BackgroundJob] = &[
     IMPORTS,
     CLOCK,
     ASKED_ERASURES,
+    ROLE_CLOSING,
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,7 +75,7 @@ enum Thread {
 type Row = (BackgroundJob, u64, Thread, fn(&Parts) -> Result<Step, Error>);
 
 #[rustfmt::skip]
-const TABLE: [Row; 13] = [
+const TABLE: [Row; 14] = [
     // Job          Rest ms  Thread                Prepared by        What it does
     (CACHED_STATE,     100,  Thread::Reads,        cached_state),     // Invalidates cached state that other processes changed. Portals must show changes within 200 ms.
     (REFUSALS,         500,  Thread::Reads,        refusals),         // Queues the due counts of refused keys and failed sign-ins.
@@ -85,6 +88,7 @@ const TABLE: [Row; 13] = [
     (SWEEPING,          50,  Thread::Writes,       sweeping),         // Deletes attachments without a signup: every minute, one slice in each step.
     (RETENTION,         50,  Thread::Writes,       retention_step),   // Erases due candidates: every 10 minutes, one slice in each step.
     (ASKED_ERASURES,    50,  Thread::Writes,       deferred_erasures), // Erases candidates who asked for erasure while their hire was hidden: every minute, one in each step.
+    (ROLE_CLOSING,      50,  Thread::Writes,       role_closing),     // Closes roles after their closing date: every 10 seconds, one slice in each step.
     (WIPING,            50,  Thread::Writes,       wiping),           // Wipes pages after an erasure: one slice in each step.
     (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Moves the log into the file. Has its own thread, because it can wait seconds for the disk.
 ];
@@ -174,6 +178,11 @@ fn deferred_erasures(parts: &Parts) -> Result<Step, Error> {
         writer: Arc::clone(&parts.writer),
     };
     deferred_job::job_step(&parts.path, deferred_parts)
+}
+
+fn role_closing(parts: &Parts) -> Result<Step, Error> {
+    let (world, clock, writer) = (Arc::clone(&parts.world), Arc::clone(&parts.clock), Arc::clone(&parts.writer));
+    closing::job_step(&parts.path, world, clock, writer)
 }
 
 fn wiping(parts: &Parts) -> Result<Step, Error> {

@@ -4,6 +4,7 @@ use super::role::record;
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::careers::Listing;
+use crate::domain::closing_day::ClosingDay;
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::role::WorkType;
 
@@ -11,7 +12,7 @@ use crate::domain::role::WorkType;
 pub fn listings(tx: &Tx<'_>, organization: &OrganizationId, rows_max: usize) -> Result<Vec<Listing>, Error> {
     let sql =
         "SELECT id, name, department, location, work_type, salary_min, salary_max, salary_currency, salary_period,
-                 created_at
+                 closes_on, created_at
                FROM roles
                WHERE organization_id = $1 AND status = 'open' AND public = 1
                ORDER BY created_at DESC, id DESC
@@ -26,6 +27,7 @@ pub fn listings(tx: &Tx<'_>, organization: &OrganizationId, rows_max: usize) -> 
             location: columns.read()?,
             work_type: columns.parse_or_none(WorkType::parse)?,
             salary: record::salary(&mut columns)?,
+            closes_on: columns.parse_or_none(ClosingDay::parse)?,
             created_at: columns.time()?,
         })
     })

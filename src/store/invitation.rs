@@ -2,9 +2,11 @@
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
+use crate::domain::closing_day::ClosingDay;
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::invitation::{self, LinkTarget};
 use crate::domain::role::RoleStatus;
+use crate::world::World;
 
 /// A signup link with its role and organization.
 #[derive(Debug, Clone)]
@@ -42,10 +44,10 @@ pub fn insert(tx: &Tx<'_>, token: &str, role: &RoleId) -> Result<(), Error> {
 
 /// Looks up a link. Returns `None` if the link is unknown or has no target, the role is not public, the portal is
 /// disabled, or the organization is disabled.
-pub fn follow(tx: &Tx<'_>, token: &str) -> Result<Option<Invitation>, Error> {
+pub fn follow(tx: &Tx<'_>, world: &dyn World, token: &str) -> Result<Option<Invitation>, Error> {
     let sql = "SELECT r.status,
                  EXISTS (SELECT 1 FROM role_steps s WHERE s.role_id = r.id AND s.step_order IS NOT NULL),
-                 i.expires_at, i.ended_at,
+                 r.closes_on, o.time_zone, i.expires_at, i.ended_at,
                  o.id, o.name, o.slug, EXISTS (SELECT 1 FROM organization_logos l WHERE l.organization_id = o.id),
                  r.id, r.name
                FROM invitations i
@@ -54,9 +56,11 @@ pub fn follow(tx: &Tx<'_>, token: &str) -> Result<Option<Invitation>, Error> {
                WHERE i.token = $1 AND r.public = 1 AND o.portal_enabled = 1 AND o.enabled = 1";
     let found = tx.one(sql, [token], |row| {
         let mut columns = Columns::of(row);
-        let (status, has_steps) = (columns.parse(RoleStatus::parse)?, columns.read()?);
+        let (status, has_steps): (_, bool) = (columns.parse(RoleStatus::parse)?, columns.read()?);
+        let (closes_on, zone) = (columns.parse_or_none(ClosingDay::parse)?, columns.text()?);
+        let has_passed = closes_on.is_some_and(|day| day.has_passed(world.local_day(zone, tx.now)));
         let is_alive = invitation::is_alive(columns.time()?, columns.time_or_none()?, tx.now);
-        let Some(target) = invitation::link_target(status, has_steps, is_alive) else { return Ok(None) };
+        let Some(target) = invitation::link_target(status, has_steps && !has_passed, is_alive) else { return Ok(None) };
         Ok(Some(Invitation {
             organization_id: columns.parse(OrganizationId::parse)?,
             organization_name: columns.read()?,

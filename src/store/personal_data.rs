@@ -205,7 +205,8 @@ mod tests {
         (
             "roles",
             "id organization_id name description department location work_type collar_type salary_min salary_max \
-             salary_currency salary_period status public positions hired close_reason created_at updated_at shown_since",
+             salary_currency salary_period status public positions hired close_reason closes_on created_at updated_at \
+             shown_since",
         ),
         ("service_marks", "id mark"),
         ("sessions", "digest user_id created_at last_seen_at"),

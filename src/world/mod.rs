@@ -52,6 +52,9 @@ pub trait World: Send + Sync {
     /// Returns the local day of `at` in this time zone, or `None` for an unknown zone.
     fn day(&self, zone: &str, at: Timestamp) -> Option<Date>;
 
+    /// Returns the beginning of a local day, or `None` for an unknown zone or a day outside the calendar.
+    fn day_begin(&self, zone: &str, day: Date) -> Option<Timestamp>;
+
     /// Returns the cost of a password hash: the memory in KiB and the number of passes.
     fn hashing_cost(&self) -> (u32, u32);
 
@@ -66,14 +69,30 @@ fn day(zone: &TimeZone, at: Timestamp) -> Option<Date> {
 }
 
 /// Returns the beginning of the local day that is `days` days before the local day of `at`.
-fn days_before(zone: TimeZone, at: Timestamp, days: i64) -> Option<Timestamp> {
+fn days_before(zone: &TimeZone, at: Timestamp, days: i64) -> Option<Timestamp> {
     let at = jiff::Timestamp::from_microsecond(at.micros()).ok()?;
-    let date = zone.to_datetime(at).date().checked_sub(Span::new().try_days(days).ok()?).ok()?;
-    // If clocks go forward at midnight, the day begins after the change.
-    Some(Timestamp::from_micros(date.to_zoned(zone).ok()?.timestamp().as_microsecond()))
+    day_begin(zone.clone(), zone.to_datetime(at).date().checked_sub(Span::new().try_days(days).ok()?).ok()?)
+}
+
+/// Returns the beginning of a local day. If clocks go forward at midnight, the day begins after the change.
+fn day_begin(zone: TimeZone, day: Date) -> Option<Timestamp> {
+    Some(Timestamp::from_micros(day.to_zoned(zone).ok()?.timestamp().as_microsecond()))
 }
 
 impl dyn World + '_ {
+    /// Returns the local day of `at`. The time zone database of an older system may lack a zone; such a zone is treated
+    /// as UTC.
+    pub fn local_day(&self, zone: &str, at: Timestamp) -> Date {
+        self.day(zone, at).or_else(|| self.day("UTC", at)).unwrap_or(Date::MIN)
+    }
+
+    /// Returns the first moment after a local day. An unknown zone is treated as UTC. Returns `None` for the last day of
+    /// the calendar.
+    pub fn day_end(&self, zone: &str, day: Date) -> Option<Timestamp> {
+        let next = day.tomorrow().ok()?;
+        self.day_begin(zone, next).or_else(|| self.day_begin("UTC", next))
+    }
+
     /// Creates a new id.
     pub fn id<I: Id>(&self) -> I {
         let mut random = [0; ID_RANDOM_BYTES];
@@ -181,11 +200,15 @@ impl World for Real {
     }
 
     fn days_before(&self, zone: &str, at: Timestamp, days: i64) -> Option<Timestamp> {
-        days_before(TimeZone::get(zone).ok()?, at, days)
+        days_before(&TimeZone::get(zone).ok()?, at, days)
     }
 
     fn day(&self, zone: &str, at: Timestamp) -> Option<Date> {
         day(&TimeZone::get(zone).ok()?, at)
+    }
+
+    fn day_begin(&self, zone: &str, day: Date) -> Option<Timestamp> {
+        day_begin(TimeZone::get(zone).ok()?, day)
     }
 
     /// Returns the cost that OWASP recommends for password hashing: 19 MiB and 2 passes.
@@ -290,12 +313,17 @@ impl World for Scripted {
 
     fn days_before(&self, zone: &str, at: Timestamp, days: i64) -> Option<Timestamp> {
         let (_, rule) = ZONES.into_iter().find(|(known, _)| *known == zone)?;
-        days_before(TimeZone::posix(rule).ok()?, at, days)
+        days_before(&TimeZone::posix(rule).ok()?, at, days)
     }
 
     fn day(&self, zone: &str, at: Timestamp) -> Option<Date> {
         let (_, rule) = ZONES.into_iter().find(|(known, _)| *known == zone)?;
         day(&TimeZone::posix(rule).ok()?, at)
+    }
+
+    fn day_begin(&self, zone: &str, day: Date) -> Option<Timestamp> {
+        let (_, rule) = ZONES.into_iter().find(|(known, _)| *known == zone)?;
+        day_begin(TimeZone::posix(rule).ok()?, day)
     }
 
     fn hashing_cost(&self) -> (u32, u32) {
@@ -348,6 +376,10 @@ mod tests {
         assert_eq!(world.day("Nowhere/City", at("2026-11-21")), None);
         assert_eq!(world.days_before("Nowhere/City", at("2026-11-21"), 1), None);
         assert_eq!(world.days_before("UTC", at("2026-11-21"), i64::MAX), None);
+        let (scripted, day): (&dyn World, Date) = (&world, jiff::civil::date(2026, 3, 28));
+        for (zone, end) in [("Europe/Berlin", "2026-03-28T23:00:00Z"), ("Nowhere/City", "2026-03-29")] {
+            assert_eq!(scripted.day_end(zone, day), Some(at(end)), "{zone}");
+        }
         let real = Real::new();
         assert_eq!(real.days_before("UTC", at("2026-11-21T12:00:00Z"), 1), Some(at("2026-11-20")));
     }

@@ -76,6 +76,7 @@ mod report;
 mod response_cache;
 mod retention;
 mod role_change;
+mod role_closing_day;
 mod role_create;
 mod role_list;
 mod role_state;
@@ -206,6 +207,7 @@ fn main() -> ExitCode {
         response_cache::tests(),
         retention::tests(),
         role_change::tests(),
+        role_closing_day::tests(),
         role_create::tests(),
         role_list::tests(),
         role_state::tests(),

@@ -45,6 +45,7 @@ fn a_change_leaves_omitted_members_unchanged() {
         ("salaryPeriod", json!("month")),
         ("public", json!(false)),
         ("positions", json!(10_000)),
+        ("closesOn", json!("2026-12-31")),
     ] {
         app.pass(1);
         let mut expected = read(&client, &hiring.role());
@@ -72,7 +73,7 @@ fn null_clears_optional_members() {
     let body = json!({
         "description": null, "department": null, "location": null, "workType": null, "collarType": null,
         "salaryMin": null, "salaryMax": null, "salaryCurrency": null, "salaryPeriod": null,
-        "name": null, "public": null, "positions": null,
+        "closesOn": null, "name": null, "public": null, "positions": null,
     });
     let shown = client.patch(&hiring.role(), &body).expect(200).json()["data"].take();
     for (member, cleared) in [("description", json!({})), ("department", json!("")), ("location", json!(""))] {

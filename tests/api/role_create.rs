@@ -34,7 +34,7 @@ fn creating_a_role_returns_a_draft_with_every_member() {
     let body = json!({
         "name": "Welder", "description": description, "department": "Yard", "location": "Esbjerg", "workType": "onsite",
         "collarType": "blue", "salaryMin": 30000, "salaryMax": 40000.5, "salaryCurrency": "DKK", "salaryPeriod": "year",
-        "public": true, "positions": 3, "status": "open", "unknown": 1,
+        "public": true, "positions": 3, "closesOn": "2026-12-31", "status": "open", "unknown": 1,
         "steps": [{ "name": "Call", "stepType": "screening" }, { "name": "Trial" }],
     });
     let answer = client.post(&hiring.roles(), &body).expect(200).json();
@@ -44,7 +44,7 @@ fn creating_a_role_returns_a_draft_with_every_member() {
         "id": shown["id"], "organizationId": hiring.organization_id, "name": "Welder", "description": description,
         "department": "Yard", "location": "Esbjerg", "workType": "onsite", "collarType": "blue", "salaryMin": 30000,
         "salaryMax": 40000.5, "salaryCurrency": "DKK", "salaryPeriod": "year", "status": "draft", "public": true,
-        "positions": 3, "hired": 0, "closeReason": null, "createdAt": "2026-11-21T09:00:00.000000Z",
+        "positions": 3, "hired": 0, "closeReason": null, "closesOn": "2026-12-31", "createdAt": "2026-11-21T09:00:00.000000Z",
         "updatedAt": "2026-11-21T09:00:00.000000Z",
         "steps": [
             { "id": first, "name": "Call", "order": 1, "stepType": "screening", "removed": false },
@@ -81,6 +81,7 @@ fn a_role_with_only_a_name_has_defaults() {
         ("salaryPeriod", json!(null)),
         ("public", json!(false)),
         ("positions", json!(1)),
+        ("closesOn", json!(null)),
         ("steps", json!([])),
     ] {
         assert_eq!(shown[member], expected, "{member}");
@@ -92,7 +93,7 @@ fn null_is_treated_as_omitted() {
     let body = json!({
         "name": "A", "description": null, "department": null, "location": null, "workType": null, "collarType": null,
         "salaryMin": null, "salaryMax": null, "salaryCurrency": null, "salaryPeriod": null, "public": null,
-        "positions": null, "steps": null,
+        "positions": null, "closesOn": null, "steps": null,
     });
     let shown = create(&client, &hiring, &body);
     assert_eq!((&shown["positions"], &shown["description"]), (&json!(1), &json!({})));
@@ -142,7 +143,8 @@ fn all_validation_errors_are_reported_together() {
     let before = activity_count(&app);
     let body = json!({
         "description": 1, "department": 1, "location": 1, "workType": 1, "collarType": 1, "salaryMin": "a",
-        "salaryMax": "a", "salaryCurrency": 1, "salaryPeriod": 1, "public": 1, "positions": 0, "steps": [{ "stepType": "x" }],
+        "salaryMax": "a", "salaryCurrency": 1, "salaryPeriod": 1, "public": 1, "positions": 0, "closesOn": 1,
+        "steps": [{ "stepType": "x" }],
     });
     let answer = client.post(&hiring.roles(), &body).refused(400, "validation_error");
     let expected = [
@@ -158,6 +160,7 @@ fn all_validation_errors_are_reported_together() {
         "salaryPeriod",
         "public",
         "positions",
+        "closesOn",
         "steps[0].name",
         "steps[0].stepType",
     ];

@@ -162,7 +162,7 @@ fn a_listed_role_has_exactly_its_documented_members() {
         "id": hiring.role_id, "organizationId": hiring.organization_id, "name": "Engineer", "department": "Engineering",
         "location": "Bremen", "workType": "hybrid", "collarType": "white", "salaryMin": 60000, "salaryMax": 75000.5,
         "salaryCurrency": "EUR", "salaryPeriod": "year", "status": "open", "public": true, "positions": 2, "hired": 0,
-        "closeReason": null, "createdAt": "2026-10-01T08:00:00.000000Z", "updatedAt": page["data"][0]["updatedAt"],
+        "closeReason": null, "closesOn": null, "createdAt": "2026-10-01T08:00:00.000000Z", "updatedAt": page["data"][0]["updatedAt"],
     });
     let pagination = json!({ "limit": 50, "hasMore": false, "nextCursor": null });
     assert_eq!(page, json!({ "success": true, "data": [expected], "pagination": pagination }));

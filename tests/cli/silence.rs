@@ -104,7 +104,7 @@ fn a_stop_during_a_checkpoint_by_another_process_causes_exit_status_1_and_loses_
 }
 
 /// A job, the write that a trigger refuses, and the work that the job finds when the service starts.
-const FAULTS: [(&str, &str, &str); 5] = [
+const FAULTS: [(&str, &str, &str); 6] = [
     (
         "sweeping",
         "DELETE ON documents",
@@ -131,6 +131,7 @@ const FAULTS: [(&str, &str, &str); 5] = [
         "DELETE ON erasures_asked",
         "INSERT INTO erasures_asked (candidate_number, asked_at) SELECT number, 1 FROM candidates LIMIT 1",
     ),
+    ("role_closing", "UPDATE OF status ON roles", "UPDATE roles SET closes_on = '2020-01-01' WHERE status = 'open'"),
 ];
 
 #[test]

@@ -29,7 +29,7 @@ JOB = {
     "description": True,
     "lastactivitydate": False,
 }
-JOB_OPTIONAL = {"category", "salary", "remotetype"}
+JOB_OPTIONAL = {"category", "salary", "remotetype", "expirationdate"}
 
 # RFC 4287 §4.1: the minimum and maximum count of each element of a feed and of an entry.
 FEED_ELEMENTS = {"id": (1, 1), "title": (1, 1), "updated": (1, 1), "author": (1, 9), "link": (2, 2), "entry": (0, 100)}
@@ -140,6 +140,9 @@ def jobs(base, organization):
             assert not len(child), "an element in a text"
             assert JOB.get(child.tag, False) or (child.text or "").strip(), (url, child.tag)
         moment(job.findtext("date"))
+        assert (job.find("expirationdate") is not None) == ("closesOn" in roles[url]), url
+        if "closesOn" in roles[url]:
+            moment(job.findtext("expirationdate"))
         require_inert(job.findtext("description") or "")
         # The title is the exact name of the role.
         assert job.findtext("title") == roles[url]["name"], job.findtext("title")

@@ -83,7 +83,11 @@ function check(organization, role, url, posting) {
   const day = new Intl.DateTimeFormat('sv-SE', { timeZone: zone }).format(new Date(role.createdAt));
   assert.equal(posting.datePosted, day);
   assert.equal(posting.hiringOrganization.name, organization.name);
-  assert.ok(!('validThrough' in posting), 'a role has no closing date');
+  assert.equal('validThrough' in posting, role.closesOn !== undefined, url);
+  if (role.closesOn) {
+    const last = new Intl.DateTimeFormat('sv-SE', { timeZone: zone }).format(new Date(posting.validThrough));
+    assert.equal(last, role.closesOn);
+  }
   assert.equal(posting.jobLocationType, role.workType === 'remote' ? 'TELECOMMUTE' : undefined);
   assert.ok(posting.description.length > 0);
   const isShown = organization.portal.theme?.showSalary && role.salaryCurrency !== undefined;

@@ -64,7 +64,7 @@ fn every_given_member_is_exported() {
     let role = json!({ "id": "role_2", "name": "ä\u{1f600}\"\\", "createdAt": "2030-01-01T00:00:00.000000Z",
         "department": "D", "location": "L", "workType": "remote", "collarType": "blue", "salaryMin": 0.1,
         "salaryMax": 1234567.89, "salaryCurrency": "CHF", "salaryPeriod": "month", "status": "closed", "public": true,
-        "positions": 7, "steps": [], "candidates": [] });
+        "positions": 7, "closesOn": "2026-10-31", "steps": [], "candidates": [] });
     set(&mut document, "/organizations/0/roles/-", role);
     for (name, value) in [
         ("enabled", json!(false)),

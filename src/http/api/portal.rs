@@ -101,14 +101,26 @@ fn decode_apply(ctx: &Ctx, request: &Request) -> Result<ApplyInput, Error> {
 /// unless it expires soon.
 ///
 /// # Errors
-/// `not_found` if the portal does not exist or does not show the role.
+/// `not_found` if the portal does not exist or does not show the role, or if the role's closing date has passed.
 fn apply(ctx: &Ctx, tx: &Tx<'_>, input: &ApplyInput) -> Result<Reply, Error> {
     let organization = organization(tx, input.slug.as_ref())?;
     let role = store::portal::role(tx, &organization.id, input.role.as_ref().ok_or(NO_ROLE_TO_APPLY)?)?
+        .filter(|role| !has_closing_day_passed(ctx, tx, &organization, role))
         .ok_or(NO_ROLE_TO_APPLY)?;
     let token = signup_token(ctx, tx, &role.id)?;
     let invite_url = format!("{}/signup/{token}?locale={}", ctx.settings.base_url, input.locale);
     Ok(Reply::json(&WireApply { invite_url }))
+}
+
+/// Returns whether a role no longer accepts signups, although the service has not closed it yet.
+pub(in crate::http) fn has_closing_day_passed(
+    ctx: &Ctx,
+    tx: &Tx<'_>,
+    organization: &PortalOrganization,
+    role: &RoleRecord,
+) -> bool {
+    let today = ctx.world.local_day(&organization.time_zone, tx.now);
+    role.closes_on.is_some_and(|day| day.has_passed(today))
 }
 
 /// Returns the token of a signup link for a public, open role. Creates a link first if there is none, or if the
@@ -154,6 +166,7 @@ fn wire_role(role: &RoleRecord, shows_salary: bool) -> Result<WireRole, Error> {
         salary_max: salary.and_then(|salary| json::number(salary.max?)),
         salary_currency: salary.and_then(|salary| salary.currency.clone()),
         salary_period: salary.and_then(|salary| salary.period).map(SalaryPeriod::as_str),
+        closes_on: role.closes_on.map(|day| day.to_string()),
         created_at: role.created_at.to_string(),
     })
 }
@@ -195,6 +208,9 @@ struct WireRole {
     salary_currency: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     salary_period: Option<&'static str>,
+    /// Omitted without a closing date, as the contract's portal answers do not have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closes_on: Option<String>,
     created_at: String,
 }
 

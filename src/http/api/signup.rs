@@ -61,7 +61,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 /// # Errors
 /// `not_found` if there is no such link; `rate_limited` if the client has sent too many forms.
 fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prechecked, Error> {
-    if store::invitation::follow(tx, request.param("token"))?.is_none() {
+    if store::invitation::follow(tx, &*ctx.world, request.param("token"))?.is_none() {
         return Err(NO_LINK.into());
     }
     let taken = ctx.form_limit.take(request.client(), ctx.world.monotonic());
@@ -181,7 +181,7 @@ impl UncheckedFields {
 /// `not_found` if there is no such link, its role is not public, or the portal is disabled; `gone` if the link has
 /// expired or the role no longer accepts applications.
 fn act(ctx: &Ctx, tx: &Tx<'_>, input: &SignupInput) -> Result<Reply, Error> {
-    let invitation = store::invitation::follow(tx, &input.link)?.ok_or(NO_LINK)?;
+    let invitation = store::invitation::follow(tx, &*ctx.world, &input.link)?.ok_or(NO_LINK)?;
     match invitation.target {
         LinkTarget::Open => {}
         LinkTarget::Expired => return Err(LINK_EXPIRED.into()),

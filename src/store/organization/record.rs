@@ -1,5 +1,7 @@
 //! The rows of organizations.
 
+use jiff::civil::Date;
+
 use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::id::{Id, OrganizationId};
@@ -7,6 +9,7 @@ use crate::domain::organization::{DECISION_VISIBLE_AFTER_HOURS_DEFAULT, TIME_ZON
 use crate::domain::text::Slug;
 use crate::domain::timestamp::Timestamp;
 use crate::store::theme::Theme;
+use crate::world::World;
 
 /// An organization in the form that interchange documents use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -211,6 +214,15 @@ pub fn slug_exists(tx: &Tx<'_>, slug: &Slug) -> Result<bool, Error> {
                FROM organizations
                WHERE slug_key = $1";
     tx.exists(sql, [slug.key()])
+}
+
+/// Returns the day of `at` in an organization's time zone. An organization that does not exist is in UTC.
+pub fn today(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId, at: Timestamp) -> Result<Date, Error> {
+    let sql = "SELECT time_zone
+               FROM organizations
+               WHERE id = $1";
+    let zone: Option<String> = tx.value(sql, [organization.as_str()])?;
+    Ok(world.local_day(zone.as_deref().unwrap_or(TIME_ZONE_DEFAULT), at))
 }
 
 /// Returns the id of the organization with this slug.

@@ -77,14 +77,14 @@ pub fn add(
     activity::append(tx, stamp, Some(who), Action::RoleCreated, &subject, &detail)
 }
 
-/// Saves a change to a role from `before` to `after`. If the role is no longer open, its signup links stop working.
-/// Does nothing if `before` and `after` are equal.
+/// Saves a change to a role from `before` to `after` by `who`; `None` stands for the service itself. If the role is no
+/// longer open, its signup links stop working. Does nothing if `before` and `after` are equal.
 ///
 /// # Errors
 /// [`Error::Defect`] if the role's status, positions or hires changed after `before` was read.
 pub fn save(
     tx: &Tx<'_>,
-    who: &Principal,
+    who: Option<&Principal>,
     action: Action,
     before: &Role,
     after: &RoleRecord,
@@ -101,7 +101,7 @@ pub fn save(
     organization::add_to_status(tx, &before.organization_id, difference)?;
     let subject = Subject::of_role(before.organization_id.clone(), after.id.clone());
     let detail = difference_of(&members(&before.record)?, &members(after)?)?;
-    activity::append(tx, stamp, Some(who), action, &subject, &detail)
+    activity::append(tx, stamp, who, action, &subject, &detail)
 }
 
 /// Returns whether the change can affect the portal. The portal does not show hires, positions, or the reason for

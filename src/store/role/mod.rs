@@ -1,7 +1,8 @@
-//! Roles: their rows (`record`), their seats, which decisions change (`seats`), changes by staff (`change`), and lists
-//! (`list`).
+//! Roles: their rows (`record`), their seats, which decisions change (`seats`), changes by staff (`change`), lists
+//! (`list`), and the job that closes them after their closing date (`closing`).
 
 mod change;
+pub(super) mod closing;
 mod list;
 pub(super) mod record;
 mod seats;

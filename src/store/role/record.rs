@@ -6,6 +6,7 @@ use serde_json::{Map, Number, Value as Json};
 
 use crate::db::row::{Columns, Row, Value, params_from_iter};
 use crate::db::tx::{Error, Tx};
+use crate::domain::closing_day::ClosingDay;
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::role::{CollarType, RoleStatus, Salary, SalaryPeriod, Seats, WorkType};
 use crate::domain::timestamp::Timestamp;
@@ -28,6 +29,8 @@ pub struct RoleRecord {
     pub public: bool,
     /// The reason for closing the role; `None` if the role is not closed or an interchange document gave no reason.
     pub close_reason: Option<String>,
+    /// The last day on which the role accepts signups, in the organization's time zone; `None` for no closing date.
+    pub closes_on: Option<ClosingDay>,
     pub created_at: Timestamp,
 }
 
@@ -46,6 +49,7 @@ impl RoleRecord {
             seats: Seats { status: RoleStatus::Draft, positions: 1, hired: 0 },
             public: false,
             close_reason: None,
+            closes_on: None,
             created_at,
         }
     }
@@ -63,12 +67,12 @@ pub struct Role {
 macro_rules! changeable {
     () => {
         "name, description, department, location, work_type, collar_type, salary_min, salary_max, salary_currency, \
-         salary_period, status, public, positions, close_reason"
+         salary_period, status, public, positions, close_reason, closes_on"
     };
 }
 
 /// The number of columns that a change can set.
-const CHANGEABLE_COUNT: usize = 14;
+const CHANGEABLE_COUNT: usize = 15;
 
 /// The columns that [`record`] reads.
 pub(in super::super) const COLUMNS: &str = concat!("id, created_at, hired, ", changeable!());
@@ -85,6 +89,7 @@ pub(in super::super) fn record(columns: &mut Columns<'_>) -> Result<RoleRecord, 
     let public = columns.read()?;
     let seats = Seats { status, positions: columns.read()?, hired };
     let close_reason = columns.read()?;
+    let closes_on = columns.parse_or_none(ClosingDay::parse)?;
     Ok(RoleRecord {
         id,
         name,
@@ -97,6 +102,7 @@ pub(in super::super) fn record(columns: &mut Columns<'_>) -> Result<RoleRecord, 
         seats,
         public,
         close_reason,
+        closes_on,
         created_at,
     })
 }
@@ -139,6 +145,7 @@ fn values(role: &RoleRecord) -> [Value; CHANGEABLE_COUNT] {
         role.public.into(),
         role.seats.positions.into(),
         role.close_reason.clone().into(),
+        role.closes_on.map(|day| day.to_string()).into(),
     ]
 }
 
@@ -164,6 +171,7 @@ pub(super) fn members(role: &RoleRecord) -> Result<Map<String, Json>, Error> {
         ("public", Some(Json::from(role.public))),
         ("positions", Some(Json::from(role.seats.positions))),
         ("closeReason", role.close_reason.as_deref().map(text)),
+        ("closesOn", role.closes_on.map(|day| day.to_string().into())),
     ];
     let members = members.into_iter().map(|(name, value)| (name.to_owned(), value.unwrap_or_default()));
     Ok(members.collect())

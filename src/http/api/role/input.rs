@@ -1,6 +1,9 @@
 //! Decodes the members of a new role or of a change to a role.
 
+use jiff::civil::Date;
+
 use crate::domain::candidate_step::StepType;
+use crate::domain::closing_day::{self, CLOSING_DAY_MUST_BE, ClosingDay};
 use crate::domain::refusal::Refusal;
 use crate::domain::role::{
     CollarType, POSITIONS_GIVEN_MAX, SALARY_MAX, Salary, SalaryPeriod, TEXT_CHARACTERS_MAX, WorkType, is_currency,
@@ -28,6 +31,7 @@ pub(super) struct RoleChange {
     salary_period: Option<Option<SalaryPeriod>>,
     public: Option<bool>,
     positions: Option<i64>,
+    closes_on: Option<Option<ClosingDay>>,
 }
 
 impl RoleChange {
@@ -50,6 +54,7 @@ impl RoleChange {
                 .change("salaryPeriod", |fields, name| fields.word(name, SalaryPeriod::WORDS, SalaryPeriod::parse)),
             public: fields.boolean("public"),
             positions: fields.integer("positions", 1..=POSITIONS_GIVEN_MAX),
+            closes_on: fields.change("closesOn", closing_day),
         };
         if let (Some(Some(min)), Some(Some(max))) = (change.salary_min, change.salary_max)
             && min > max
@@ -59,10 +64,12 @@ impl RoleChange {
         change
     }
 
+    /// Applies the change. `today` is the day in the organization's time zone.
+    ///
     /// # Errors
     /// `conflict` for fewer positions than hires; `validation_error` if the given bound of the salary range
-    /// contradicts the stored one.
-    pub(super) fn apply(&self, before: &RoleRecord) -> Result<RoleRecord, Refusal> {
+    /// contradicts the stored one, or for a new closing date in the past.
+    pub(super) fn apply(&self, before: &RoleRecord, today: Date) -> Result<RoleRecord, Refusal> {
         let seats = self.positions.map_or(Ok(before.seats), |positions| before.seats.with_positions(positions))?;
         let salary = Salary {
             min: self.salary_min.unwrap_or(before.salary.min),
@@ -73,6 +80,8 @@ impl RoleChange {
         if salary.contradiction().is_some() {
             return Err(Refusal::invalid("salaryMax", MAX_BELOW_MIN));
         }
+        let closes_on = self.closes_on.unwrap_or(before.closes_on);
+        let closes_on = closing_day::changed(before.closes_on, closes_on, today)?;
         let text = |given: &Option<Option<String>>, before: &str, cleared: &str| match given {
             None => before.to_owned(),
             Some(given) => given.clone().unwrap_or_else(|| cleared.to_owned()),
@@ -90,9 +99,15 @@ impl RoleChange {
             salary,
             seats,
             public: self.public.unwrap_or(before.public),
+            closes_on,
             ..before.clone()
         })
     }
+}
+
+fn closing_day(fields: &mut BodyFields, name: &str) -> Option<ClosingDay> {
+    let text = fields.string(name)?;
+    ClosingDay::parse(&text).or_else(|| fields.fault(name, format!("must be {CLOSING_DAY_MUST_BE}")))
 }
 
 fn currency(fields: &mut BodyFields, name: &str) -> Option<String> {

@@ -7,12 +7,14 @@ mod list;
 pub(in crate::http) mod wire;
 
 use hyper::Method;
+use jiff::civil::Date;
 
 use self::find::{find, find_to_manage};
 use self::input::{RoleChange, StepInput};
 use self::wire::{WireChangedRole, WireRoleInFull, WireWarning};
 use crate::domain::activity::Action;
 use crate::domain::api_key::Scope;
+use crate::domain::closing_day;
 use crate::domain::id::{OrganizationId, RoleId, RoleStepId};
 use crate::domain::role::{self, CLOSE_REASON_CHARACTERS_MAX};
 use crate::domain::text::NAME_CHARACTERS_MAX;
@@ -90,11 +92,11 @@ fn decode_create(_: &Ctx, request: &Request) -> Result<RoleCreateInput, Error> {
 ///
 /// # Errors
 /// `not_found` if the organization does not exist or the caller may not see it; `forbidden` for a plain member;
-/// `validation_error` if `salaryMax` is less than `salaryMin`.
+/// `validation_error` if `salaryMax` is less than `salaryMin`, or for a closing date in the past.
 fn create(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCreateInput) -> Result<Reply, Error> {
     let organization = &input.organization;
     visible::organization(tx, caller, organization)?.require_manager()?;
-    let record = input.role.apply(&RoleRecord::draft(ctx.world.id(), tx.now))?;
+    let record = input.role.apply(&RoleRecord::draft(ctx.world.id(), tx.now), today(ctx, tx, organization)?)?;
     let steps: Vec<store::role_step::PipelineStep> = (1..)
         .zip(&input.steps)
         .map(|(order, step)| {
@@ -142,10 +144,10 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<RoleChangeInput, Error> {
 ///
 /// # Errors
 /// The errors of [`find_to_manage`]; `conflict` for fewer positions than hires; `validation_error` if `salaryMax` is
-/// less than `salaryMin`.
+/// less than `salaryMin`, or for a new closing date in the past.
 fn change(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleChangeInput) -> Result<Reply, Error> {
     let before = find_to_manage(tx, caller, &input.id)?;
-    let after = input.change.apply(&before.record)?;
+    let after = input.change.apply(&before.record, today(ctx, tx, &before.organization_id)?)?;
     save_and_reply(ctx, tx, caller, Action::RoleChanged, &before, &after)
 }
 
@@ -165,11 +167,13 @@ fn delete(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Rep
 /// public.
 ///
 /// # Errors
-/// The errors of [`find_to_manage`]; `conflict` if the role is not a draft or has no steps.
+/// The errors of [`find_to_manage`]; `conflict` if the role is not a draft or has no steps, or if its closing date has
+/// passed.
 fn open(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Reply, Error> {
     let before = find_to_manage(tx, caller, id)?;
     let steps = store::role_step::of_role(tx, &before.record.id)?.len();
     let after = RoleRecord { seats: before.record.seats.opened(steps)?, ..before.record.clone() };
+    closing_day::require_not_passed(after.closes_on, today(ctx, tx, &before.organization_id)?)?;
     save_and_reply(ctx, tx, caller, Action::RoleOpened, &before, &after)
 }
 
@@ -203,12 +207,19 @@ fn close(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCloseInput) -> 
 /// `POST /api/v1/roles/{id}/reopen`: opens a closed role again. The role becomes filled if all its positions are filled.
 ///
 /// # Errors
-/// The errors of [`find_to_manage`]; `conflict` if the role is not closed or has no steps.
+/// The errors of [`find_to_manage`]; `conflict` if the role is not closed or has no steps, or if its closing date has
+/// passed.
 fn reopen(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Reply, Error> {
     let before = find_to_manage(tx, caller, id)?;
     let steps = store::role_step::of_role(tx, &before.record.id)?.len();
     let after = RoleRecord { seats: before.record.seats.reopened(steps)?, close_reason: None, ..before.record.clone() };
+    closing_day::require_not_passed(after.closes_on, today(ctx, tx, &before.organization_id)?)?;
     save_and_reply(ctx, tx, caller, Action::RoleReopened, &before, &after)
+}
+
+/// Returns the current day in an organization's time zone.
+fn today(ctx: &Ctx, tx: &Tx<'_>, organization: &OrganizationId) -> Result<Date, Error> {
+    store::organization::today(tx, &*ctx.world, organization, tx.now)
 }
 
 fn save_and_reply(
@@ -219,7 +230,7 @@ fn save_and_reply(
     before: &Role,
     after: &RoleRecord,
 ) -> Result<Reply, Error> {
-    store::role::save(tx, caller, action, before, after, &store::activity::stamp(&*ctx.world))?;
+    store::role::save(tx, Some(caller), action, before, after, &store::activity::stamp(&*ctx.world))?;
     changed_reply(tx, &before.organization_id, &after.id)
 }
 

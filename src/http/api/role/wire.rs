@@ -50,6 +50,7 @@ pub(super) struct WireRole {
     positions: i64,
     hired: i64,
     close_reason: Option<String>,
+    closes_on: Option<String>,
     created_at: String,
     updated_at: String,
 }
@@ -70,6 +71,7 @@ impl WireRole {
             positions: record.seats.positions,
             hired: record.seats.hired,
             close_reason: record.close_reason,
+            closes_on: record.closes_on.map(|day| day.to_string()),
             created_at: record.created_at.to_string(),
             updated_at: updated_at.to_string(),
         }

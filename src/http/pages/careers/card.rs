@@ -2,6 +2,7 @@
 
 use super::url;
 use crate::domain::careers::Listing;
+use crate::domain::closing_day::ClosingDay;
 use crate::domain::role::WorkType;
 use crate::http::pages::texts::Texts;
 
@@ -14,11 +15,13 @@ pub(super) struct RoleCard<'a> {
 impl<'a> RoleCard<'a> {
     pub(super) fn new(texts: &Texts, slug: &str, shows_salary: bool, listing: &'a Listing) -> Self {
         let salary = shows_salary.then(|| texts.salary(&listing.salary)).flatten();
+        let apply_until = |day: ClosingDay| format!("{} {}", texts.role.apply_until, texts.day(day.date()));
         let facts = [
             Some(listing.department.clone()),
             Some(listing.location.clone()),
             listing.work_type.map(|work_type| work_type_name(texts, work_type).to_owned()),
             salary,
+            listing.closes_on.map(apply_until),
         ];
         Self {
             url: format!("{}?lang={}", url::role_path(slug, listing.id.as_str()), texts.tag),

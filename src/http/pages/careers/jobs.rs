@@ -1,6 +1,7 @@
 //! `/careers/{orgSlug}/jobs.xml`: an organization's roles for job boards, in the format that Indeed introduced: a
 //! `source` with a `job` for each role. The values in a `job` are `CDATA` sections.
 
+use super::closing_day;
 use super::job_location::JobLocation;
 use super::portal_file::{self, rfc3339_seconds};
 use super::url;
@@ -37,7 +38,7 @@ fn jobs(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let base = &ctx.settings.base_url;
     let newest = entries.iter().map(|entry| entry.shown_since).max();
     let built = rfc3339_seconds(newest.unwrap_or(organization.updated_at).max(organization.updated_at));
-    let jobs: String = entries.iter().map(|entry| job(base, &organization, entry, shows_salary)).collect();
+    let jobs: String = entries.iter().map(|entry| job(ctx, &organization, entry, shows_salary)).collect();
     let document = format!(
         "{}<source>\n<publisher>{}</publisher>\n<publisherurl>{}</publisherurl>\n<lastBuildDate>{built}</lastBuildDate>\n\
          {jobs}</source>\n",
@@ -49,7 +50,7 @@ fn jobs(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
 }
 
 fn job(
-    base: &str,
+    ctx: &Ctx,
     organization: &PortalOrganization,
     FeedEntry { role, shown_since }: &FeedEntry,
     shows_salary: bool,
@@ -62,7 +63,7 @@ fn job(
         ("date", rfc3339_seconds(role.created_at)),
         ("referencenumber", role.id.to_string()),
         ("requisitionid", role.id.to_string()),
-        ("url", url::role_url(base, &organization.slug, role.id.as_str())),
+        ("url", url::role_url(&ctx.settings.base_url, &organization.slug, role.id.as_str())),
         ("company", organization.name.clone()),
         ("sourcename", organization.name.clone()),
         ("city", location.locality.to_owned()),
@@ -71,6 +72,8 @@ fn job(
         ("description", markdown::to_html(markdown)),
         ("lastactivitydate", rfc3339_seconds(*shown_since)),
     ];
+    let expiration = closing_day::last_second(ctx, organization, role);
+    elements.extend(expiration.map(|expiration| ("expirationdate", expiration)));
     let category = Some(role.department.clone()).filter(|department| !department.trim().is_empty());
     elements.extend(category.map(|category| ("category", category)));
     elements.extend(salary(&role.salary).filter(|_| shows_salary).map(|salary| ("salary", salary)));

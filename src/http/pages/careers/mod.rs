@@ -4,6 +4,7 @@
 //! (JSON-LD in a role's page), `sitemap`, `feed` and `jobs`. `embed` shows the roles on other websites.
 
 mod card;
+mod closing_day;
 mod embed;
 mod feed;
 mod job_location;

@@ -1,7 +1,8 @@
 //! A role as search engines read it: a schema.org JobPosting, as JSON-LD in the role's page.
 //!
-//! The posting contains only known facts. It has no `validThrough`, because a role is open until it is filled or
-//! closed, and its page then answers 410. It has no `employmentType`, and no country unless the location names one.
+//! The posting contains only known facts. It has a `validThrough` only if the role has a closing date. Other roles are
+//! open until they are filled or closed, and their pages then answer 410. The posting has no `employmentType`, and no
+//! country unless the location names one.
 
 use serde_json::{Map, Value, json};
 
@@ -36,25 +37,36 @@ impl Employer<'_> {
     }
 }
 
-/// Renders a role as JSON-LD that is safe inside a `script` element. `posted` is the date that the page shows, in the
-/// organization's time zone.
-pub(super) fn json_ld(base: &str, employer: &Employer<'_>, role: &RoleRecord, posted: Option<&str>) -> String {
-    escape_for_script(&posting(base, employer, role, posted).to_string())
+/// The dates of a posting.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PostingDates {
+    /// The date that the page shows, in the organization's time zone.
+    pub(super) posted: String,
+    /// The last second in which the role accepts signups, if it has a closing date.
+    pub(super) valid_through: Option<String>,
 }
 
-fn posting(base: &str, employer: &Employer<'_>, role: &RoleRecord, posted: Option<&str>) -> Value {
+/// Renders a role as JSON-LD that is safe inside a `script` element.
+pub(super) fn json_ld(base: &str, employer: &Employer<'_>, role: &RoleRecord, dates: &PostingDates) -> String {
+    escape_for_script(&posting(base, employer, role, dates).to_string())
+}
+
+fn posting(base: &str, employer: &Employer<'_>, role: &RoleRecord, dates: &PostingDates) -> Value {
     let mut posting = json!({
         "@context": "https://schema.org",
         "@type": "JobPosting",
         "title": role.name,
         "description": description(role),
-        "datePosted": posted,
+        "datePosted": dates.posted,
         "identifier": { "@type": "PropertyValue", "name": employer.name, "value": role.id.as_str() },
         "url": url::role_url(base, employer.slug, role.id.as_str()),
         "directApply": true,
         "hiringOrganization": organization(base, employer),
     });
     let members = posting.as_object_mut().expect("the literal above is an object");
+    if let Some(valid_through) = &dates.valid_through {
+        members.insert("validThrough".to_owned(), json!(valid_through));
+    }
     insert_location(members, role);
     if let Some(salary) = Some(&role.salary).filter(|_| employer.shows_salary).and_then(salary) {
         members.insert("baseSalary".to_owned(), salary);
@@ -190,6 +202,7 @@ mod tests {
             seats: Seats { status: RoleStatus::Open, positions: 1, hired: 0 },
             public: true,
             close_reason: None,
+            closes_on: None,
             created_at: Timestamp::from_micros(1_790_000_000_000_000),
         }
     }
@@ -202,6 +215,7 @@ mod tests {
             "title": "Engineer",
             "description": "<h2>You</h2>\n<p>build.</p>\n",
             "datePosted": "2026-09-21",
+            "validThrough": "2026-11-30T22:59:59Z",
             "identifier": { "@type": "PropertyValue", "name": "Acme", "value": "role_1" },
             "url": "https://jobs.example.com/careers/acme/roles/role_1",
             "directApply": true,
@@ -222,16 +236,18 @@ mod tests {
             },
         });
         let role = role("Rostock, Germany", Some(WorkType::Hybrid));
-        assert_eq!(posting(BASE, &employer(), &role, Some("2026-09-21")), expected);
-        assert_eq!(
-            serde_json::from_str::<Value>(&json_ld(BASE, &employer(), &role, Some("2026-09-21"))).unwrap(),
-            expected
-        );
+        let valid_through = Some("2026-11-30T22:59:59Z".to_owned());
+        let dates = PostingDates { posted: "2026-09-21".to_owned(), valid_through };
+        assert_eq!(posting(BASE, &employer(), &role, &dates), expected);
+        assert_eq!(serde_json::from_str::<Value>(&json_ld(BASE, &employer(), &role, &dates)).unwrap(), expected);
+        let without = posting(BASE, &employer(), &role, &PostingDates { valid_through: None, ..dates });
+        assert!(without.get("validThrough").is_none());
     }
 
     #[test]
     fn remote_roles_name_the_countries_of_applicants() {
-        let remote = |location| posting(BASE, &employer(), &role(location, Some(WorkType::Remote)), None);
+        let remote =
+            |location| posting(BASE, &employer(), &role(location, Some(WorkType::Remote)), &PostingDates::default());
         let countries = json!([{ "@type": "Country", "name": "DE" }, { "@type": "Country", "name": "AT" }]);
         let germany = remote("Germany / Austria");
         assert_eq!(germany["jobLocationType"], "TELECOMMUTE");
@@ -245,7 +261,7 @@ mod tests {
             assert_eq!(posting["jobLocationType"], "TELECOMMUTE");
             assert!(posting.get("jobLocation").is_none());
         }
-        let onsite = posting(BASE, &employer(), &role("Germany", Some(WorkType::Onsite)), None);
+        let onsite = posting(BASE, &employer(), &role("Germany", Some(WorkType::Onsite)), &PostingDates::default());
         assert!(onsite.get("jobLocationType").is_none());
         assert_eq!(onsite["jobLocation"]["address"]["addressCountry"], "DE");
     }
@@ -255,7 +271,7 @@ mod tests {
         let salary = |employer: &Employer<'_>, change: &dyn Fn(&mut Salary)| {
             let mut role = role("", None);
             change(&mut role.salary);
-            posting(BASE, employer, &role, None)["baseSalary"].clone()
+            posting(BASE, employer, &role, &PostingDates::default())["baseSalary"].clone()
         };
         let hidden = Employer { shows_salary: false, ..employer() };
         assert_eq!(salary(&hidden, &|_| {}), Value::Null);
@@ -276,7 +292,7 @@ mod tests {
         role.description = Description::of_markdown("</script><script>alert(1)</script>".to_owned());
         let name = "<!--<script>";
         let employer = Employer { name, domain: "javascript:x", logo: "data:x", ..employer() };
-        let json = json_ld(BASE, &employer, &role, None);
+        let json = json_ld(BASE, &employer, &role, &PostingDates::default());
         assert!(!json.contains(['<', '>', '&', '\u{2028}']), "{json}");
         let read: Value = serde_json::from_str(&json).unwrap();
         assert_eq!((&read["title"], &read["hiringOrganization"]["name"]), (&json!(role.name), &json!(name)));
@@ -288,7 +304,7 @@ mod tests {
         let employer = Employer { has_logo: true, ..employer() };
         let mut role = role("", None);
         role.description = Description::default();
-        let posting = posting(BASE, &employer, &role, None);
+        let posting = posting(BASE, &employer, &role, &PostingDates::default());
         assert_eq!(posting["hiringOrganization"]["logo"], "https://jobs.example.com/careers/acme/logo");
         assert_eq!(posting["description"], "<p>Engineer</p>");
     }

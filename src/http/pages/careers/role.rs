@@ -2,13 +2,15 @@
 //! signup form.
 
 use askama::Template;
+use jiff::civil::Date;
 
-use super::posting::{self, Employer};
+use super::closing_day;
+use super::posting::{self, Employer, PostingDates};
 use super::role_facts::{RoleFact, role_facts};
 use super::visit::{PortalVisit, valid_until_change};
 use super::{missing, url};
 use crate::domain::id::{Id, RoleId};
-use crate::http::api::portal;
+use crate::http::api::portal::{self, has_closing_day_passed};
 use crate::http::pages::frame::Frame;
 use crate::http::pages::markdown;
 use crate::http::pages::texts::fill;
@@ -64,10 +66,10 @@ pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Repl
     let title = fill(texts.careers.role_title, &[("role", &role.name), ("organization", &organization.name)]);
     let body = role.description.markdown();
     let shows_salary = organization.theme.shows_salary();
-    let posted = ctx.world.day(&organization.time_zone, role.created_at);
-    // The time zone database of an older system may lack the organization's time zone.
-    let posted = posted.or_else(|| ctx.world.day("UTC", role.created_at));
-    let posted = posted.map(|day| (day.to_string(), texts.day(day)));
+    let with_text = |day: Date| (day.to_string(), texts.day(day));
+    let posted = ctx.world.local_day(&organization.time_zone, role.created_at);
+    let dates =
+        PostingDates { posted: posted.to_string(), valid_through: closing_day::last_second(ctx, &organization, &role) };
     let base = &ctx.settings.base_url;
     let employer = employer(&organization, shows_salary);
     let reply = Reply::rendered(&RolePage {
@@ -80,8 +82,9 @@ pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Repl
         apply: format!("{path}/apply?lang={}", texts.tag),
         home: format!("{}?lang={}", url::list_path(&organization.slug), texts.tag),
         all_roles: fill(texts.common.all_roles, &[("organization", &organization.name)]),
-        posting: posting::json_ld(base, &employer, &role, posted.as_ref().map(|(day, _)| day.as_str())),
-        posted,
+        posting: posting::json_ld(base, &employer, &role, &dates),
+        posted: with_text(posted),
+        closes_on: role.closes_on.map(|day| with_text(day.date())),
         role: &role,
     })?;
     valid_until_change(reply, texts, &organization, tx)
@@ -99,6 +102,9 @@ fn employer(organization: &PortalOrganization, shows_salary: bool) -> Employer<'
 /// As [`role()`].
 pub(super) fn apply(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Reply, Error> {
     match find(tx, input)? {
+        RoleLookup::Found(role, organization) if has_closing_day_passed(ctx, tx, &organization, &role) => {
+            missing::role(tx, &input.visit, &organization, Some(&role.name))
+        }
         RoleLookup::Found(role, _) => {
             let token = portal::signup_token(ctx, tx, &role.id)?;
             Ok(Reply::see_other(&format!("/signup/{token}?locale={}", input.visit.texts.tag)))
@@ -118,7 +124,9 @@ struct RolePage<'a> {
     role: &'a RoleRecord,
     facts: Vec<RoleFact>,
     /// The date on which the role was created, in ISO 8601 and in words.
-    posted: Option<(String, String)>,
+    posted: (String, String),
+    /// The closing date, in the same forms.
+    closes_on: Option<(String, String)>,
     /// The description as safe HTML.
     description: String,
     apply: String,

@@ -30,7 +30,7 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<SignupVisit, Error> {
 /// As pages: `not_found` if the link is unknown, or its role or portal is not public; `gone` if the link has expired or
 /// the role no longer accepts applications.
 pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, visit: &SignupVisit) -> Result<Reply, Error> {
-    let invitation = match visit.invitation(tx)? {
+    let invitation = match visit.invitation(ctx, tx)? {
         Some(invitation) if invitation.target == LinkTarget::Open => invitation,
         other => return no_form::link_without_form(visit, other.as_ref()),
     };

@@ -36,7 +36,7 @@ const TRAP_FIELD: &str = "homepage";
 /// so that nobody can fill the disk this way.
 pub(super) fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prechecked, Error> {
     let visit = SignupVisit::decode(request)?;
-    if visit.invitation(tx)?.is_none() {
+    if visit.invitation(ctx, tx)?.is_none() {
         return no_form::form_not_sent(&visit, None).map(|reply| Prechecked::Answered(Box::new(reply)));
     }
     let (client, now) = (request.client(), ctx.world.monotonic());
@@ -176,12 +176,12 @@ fn add_field_faults(form: &mut FilledForm, faults: Vec<(FormField, FieldFault)>,
 /// As pages: `validation_error`; `payload_too_large` if the file is too large; `rate_limited` or `unavailable` if the
 /// service did not accept the form or its file; `not_found` and `gone` as for the form.
 pub(super) fn refuse(
-    _: &Ctx,
+    ctx: &Ctx,
     tx: &Tx<'_>,
     RefusedSubmission { visit, form }: &RefusedSubmission,
 ) -> Result<Reply, Error> {
     let staged = form.attachment.as_ref().map(|token| store::attachment::find_staged(tx, token)).transpose()?.flatten();
-    match visit.invitation(tx)? {
+    match visit.invitation(ctx, tx)? {
         Some(invitation) if invitation.target == LinkTarget::Open => {
             form::show_again(visit, &invitation, form, staged.as_ref())
         }
@@ -208,7 +208,7 @@ pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, submission: &Submission) -> Result<Rep
         // The form's application was deleted or has a new link. The page of the spent link explains that.
         return Ok(Reply::see_other(&format!("/status/{status_token}")));
     }
-    let invitation = match visit.invitation(tx)? {
+    let invitation = match visit.invitation(ctx, tx)? {
         Some(invitation) if invitation.target == LinkTarget::Open => invitation,
         other => return no_form::form_not_sent(visit, other.as_ref()),
     };

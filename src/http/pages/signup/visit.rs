@@ -41,8 +41,8 @@ impl SignupVisit {
     }
 
     /// Returns the invitation behind the link, or `None` if the link is unknown or its role or portal is not public.
-    pub(super) fn invitation(&self, tx: &Tx<'_>) -> Result<Option<Invitation>, Error> {
-        store::invitation::follow(tx, &self.token)
+    pub(super) fn invitation(&self, ctx: &Ctx, tx: &Tx<'_>) -> Result<Option<Invitation>, Error> {
+        store::invitation::follow(tx, &*ctx.world, &self.token)
     }
 
     /// Returns the token of the status page of this browser's application for the role, or `None` if there is no such

@@ -8,6 +8,8 @@ pub(in crate::http) struct RoleLabels {
     pub(in crate::http) work_type: &'static str,
     pub(in crate::http) salary: &'static str,
     pub(in crate::http) posted: &'static str,
+    /// A date follows, in the list of facts and in lists of roles.
+    pub(in crate::http) apply_until: &'static str,
 }
 
 pub(super) const EN: RoleLabels = RoleLabels {
@@ -16,6 +18,7 @@ pub(super) const EN: RoleLabels = RoleLabels {
     work_type: "Work type",
     salary: "Salary",
     posted: "Posted on",
+    apply_until: "Apply until",
 };
 
 pub(super) const DE: RoleLabels = RoleLabels {
@@ -24,6 +27,7 @@ pub(super) const DE: RoleLabels = RoleLabels {
     work_type: "Arbeitsform",
     salary: "Gehalt",
     posted: "Veröffentlicht am",
+    apply_until: "Bewerbung bis",
 };
 
 pub(super) const FR: RoleLabels = RoleLabels {
@@ -32,6 +36,7 @@ pub(super) const FR: RoleLabels = RoleLabels {
     work_type: "Mode de travail",
     salary: "Salaire",
     posted: "Publié le",
+    apply_until: "Candidature jusqu’au",
 };
 
 pub(super) const ES: RoleLabels = RoleLabels {
@@ -40,4 +45,5 @@ pub(super) const ES: RoleLabels = RoleLabels {
     work_type: "Modalidad de trabajo",
     salary: "Salario",
     posted: "Publicado el",
+    apply_until: "Solicitudes hasta el",
 };
