@@ -113,6 +113,18 @@ impl StepFacts {
         Ok(())
     }
 
+    /// Checks that the candidate can still move through the pipeline.
+    pub(super) fn require_in_progress(&self) -> Result<(), Refusal> {
+        match self.application_status {
+            ApplicationStatus::InProgress => Ok(()),
+            ApplicationStatus::Hired => Err(Refusal::Conflict("the candidate has already been hired for this role")),
+            ApplicationStatus::NotSelected => Err(Refusal::Conflict(
+                "the candidate has already been rejected for this role; reopen the rejected step first",
+            )),
+            ApplicationStatus::Withdrawn => Err(Refusal::Conflict("the candidate has withdrawn the application")),
+        }
+    }
+
     /// Returns the decision that leads to these steps. `steps` contains all steps; the decision contains only the
     /// changed steps.
     pub(super) fn decision(

@@ -77,17 +77,6 @@ fn require_rejected(facts: &StepFacts) -> Result<(), Refusal> {
     }
 }
 
-impl CandidateStep {
-    fn return_to(&mut self, status: StepStatus, validated_at: Option<Timestamp>) {
-        self.status = status;
-        self.validated_at = validated_at;
-        self.rejected_at = None;
-        self.rejection_reason = None;
-        self.outcome_type = None;
-        self.outcome_reason = None;
-    }
-}
-
 /// Sets the later steps to pending, because the hire that passed them was reversed. Rejected steps stay rejected.
 fn reset_to_pending(later: &mut [CandidateStep]) {
     for step in later.iter_mut().filter(|step| step.status != StepStatus::Rejected) {

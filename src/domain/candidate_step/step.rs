@@ -66,6 +66,16 @@ impl CandidateStep {
             self.validated_at = Some(now);
         }
     }
+
+    /// Returns the step to another status, and removes the outcome of a rejection.
+    pub(super) fn return_to(&mut self, status: StepStatus, validated_at: Option<Timestamp>) {
+        self.status = status;
+        self.validated_at = validated_at;
+        self.rejected_at = None;
+        self.rejection_reason = None;
+        self.outcome_type = None;
+        self.outcome_reason = None;
+    }
 }
 
 /// Returns the time at which the candidate reached the current step: the time of the latest validation or the time of

@@ -27,7 +27,7 @@ const NOTHING_LEFT: Refusal =
 /// step, or no pending step follows, so that only a hire is possible.
 pub fn validate(facts: &StepFacts, input: &ValidateInput, now: Timestamp) -> Result<Decision, Refusal> {
     facts.require_authority()?;
-    require_in_progress(facts.application_status)?;
+    facts.require_in_progress()?;
     require_current_step(facts)?;
     if facts.addressed == facts.final_index() {
         return Err(HIRE_INSTEAD);
@@ -49,17 +49,6 @@ fn advance(steps: &mut [CandidateStep], from: usize) -> Option<usize> {
     let next = from + 1 + next;
     steps[next].status = StepStatus::InProgress;
     Some(next)
-}
-
-fn require_in_progress(status: ApplicationStatus) -> Result<(), Refusal> {
-    match status {
-        ApplicationStatus::InProgress => Ok(()),
-        ApplicationStatus::Hired => Err(Refusal::Conflict("the candidate has already been hired for this role")),
-        ApplicationStatus::NotSelected => Err(Refusal::Conflict(
-            "the candidate has already been rejected for this role; reopen the rejected step first",
-        )),
-        ApplicationStatus::Withdrawn => Err(Refusal::Conflict("the candidate has withdrawn the application")),
-    }
 }
 
 fn require_current_step(facts: &StepFacts) -> Result<(), Refusal> {
