@@ -84,6 +84,8 @@ words! {
         CandidateRoleWithdrawn = "candidate_role.withdrawn",
         /// A candidate passed a step.
         Validated = "candidate_step.validated",
+        /// A candidate was moved to another step, forward or back.
+        Moved = "candidate_step.moved",
         /// A candidate was rejected at a step.
         Rejected = "candidate_step.rejected",
         /// A rejection was undone.

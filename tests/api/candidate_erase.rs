@@ -171,7 +171,7 @@ fn decisions_about_an_erased_candidate_are_refused() {
     erase(&app, &hiring, 0);
     erase(&app, &hiring, 1);
     let notes = json!({ "notes": "Zoë Quixworth", "outcomeNotes": "Zoë Quixworth" });
-    for path in [hiring.reject(0), hiring.hire(1), hiring.reject(1)] {
+    for path in [hiring.reject(0), hiring.hire(1), hiring.reject(1), hiring.decision(1, 2, "move")] {
         let problem = app.admin().post(&path, &notes).refused(409, "conflict").json();
         assert!(problem["detail"].as_str().unwrap().contains("erased"), "{path}: {problem}");
     }

@@ -17,7 +17,7 @@ crate::tests![
     dry_runs_succeed_on_tables_that_refuse_writes,
 ];
 
-const DECISIONS: [(&str, usize); 4] = [("reject", 1), ("hire", 2), ("validate", 1), ("reopen", 1)];
+const DECISIONS: [(&str, usize); 5] = [("reject", 1), ("hire", 2), ("validate", 1), ("move", 3), ("reopen", 1)];
 
 /// Starts a service with an organization that has one position. The first candidate is at the second step, and the
 /// third was rejected there.
@@ -36,7 +36,8 @@ fn candidate(decision: &str) -> usize {
 }
 
 fn body(decision: &str) -> Value {
-    if decision == "reopen" { json!({ "reason": "a mistake" }) } else { json!({ "outcomeNotes": "x" }) }
+    let has_reason = matches!(decision, "move" | "reopen");
+    if has_reason { json!({ "reason": "a mistake" }) } else { json!({ "outcomeNotes": "x" }) }
 }
 
 fn a_dry_run_is_answered_like_the_decision_and_changes_nothing() {
@@ -75,8 +76,8 @@ fn a_dry_run_is_refused_like_the_decision() {
         dry_run(&narrow, &hiring, mine, step).refused(403, "insufficient_scope");
         dry_run(&staff, &other, mine, step).refused(404, "not_found");
         dry_run(&member, &hiring, mine, step).refused(403, "forbidden");
-        // These requests reject a candidate again, hire and validate a rejected candidate, and reopen a step that is
-        // not rejected.
+        // These requests reject a candidate again, hire, validate and move a rejected candidate, and reopen a step that
+        // is not rejected.
         let (candidate, step) = if decision == "reopen" { (2, 0) } else { (2, 1) };
         dry_run(&staff, &hiring, candidate, step).refused(409, "conflict");
     }

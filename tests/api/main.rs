@@ -30,6 +30,7 @@ mod candidate_role_status_link;
 mod candidate_signup;
 mod candidate_step_effects;
 mod candidate_step_hire;
+mod candidate_step_move;
 mod candidate_step_reject;
 mod candidate_step_reopen;
 mod candidate_step_validate;
@@ -161,6 +162,7 @@ fn main() -> ExitCode {
         candidate_signup::tests(),
         candidate_step_effects::tests(),
         candidate_step_hire::tests(),
+        candidate_step_move::tests(),
         candidate_step_reject::tests(),
         candidate_step_reopen::tests(),
         candidate_step_validate::tests(),

@@ -1,4 +1,4 @@
-//! Races of validations and reopenings among themselves and with other decisions: one sequential order explains all the
+//! Races of validations, moves and reopenings among themselves and with other decisions: one sequential order explains all the
 //! answers, and the file agrees with it.
 
 use std::cell::RefCell;
@@ -6,13 +6,18 @@ use std::cell::RefCell;
 use serde_json::json;
 
 use super::race::{ORGANIZATION_ROUNDS, ROUNDS, RaceOrganization, import_organization, role_for_round};
-use super::support::App;
 use super::support::race::{First, assert_sound, connected_clients, count, duel, run_together, statuses};
+use super::support::{Answer, App};
 
 crate::tests![
     eight_concurrent_validations_of_a_step_make_one_validation,
+    eight_concurrent_moves_to_a_step_make_one_move,
     eight_concurrent_reopenings_of_a_step_make_one_reopening,
     a_concurrent_validation_and_rejection_happen_in_sequence,
+    a_concurrent_move_and_validation_make_one_move,
+    a_concurrent_move_and_rejection_happen_in_sequence,
+    a_concurrent_move_and_hire_happen_in_sequence,
+    concurrent_moves_to_two_steps_happen_in_sequence,
     a_concurrent_reopening_and_hire_happen_in_sequence,
 ];
 
@@ -42,6 +47,21 @@ fn eight_concurrent_validations_of_a_step_make_one_validation() {
         assert_eq!((count(&answers, 200), count(&answers, 409)), (1, 7), "round {round}: {:?}", statuses(&answers));
         let application = organization.application_id(0, round);
         expected.push(format!("{application}|In Progress|validated,in_progress|candidate_step.validated"));
+    }
+    assert_applications(&app, expected);
+}
+
+fn eight_concurrent_moves_to_a_step_make_one_move() {
+    let app = App::start();
+    let organization = import_organization(&app, 1, 1, ROUNDS);
+    let mut clients = connected_clients(&app, 8);
+    let mut expected = Vec::new();
+    for round in 0..ROUNDS {
+        let act = organization.decide("move", 0, round, 1);
+        let answers = run_together(&mut clients, |_, client| act.send(client));
+        assert_eq!((count(&answers, 200), count(&answers, 409)), (1, 7), "round {round}: {:?}", statuses(&answers));
+        let application = organization.application_id(0, round);
+        expected.push(format!("{application}|In Progress|validated,in_progress|candidate_step.moved"));
     }
     assert_applications(&app, expected);
 }
@@ -84,6 +104,79 @@ fn a_concurrent_validation_and_rejection_happen_in_sequence() {
             answers[0].clone().refused(409, "conflict");
             expected.push(format!("{application}|Not Selected|rejected,pending|candidate_step.rejected"));
             First::Right
+        },
+    );
+    assert_applications(&app, expected);
+}
+
+/// The validation of the first step and the move to the second lead to the same steps, so only one of them is possible.
+fn a_concurrent_move_and_validation_make_one_move() {
+    duel_of([("move", 1), ("validate", 0)], |answers| {
+        let statuses = [answers[0].status, answers[1].status];
+        let first = match statuses {
+            [200, 409] => First::Left,
+            [409, 200] => First::Right,
+            _ => panic!("{statuses:?}"),
+        };
+        let action = if first == First::Left { "moved" } else { "validated" };
+        (first, format!("In Progress|validated,in_progress|candidate_step.{action}"))
+    });
+}
+
+fn a_concurrent_move_and_rejection_happen_in_sequence() {
+    duel_of([("move", 1), ("reject", 0)], |answers| {
+        assert_eq!(answers[1].clone().expect(200).json()["step"]["status"], "rejected");
+        if answers[0].status == 200 {
+            let actions = "candidate_step.moved,candidate_step.rejected";
+            return (First::Left, format!("Not Selected|rejected,in_progress|{actions}"));
+        }
+        answers[0].clone().refused(409, "conflict");
+        (First::Right, "Not Selected|rejected,pending|candidate_step.rejected".to_owned())
+    });
+}
+
+fn a_concurrent_move_and_hire_happen_in_sequence() {
+    duel_of([("move", 1), ("hire", 1)], |answers| {
+        answers[1].clone().expect(200);
+        if answers[0].status == 200 {
+            let actions = "candidate_step.moved,candidate_step.hired";
+            return (First::Left, format!("Hired|validated,validated|{actions}"));
+        }
+        answers[0].clone().refused(409, "conflict");
+        (First::Right, "Hired|skipped,validated|candidate_step.hired".to_owned())
+    });
+}
+
+/// The candidate is at the first step, so a move to it is possible only after the move to the second.
+fn concurrent_moves_to_two_steps_happen_in_sequence() {
+    duel_of([("move", 1), ("move", 0)], |answers| {
+        answers[0].clone().expect(200);
+        if answers[1].status == 200 {
+            let actions = "candidate_step.moved,candidate_step.moved";
+            return (First::Left, format!("In Progress|in_progress,pending|{actions}"));
+        }
+        answers[1].clone().refused(409, "conflict");
+        (First::Right, "In Progress|validated,in_progress|candidate_step.moved".to_owned())
+    });
+}
+
+/// Races two decisions, each at a step, on a new application in each round. `judge` returns which of them came first,
+/// and the application's expected status, steps and actions.
+fn duel_of(decisions: [(&str, usize); 2], judge: impl Fn(&[Answer]) -> (First, String)) {
+    let app = App::start();
+    let (organizations, mut expected) = (RefCell::new(Vec::new()), Vec::new());
+    duel(
+        &app,
+        |round| {
+            let mut organizations = organizations.borrow_mut();
+            let role = role_for_round(&app, &mut organizations, round, 1, 1);
+            let organization = organizations.last().unwrap();
+            decisions.map(|(decision, step)| organization.decide(decision, role, 0, step))
+        },
+        |round, answers| {
+            let (first, row) = judge(answers);
+            expected.push(format!("{}|{row}", application(&organizations.borrow(), round)));
+            first
         },
     );
     assert_applications(&app, expected);

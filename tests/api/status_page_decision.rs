@@ -14,6 +14,8 @@ crate::tests![
     a_decision_without_a_delay_is_shown_at_once,
     decisions_of_an_organization_that_never_shows_them_stay_hidden,
     an_advance_is_shown_at_once,
+    a_move_is_shown_at_once,
+    a_move_undone_leaves_no_trace_on_the_page,
     a_rejection_undone_within_the_delay_is_never_shown,
     the_reopening_of_a_visible_rejection_is_shown_at_once,
     a_changed_delay_takes_effect_with_the_next_request,
@@ -136,6 +138,41 @@ fn an_advance_is_shown_at_once() {
         let name = ["Interview", "Offer"][step - 1];
         assert!(fixture.page().contains(&format!("<li class=\"current\" aria-current=\"step\">{name} ")));
     }
+}
+
+fn a_move_is_shown_at_once() {
+    let fixture = Fixture::new();
+    for delay in ["72", "NULL"] {
+        fixture.delay(delay);
+        fixture.decide(3, "move");
+        let page = fixture.page();
+        assert!(page.contains("<li class=\"current\" aria-current=\"step\">Offer "), "{page}");
+        assert!(
+            page.contains("<li class=\"upcoming\">Interview <span class=\"state\">Not needed</span></li>"),
+            "{page}"
+        );
+        assert!(!page.contains("Quixworth") && !fixture.data().to_string().contains("Quixworth"));
+        fixture.decide(1, "move");
+        assert!(fixture.page().contains("<li class=\"current\" aria-current=\"step\">Call "));
+    }
+}
+
+fn a_move_undone_leaves_no_trace_on_the_page() {
+    let fixture = Fixture::new();
+    let before = fixture.seen();
+    for step in [3, 0, 2] {
+        fixture.decide(step, "move");
+        assert_ne!(fixture.seen(), before);
+        fixture.decide(1, "move");
+        assert_eq!(fixture.seen(), before, "{step}");
+    }
+    // A hidden decision stays hidden when the candidate is moved after it was undone.
+    fixture.decide(2, "reject");
+    fixture.decide(2, "reopen");
+    fixture.decide(2, "move");
+    assert!(fixture.page().contains("<li class=\"current\" aria-current=\"step\">Interview "));
+    fixture.decide(1, "move");
+    assert_eq!(fixture.seen(), before);
 }
 
 fn a_rejection_undone_within_the_delay_is_never_shown() {

@@ -27,6 +27,7 @@ crate::tests![
     retention_starts_at_the_last_signup,
     acts_on_a_status_page_take_constant_time,
     a_later_signup_shows_the_steps_at_its_time,
+    a_later_signup_shows_no_move_of_the_application,
     a_repeated_form_does_not_recreate_a_deleted_signup,
     a_repeated_form_does_not_recreate_a_replaced_link,
 ];
@@ -431,6 +432,23 @@ fn a_later_signup_shows_the_steps_at_its_time() {
         shown.replace(&later, "PATH").replace(ADA, ""),
         fixture.page(&other).replace(&other, "PATH").replace("other@example.org", "")
     );
+}
+
+fn a_later_signup_shows_no_move_of_the_application() {
+    let fixture = Fixture::new();
+    let own = fixture.apply("", "Ada", ADA);
+    let later = fixture.apply("", "Ada", ADA);
+    let (before, own_before) = (fixture.page(&later), fixture.page(&own));
+    let application = format!("(SELECT id FROM candidate_roles WHERE candidate_id = '{}')", fixture.candidate());
+    let steps = fixture.app.sql(&format!(
+        "SELECT id FROM candidate_role_steps WHERE candidate_role_id = {application} ORDER BY step_order"
+    ));
+    for step in [3, 1, 2] {
+        fixture.owner.post_empty(&format!("/api/v1/candidate-steps/{}/move", steps[step])).expect(200);
+        assert_eq!(fixture.page(&later), before);
+        assert_ne!(fixture.page(&own), own_before);
+    }
+    assert_eq!(fixture.app.check(), Vec::<String>::new());
 }
 
 fn a_repeated_form_does_not_recreate_a_deleted_signup() {

@@ -24,6 +24,7 @@ fn the_table_has_exactly_the_listed_routes() {
         "POST /api/public/portal/{orgSlug}/apply",
         // The additional endpoints.
         "POST /api/v1/candidate-steps/{id}/validate",
+        "POST /api/v1/candidate-steps/{id}/move",
         "POST /api/v1/candidate-steps/{id}/reopen",
         "POST /api/admin/organizations",
         "GET /api/admin/organizations",

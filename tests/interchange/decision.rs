@@ -1,7 +1,9 @@
 //! The export of every state that decisions can produce is a document that `import` accepts.
 
 use appliance::domain::activity::Action;
-use appliance::domain::candidate_step::{Decision, HireInput, RejectInput, StepFacts, hire, reject};
+use appliance::domain::candidate_step::{
+    Decision, HireInput, MoveInput, RejectInput, StepFacts, hire, move_to, reject,
+};
 use appliance::domain::id::{CandidateStepId, Id, UserId};
 use appliance::domain::refusal::Refusal;
 use appliance::domain::timestamp::Timestamp;
@@ -26,6 +28,8 @@ const REJECT: (Action, Rule) = (Action::Rejected, |facts, now| {
     let input = RejectInput { outcome_type: Some("other".to_owned()), ..RejectInput::default() };
     reject(facts, &input, now)
 });
+
+const MOVE: (Action, Rule) = (Action::Moved, |facts, now| move_to(facts, &MoveInput::default(), now));
 
 fn decide(file: &File, step: &str, (action, rule): (Action, Rule)) {
     let who = Principal {
@@ -70,6 +74,11 @@ fn the_result_of_every_decision_can_be_imported() {
         ("In Progress", current, &[("c", REJECT), ("a", REJECT), ("b", REJECT)]),
         ("In Progress", current, &[("b", HIRE), ("b", REJECT)]),
         ("In Progress", current, &[("b", HIRE), ("c", REJECT), ("a", REJECT)]),
+        ("In Progress", current, &[("a", MOVE)]),
+        ("In Progress", current, &[("c", MOVE)]),
+        ("In Progress", ["in_progress", "pending", "pending"], &[("c", MOVE)]),
+        ("In Progress", ["in_progress", "pending", "pending"], &[("c", MOVE), ("b", MOVE), ("b", REJECT)]),
+        ("In Progress", ["in_progress", "in_progress", "pending"], &[("c", MOVE), ("c", HIRE)]),
         ("Withdrawn", current, &[("b", REJECT)]),
         ("Withdrawn", ["validated", "validated", "validated"], &[("a", REJECT)]),
     ] {

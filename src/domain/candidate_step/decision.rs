@@ -86,7 +86,7 @@ pub struct Decision {
 pub enum Remark {
     /// The notes on a validated step.
     OutcomeNotes(String),
-    /// The reason for a reopening.
+    /// The reason for a reopening or a move.
     Reason(String),
 }
 

@@ -4,6 +4,7 @@
 
 mod decision;
 mod hire;
+mod move_to;
 mod reject;
 mod reopen;
 pub(in crate::domain) mod status;
@@ -14,8 +15,11 @@ mod validate;
 
 pub use decision::{Decision, HireRecord, Remark, StepFacts};
 pub use hire::{HireInput, hire};
+pub(in crate::domain) use move_to::statuses_after_move;
+pub use move_to::{MoveInput, move_to};
 pub use reject::{RejectInput, reject};
 pub use reopen::{Rejection, ReopenInput, reopen};
 pub use status::{ApplicationStatus, StepStatus};
+pub(in crate::domain) use step::current_index;
 pub use step::{CandidateStep, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, StepType, at_step_since, current_step};
 pub use validate::{ValidateInput, validate};

@@ -88,7 +88,14 @@ pub fn at_step_since(applied_at: Timestamp, steps: &[CandidateStep]) -> Timestam
 /// Returns the candidate's current step: the first step in progress or, in an imported application without a step in
 /// progress, the first pending step. Returns `None` if the application has ended.
 pub fn current_step(status: ApplicationStatus, steps: &[CandidateStep]) -> Option<&CandidateStep> {
-    let first = |wanted| steps.iter().find(|step| step.status == wanted);
-    let here = || first(StepStatus::InProgress).or_else(|| first(StepStatus::Pending));
+    let here = || current_index(steps.iter().map(|step| step.status)).map(|index| &steps[index]);
     if status == ApplicationStatus::InProgress { here() } else { None }
+}
+
+/// Returns the index of the current step of an application in progress, from the statuses of its steps. Returns `None`
+/// if no step is open, which an import can cause.
+pub(in crate::domain) fn current_index(statuses: impl Iterator<Item = StepStatus>) -> Option<usize> {
+    let is_open = |(_, status): &(usize, StepStatus)| matches!(status, StepStatus::InProgress | StepStatus::Pending);
+    let open = statuses.enumerate().filter(is_open);
+    open.min_by_key(|(index, status)| (*status != StepStatus::InProgress, *index)).map(|(index, _)| index)
 }

@@ -2,14 +2,14 @@
 //!
 //! An organization can delay the display of decisions, so that staff can change their minds or inform the candidate
 //! themselves. Until a decision (rejection, hire, reversal of a hire) is old enough, the candidate sees the state as if
-//! nobody had made the decision. Moves to the next step and withdrawals are visible at once.
+//! nobody had made the decision. Moves to other steps and withdrawals are visible at once.
 //!
 //! The rule replays the acts on the application in order. All acts before the first hidden decision are visible. An act
 //! after that decision is visible only if it is possible in the state that the candidate sees.
 
 use std::time::Duration;
 
-use super::candidate_step::{ApplicationStatus, StepStatus};
+use super::candidate_step::{ApplicationStatus, StepStatus, current_index, statuses_after_move};
 use super::timestamp::Timestamp;
 
 /// The kind of an act on an application.
@@ -17,6 +17,8 @@ use super::timestamp::Timestamp;
 pub enum ActKind {
     /// Staff validated a step.
     Validated,
+    /// Staff moved the candidate to a step.
+    Moved,
     /// Staff rejected the candidate at a step. The rejection may have reversed a hire.
     Rejected,
     /// Staff undid the rejection at a step.
@@ -160,12 +162,26 @@ impl ApplicationState {
         }
     }
 
+    /// Moves the candidate to a step. The steps on the way depend on this state, and may differ from those that the
+    /// staff's move changed.
+    fn move_to(&mut self, index: usize, at: Timestamp) {
+        let before: Vec<StepStatus> = self.steps.iter().map(|step| step.status).collect();
+        let after = statuses_after_move(&before, index).unwrap_or(before);
+        for (step, status) in self.steps.iter_mut().zip(after).filter(|(step, status)| step.status != *status) {
+            *step = StepState { status, at: (status == StepStatus::Validated).then_some(at) };
+        }
+    }
+
     /// Makes the steps after the step at which a hire was reversed pending again, unless a visible decision rejected
     /// them. The activity row of the reopening does not contain the steps that a hidden decision rejected.
     fn reset_after(&mut self, index: usize) {
         for step in self.steps.iter_mut().skip(index + 1).filter(|step| step.status != StepStatus::Rejected) {
             *step = StepState { status: StepStatus::Pending, at: None };
         }
+    }
+
+    fn is_at(&self, index: usize) -> bool {
+        current_index(self.steps.iter().map(|step| step.status)) == Some(index)
     }
 
     fn is_rejected(&self, index: usize) -> bool {
@@ -216,8 +232,14 @@ fn replay_after_hidden(
 ) {
     let is_running = visible.status == ApplicationStatus::InProgress;
     match act.act {
-        // Staff can validate a step only if no decision is in effect, so every earlier decision has been undone.
+        // Staff can validate a step, or move a candidate, only if no decision is in effect, so every earlier decision
+        // has been undone. A hire may have skipped steps before it was undone, and the page must not show that.
+        // Therefore, a move applies to the visible steps, as does the validation of the visible current step.
+        ActKind::Validated if is_running && act.step.is_some_and(|index| visible.is_at(index)) => {
+            visible.set_steps(&act.steps_after);
+        }
         ActKind::Validated if is_running => visible.steps.clone_from(&real.steps),
+        ActKind::Moved if is_running => act.step.into_iter().for_each(|index| visible.move_to(index, act.at)),
         ActKind::Withdrawn if is_running => visible.status = ApplicationStatus::Withdrawn,
         ActKind::Reopened if act.step.is_some_and(|index| visible.is_rejected(index)) => {
             visible.set_steps(&act.steps_after);
@@ -263,8 +285,7 @@ fn hide_imported_decisions(imported: &ApplicationState, delay: &Delay) -> (Appli
 
 /// Converts a state to the progress that the candidate sees.
 fn progress_of(state: &ApplicationState) -> Progress {
-    let first = |wanted| state.steps.iter().position(|step| step.status == wanted);
-    let here = first(StepStatus::InProgress).or_else(|| first(StepStatus::Pending));
+    let here = current_index(state.steps.iter().map(|step| step.status));
     let is_running = state.status == ApplicationStatus::InProgress;
     let is_hired = state.status == ApplicationStatus::Hired;
     let stage = |(index, step): (usize, &StepState)| {

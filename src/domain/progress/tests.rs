@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::super::candidate_step::tests::facts;
 use super::super::candidate_step::{
-    self, Decision, HireInput, RejectInput, Rejection, ReopenInput, StepFacts, ValidateInput,
+    self, Decision, HireInput, MoveInput, RejectInput, Rejection, ReopenInput, StepFacts, ValidateInput,
 };
 use super::super::refusal::Refusal;
 use super::*;
@@ -12,8 +12,8 @@ use StepStatus::{InProgress, Pending, Rejected, Skipped, Validated};
 
 const HOUR: i64 = 3_600_000_000;
 const DELAY: Duration = Duration::from_secs(72 * 3_600);
-const ACTS: [ActKind; 5] =
-    [ActKind::Validated, ActKind::Rejected, ActKind::Reopened, ActKind::Hired, ActKind::Withdrawn];
+const ACTS: [ActKind; 6] =
+    [ActKind::Validated, ActKind::Moved, ActKind::Rejected, ActKind::Reopened, ActKind::Hired, ActKind::Withdrawn];
 
 fn hour(hours: i64) -> Timestamp {
     Timestamp::from_micros(hours * HOUR)
@@ -37,6 +37,7 @@ impl Case {
         let before = StepFacts { addressed: step, ..self.facts.clone() };
         let decision = match act {
             ActKind::Validated => candidate_step::validate(&before, &ValidateInput::default(), at),
+            ActKind::Moved => candidate_step::move_to(&before, &MoveInput::default(), at),
             ActKind::Rejected => candidate_step::reject(&before, &RejectInput::default(), at),
             ActKind::Reopened => {
                 candidate_step::reopen(&before, &self.rejections, &ReopenInput { reason: String::new() })
@@ -158,7 +159,7 @@ fn run(steps: &[StepStatus], acts: &[(usize, usize, i64)]) -> (Case, i64) {
 const STEPS: [StepStatus; 4] = [Validated, InProgress, Pending, Pending];
 
 fn acts() -> impl Strategy<Value = Vec<(usize, usize, i64)>> {
-    proptest::collection::vec((0..5_usize, 0..4_usize, 0..60_i64), 0..14)
+    proptest::collection::vec((0..ACTS.len(), 0..4_usize, 0..60_i64), 0..14)
 }
 
 proptest! {
@@ -237,6 +238,39 @@ fn a_move_after_an_undone_rejection_is_visible_at_once() {
 }
 
 #[test]
+fn a_move_to_any_step_is_visible_at_once() {
+    let mut case = Case::new(&STEPS);
+    for (step, expected) in [
+        (3, [Stage::Done, Stage::Done, Stage::Skipped, Stage::Current]),
+        (2, [Stage::Done, Stage::Done, Stage::Current, Stage::Upcoming]),
+        (0, [Stage::Current, Stage::Upcoming, Stage::Upcoming, Stage::Upcoming]),
+        (1, [Stage::Done, Stage::Current, Stage::Upcoming, Stage::Upcoming]),
+    ] {
+        assert!(case.act(ActKind::Moved, step, hour(0)));
+        assert_eq!((stages(&case.seen(None, hour(0))), case.seen(None, hour(0))), (expected.to_vec(), case.real()));
+    }
+}
+
+/// Staff hired the candidate by mistake, and reversed the hire at a later step. The candidate sees neither, and sees a
+/// later move as if it began at the step that they were at.
+#[test]
+fn a_move_shows_nothing_of_hidden_decisions_before_it() {
+    let mut case = Case::new(&STEPS);
+    let before = case.real();
+    for (act, step) in [(ActKind::Hired, 0), (ActKind::Rejected, 2), (ActKind::Reopened, 2)] {
+        assert!(case.act(act, step, hour(0)));
+        assert_eq!(case.seen(Some(DELAY), hour(0)), before);
+    }
+    assert!(case.act(ActKind::Moved, 3, hour(1)));
+    assert_eq!(stages(&case.real()), [Stage::Done, Stage::Skipped, Stage::Done, Stage::Current]);
+    let seen = case.seen(Some(DELAY), hour(1));
+    assert_eq!(stages(&seen), [Stage::Done, Stage::Done, Stage::Skipped, Stage::Current]);
+    assert!(case.act(ActKind::Moved, 1, hour(2)));
+    assert_eq!(case.seen(Some(DELAY), hour(2)), before);
+    assert_eq!(case.seen(Some(DELAY), hour(74)), case.real());
+}
+
+#[test]
 fn the_reversal_of_a_visible_hire_is_hidden_until_the_delay_has_passed() {
     let mut case = Case::new(&STEPS);
     assert!(case.act(ActKind::Hired, 1, hour(0)) && case.act(ActKind::Rejected, 3, hour(80)));
@@ -292,6 +326,8 @@ fn the_test_case_supports_every_kind_of_act() {
     let mut case = Case::new(&STEPS);
     for (hours, (act, step)) in (0..).zip([
         (ActKind::Validated, 1),
+        (ActKind::Moved, 3),
+        (ActKind::Moved, 2),
         (ActKind::Hired, 2),
         (ActKind::Rejected, 2),
         (ActKind::Reopened, 2),

@@ -1,5 +1,5 @@
-//! `POST /api/v1/candidate-steps/{id}/reject`, `…/hire`, `…/validate` and `…/reopen`: decisions at a step of an
-//! application.
+//! `POST /api/v1/candidate-steps/{id}/reject`, `…/hire`, `…/validate`, `…/move` and `…/reopen`: decisions at a step of
+//! an application.
 //!
 //! A dry run (`dryRun=true`) makes all checks against a snapshot and answers with the decision, but saves nothing.
 
@@ -9,8 +9,8 @@ use serde::Serialize;
 use crate::domain::activity::Action;
 use crate::domain::api_key::Scope;
 use crate::domain::candidate_step::{
-    self, CandidateStep, Decision, HireInput, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, RejectInput, ReopenInput,
-    StepFacts, ValidateInput,
+    self, CandidateStep, Decision, HireInput, MoveInput, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, RejectInput,
+    ReopenInput, StepFacts, ValidateInput,
 };
 use crate::domain::id::{ApplicationId, CandidateStepId, RoleId};
 use crate::domain::refusal::Refusal;
@@ -28,16 +28,18 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     let scope = Scope::PipelineWrite;
     let answers: &[Answer] =
         &[(200, ""), (400, "validation_error"), (403, "forbidden"), (404, "not_found"), (409, "conflict")];
-    let [reject_path, hire_path, validate_path, reopen_path] = [
+    let [reject_path, hire_path, validate_path, move_path, reopen_path] = [
         "/api/v1/candidate-steps/{id}/reject",
         "/api/v1/candidate-steps/{id}/hire",
         "/api/v1/candidate-steps/{id}/validate",
+        "/api/v1/candidate-steps/{id}/move",
         "/api/v1/candidate-steps/{id}/reopen",
     ];
     [
         Route::scoped(CANDIDATE_STEP, scope, Method::POST, reject_path, decode_reject, reject),
         Route::scoped(CANDIDATE_STEP, scope, Method::POST, hire_path, decode_hire, hire),
         Route::scoped(CANDIDATE_STEP, scope, Method::POST, validate_path, decode_validate, validate),
+        Route::scoped(CANDIDATE_STEP, scope, Method::POST, move_path, decode_move, move_to),
         Route::scoped(CANDIDATE_STEP, scope, Method::POST, reopen_path, decode_reopen, reopen),
     ]
     .map(|route| route.with_body().writes(Grade::Durable).with_dry_run().answering(answers))
@@ -132,6 +134,31 @@ fn validate(
     let facts = target.load(tx, caller)?;
     let decision = candidate_step::validate(&facts, input, tx.now)?;
     save_and_reply(ctx, tx, caller, Action::Validated, target, facts, &decision)
+}
+
+/// # Errors
+/// `bad_request` if the body is not a JSON object; `validation_error` for an invalid reason; otherwise the errors of
+/// [`DecisionTarget::decode`].
+fn decode_move(_: &Ctx, request: &Request) -> Result<(DecisionTarget, MoveInput), Error> {
+    let mut fields = request.object()?;
+    let input = MoveInput { reason: fields.lines("reason", NOTES_CHARACTERS_MAX) };
+    DecisionTarget::decode(request, fields.valid(), input)
+}
+
+/// `POST /api/v1/candidate-steps/{id}/move`: moves the candidate to this step, forward or back.
+///
+/// # Errors
+/// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the application has ended, or
+/// the candidate is already at this step.
+fn move_to(
+    ctx: &Ctx,
+    tx: &Tx<'_>,
+    caller: &Principal,
+    (target, input): &(DecisionTarget, MoveInput),
+) -> Result<Reply, Error> {
+    let facts = target.load(tx, caller)?;
+    let decision = candidate_step::move_to(&facts, input, tx.now)?;
+    save_and_reply(ctx, tx, caller, Action::Moved, target, facts, &decision)
 }
 
 /// # Errors

@@ -21,8 +21,9 @@ pub fn history(tx: &Tx<'_>, application: &Application, steps: &[CandidateStep]) 
     let sql = "SELECT action, at, candidate_role_step_id, detail
                FROM activities
                WHERE candidate_id = $1 AND candidate_role_id = $2
-                 AND action IN ('candidate_step.validated', 'candidate_step.rejected', 'candidate_step.reopened',
-                   'candidate_step.hired', 'candidate_step.hire_reversed', 'candidate_role.withdrawn')
+                 AND action IN ('candidate_step.validated', 'candidate_step.moved', 'candidate_step.rejected',
+                   'candidate_step.reopened', 'candidate_step.hired', 'candidate_step.hire_reversed',
+                   'candidate_role.withdrawn')
                ORDER BY number DESC
                LIMIT $3";
     let params = (application.candidate_id.as_str(), application.record.id.as_str(), ACTS_MAX);
@@ -59,6 +60,7 @@ fn past_act(row: &Row<'_>, steps: &[CandidateStep]) -> Result<Option<PastAct>, E
     let mut columns = Columns::of(row);
     let act = match columns.parse(Action::parse)? {
         Action::Validated => ActKind::Validated,
+        Action::Moved => ActKind::Moved,
         Action::Rejected | Action::HireReversed => ActKind::Rejected,
         Action::Reopened => ActKind::Reopened,
         Action::Hired => ActKind::Hired,

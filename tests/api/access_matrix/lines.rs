@@ -13,6 +13,9 @@ pub(crate) fn lines() -> Vec<Line> {
         manages("POST /api/v1/candidate-steps/{id}/validate", |_, hiring| {
             request_to(hiring.decision(0, 1, "validate"))
         }),
+        manages("POST /api/v1/candidate-steps/{id}/move", |_, hiring| {
+            request_to(hiring.decision(0, 3, "move")).with(json!({ "reason": "passed elsewhere" }))
+        }),
         manages("POST /api/v1/candidate-steps/{id}/reopen", |app, hiring| {
             app.admin().post_empty(&hiring.reject(0)).expect(200);
             request_to(hiring.decision(0, 1, "reopen")).with(json!({ "reason": "a mistake" }))
