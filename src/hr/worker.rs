@@ -260,7 +260,7 @@ impl Deliveries {
     }
 
     /// Makes one attempt and records it. Retries the recording until it succeeds, and sends no other delivery to the
-    /// organization's HR system before that. Otherwise, a full disk would cause the same delivery to be sent again and
+    /// organization's HR system until then. Otherwise, a full disk would cause the same delivery to be sent again and
     /// again.
     async fn dispatch(self: Arc<Self>, dispatch: Dispatch) {
         let unusable = |error: Error| {

@@ -10,7 +10,7 @@ use crate::store::status_page::{deletion, withdrawal};
 use crate::store::{Error, Tx};
 
 /// `POST /status/{token}/withdraw`: withdraws the application if the candidate sees it as in progress, and redirects to
-/// the page. If staff have already made a decision that the candidate cannot see yet, the decision remains, and staff
+/// the page. If staff have already made a decision that the candidate cannot see yet, the decision stands, and staff
 /// see that the candidate withdrew.
 ///
 /// # Errors

@@ -214,7 +214,7 @@ impl<'a> FormReader<'a> {
         Ok(Form::new(self.fields, upload?))
     }
 
-    /// Finishes the file and returns its outcome.
+    /// Finishes storing the file and returns the outcome of the upload.
     async fn upload(&mut self) -> Result<Option<Upload>, Error> {
         if let Some(fault) = self.fault {
             return Ok(Some(Upload::Fault(fault)));
