@@ -56,7 +56,7 @@ struct FileState {
 struct Mark {
     /// The bytes of the mark. They are set when the mark is committed.
     bytes: Option<[u8; MARK_BYTES]>,
-    /// The page of the file that contains the mark. It is set when the page has been moved out of the log.
+    /// The page of the file that contains the mark. It is set when the page has been copied from the log.
     page: Option<u32>,
 }
 

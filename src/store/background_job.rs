@@ -86,7 +86,7 @@ const TABLE: [Row; 13] = [
     (RETENTION,         50,  Thread::Writes,       retention_step),   // Erases due candidates: every 10 minutes, one slice in each step.
     (ASKED_ERASURES,    50,  Thread::Writes,       deferred_erasures), // Erases candidates who asked for erasure while their hire was hidden: every minute, one in each step.
     (WIPING,            50,  Thread::Writes,       wiping),           // Wipes pages after an erasure: one slice in each step.
-    (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Moves the log into the file. Has its own thread, because it can wait seconds for the disk.
+    (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Copies the log into the file. Has its own thread, because it can wait seconds for the disk.
 ];
 
 /// Starts the jobs of the table.
