@@ -15,26 +15,26 @@ use super::scheduler::Step;
 use super::wal::{Checkpoint, Mode, log_bytes};
 use crate::world::World;
 
-/// The number of unmoved pages in the log at which a checkpoint moves them into the file. At about this number, moving
-/// pages takes the least time per commit.
-const MOVE_FROM_PAGES: u64 = 10_000;
+/// The number of uncopied pages in the log at which a checkpoint copies them into the file. At about this number,
+/// copying pages takes the least time per commit.
+const COPY_FROM_PAGES: u64 = 10_000;
 
 /// The number of pages in the log at which a checkpoint also restarts the log. The checkpoint tries this once and never
 /// waits for a reader, because the writer would have to wait too.
 const RESTART_FROM_PAGES: u64 = 16_000;
 
-/// The maximum number of pages that a restart of the log may have to move. The writer waits during the restart.
-const RESTART_MOVES_PAGES_MAX: u64 = 1_000;
+/// The maximum number of pages that a restart of the log may have to copy. The writer waits during the restart.
+const RESTART_COPIES_PAGES_MAX: u64 = 1_000;
 
-/// The interval between checkpoints while the log has fewer than [`MOVE_FROM_PAGES`] unmoved pages. A reader that
+/// The interval between checkpoints while the log has fewer than [`COPY_FROM_PAGES`] uncopied pages. A reader that
 /// prevents checkpoints is noticed within this time.
-const MOVE_EVERY: Duration = Duration::from_secs(10);
+const COPY_EVERY: Duration = Duration::from_secs(10);
 
 /// The size above which health reports the log: twice the size to which SQLite truncates the log
 /// (`journal_size_limit`).
 const WAL_BYTES_MAX: u64 = 2 * 67_108_864;
 
-/// Returns the step of the checkpoint job, which moves the log into the file, and restarts and truncates the log. The
+/// Returns the step of the checkpoint job, which copies the log into the file, and restarts and truncates the log. The
 /// step does nothing if the writer is broken. `truncate_if_due` receives a function that truncates the log. If an
 /// erasure needs a truncation, `truncate_if_due` calls that function and returns its result.
 pub(crate) fn job_step(
@@ -55,7 +55,7 @@ pub(crate) fn job_step(
         if broken.get().is_some() {
             return None;
         }
-        // The identity is checked before any page is moved, because another file may have replaced this one.
+        // The identity is checked before any page is copied, because another file may have replaced this one.
         let changed = identity.changed_beside(&job.connection);
         let changed = changed.or_else(|| identity.mark(&job.connection, world.as_ref()).ok().flatten());
         if let Some(why) = changed {
@@ -82,11 +82,11 @@ struct CheckpointJob {
 impl CheckpointJob {
     /// Runs one step. If a checkpoint fails, for example because of a reader or a full disk, the next step tries again.
     fn run(&mut self, truncate_if_due: &impl Fn(&mut dyn FnMut() -> bool) -> Option<bool>) {
-        if let Some(moved) = self.move_if_due().transpose() {
-            if moved.is_err() {
+        if let Some(copied) = self.copy_if_due().transpose() {
+            if copied.is_err() {
                 self.tried_at = None;
             }
-            self.health.report(CHECKPOINT, &moved);
+            self.health.report(CHECKPOINT, &copied);
         }
         if let Some(is_truncated) = truncate_if_due(&mut || truncate(&self.connection)) {
             let held = || {
@@ -100,19 +100,19 @@ impl CheckpointJob {
         self.health.report(LOG_SIZE, &is_small.then_some(()).ok_or_else(large));
     }
 
-    /// If a checkpoint is due, moves the log into the file and, if the log is long, restarts it. Returns `None` if no
+    /// If a checkpoint is due, copies the log into the file and, if the log is long, restarts it. Returns `None` if no
     /// checkpoint is due. Does not truncate the log, because a commit that overwrites the log is cheaper than a commit
     /// that makes the log grow.
-    fn move_if_due(&mut self) -> Result<Option<()>, Error> {
+    fn copy_if_due(&mut self) -> Result<Option<()>, Error> {
         let before = Checkpoint::run(&self.connection, Mode::Noop)?;
-        let (pages, moved) = (before.pages(), before.moved());
+        let (pages, copied) = (before.pages(), before.copied());
         if before.is_complete() {
             self.health.report(READER, &Ok(()));
         }
         let now = self.world.monotonic();
-        let is_due = self.tried_at.is_none_or(|at| now.saturating_sub(at) >= MOVE_EVERY);
-        let left = pages.saturating_sub(moved);
-        let is_full = left >= MOVE_FROM_PAGES || (pages >= RESTART_FROM_PAGES && left > 0);
+        let is_due = self.tried_at.is_none_or(|at| now.saturating_sub(at) >= COPY_EVERY);
+        let left = pages.saturating_sub(copied);
+        let is_full = left >= COPY_FROM_PAGES || (pages >= RESTART_FROM_PAGES && left > 0);
         if before.is_complete() || !(is_full || is_due) {
             return Ok(None);
         }
@@ -122,18 +122,18 @@ impl CheckpointJob {
         let (false, Some(left)) = (after.is_busy, after.pages_left()) else {
             return Err(Error::Unavailable("another process holds the lock for checkpoints".to_owned()));
         };
-        self.report_reader(moved, after.moved(), left);
+        self.report_reader(copied, after.copied(), left);
         // If no page is left, the next commit restarts the log.
-        if after.pages() >= RESTART_FROM_PAGES && (1..=RESTART_MOVES_PAGES_MAX).contains(&left) {
+        if after.pages() >= RESTART_FROM_PAGES && (1..=RESTART_COPIES_PAGES_MAX).contains(&left) {
             Checkpoint::run(&self.connection, Mode::Restart)?;
         }
         Ok(Some(()))
     }
 
     /// Reports whether a reader holds an old snapshot of the file, which leaves pages in the log. The reported failure
-    /// begins at the last checkpoint that moved pages.
-    fn report_reader(&self, moved_before: u64, moved: u64, left: u64) {
-        if moved > moved_before || left == 0 {
+    /// begins at the last checkpoint that copied pages.
+    fn report_reader(&self, copied_before: u64, copied: u64, left: u64) {
+        if copied > copied_before || left == 0 {
             self.health.report(READER, &Ok(()));
         }
         if left > 0 {
@@ -147,7 +147,7 @@ impl CheckpointJob {
     /// overwritten the file. The writer's commits alone do not increment the counter. Stamps are rare, because the
     /// writer's cached pages become invalid after each stamp.
     fn stamp(&mut self, now: Duration) {
-        if self.stamped_at.is_none_or(|at| now.saturating_sub(at) >= MOVE_EVERY) {
+        if self.stamped_at.is_none_or(|at| now.saturating_sub(at) >= COPY_EVERY) {
             let stamped = self.connection.execute_batch(&format!("PRAGMA user_version = {}", self.version));
             // If the writer is in a transaction now, the next checkpoint stamps the file.
             self.stamped_at = stamped.is_ok().then_some(now).or(self.stamped_at);
@@ -160,13 +160,13 @@ impl CheckpointJob {
 const TRUNCATE_TRIES_MAX: u32 = 20;
 const TRUNCATE_PAUSE: Duration = Duration::from_millis(2);
 
-/// Moves all pages into the file and truncates the log to zero bytes, so that the log contains no older version of any
+/// Copies all pages into the file and truncates the log to zero bytes, so that the log contains no older version of any
 /// page. Tries again after short pauses, and gives up if readers remain. Returns whether the log was truncated.
 fn truncate(connection: &Connection) -> bool {
     let try_once = || -> Result<bool, Error> {
         let few = Checkpoint::run(connection, Mode::Passive)?
             .pages_left()
-            .is_some_and(|left| left <= RESTART_MOVES_PAGES_MAX);
+            .is_some_and(|left| left <= RESTART_COPIES_PAGES_MAX);
         Ok(few && Checkpoint::run(connection, Mode::Truncate)?.is_complete())
     };
     (0..TRUNCATE_TRIES_MAX).any(|_| {

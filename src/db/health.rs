@@ -17,7 +17,7 @@ pub struct BackgroundJob {
     failing_max: Duration,
 }
 
-/// The job that moves the write-ahead log into the file.
+/// The job that copies the write-ahead log into the file.
 pub(crate) const CHECKPOINT: BackgroundJob = BackgroundJob::new("checkpoint");
 /// The check of the size of the write-ahead log.
 pub(crate) const LOG_SIZE: BackgroundJob = BackgroundJob::new("log_size");

@@ -56,7 +56,7 @@ struct FileState {
 struct Mark {
     /// The bytes of the mark. They are set when the mark is committed.
     bytes: Option<[u8; MARK_BYTES]>,
-    /// The page of the file that contains the mark. It is set when the page has been moved out of the log.
+    /// The page of the file that contains the mark. It is set when the page has been copied from the log.
     page: Option<u32>,
 }
 
@@ -123,7 +123,7 @@ impl Identity {
     }
 
     /// Commits the mark of this run and moves it into the file, with a connection that does not wait for locks. If
-    /// another process holds a lock, the next call tries again. Returns a sentence if the whole log was moved but the
+    /// another process holds a lock, the next call tries again. Returns a sentence if the whole log was copied but the
     /// file lacks the mark, which means that the file was overwritten.
     pub(crate) fn mark(&self, connection: &Connection, world: &dyn World) -> Result<Option<String>, Error> {
         let mut mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);

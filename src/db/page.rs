@@ -1,6 +1,6 @@
 //! The layout of a page, and its unallocated part. `secure_delete` overwrites a deleted row with zeros. However, rows
-//! also move within their page or to the next one (`rebuildPage` in SQLite's `btree.c`), and leave copies of their
-//! bytes in the unallocated part. These copies remain after the rows are deleted.
+//! also move within their page or to a neighbouring one (`rebuildPage` in SQLite's `btree.c`), and leave copies of
+//! their bytes in the unallocated part. These copies remain after the rows are deleted.
 //!
 //! The layout is described in <https://sqlite.org/fileformat2.html>, §1.6.
 

@@ -1,5 +1,5 @@
-//! One checkpoint: moves pages of the write-ahead log into the file, and reports the number of moved pages. The caller
-//! decides when a checkpoint is due.
+//! One checkpoint: copies pages of the write-ahead log into the file, and reports the number of copied pages. The
+//! caller decides when a checkpoint is due.
 
 use std::path::Path;
 
@@ -11,13 +11,13 @@ use super::path;
 /// The mode of a checkpoint (`PRAGMA wal_checkpoint`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Moves nothing and reports the counts.
+    /// Copies nothing and reports the counts.
     Noop,
-    /// Moves as many pages as possible without waiting for readers or writers.
+    /// Copies as many pages as possible without waiting for readers or writers.
     Passive,
-    /// Moves all pages, so that the next commit writes from the beginning of the log.
+    /// Copies all pages, so that the next commit writes from the beginning of the log.
     Restart,
-    /// Moves all pages and truncates the log to zero bytes.
+    /// Copies all pages and truncates the log to zero bytes.
     Truncate,
 }
 
@@ -45,8 +45,8 @@ impl Checkpoint {
             Mode::Truncate => "PRAGMA wal_checkpoint(TRUNCATE)",
         };
         let checkpoint = connection.query_row(sql, [], |row| {
-            let (pages, moved): (i64, i64) = (row.get("log")?, row.get("checkpointed")?);
-            let counts = u64::try_from(pages).ok().zip(u64::try_from(moved).ok());
+            let (pages, copied): (i64, i64) = (row.get("log")?, row.get("checkpointed")?);
+            let counts = u64::try_from(pages).ok().zip(u64::try_from(copied).ok());
             Ok(Self { is_busy: row.get::<_, i64>("busy")? != 0, counts })
         })?;
         Ok(checkpoint)
@@ -63,13 +63,13 @@ impl Checkpoint {
     }
 
     /// Returns the number of pages of the log that are in the file; 0 if SQLite did not report it.
-    pub(crate) fn moved(self) -> u64 {
-        self.counts.map_or(0, |(_, moved)| moved)
+    pub(crate) fn copied(self) -> u64 {
+        self.counts.map_or(0, |(_, copied)| copied)
     }
 
     /// Returns the number of pages of the log that are not in the file; `None` if SQLite did not report it.
     pub(crate) fn pages_left(self) -> Option<u64> {
-        self.counts.map(|(pages, moved)| pages.saturating_sub(moved))
+        self.counts.map(|(pages, copied)| pages.saturating_sub(copied))
     }
 }
 
@@ -121,7 +121,7 @@ mod tests {
             assert!(waiting.join().unwrap().is_complete());
         });
         let after = Checkpoint::run(&writer, Mode::Truncate).unwrap();
-        assert_eq!((after.is_complete(), after.pages(), after.moved()), (true, 0, 0));
+        assert_eq!((after.is_complete(), after.pages(), after.copied()), (true, 0, 0));
     }
 
     #[test]
@@ -133,7 +133,7 @@ mod tests {
         reader.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
         writer.execute_batch("INSERT INTO t VALUES (1)").unwrap();
         let left = Checkpoint::run(&writer, Mode::Passive).unwrap();
-        assert!(!left.is_complete() && left.pages_left() == Some(left.pages() - left.moved()), "{left:?}");
+        assert!(!left.is_complete() && left.pages_left() == Some(left.pages() - left.copied()), "{left:?}");
         assert_ne!(left.pages_left(), Some(0));
         reader.execute_batch("COMMIT").unwrap();
         assert!(Checkpoint::run(&writer, Mode::Passive).unwrap().is_complete());

@@ -228,13 +228,14 @@ fn require_steps(steps: usize) -> Result<(), Refusal> {
 /// `DELETE /api/v1/roles/{id}`: checks that the role is a draft without applications.
 ///
 /// # Errors
-/// `conflict` for any other role. Staff can close such a role instead, but must open a draft first.
+/// `conflict` for any other role. Staff can close an open or filled role instead. They must open a draft before they
+/// can close it.
 pub fn require_deletable(status: RoleStatus, applications: i64) -> Result<(), Refusal> {
     if status != RoleStatus::Draft {
-        return Err(Refusal::Conflict("only a draft can be deleted; close the role instead"));
+        return Err(Refusal::Conflict("only a draft can be deleted; an open or filled role can be closed instead"));
     }
     if applications > 0 {
-        let why = "candidates have applied to this draft, so it cannot be deleted; open it, then close it instead";
+        let why = "this draft has applications, so it cannot be deleted; open it, then close it instead";
         return Err(Refusal::Conflict(why));
     }
     Ok(())

@@ -54,10 +54,10 @@ pub fn require_complete_order(
 /// `DELETE /api/v1/roles/{id}/steps/{stepId}`: succeeds if a step can be removed from a pipeline of `steps` steps.
 ///
 /// # Errors
-/// `conflict` for the last step of a role that is not a draft: nobody can apply to a role without steps.
+/// `conflict` for the only step of a role that is not a draft: nobody can apply to a role without steps.
 pub fn require_removable(status: RoleStatus, steps: usize) -> Result<(), Refusal> {
     if steps <= 1 && status != RoleStatus::Draft {
-        return Err(Refusal::Conflict("this is the role's last step; add another before you remove it"));
+        return Err(Refusal::Conflict("this is the role's only step; add another before you remove it"));
     }
     Ok(())
 }

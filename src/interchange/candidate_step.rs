@@ -97,13 +97,12 @@ fn outcome(fields: &mut Fields<'_, '_>) -> Option<StepOutcome> {
     let has_rejection = outcome.rejected_at.is_some() || outcome.rejection_reason.is_some();
     let has_rejection = has_rejection || outcome.outcome_type.is_some() || outcome.outcome_reason.is_some();
     if has_rejection && outcome.status != StepStatus::Rejected {
-        fields.object_finding(
-            "only a step that is rejected has rejectedAt, rejectionReason, outcomeType and outcomeReason",
-        );
+        fields
+            .object_finding("only a rejected step may have rejectedAt, rejectionReason, outcomeType or outcomeReason");
         return None;
     }
     if outcome.validated_at.is_some() && outcome.status != StepStatus::Validated {
-        fields.object_finding("only a step that is validated has validatedAt");
+        fields.object_finding("only a validated step may have validatedAt");
         return None;
     }
     outcome.fill_defaults(fields.context.now);
@@ -258,9 +257,13 @@ impl<'a> StepMatcher<'a> {
             Some(order) if before.iter().any(|other| other.order == order) => {
                 misfit(Some("order"), format!("is also the order of another step of the application ({order})"))
             }
-            None if has_order => misfit(None, "lacks order, which other steps of the application have".to_owned()),
+            None if has_order => {
+                misfit(None, "has no `order`, although other steps of the application have one".to_owned())
+            }
             None if is_removed => {
-                misfit(None, format!("the role's step {id} was removed, so the application's steps need order"))
+                let why =
+                    format!("the role's step {id} was removed, so each step of the application must state its `order`");
+                misfit(None, why)
             }
             _ => Ok(role_step),
         }
@@ -281,7 +284,8 @@ impl<'a> StepMatcher<'a> {
             .collect();
         if !missing.is_empty() {
             let missing = missing.join(", ");
-            return Some(format!("lack the role's steps {missing}; give all of them, or state order for each step"));
+            let advice = "include all of them, or state the `order` of each step";
+            return Some(format!("do not include the role's steps {missing}; {advice}"));
         }
         steps.is_empty().then(|| "must have at least one".to_owned())
     }

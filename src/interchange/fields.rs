@@ -179,7 +179,8 @@ impl<'a, 'w> Fields<'a, 'w> {
         self.optional(name, &must_be, |value| value.as_i64().filter(|number| bounds.contains(number)))
     }
 
-    /// Returns whether a member is `null`. For some members, `null` has another meaning than a missing value.
+    /// Returns whether a member is `null`. For some members, `null` and a missing value have different
+    /// meanings.
     pub(super) fn is_null(&self, name: &str) -> bool {
         self.members.get(name).is_some_and(Value::is_null)
     }

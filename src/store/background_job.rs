@@ -90,7 +90,7 @@ const TABLE: [Row; 14] = [
     (ASKED_ERASURES,    50,  Thread::Writes,       deferred_erasures), // Erases candidates who asked for erasure while their hire was hidden: every minute, one in each step.
     (ROLE_CLOSING,      50,  Thread::Writes,       role_closing),     // Closes roles after their closing date: every 10 seconds, one slice in each step.
     (WIPING,            50,  Thread::Writes,       wiping),           // Wipes pages after an erasure: one slice in each step.
-    (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Moves the log into the file. Has its own thread, because it can wait seconds for the disk.
+    (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Copies the log into the file. Has its own thread, because it can wait seconds for the disk.
 ];
 
 /// Starts the jobs of the table.

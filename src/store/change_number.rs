@@ -1,5 +1,5 @@
-//! Change numbers. Triggers count the changes to portals, and the changes to keys and users, by any process. Cached
-//! state records the number up to which it is valid.
+//! Change numbers. Database triggers count the changes that any process makes to portals, and those that it makes to
+//! keys and users. Cached state records the number up to which it is valid.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};

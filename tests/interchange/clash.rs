@@ -135,10 +135,10 @@ fn only_a_decided_step_has_decision_members() {
     let step = format!("{CANDIDATES}/3/steps/0");
     for name in ["rejectedAt", "rejectionReason", "outcomeType", "outcomeReason"] {
         let document = with(&format!("{step}/{name}"), json!("2026-11-01"));
-        assert_refused(&document, &step, "only a step that is rejected");
+        assert_refused(&document, &step, "only a rejected step may have rejectedAt");
     }
     let step = format!("{CANDIDATES}/2/steps/0");
-    assert_refused(&with(&format!("{step}/validatedAt"), json!("2026-11-01")), &step, "only a step that is validated");
+    assert_refused(&with(&format!("{step}/validatedAt"), json!("2026-11-01")), &step, "only a validated step may have");
 }
 
 #[test]
@@ -163,8 +163,12 @@ fn a_status_that_contradicts_the_steps_is_a_finding_at_the_candidate() {
 fn an_application_has_each_of_the_roles_steps_once() {
     let steps = format!("{CANDIDATES}/2/steps");
     let step = |of: &str, status: &str| json!({ "roleStepId": of, "status": status });
-    assert_refused(&with(&steps, json!([])), &steps, "lack the role's steps step_1, step_2");
-    assert_refused(&with(&steps, json!([step("step_1", "rejected")])), &steps, "lack the role's steps step_2");
+    assert_refused(&with(&steps, json!([])), &steps, "do not include the role's steps step_1, step_2");
+    assert_refused(
+        &with(&steps, json!([step("step_1", "rejected")])),
+        &steps,
+        "do not include the role's steps step_2",
+    );
     let twice = json!([step("step_1", "rejected"), step("step_1", "pending")]);
     assert_refused(&with(&steps, twice), &format!("{steps}/1"), "the application has the role's step step_1 twice");
 }
@@ -178,8 +182,8 @@ fn an_application_with_its_own_steps_states_their_order() {
     };
     assert!(findings(&given(json!(1), json!(2))).is_empty());
     assert!(findings(&with(&steps, json!([step("step_2", json!(1), "rejected")]))).is_empty());
-    assert_refused(&given(json!(1), Value::Null), &format!("{steps}/1"), "lacks order");
-    assert_refused(&given(Value::Null, json!(1)), &format!("{steps}/0"), "lacks order");
+    assert_refused(&given(json!(1), Value::Null), &format!("{steps}/1"), "has no `order`");
+    assert_refused(&given(Value::Null, json!(1)), &format!("{steps}/0"), "has no `order`");
     assert_refused(&given(json!(1), json!(1)), &format!("{steps}/1/order"), "another step of the application (1)");
     for wrong in [json!(0), json!(-1), json!(1.5), json!("1")] {
         assert_refused(&given(json!(1), wrong), &format!("{steps}/1/order"), "must be an integer of at least 1");
@@ -203,7 +207,7 @@ fn removed_steps_come_last_and_need_an_order_in_applications() {
     };
     assert_refused(&removed(true, false), &at, "list removed steps last");
     let steps = format!("{CANDIDATES}/0/steps");
-    let words = "the role's step step_2 was removed, so the application's steps need order";
+    let words = "the role's step step_2 was removed, so each step of the application must state its `order`";
     assert_refused(&removed(false, true), &format!("{steps}/1"), words);
     let mut none = removed(true, true);
     set(&mut none, &steps, Value::Null);

@@ -122,9 +122,9 @@ fn all_faults_of_a_row_are_reported_at_once() {
          but is \"soon\"; status must be one of In Progress, Not Selected, Hired, Withdrawn, but is \"Dismissed\"; hiredDate \
          must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, but is \"yesterday\"; role is \
          \"Nobody\", but the organization has no such role",
-        "line 3: hiredDate must be blank, because the status is Not Selected and not Hired; step is missing; an \
+        "line 3: hiredDate must be blank if the status is Not Selected; step is missing; an \
          application that has ended needs the step at which it ended",
-        "line 4: outcomeReason must be blank, because the status is In Progress and not Not Selected or Hired; step is \
+        "line 4: outcomeReason must be blank if the status is In Progress; step is \
          \"Nowhere\", but the role's steps are \"Review\", \"Call\", \"Offer\"",
         "line 5: hiredDate must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, but is \"never\"; role is \"Double\", which is the name of the roles role_d1, role_d2; give the id instead",
     ]);

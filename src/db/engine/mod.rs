@@ -63,7 +63,7 @@ impl<H: Hooks> Engine<H> {
         })
     }
 
-    /// Writes owed rows and moves the write-ahead log into the file, so that a stopped service leaves one complete
+    /// Writes owed rows and copies the write-ahead log into the file, so that a stopped service leaves one complete
     /// file. Both steps use the space of the reserve if necessary.
     ///
     /// # Errors
@@ -132,7 +132,7 @@ impl<H: Hooks> Engine<H> {
     }
 
     /// Runs one job. On a full disk, a job that may use the reserve uses the space of the reserve. If that space is not
-    /// enough, a checkpoint moves the log into the file, so that the job can write from the beginning of the log.
+    /// enough, a checkpoint copies the log into the file, so that the job can write from the beginning of the log.
     fn run_alone(&mut self, batch: &mut [Box<dyn Job>], may_use_reserve: bool) -> Result<(), Error> {
         let outcome = self.run_once(batch);
         if !matches!(outcome, Err(Error::Full(_))) {

@@ -229,7 +229,7 @@ fn inspect(path: &Path, connection: &Connection) -> Result<FileState, OpenError>
     }
 }
 
-/// Fills an empty file and gives it mode 0600.
+/// Gives an empty file mode 0600 and creates the schema in it.
 fn fill(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     let private = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600));
     private.map_err(|error| OpenError::NotWritable { path: path.to_owned(), why: error.to_string() })?;

@@ -194,8 +194,8 @@ fn is_link(text: &str) -> bool {
     is_web && !host.is_empty() && !host.starts_with(':') && !host.contains('@') && text.chars().all(is_plain)
 }
 
-/// Normalizes multi-line text: trims it, and replaces each CRLF or CR with a newline and each tab with a space. Pages
-/// display the text in the same way.
+/// Normalizes multi-line text: trims it, and replaces each CRLF or CR with a newline and each tab with a space. The
+/// status page starts a new line at each newline.
 fn normalize_lines(text: &str) -> String {
     text.trim().replace("\r\n", "\n").replace('\r', "\n").replace('\t', " ")
 }

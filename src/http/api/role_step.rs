@@ -195,7 +195,7 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<StepPath, Error> {
 /// step do not change.
 ///
 /// # Errors
-/// As [`StepPath::load`]; `conflict` for the last step of a role that is not a draft.
+/// As [`StepPath::load`]; `conflict` for the only step of a role that is not a draft.
 fn remove(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, path: &StepPath) -> Result<Reply, Error> {
     let (role, step) = path.load(tx, caller)?;
     let mut order = pipeline_ids(tx, &role.record.id)?;

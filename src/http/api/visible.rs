@@ -1,7 +1,7 @@
 //! Checks that the caller may see a staff resource, and loads the caller's organization role and platform role.
 //!
 //! A resource that does not exist and one that the caller may not see get the same refusal, so a caller cannot probe
-//! ids.
+//! for ids.
 
 use crate::domain::id::{ApplicationId, CandidateId, OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;

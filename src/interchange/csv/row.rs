@@ -253,18 +253,17 @@ impl<'a> Cells<'a> {
 
     /// Adds a fault if the row has cells that only other statuses allow.
     fn refuse_cells_of_other_statuses(&mut self, status: ApplicationStatus) {
-        let (others, needed): (&[&str], _) = match status {
-            ApplicationStatus::InProgress | ApplicationStatus::Withdrawn => (
-                &["rejectedAt", "outcomeType", "outcomeReason", "outcomeNotes", "hiredDate", "externalPositionId"],
-                "Not Selected or Hired",
-            ),
-            ApplicationStatus::NotSelected => (&["hiredDate", "externalPositionId"], "Hired"),
-            ApplicationStatus::Hired => (&["rejectedAt", "outcomeType", "outcomeReason"], "Not Selected"),
+        let others: &[&str] = match status {
+            ApplicationStatus::InProgress | ApplicationStatus::Withdrawn => {
+                &["rejectedAt", "outcomeType", "outcomeReason", "outcomeNotes", "hiredDate", "externalPositionId"]
+            }
+            ApplicationStatus::NotSelected => &["hiredDate", "externalPositionId"],
+            ApplicationStatus::Hired => &["rejectedAt", "outcomeType", "outcomeReason"],
         };
         let given: Vec<&str> = others.iter().copied().filter(|column| self.cell(column).is_some()).collect();
         if !given.is_empty() {
             let (given, status) = (given.join(", "), status.as_str());
-            self.faults.push(format!("{given} must be blank, because the status is {status} and not {needed}"));
+            self.faults.push(format!("{given} must be blank if the status is {status}"));
         }
     }
 }

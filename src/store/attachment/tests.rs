@@ -139,7 +139,7 @@ fn erasures_are_unfinished_from_the_start_if_an_earlier_process_left_a_detached_
 }
 
 #[test]
-fn a_failed_deletion_leaves_the_erasures_unfinished_until_a_later_scan_repeats_it() {
+fn a_failed_deletion_leaves_the_erasures_unfinished_until_a_later_scan_retries_it() {
     let fixture = Fixture::new();
     let mut sweeper = fixture.sweeper();
     fixture.add_detached("doc_1", 1);

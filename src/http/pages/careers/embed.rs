@@ -28,7 +28,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// `Cross-Origin-Resource-Policy`.
 ///
 /// # Errors
-/// `not_found` if no organization has this slug, or its portal is disabled.
+/// `not_found` if no organization has this slug, or if the organization's portal is disabled.
 fn embed(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
     let reply = portal_file::reply(tx, &organization, "text/javascript; charset=utf-8", SCRIPT.to_owned())?;

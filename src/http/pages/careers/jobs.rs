@@ -30,7 +30,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// `GET /careers/{orgSlug}/jobs.xml`: returns the newest roles that are public and open.
 ///
 /// # Errors
-/// `not_found` if no organization has this slug, or its portal is disabled.
+/// `not_found` if no organization has this slug, or if the organization's portal is disabled.
 fn jobs(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
     let shows_salary = organization.theme.shows_salary();

@@ -54,7 +54,7 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<ListPageInput, Erro
 /// `GET /careers/{orgSlug}`: shows a page of the list.
 ///
 /// # Errors
-/// `not_found`, as a page, if no organization has this slug, or its portal is disabled.
+/// `not_found`, as a page, if no organization has this slug, or if the organization's portal is disabled.
 pub(super) fn list(
     ctx: &Ctx,
     tx: &Tx<'_>,

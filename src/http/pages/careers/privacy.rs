@@ -25,7 +25,7 @@ struct PrivacyPage<'a> {
 /// `GET /careers/{orgSlug}/privacy`: shows the privacy notice.
 ///
 /// # Errors
-/// `not_found`, as a page, if no organization has this slug, or its portal is disabled.
+/// `not_found`, as a page, if no organization has this slug, or if the organization's portal is disabled.
 pub(super) fn privacy(ctx: &Ctx, tx: &Tx<'_>, visit: &PortalVisit) -> Result<Reply, Error> {
     let Some(organization) = visit.organization(tx)? else { return missing::portal(visit) };
     let texts = visit.texts;

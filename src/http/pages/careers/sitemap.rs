@@ -31,7 +31,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// time of its last change.
 ///
 /// # Errors
-/// `not_found` if no organization has this slug, or its portal is disabled.
+/// `not_found` if no organization has this slug, or if the organization's portal is disabled.
 fn sitemap(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
     let roles = store::feed::times(tx, &organization.id, PAGES_MAX - 1)?;

@@ -23,7 +23,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// `GET /careers/{orgSlug}/theme.css`: returns the organization's colours.
 ///
 /// # Errors
-/// `not_found` if no organization has this slug, or its portal is disabled.
+/// `not_found` if no organization has this slug, or if the organization's portal is disabled.
 fn theme(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
     let style = organization.theme.primary_color().map(|colour| style(Palette::of(colour))).unwrap_or_default();

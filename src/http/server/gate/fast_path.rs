@@ -118,7 +118,7 @@ impl FastPath {
             self.usage_row = queue_usage_row(ctx, Arc::clone(&key), *row);
             self.key = key;
         }
-        Err(Error::Unavailable("API keys change too often".to_owned()))
+        Err(Error::Unavailable("API keys are changing too often".to_owned()))
     }
 
     fn response(&self, ctx: &Ctx) -> Response<Full<Bytes>> {

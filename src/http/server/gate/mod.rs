@@ -183,7 +183,7 @@ async fn respond(
             return outcome;
         }
     }
-    Err(Error::Unavailable("API keys change too often".to_owned()))
+    Err(Error::Unavailable("API keys are changing too often".to_owned()))
 }
 
 async fn handle(
@@ -236,7 +236,7 @@ fn refuse_content_encoding(route: &Route, request: &Request, body: &Incoming) ->
     Err(Refusal::ContentEncoding)
 }
 
-/// Runs both halves of the handler. The gate has already read or refused the body of the request.
+/// Runs both halves of the handler. The gate has already read the body of the request, if the route accepts one.
 async fn run_handler(
     ctx: &Arc<Ctx>,
     route: &Route,

@@ -54,8 +54,8 @@ pub(super) async fn transact(
         Work::Read => read(ctx, credential, act).await,
         Work::Write(grade) => {
             let reply = write(ctx, grade, credential, idempotent, act, trail.usage_row.clone()).await?;
-            // The transaction has already written the row, unless it refused the credential. Such a request needs no
-            // row.
+            // The transaction has already written the row, unless it refused the credential. A request whose
+            // credential is refused needs no row.
             trail.usage_row = None;
             Ok(reply?)
         }
