@@ -99,6 +99,7 @@ mod status_page;
 mod status_page_acts;
 mod status_page_decision;
 mod status_page_later_signup;
+mod status_page_role_end;
 mod support;
 mod table;
 mod unknown_member;
@@ -229,6 +230,7 @@ fn main() -> ExitCode {
         status_page_acts::tests(),
         status_page_decision::tests(),
         status_page_later_signup::tests(),
+        status_page_role_end::tests(),
         table::tests(),
         unknown_member::tests(),
         upload_limit::tests(),

@@ -258,6 +258,11 @@ pub(in crate::http) struct Status {
     /// The states of the application, with explanations: `{organization}`, `{role}`.
     pub(in crate::http) running: &'static str,
     pub(in crate::http) running_more: &'static str,
+    /// In place of `running`, for a role whose positions are filled, or that was closed: `{organization}`.
+    pub(in crate::http) filled: &'static str,
+    pub(in crate::http) filled_more: &'static str,
+    pub(in crate::http) closed: &'static str,
+    pub(in crate::http) closed_more: &'static str,
     pub(in crate::http) withdrawn: &'static str,
     pub(in crate::http) withdrawn_more: &'static str,
     pub(in crate::http) not_selected: &'static str,
