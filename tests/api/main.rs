@@ -46,6 +46,7 @@ mod dry_run;
 mod failure;
 mod framing;
 mod health;
+mod home;
 mod hr_answer;
 mod hr_delivery;
 mod hr_guard;
@@ -179,6 +180,7 @@ fn main() -> ExitCode {
         failure::tests(),
         framing::tests(),
         health::tests(),
+        home::tests(),
         hr_answer::tests(),
         hr_delivery::tests(),
         hr_guard::tests(),

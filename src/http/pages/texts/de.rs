@@ -1,6 +1,6 @@
 //! The German texts of all pages.
 
-use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
+use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, home, role_labels};
 
 pub(super) static TEXTS: Texts = Texts {
     tag: "de",
@@ -47,6 +47,7 @@ pub(super) static TEXTS: Texts = Texts {
         unavailable_more: "Es wurde nichts geändert. Wenn Sie ein Formular ausgefüllt haben, gehen Sie im Browser zurück: Dort sind Ihre Angaben noch vorhanden. Bitte versuchen Sie es in einer Minute noch einmal.",
         ask: "Bei Rückfragen nennen Sie bitte diese Nummer: {number}",
     },
+    home: home::DE,
     role: role_labels::DE,
     careers: Careers {
         title: "Karriere bei {organization}",

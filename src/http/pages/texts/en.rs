@@ -1,6 +1,6 @@
 //! The English texts of all pages.
 
-use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
+use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, home, role_labels};
 
 pub(super) static TEXTS: Texts = Texts {
     tag: "en",
@@ -47,6 +47,7 @@ pub(super) static TEXTS: Texts = Texts {
         unavailable_more: "Nothing was changed. If you filled in a form, go back in your browser: what you entered is still there. Please try again in a minute.",
         ask: "If you contact us about this, please quote this number: {number}",
     },
+    home: home::EN,
     role: role_labels::EN,
     careers: Careers {
         title: "Careers at {organization}",

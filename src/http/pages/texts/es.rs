@@ -1,6 +1,6 @@
 //! The Spanish texts of all pages.
 
-use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
+use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, home, role_labels};
 
 pub(super) static TEXTS: Texts = Texts {
     tag: "es",
@@ -47,6 +47,7 @@ pub(super) static TEXTS: Texts = Texts {
         unavailable_more: "No se ha cambiado nada. Si ha rellenado un formulario, vuelva atrás en el navegador: lo que ha escrito sigue allí. Inténtelo de nuevo dentro de un minuto.",
         ask: "Si se pone en contacto con nosotros por este motivo, indique este número: {number}",
     },
+    home: home::ES,
     role: role_labels::ES,
     careers: Careers {
         title: "Empleo en {organization}",

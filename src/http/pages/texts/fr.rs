@@ -1,6 +1,6 @@
 //! The French texts of all pages.
 
-use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
+use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, home, role_labels};
 
 pub(super) static TEXTS: Texts = Texts {
     tag: "fr",
@@ -47,6 +47,7 @@ pub(super) static TEXTS: Texts = Texts {
         unavailable_more: "Rien n’a été modifié. Si vous avez rempli un formulaire, revenez en arrière dans le navigateur\u{a0}: ce que vous avez saisi y est encore. Veuillez réessayer dans une minute.",
         ask: "Si vous nous contactez à ce sujet, indiquez ce numéro\u{a0}: {number}",
     },
+    home: home::FR,
     role: role_labels::FR,
     careers: Careers {
         title: "Carrières chez {organization}",

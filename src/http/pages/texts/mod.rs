@@ -6,8 +6,10 @@
 //! default privacy notice, which is Markdown.
 
 mod format;
+pub(super) mod home;
 mod role_labels;
 
+use self::home::Home;
 use self::role_labels::RoleLabels;
 use crate::http::server::language::Language;
 use crate::http::server::request::Request;
@@ -32,6 +34,7 @@ pub(in crate::http) struct Texts {
     pub(in crate::http) own_name: &'static str,
     pub(in crate::http) forms: Forms,
     pub(in crate::http) common: Common,
+    pub(in crate::http) home: Home,
     pub(in crate::http) role: RoleLabels,
     pub(in crate::http) careers: Careers,
     pub(in crate::http) signup: Signup,
