@@ -187,6 +187,7 @@ CREATE INDEX idempotency_keys_of_candidate ON idempotency_keys (candidate_id) WH
 -- fewer in an open one. `close_reason`: why the role was closed. `shown_since`: when staff last changed the public part
 -- of the role. Decisions do not change it, because they become visible later. `closes_on`: the last day on which the role
 -- accepts signups, in the organization's time zone; the service closes the role on the next day.
+-- `ended_at`: since when the role has been filled or closed.
 CREATE TABLE roles (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
@@ -209,6 +210,7 @@ CREATE TABLE roles (
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   shown_since INTEGER NOT NULL,
+  ended_at INTEGER,
   UNIQUE (id, organization_id),
   CHECK (salary_min IS NULL OR salary_max IS NULL OR salary_min <= salary_max),
   CHECK (status <> 'filled' OR hired = positions),

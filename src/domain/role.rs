@@ -33,6 +33,13 @@ words! {
     }
 }
 
+impl RoleStatus {
+    /// Returns whether the role accepts nobody any longer.
+    pub fn has_ended(self) -> bool {
+        matches!(self, Self::Filled | Self::Closed)
+    }
+}
+
 words! {
     /// The place where the work is done.
     WorkType {

@@ -44,14 +44,3 @@ pub fn times(tx: &Tx<'_>, organization: &OrganizationId, rows_max: i64) -> Resul
         Ok((columns.parse(RoleId::parse)?, columns.time()?))
     })
 }
-
-/// Returns the slug, as it was entered, of the only enabled organization with an enabled portal. Returns `None` if
-/// there is no such organization, or more than one.
-pub fn only_slug(tx: &Tx<'_>) -> Result<Option<String>, Error> {
-    let sql = "SELECT slug
-               FROM organizations
-               WHERE portal_enabled = 1 AND enabled = 1
-               LIMIT 2";
-    let mut slugs: Vec<String> = tx.values(sql, [])?;
-    Ok(slugs.pop().filter(|_| slugs.is_empty()))
-}

@@ -206,7 +206,7 @@ mod tests {
             "roles",
             "id organization_id name description department location work_type collar_type salary_min salary_max \
              salary_currency salary_period status public positions hired close_reason closes_on created_at updated_at \
-             shown_since",
+             shown_since ended_at",
         ),
         ("service_marks", "id mark"),
         ("sessions", "digest user_id created_at last_seen_at"),

@@ -54,6 +54,27 @@ pub fn organization(tx: &Tx<'_>, slug: &Slug) -> Result<Option<PortalOrganizatio
     })
 }
 
+/// The name of an organization with a portal, and its slug as it was entered.
+#[derive(Debug, Clone)]
+pub struct PortalName {
+    pub name: String,
+    pub slug: String,
+}
+
+/// Returns the only enabled organization with an enabled portal. Returns `None` if there is no such organization, or
+/// more than one.
+pub fn only(tx: &Tx<'_>) -> Result<Option<PortalName>, Error> {
+    let sql = "SELECT name, slug
+               FROM organizations
+               WHERE portal_enabled = 1 AND enabled = 1
+               LIMIT 2";
+    let mut portals = tx.all(sql, [], |row| {
+        let mut columns = Columns::of(row);
+        Ok(PortalName { name: columns.read()?, slug: columns.read()? })
+    })?;
+    Ok(portals.pop().filter(|_| portals.is_empty()))
+}
+
 /// Returns the public, open roles of an organization, newest first (`GET /api/public/portal/{orgSlug}`).
 pub fn roles(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec<RoleRecord>, Error> {
     let sql = format!(

@@ -46,6 +46,7 @@ mod dry_run;
 mod failure;
 mod framing;
 mod health;
+mod home;
 mod hr_answer;
 mod hr_delivery;
 mod hr_guard;
@@ -99,6 +100,7 @@ mod status_page;
 mod status_page_acts;
 mod status_page_decision;
 mod status_page_later_signup;
+mod status_page_role_end;
 mod support;
 mod table;
 mod unknown_member;
@@ -178,6 +180,7 @@ fn main() -> ExitCode {
         failure::tests(),
         framing::tests(),
         health::tests(),
+        home::tests(),
         hr_answer::tests(),
         hr_delivery::tests(),
         hr_guard::tests(),
@@ -229,6 +232,7 @@ fn main() -> ExitCode {
         status_page_acts::tests(),
         status_page_decision::tests(),
         status_page_later_signup::tests(),
+        status_page_role_end::tests(),
         table::tests(),
         unknown_member::tests(),
         upload_limit::tests(),

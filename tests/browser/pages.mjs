@@ -30,6 +30,7 @@ export async function pages(browser, company, lang, fault) {
   const at = (path, status) => (page) => open(page, `${path}${path.includes('?') ? '&' : '?'}lang=${lang}`, fault, status);
   const by = (path, status) => (page) => open(page, path, fault, status);
   return {
+    home: at('/'),
     portal: at(`/careers/${slug}`),
     'portal-page-2': at(`/careers/${slug}?page=2`),
     filtered: at(`/careers/${slug}?department=Care&location=Bern&q=nurse`),

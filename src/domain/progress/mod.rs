@@ -7,6 +7,8 @@
 //! The rule replays the acts on the application in order. All acts before the first hidden decision are visible. An act
 //! after that decision is visible only if it is possible in the state that the candidate sees.
 
+pub mod role_end;
+
 use std::time::Duration;
 
 use super::candidate_step::{ApplicationStatus, StepStatus, current_index, statuses_after_move};

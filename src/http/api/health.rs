@@ -1,8 +1,6 @@
-//! `GET /` names the service. `GET /healthz` shows that the process is running. `GET /readyz` shows that the service
-//! can read and write its file.
+//! `GET /healthz` shows that the process is running. `GET /readyz` shows that the service can read and write its file.
 
 use hyper::Method;
-use serde::Serialize;
 
 use crate::domain::refusal::Refusal;
 use crate::http::server::ctx::Ctx;
@@ -14,17 +12,11 @@ use crate::store::{self, Error, Grade, Tx};
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     vec![
-        Route::plain(Audience::Api, Method::GET, "/", name).answering(&[(200, "")]),
         Route::plain(Audience::Api, Method::GET, "/healthz", live).answering(&[(200, "")]),
         Route::open(Audience::Api, Method::GET, "/readyz", |_, _| Ok(()), ready)
             .writes(Grade::Logged)
             .answering(&[(200, "")]),
     ]
-}
-
-/// `GET /`: returns the name and version of the service.
-fn name(_: &Ctx) -> Reply {
-    Reply::json(&WireName { name: "Recruiting appliance", version: env!("CARGO_PKG_VERSION") })
 }
 
 /// `GET /healthz`: answers while the process is running.
@@ -45,10 +37,4 @@ fn ready(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     }
     store::health::touch(tx)?;
     Ok(Reply::text("ready\n"))
-}
-
-#[derive(Serialize)]
-struct WireName {
-    name: &'static str,
-    version: &'static str,
 }

@@ -1,8 +1,9 @@
-//! HTML for people: careers, signup and status pages, with their templates, texts and Markdown.
+//! HTML for people: the page at `/`, careers, signup and status pages, with their templates, texts and Markdown.
 
 pub(in crate::http) mod asset;
 pub(in crate::http) mod careers;
 mod frame;
+pub(in crate::http) mod home;
 mod markdown;
 pub(in crate::http) mod problem;
 pub(in crate::http) mod signup;

@@ -3,6 +3,7 @@
 //! `decode` reads the request before the transaction, and `act` runs inside it. The type of `act` shows who may act: an
 //! `act` with an [`Admin`] parameter cannot be called without proof that the caller is an admin.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hyper::Method;
@@ -54,6 +55,9 @@ pub(in crate::http) enum DecodedInput<W, R> {
 
 /// A first half that may find that there is nothing to write.
 type DecodeActOrRead<W, R> = fn(&Ctx, &Request) -> Result<DecodedInput<W, R>, Error>;
+
+/// A first half that may create the reply without a transaction.
+type DecodeReplyOrInput<W> = fn(&Ctx, &Request) -> Result<ControlFlow<Reply, W>, Error>;
 
 /// A function that creates a reply from the caller alone.
 pub(super) type ReplyFromCaller = fn(&Principal) -> Reply;
@@ -130,6 +134,23 @@ impl Route {
         reply: impl Fn(&Ctx) -> Reply + Send + Sync + 'static,
     ) -> Self {
         let decode: Decode = Arc::new(move |ctx, _| Ok(NextStep::Reply(reply(ctx))));
+        Self { audience, ..Self::with_decode(method, path, AccessRule::Open, decode) }
+    }
+
+    /// Creates an endpoint for strangers whose first half may create the reply without a transaction.
+    pub(in crate::http) fn reply_or_read<W: Send + 'static>(
+        audience: Audience,
+        method: Method,
+        path: &'static str,
+        decode: DecodeReplyOrInput<W>,
+        read: fn(&Ctx, &Tx<'_>, &W) -> Result<Reply, Error>,
+    ) -> Self {
+        let decode: Decode = Arc::new(move |ctx, request| {
+            Ok(match decode(ctx, request)? {
+                ControlFlow::Break(reply) => NextStep::Reply(reply),
+                ControlFlow::Continue(input) => NextStep::Act(Box::new(move |ctx, tx, _| read(ctx, tx, &input))),
+            })
+        });
         Self { audience, ..Self::with_decode(method, path, AccessRule::Open, decode) }
     }
 

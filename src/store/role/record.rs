@@ -179,10 +179,10 @@ pub(super) fn members(role: &RoleRecord) -> Result<Map<String, Json>, Error> {
 
 /// Adds a role. Returns false if a role already has this id.
 pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleRecord) -> Result<bool, Error> {
-    const OTHER: usize = 6;
+    const OTHER: usize = 7;
     let parameters = parameters::<{ OTHER + CHANGEABLE_COUNT }>(0).join(", ");
     let sql = format!(
-        "INSERT INTO roles (id, organization_id, created_at, hired, updated_at, shown_since, {})
+        "INSERT INTO roles (id, organization_id, created_at, hired, updated_at, shown_since, ended_at, {})
          VALUES ({parameters})
          ON CONFLICT DO NOTHING",
         changeable!()
@@ -194,6 +194,7 @@ pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleRecord) -> 
         role.seats.hired.into(),
         tx.now.micros().into(),
         tx.now.micros().into(),
+        role.seats.status.has_ended().then_some(tx.now.micros()).into(),
     ];
     Ok(tx.run(&sql, params_from_iter(other.into_iter().chain(values(role))))? == 1)
 }
@@ -205,18 +206,20 @@ pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleRecord) -> 
 pub(super) fn update(tx: &Tx<'_>, before: &Role, after: &RoleRecord, is_visible_on_portal: bool) -> Result<(), Error> {
     let columns = concat!("(", changeable!(), ")");
     let changed = parameters::<CHANGEABLE_COUNT>(0).join(", ");
-    let [now, is_shown, organization_id, id, status, positions, hired] = parameters(CHANGEABLE_COUNT);
+    let [now, is_shown, has_ended, organization_id, id, status, positions, hired] = parameters(CHANGEABLE_COUNT);
     let sql = format!(
         "UPDATE roles
          SET {columns} = ({changed}), updated_at = {now},
-           shown_since = CASE WHEN {is_shown} THEN {now} ELSE shown_since END
+           shown_since = CASE WHEN {is_shown} THEN {now} ELSE shown_since END,
+           ended_at = CASE WHEN {has_ended} THEN coalesce(ended_at, {now}) END
          WHERE organization_id = {organization_id} AND id = {id}
            AND status = {status} AND positions = {positions} AND hired = {hired}"
     );
     let seats = before.record.seats;
-    let other: [Value; 7] = [
+    let other: [Value; 8] = [
         tx.now.micros().into(),
         is_visible_on_portal.into(),
+        after.seats.status.has_ended().into(),
         before.organization_id.as_str().to_owned().into(),
         after.id.as_str().to_owned().into(),
         seats.status.as_str().to_owned().into(),

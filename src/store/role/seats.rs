@@ -36,10 +36,14 @@ pub fn save_seats(tx: &Tx<'_>, role: &RoleId, before: Seats, after: Seats) -> Re
                    WHERE id = $4 AND status = $5 AND hired = $6 AND positions = $7";
         tx.run(sql, (after.hired, after.positions, now, role.as_str(), was, before.hired, before.positions))?
     } else {
+        // A role that was filled and is now closed ended when it was filled.
         let sql = "UPDATE roles
-                   SET status = $1, hired = $2, positions = $3, updated_at = $4
-                   WHERE id = $5 AND status = $6 AND hired = $7 AND positions = $8";
-        tx.run(sql, (status, after.hired, after.positions, now, role.as_str(), was, before.hired, before.positions))?
+                   SET status = $1, hired = $2, positions = $3, updated_at = $4,
+                     ended_at = CASE WHEN $5 THEN coalesce(ended_at, $4) END
+                   WHERE id = $6 AND status = $7 AND hired = $8 AND positions = $9";
+        let has_ended = after.status.has_ended();
+        let id = role.as_str();
+        tx.run(sql, (status, after.hired, after.positions, now, has_ended, id, was, before.hired, before.positions))?
     };
     if touched != 1 {
         return Err(Error::Defect(format!("role {role} changed after the facts were read")));

@@ -1,11 +1,15 @@
 //! The view of a status page for the holder of its link, with the facts that acts on the page need.
 
+use std::time::Duration;
+
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::activity::Subject;
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::id::{ApplicationId, CandidateId, Id, OrganizationId, SignupId};
+use crate::domain::progress::role_end::{RoleEnd, RoleState, visible_role_end};
 use crate::domain::progress::{self, ApplicationHistory, Progress};
+use crate::domain::role::RoleStatus;
 use crate::domain::timestamp::Timestamp;
 use crate::store::application::{self, Application};
 use crate::store::candidate_step;
@@ -17,6 +21,7 @@ use crate::store::status_page::{PageSubject, StatusPage};
 pub struct StatusPageView {
     pub organization: PageOrganization,
     pub role_name: String,
+    pub role: RoleState,
     /// The time at which the holder applied.
     pub applied_at: Timestamp,
     /// The names of the steps in order.
@@ -44,6 +49,13 @@ pub struct PageOrganization {
     /// The number of hours after which the page shows rejections, hires and reversals of hires; `None` if the page
     /// never shows them.
     pub visible_after_hours: Option<u32>,
+}
+
+impl PageOrganization {
+    /// Returns the minimum age of a decision that the page shows; `None` if it never shows decisions.
+    fn visible_after(&self) -> Option<Duration> {
+        self.visible_after_hours.map(|hours| Duration::from_secs(u64::from(hours) * 3_600))
+    }
 }
 
 /// The application of a page.
@@ -79,13 +91,17 @@ impl StatusPageView {
     pub fn progress(&self, page: &StatusPage, now: Timestamp) -> Progress {
         match &self.application {
             Some(application) => {
-                let hours = self.organization.visible_after_hours.map(u64::from);
-                let delay = hours.map(|hours| std::time::Duration::from_secs(hours * 3_600));
+                let delay = self.organization.visible_after();
                 progress::visible_progress(&application.history, page.withdrawn_at, delay, now)
             }
             None if page.withdrawn_at.is_some() => Progress::untouched(self.steps.len(), ApplicationStatus::Withdrawn),
             None => Progress::untouched(self.steps.len(), ApplicationStatus::InProgress),
         }
+    }
+
+    /// Returns the end of the role that the page shows beside this progress.
+    pub fn role_end(&self, progress: &Progress, now: Timestamp) -> Option<RoleEnd> {
+        visible_role_end(self.role, progress, self.organization.visible_after(), now)
     }
 
     /// Returns the subject for an activity row about the page's application.
@@ -112,12 +128,17 @@ pub(super) fn load_subject(tx: &Tx<'_>, subject: &PageSubject) -> Result<Option<
 }
 
 fn load_application(tx: &Tx<'_>, id: &ApplicationId) -> Result<Option<StatusPageView>, Error> {
-    let sql = "SELECT organization_id
-               FROM candidate_roles
-               WHERE id = $1";
+    let sql = "SELECT r.organization_id, r.status, r.ended_at
+               FROM candidate_roles a
+               JOIN roles r ON r.id = a.role_id
+               WHERE a.id = $1";
     let gone = || Error::Defect(format!("application {id} of a status page is gone"));
-    let organization = tx.one(sql, [id.as_str()], |row| Columns::of(row).parse(OrganizationId::parse))?;
-    let organization = load_organization(tx, &organization.ok_or_else(gone)?)?;
+    let found = tx.one(sql, [id.as_str()], |row| {
+        let mut columns = Columns::of(row);
+        Ok((columns.parse(OrganizationId::parse)?, role_state(&mut columns)?))
+    })?;
+    let (organization, role) = found.ok_or_else(gone)?;
+    let organization = load_organization(tx, &organization)?;
     let application = application::find(tx, &organization.id, id)?.ok_or_else(gone)?;
     let Some(candidate) = load_candidate(tx, &application.candidate_id, Some(id))? else { return Ok(None) };
     let steps = candidate_step::of_application(tx, id)?;
@@ -126,6 +147,7 @@ fn load_application(tx: &Tx<'_>, id: &ApplicationId) -> Result<Option<StatusPage
     Ok(Some(StatusPageView {
         organization,
         role_name: application.role_name.clone(),
+        role,
         applied_at: signup.as_ref().map_or(application.record.applied_at, |signup| signup.submitted_at),
         steps: steps.into_iter().map(|step| step.name).collect(),
         application: Some(PageApplication { application, history, candidate }),
@@ -137,28 +159,34 @@ fn load_application(tx: &Tx<'_>, id: &ApplicationId) -> Result<Option<StatusPage
 /// Loads the view of the page of a later signup. The page looks like the page of an application without decisions, and
 /// shows the steps that the role had at the time of the signup.
 fn load_later_signup(tx: &Tx<'_>, id: &SignupId) -> Result<StatusPageView, Error> {
-    let sql = "SELECT r.name, r.organization_id, a.candidate_id
+    let sql = "SELECT r.name, r.organization_id, r.status, r.ended_at, a.candidate_id
                FROM signups s
                JOIN roles r ON r.id = s.role_id
                LEFT JOIN candidate_roles a ON a.id = s.later_of
                WHERE s.id = $1";
     let gone = || Error::Defect(format!("signup {id} of a status page is gone"));
-    let found: Option<(String, _, _)> = tx.one(sql, [id.as_str()], |row| {
+    let found: Option<(String, _, _, _)> = tx.one(sql, [id.as_str()], |row| {
         let mut columns = Columns::of(row);
         let (name, organization) = (columns.read()?, columns.parse(OrganizationId::parse)?);
-        Ok((name, organization, columns.parse_or_none(CandidateId::parse)?))
+        Ok((name, organization, role_state(&mut columns)?, columns.parse_or_none(CandidateId::parse)?))
     })?;
-    let (role_name, organization, prior) = found.ok_or_else(gone)?;
+    let (role_name, organization, role, prior) = found.ok_or_else(gone)?;
     let signup = signup::find(tx, id)?.ok_or_else(gone)?;
     Ok(StatusPageView {
         organization: load_organization(tx, &organization)?,
         role_name,
+        role,
         applied_at: signup.submitted_at,
         steps: signup.steps.clone(),
         application: None,
         prior_candidate: prior.map(|prior| load_candidate(tx, &prior, None)).transpose()?.flatten(),
         signup: Some(signup),
     })
+}
+
+/// Reads the columns `status` and `ended_at` of a role.
+fn role_state(columns: &mut Columns<'_>) -> Result<RoleState, Error> {
+    Ok(RoleState { status: columns.parse(RoleStatus::parse)?, ended_at: columns.time_or_none()? })
 }
 
 fn load_organization(tx: &Tx<'_>, id: &OrganizationId) -> Result<PageOrganization, Error> {

@@ -53,8 +53,8 @@ fn sitemap(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> 
 fn robots(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     let mut text =
         "User-agent: *\nAllow: /careers/\nDisallow: /api/\nDisallow: /signup/\nDisallow: /status/\n".to_owned();
-    if let Some(slug) = store::feed::only_slug(tx)? {
-        let _ = write!(text, "\nSitemap: {}", url::file_url(&ctx.settings.base_url, &slug, "sitemap.xml"));
+    if let Some(portal) = store::portal::only(tx)? {
+        let _ = write!(text, "\nSitemap: {}", url::file_url(&ctx.settings.base_url, &portal.slug, "sitemap.xml"));
     }
     text.push('\n');
     Ok(Reply::tagged_file("text/plain; charset=utf-8", text))

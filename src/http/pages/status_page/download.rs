@@ -8,6 +8,7 @@ use super::view;
 use super::visit::{FoundStatusPage, StatusVisit, with_robots_disallowed};
 use crate::domain::id::{AttachmentId, Id};
 use crate::domain::progress::Stage;
+use crate::domain::progress::role_end::RoleEnd;
 use crate::http::api::candidate::wire::{WireAttachment, WireTyped};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
@@ -81,6 +82,7 @@ fn candidate_data<'a>(tx: &Tx<'_>, visit: &StatusVisit, found: &'a FoundStatusPa
         status: progress.status.as_str(),
         applied_at: view.applied_at.to_string(),
         withdrawn_at: found.page.withdrawn_at.map(|at| at.to_string()),
+        role_end: view.role_end(&progress, tx.now).map(RoleEnd::as_str),
         steps: progress.steps.iter().filter_map(step).collect(),
         candidate,
         sent,
@@ -114,6 +116,8 @@ struct WireData<'a> {
     status: &'static str,
     applied_at: String,
     withdrawn_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role_end: Option<&'static str>,
     steps: Vec<WireStep<'a>>,
     candidate: Option<WireCandidate<'a>>,
     sent: Option<WireSent<'a>>,

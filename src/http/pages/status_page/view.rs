@@ -5,6 +5,7 @@ use hyper::header;
 
 use super::visit::{FoundStatusPage, StatusVisit, private_page, with_robots_disallowed};
 use crate::domain::candidate_step::ApplicationStatus;
+use crate::domain::progress::role_end::RoleEnd;
 use crate::domain::progress::{Progress, Stage};
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
@@ -162,7 +163,7 @@ fn status_template<'a>(
         query: visit.query(),
         path,
         confirmation,
-        state: state(words, progress.status, named),
+        state: state(words, progress.status, view.role_end(&progress, now), named),
         applied: fill(words.applied, &[("date", &day(ctx, found, view.applied_at))]),
         steps: steps(words, view, &progress),
         facts: facts(visit, texts, view),
@@ -182,12 +183,19 @@ fn day(ctx: &Ctx, found: &FoundStatusPage, at: Timestamp) -> String {
     day.map(|day| found.texts.day(day)).unwrap_or_default()
 }
 
-fn state(words: &'static Status, status: ApplicationStatus, named: impl Fn(&str) -> String) -> StateNotice {
-    let (class, heading, more) = match status {
-        ApplicationStatus::InProgress => ("notice", words.running, words.running_more),
-        ApplicationStatus::Withdrawn => ("notice", words.withdrawn, words.withdrawn_more),
-        ApplicationStatus::NotSelected => ("notice", words.not_selected, words.not_selected_more),
-        ApplicationStatus::Hired => ("notice good", words.hired, words.hired_more),
+fn state(
+    words: &'static Status,
+    status: ApplicationStatus,
+    role_end: Option<RoleEnd>,
+    named: impl Fn(&str) -> String,
+) -> StateNotice {
+    let (class, heading, more) = match (status, role_end) {
+        (ApplicationStatus::InProgress, None) => ("notice", words.running, words.running_more),
+        (ApplicationStatus::InProgress, Some(RoleEnd::Filled)) => ("notice", words.filled, words.filled_more),
+        (ApplicationStatus::InProgress, Some(RoleEnd::Closed)) => ("notice", words.closed, words.closed_more),
+        (ApplicationStatus::Withdrawn, _) => ("notice", words.withdrawn, words.withdrawn_more),
+        (ApplicationStatus::NotSelected, _) => ("notice", words.not_selected, words.not_selected_more),
+        (ApplicationStatus::Hired, _) => ("notice good", words.hired, words.hired_more),
     };
     StateNotice { class, heading, more: named(more) }
 }

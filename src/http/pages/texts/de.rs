@@ -1,6 +1,6 @@
 //! The German texts of all pages.
 
-use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
+use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, home, role_labels};
 
 pub(super) static TEXTS: Texts = Texts {
     tag: "de",
@@ -47,6 +47,7 @@ pub(super) static TEXTS: Texts = Texts {
         unavailable_more: "Es wurde nichts geändert. Wenn Sie ein Formular ausgefüllt haben, gehen Sie im Browser zurück: Dort sind Ihre Angaben noch vorhanden. Bitte versuchen Sie es in einer Minute noch einmal.",
         ask: "Bei Rückfragen nennen Sie bitte diese Nummer: {number}",
     },
+    home: home::DE,
     role: role_labels::DE,
     careers: Careers {
         title: "Karriere bei {organization}",
@@ -98,6 +99,10 @@ pub(super) static TEXTS: Texts = Texts {
         applied: "Gesendet am {date}",
         running: "Ihre Bewerbung läuft",
         running_more: "{organization} hat Ihre Bewerbung erhalten. Die nächsten Schritte finden Sie unten; schauen Sie von Zeit zu Zeit hier vorbei.",
+        filled: "Die Stelle ist besetzt",
+        filled_more: "{organization} hat die Stelle besetzt und sucht dafür zurzeit niemanden mehr. Ihre Bewerbung ist weiterhin gespeichert. Unten können Sie sie zurückziehen oder Ihre Daten löschen.",
+        closed: "Die Ausschreibung ist geschlossen",
+        closed_more: "{organization} nimmt für diese Stelle keine Bewerbungen mehr an. Ihre Bewerbung ist weiterhin gespeichert. Unten können Sie sie zurückziehen oder Ihre Daten löschen.",
         withdrawn: "Die Bewerbung wurde zurückgezogen",
         withdrawn_more: "{organization} bearbeitet sie nicht weiter. Wenn das ein Versehen war, wenden Sie sich bitte an das Unternehmen.",
         not_selected: "Dieses Mal hat es nicht geklappt",

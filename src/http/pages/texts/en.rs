@@ -1,6 +1,6 @@
 //! The English texts of all pages.
 
-use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
+use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, home, role_labels};
 
 pub(super) static TEXTS: Texts = Texts {
     tag: "en",
@@ -47,6 +47,7 @@ pub(super) static TEXTS: Texts = Texts {
         unavailable_more: "Nothing was changed. If you filled in a form, go back in your browser: what you entered is still there. Please try again in a minute.",
         ask: "If you contact us about this, please quote this number: {number}",
     },
+    home: home::EN,
     role: role_labels::EN,
     careers: Careers {
         title: "Careers at {organization}",
@@ -98,6 +99,10 @@ pub(super) static TEXTS: Texts = Texts {
         applied: "Sent on {date}",
         running: "Your application is in progress",
         running_more: "{organization} has received your application. The next steps are below. Check this page from time to time.",
+        filled: "The position has been filled",
+        filled_more: "{organization} has hired for this role and is not looking for anybody else at the moment. Your application is still stored. Below, you can withdraw it or delete your data.",
+        closed: "The role has been closed",
+        closed_more: "{organization} no longer accepts applications for this role. Your application is still stored. Below, you can withdraw it or delete your data.",
         withdrawn: "The application was withdrawn",
         withdrawn_more: "{organization} will not take your application further. If this was a mistake, please contact them.",
         not_selected: "You were not selected this time",

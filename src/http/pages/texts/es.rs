@@ -1,6 +1,6 @@
 //! The Spanish texts of all pages.
 
-use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
+use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, home, role_labels};
 
 pub(super) static TEXTS: Texts = Texts {
     tag: "es",
@@ -47,6 +47,7 @@ pub(super) static TEXTS: Texts = Texts {
         unavailable_more: "No se ha cambiado nada. Si ha rellenado un formulario, vuelva atrás en el navegador: lo que ha escrito sigue allí. Inténtelo de nuevo dentro de un minuto.",
         ask: "Si se pone en contacto con nosotros por este motivo, indique este número: {number}",
     },
+    home: home::ES,
     role: role_labels::ES,
     careers: Careers {
         title: "Empleo en {organization}",
@@ -98,6 +99,10 @@ pub(super) static TEXTS: Texts = Texts {
         applied: "Enviada el {date}",
         running: "Su candidatura está en curso",
         running_more: "{organization} la ha recibido. Más abajo verá los próximos pasos; vuelva por aquí de vez en cuando.",
+        filled: "El puesto ya está cubierto",
+        filled_more: "{organization} ha cubierto este puesto y por ahora no busca a nadie más. Su candidatura sigue guardada. Más abajo puede retirarla o eliminar sus datos.",
+        closed: "La oferta se ha cerrado",
+        closed_more: "{organization} ya no acepta candidaturas para este puesto. Su candidatura sigue guardada. Más abajo puede retirarla o eliminar sus datos.",
         withdrawn: "La candidatura se ha retirado",
         withdrawn_more: "{organization} no seguirá adelante con ella. Si ha sido un error, póngase en contacto con la organización.",
         not_selected: "Esta vez no ha sido posible",

@@ -1,6 +1,6 @@
 //! The French texts of all pages.
 
-use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, role_labels};
+use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, home, role_labels};
 
 pub(super) static TEXTS: Texts = Texts {
     tag: "fr",
@@ -47,6 +47,7 @@ pub(super) static TEXTS: Texts = Texts {
         unavailable_more: "Rien n’a été modifié. Si vous avez rempli un formulaire, revenez en arrière dans le navigateur\u{a0}: ce que vous avez saisi y est encore. Veuillez réessayer dans une minute.",
         ask: "Si vous nous contactez à ce sujet, indiquez ce numéro\u{a0}: {number}",
     },
+    home: home::FR,
     role: role_labels::FR,
     careers: Careers {
         title: "Carrières chez {organization}",
@@ -98,6 +99,10 @@ pub(super) static TEXTS: Texts = Texts {
         applied: "Envoyée le {date}",
         running: "Votre candidature est en cours",
         running_more: "{organization} l’a reçue. La suite est indiquée ci-dessous\u{a0}; revenez ici de temps en temps.",
+        filled: "Le poste est pourvu",
+        filled_more: "{organization} a pourvu ce poste et ne cherche plus personne pour le moment. Votre candidature est toujours enregistrée. Ci-dessous, vous pouvez la retirer ou supprimer vos données.",
+        closed: "L’offre est close",
+        closed_more: "{organization} n’accepte plus de candidatures pour ce poste. Votre candidature est toujours enregistrée. Ci-dessous, vous pouvez la retirer ou supprimer vos données.",
         withdrawn: "La candidature a été retirée",
         withdrawn_more: "{organization} n’y donnera pas suite. S’il s’agit d’une erreur, veuillez contacter l’organisation.",
         not_selected: "Votre candidature n’a pas été retenue cette fois-ci",

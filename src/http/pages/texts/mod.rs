@@ -6,8 +6,10 @@
 //! default privacy notice, which is Markdown.
 
 mod format;
+pub(super) mod home;
 mod role_labels;
 
+use self::home::Home;
 use self::role_labels::RoleLabels;
 use crate::http::server::language::Language;
 use crate::http::server::request::Request;
@@ -32,6 +34,7 @@ pub(in crate::http) struct Texts {
     pub(in crate::http) own_name: &'static str,
     pub(in crate::http) forms: Forms,
     pub(in crate::http) common: Common,
+    pub(in crate::http) home: Home,
     pub(in crate::http) role: RoleLabels,
     pub(in crate::http) careers: Careers,
     pub(in crate::http) signup: Signup,
@@ -258,6 +261,11 @@ pub(in crate::http) struct Status {
     /// The states of the application, with explanations: `{organization}`, `{role}`.
     pub(in crate::http) running: &'static str,
     pub(in crate::http) running_more: &'static str,
+    /// In place of `running`, for a role whose positions are filled, or that was closed: `{organization}`.
+    pub(in crate::http) filled: &'static str,
+    pub(in crate::http) filled_more: &'static str,
+    pub(in crate::http) closed: &'static str,
+    pub(in crate::http) closed_more: &'static str,
     pub(in crate::http) withdrawn: &'static str,
     pub(in crate::http) withdrawn_more: &'static str,
     pub(in crate::http) not_selected: &'static str,

@@ -1,0 +1,108 @@
+//! The end of a role as candidates with an application in progress see it: all positions are filled, or staff closed
+//! the role.
+//!
+//! The end of a role is as old as a decision must be before the candidate sees it. A fill is often the effect of a hire,
+//! and a fill that shows earlier than the hire would reveal the hire. The same applies to a closed role: staff often
+//! close a role right after they have hired for it, and the candidate whom they hired must not read that the role was
+//! closed before the page shows the hire.
+
+use std::time::Duration;
+
+use super::{Delay, Progress};
+use crate::domain::candidate_step::ApplicationStatus;
+use crate::domain::role::RoleStatus;
+use crate::domain::timestamp::Timestamp;
+use crate::domain::words::words;
+
+words! {
+    /// The reason why a role accepts nobody any longer.
+    RoleEnd {
+        /// All positions are filled.
+        Filled = "filled",
+        /// Staff closed the role.
+        Closed = "closed",
+    }
+}
+
+/// The status of a role, and the time at which it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RoleState {
+    /// The role's status.
+    pub status: RoleStatus,
+    /// The time since which the role has been filled or closed; `None` for an open role or a draft. No hire for the
+    /// role is later than this time, because only open roles are hired for.
+    pub ended_at: Option<Timestamp>,
+}
+
+/// Returns the end of the role that the candidate sees at the time `now`, or `None` while the role is in use, or while
+/// its end is hidden. Only a candidate whose progress is in progress sees the end. `visible_after` is the minimum age of
+/// a visible decision. If it is `None`, the end is never visible.
+///
+/// A role that staff reopen has no end from that moment on, because the portal shows the open role.
+pub fn visible_role_end(
+    role: RoleState,
+    progress: &Progress,
+    visible_after: Option<Duration>,
+    now: Timestamp,
+) -> Option<RoleEnd> {
+    let end = match role.status {
+        RoleStatus::Filled => RoleEnd::Filled,
+        RoleStatus::Closed => RoleEnd::Closed,
+        RoleStatus::Draft | RoleStatus::Open => return None,
+    };
+    let is_visible = role.ended_at.is_some_and(|at| !Delay { visible_after, now }.hides(at));
+    (is_visible && progress.status == ApplicationStatus::InProgress).then_some(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3_600);
+    const ENDED_AT: Timestamp = Timestamp::from_micros(1_000_000_000);
+
+    fn end(status: RoleStatus, visible_after: Option<Duration>, age: Duration) -> Option<RoleEnd> {
+        let progress = Progress::untouched(2, ApplicationStatus::InProgress);
+        let ended_at = status.has_ended().then_some(ENDED_AT);
+        visible_role_end(RoleState { status, ended_at }, &progress, visible_after, ENDED_AT.plus(age))
+    }
+
+    #[test]
+    fn the_end_of_a_role_is_visible_when_it_is_as_old_as_a_visible_decision() {
+        let (day, micro) = (24 * HOUR, Duration::from_micros(1));
+        for (status, shown) in [
+            (RoleStatus::Draft, None),
+            (RoleStatus::Open, None),
+            (RoleStatus::Filled, Some(RoleEnd::Filled)),
+            (RoleStatus::Closed, Some(RoleEnd::Closed)),
+        ] {
+            for (visible_after, age, is_old_enough) in [
+                (Some(Duration::ZERO), Duration::ZERO, true),
+                (Some(day), Duration::ZERO, false),
+                (Some(day), day - micro, false),
+                (Some(day), day, true),
+                (None, 10_000 * day, false),
+            ] {
+                let expected = shown.filter(|_| is_old_enough);
+                assert_eq!(end(status, visible_after, age), expected, "{status:?} {visible_after:?} {age:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_candidates_in_progress_see_the_end_of_a_role() {
+        let role = RoleState { status: RoleStatus::Closed, ended_at: Some(ENDED_AT) };
+        for status in ApplicationStatus::WORDS.iter().filter_map(|word| ApplicationStatus::parse(word)) {
+            let progress = Progress::untouched(2, status);
+            let shown = visible_role_end(role, &progress, Some(Duration::ZERO), ENDED_AT);
+            assert_eq!(shown.is_some(), status == ApplicationStatus::InProgress, "{status:?}");
+        }
+    }
+
+    #[test]
+    fn a_role_that_ended_at_an_unknown_time_has_no_visible_end() {
+        let progress = Progress::untouched(1, ApplicationStatus::InProgress);
+        let role = RoleState { status: RoleStatus::Filled, ended_at: None };
+        assert_eq!(visible_role_end(role, &progress, Some(Duration::ZERO), ENDED_AT), None);
+    }
+}
