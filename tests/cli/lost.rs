@@ -61,7 +61,8 @@ fn a_moved_file_contains_all_answered_requests() {
     dir.run(&["check", "--db", "b.db"]).succeeded();
 }
 
-/// Overwrites a file in place, as `cp` does. First waits for a running checkpoint, because that checkpoint could
+/// Overwrites a file in place. Writes before it truncates, so that the service never finds the file empty, unless
+/// `bytes` is empty. First waits for a running checkpoint, because that checkpoint could
 /// otherwise write pages after the overwrite. The next checkpoint is due 10 seconds later.
 fn overwrite(dir: &WorkDir, name: &str, bytes: &[u8]) {
     use std::io::Write;
@@ -74,8 +75,9 @@ fn overwrite(dir: &WorkDir, name: &str, bytes: &[u8]) {
         busy == 0 && pages >= 0 && moved == pages
     });
     drop(connection);
-    let mut file = std::fs::OpenOptions::new().write(true).truncate(true).open(path).unwrap();
+    let mut file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
     file.write_all(bytes).unwrap();
+    file.set_len(bytes.len() as u64).unwrap();
 }
 
 /// A function that creates the bytes that overwrite the file.
