@@ -94,14 +94,33 @@ CREATE TABLE memberships (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX memberships_of_organization ON memberships (organization_id, created_at, user_id);
 
--- A signed-in browser. The file has only the SHA-256 of the cookie's value.
+-- A signed-in browser. The file has only the SHA-256 of the cookie's value. `confirmed_at`: when the user last entered a
+-- second factor or, without one, the password. Dangerous acts require a recent confirmation.
 CREATE TABLE sessions (
   digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
   user_id TEXT NOT NULL REFERENCES users (id),
   created_at INTEGER NOT NULL,
-  last_seen_at INTEGER NOT NULL
+  last_seen_at INTEGER NOT NULL,
+  confirmed_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_of_user ON sessions (user_id);
+
+-- The secret that the service shares with a user's authenticator app (TOTP, RFC 6238). `confirmed_at`: when the user
+-- proved with a code that the app has the secret. `last_step`: the step of the last accepted code. Codes of this step and
+-- of earlier steps are refused, so that each code is accepted once.
+CREATE TABLE totp_secrets (
+  user_id TEXT NOT NULL PRIMARY KEY REFERENCES users (id),
+  secret BLOB NOT NULL CHECK (length(secret) = 20),
+  confirmed_at INTEGER NOT NULL,
+  last_step INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The unused recovery codes of users. The file has only their SHA-256. A code is deleted when it is used.
+CREATE TABLE recovery_codes (
+  user_id TEXT NOT NULL REFERENCES users (id),
+  digest BLOB NOT NULL CHECK (length(digest) = 32),
+  PRIMARY KEY (user_id, digest)
+) STRICT, WITHOUT ROWID;
 
 -- A key that acts as a user. The file has only the SHA-256 of its text. Revoked keys stay, for audits. `scopes_explicit`:
 -- the creator of the key named its scopes, so they decide whether it opens `/api/admin`. `ended_at`: when the service saw

@@ -114,6 +114,16 @@ words! {
         SignedIn = "session.signed_in",
         /// Sign-ins to a user's account failed.
         SignInFailed = "session.sign_in_failed",
+        /// A user set up an authenticator app.
+        TotpAdded = "totp.added",
+        /// A user replaced the secret of their authenticator app.
+        TotpReplaced = "totp.replaced",
+        /// A user removed their authenticator app.
+        TotpRemoved = "totp.removed",
+        /// A user received new recovery codes.
+        RecoveryCodesReplaced = "recovery_code.replaced",
+        /// A user signed in, or confirmed an act, with a recovery code.
+        RecoveryCodeUsed = "recovery_code.used",
         /// A command was run on the file.
         CommandRan = "command.ran",
     }

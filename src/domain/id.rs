@@ -124,6 +124,11 @@ pub fn token(random: &[u8]) -> String {
     text
 }
 
+/// Returns whether a byte occurs in tokens: a digit of Crockford base 32.
+pub fn is_token_byte(byte: u8) -> bool {
+    CROCKFORD.contains(&byte)
+}
+
 /// Returns a UUIDv7 (RFC 9562 §5.7): 48 bits of milliseconds, the version, 12 random bits, the variant and 62 random
 /// bits.
 fn uuid_v7(now: Timestamp, random: [u8; ID_RANDOM_BYTES]) -> u128 {

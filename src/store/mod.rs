@@ -39,11 +39,13 @@ pub mod outbox;
 mod parts;
 pub mod personal_data;
 pub mod portal;
+pub mod recovery_code;
 mod refused_credential;
 pub mod report;
 pub mod role;
 pub mod role_step;
 mod schema;
+pub mod second_factor;
 mod service;
 pub mod session;
 pub mod signup;
@@ -52,6 +54,7 @@ pub mod status_page;
 #[cfg(test)]
 mod tests;
 pub mod theme;
+pub mod totp;
 pub mod usage;
 pub mod user;
 

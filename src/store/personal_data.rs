@@ -199,6 +199,7 @@ mod tests {
         ),
         ("portal_changes", "organization_id number"),
         ("readiness", "id at"),
+        ("recovery_codes", "user_id digest"),
         ("retention_days", "organization_id day erased"),
         ("retention_due", "candidate_number organization_id due_since counted_from confirmed"),
         ("role_steps", "id role_id name step_order step_type"),
@@ -209,13 +210,14 @@ mod tests {
              shown_since ended_at",
         ),
         ("service_marks", "id mark"),
-        ("sessions", "digest user_id created_at last_seen_at"),
+        ("sessions", "digest user_id created_at last_seen_at confirmed_at"),
         (
             "signups",
             "number id organization_id role_id candidate_role_id later_of steps locale consented_at created_at",
         ),
         ("spent_links", "digest spent_at"),
         ("status_pages", "number digest candidate_role_id signup_id is_trusted locale issued_at withdrawn_at"),
+        ("totp_secrets", "user_id secret confirmed_at last_step"),
         ("users", "id email email_key name platform_role enabled password_hash created_at updated_at"),
     ];
 

@@ -6,6 +6,7 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Stamp};
 use crate::domain::id::{Id, UserId};
 use crate::domain::session::{self, EndedBounds};
+use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{Auth, PlatformRole, Principal};
 
 /// Returns the principal of the session with this digest, or `None` if the session does not exist or has ended.
@@ -62,11 +63,12 @@ pub fn delete_ended(tx: &Tx<'_>, digest: Option<&[u8; 32]>) -> Result<(), Error>
     Ok(())
 }
 
-/// Starts a session (`POST /api/auth/sign-in`), and deletes all ended sessions.
+/// Starts a session (`POST /api/auth/sign-in`), and deletes all ended sessions. Call this function only after the user has
+/// entered everything that a sign-in requires, because the new session counts as confirmed.
 pub fn insert(tx: &Tx<'_>, digest: &[u8; 32], user: &UserId) -> Result<(), Error> {
     delete_ended(tx, None)?;
-    let sql = "INSERT INTO sessions (digest, user_id, created_at, last_seen_at)
-               VALUES ($1, $2, $3, $3)";
+    let sql = "INSERT INTO sessions (digest, user_id, created_at, last_seen_at, confirmed_at)
+               VALUES ($1, $2, $3, $3, $3)";
     tx.run(sql, (digest.as_slice(), user.as_str(), tx.now.micros()))?;
     Ok(())
 }
@@ -78,6 +80,24 @@ pub fn touch(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
                SET last_seen_at = CASE WHEN last_seen_at < $1 THEN $1 ELSE last_seen_at END
                WHERE digest = $2";
     Ok(tx.run(sql, (tx.now.micros(), digest.as_slice()))? > 0)
+}
+
+/// Returns when the session was last confirmed, or `None` if the session does not exist.
+pub fn confirmed_at(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<Timestamp>, Error> {
+    let sql = "SELECT confirmed_at
+               FROM sessions
+               WHERE digest = $1";
+    let found: Option<i64> = tx.value(sql, [digest.as_slice()])?;
+    Ok(found.map(Timestamp::from_micros))
+}
+
+/// Records that the user of the session has entered a second factor or, without one, the password.
+pub fn confirm(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<(), Error> {
+    let sql = "UPDATE sessions
+               SET confirmed_at = $1
+               WHERE digest = $2";
+    tx.run(sql, (tx.now.micros(), digest.as_slice()))?;
+    Ok(())
 }
 
 /// Ends a session (`POST /api/auth/sign-out`).

@@ -1,0 +1,143 @@
+//! The second factors of a user, of all kinds together. Each kind has its own module ([`super::totp`]).
+
+use super::{membership, recovery_code, totp};
+use crate::db::tx::{Error, Tx};
+use crate::domain::id::UserId;
+use crate::domain::second_factor::{self, FactorCode, Factors};
+use crate::domain::user::PlatformRole;
+
+/// Returns the second factors of a user.
+pub fn factors(tx: &Tx<'_>, user: &UserId) -> Result<Factors, Error> {
+    Ok(Factors { has_totp: totp::exists(tx, user)?, passkeys: 0 })
+}
+
+/// Returns whether a user's roles require a second factor.
+pub fn is_required(tx: &Tx<'_>, user: &UserId, platform_role: PlatformRole, is_demo: bool) -> Result<bool, Error> {
+    let memberships = membership::of_user(tx, user)?;
+    let org_roles: Vec<_> = memberships.iter().map(|membership| membership.org_role).collect();
+    Ok(second_factor::is_required(platform_role, &org_roles, is_demo))
+}
+
+/// Accepts a code once: the code of an authenticator app, or a recovery code. Returns false if the code is wrong or was
+/// accepted before.
+pub fn spend(tx: &Tx<'_>, user: &UserId, code: &FactorCode) -> Result<bool, Error> {
+    match code {
+        FactorCode::Totp(code) => totp::spend(tx, user, *code),
+        FactorCode::Recovery(code) => recovery_code::spend(tx, user, code),
+    }
+}
+
+/// Deletes all second factors and recovery codes of a user.
+pub fn delete_all(tx: &Tx<'_>, user: &UserId) -> Result<(), Error> {
+    totp::delete(tx, user)?;
+    recovery_code::delete_all(tx, user)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::db::row::Connection;
+    use crate::db::tx;
+    use crate::domain::activity::{SALT_BYTES, Stamp};
+    use crate::domain::id::{ActivityId, Id};
+    use crate::domain::recovery_code::RecoveryCode;
+    use crate::domain::text::Email;
+    use crate::domain::timestamp::Timestamp;
+    use crate::domain::totp::TotpSecret;
+    use crate::domain::user::{Auth, Principal};
+    use crate::store::user;
+
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::from_micros(1_700_000_000_000_000).plus(Duration::from_secs(seconds))
+    }
+
+    fn stamp(number: u64) -> Stamp {
+        Stamp { id: ActivityId::from_parts(at(number), [0; 10]), salt: [0; SALT_BYTES] }
+    }
+
+    fn person(name: &str) -> Principal {
+        Principal {
+            user_id: UserId::parse(name).unwrap(),
+            email: format!("{name}@example.org"),
+            platform_role: PlatformRole::User,
+            auth: Auth::Session { digest: [0; 32] },
+        }
+    }
+
+    /// Returns a file with the users `ada` and `bob`.
+    fn file() -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(include_str!("../../schema.sql")).unwrap();
+        for name in ["ada", "bob"] {
+            let email = Email::parse(&format!("{name}@example.org")).unwrap();
+            let id = UserId::parse(name).unwrap();
+            act(&connection, 0, |tx| user::insert(tx, &id, &email, name, PlatformRole::User));
+        }
+        connection
+    }
+
+    fn act<T>(connection: &Connection, seconds: u64, work: impl Fn(&Tx<'_>) -> Result<T, Error>) -> T {
+        tx::act(connection, at(seconds), work).unwrap()
+    }
+
+    fn shown(secret: &TotpSecret, seconds: u64) -> FactorCode {
+        FactorCode::parse(&secret.shown_at(at(seconds))).unwrap()
+    }
+
+    #[test]
+    fn each_code_of_an_app_is_accepted_once_and_only_for_its_user() {
+        let (file, ada, secret) = (file(), person("ada"), TotpSecret::new([7; 20]));
+        let FactorCode::Totp(code) = shown(&secret, 0) else { panic!("the code of an app") };
+        let step = secret.accept(code, None, at(0)).unwrap();
+        act(&file, 0, |tx| totp::put(tx, &stamp(1), &ada, &secret, step));
+        let accepts = |user: &Principal, seconds, code| act(&file, seconds, |tx| spend(tx, &user.user_id, &code));
+        assert!(!accepts(&ada, 1, shown(&secret, 0)), "the code that confirmed the secret");
+        assert!(!accepts(&person("bob"), 30, shown(&secret, 30)));
+        assert!(accepts(&ada, 30, shown(&secret, 30)));
+        assert!(!accepts(&ada, 31, shown(&secret, 30)), "a replay");
+        assert!(!accepts(&ada, 31, shown(&secret, 0)), "an earlier code");
+        assert!(accepts(&ada, 31, shown(&secret, 60)), "the next code, from a phone whose clock is fast");
+        let other = TotpSecret::new([8; 20]);
+        let FactorCode::Totp(code) = shown(&other, 90) else { panic!("the code of an app") };
+        let step = other.accept(code, None, at(90)).unwrap();
+        act(&file, 90, |tx| totp::put(tx, &stamp(2), &ada, &other, step));
+        assert!(!accepts(&ada, 120, shown(&secret, 120)), "the replaced secret");
+        assert!(accepts(&ada, 120, shown(&other, 120)));
+    }
+
+    #[test]
+    fn each_recovery_code_is_accepted_once_and_only_for_its_user() {
+        let (file, ada) = (file(), person("ada"));
+        let codes = |first: u8| -> Vec<_> { (first..first + 3).map(|byte| RecoveryCode::new(&[byte; 10])).collect() };
+        act(&file, 0, |tx| recovery_code::replace(tx, &stamp(1), &ada, &codes(0)));
+        let accepts = |user: &Principal, code: &RecoveryCode| {
+            act(&file, 0, |tx| spend(tx, &user.user_id, &FactorCode::Recovery(code.clone())))
+        };
+        let left = || act(&file, 0, |tx| recovery_code::count(tx, &ada.user_id));
+        assert!(!accepts(&person("bob"), &codes(0)[0]) && accepts(&ada, &codes(0)[0]) && !accepts(&ada, &codes(0)[0]));
+        assert_eq!(left(), 2);
+        act(&file, 0, |tx| recovery_code::replace(tx, &stamp(2), &ada, &codes(10)));
+        assert!(!accepts(&ada, &codes(0)[1]) && accepts(&ada, &codes(10)[1]));
+        assert_eq!(left(), 2);
+    }
+
+    #[test]
+    fn deleting_all_factors_leaves_nothing_of_them_and_nothing_else_is_deleted() {
+        let (file, secret) = (file(), TotpSecret::new([7; 20]));
+        let FactorCode::Totp(code) = shown(&secret, 0) else { panic!("the code of an app") };
+        let step = secret.accept(code, None, at(0)).unwrap();
+        for (number, user) in [(1, person("ada")), (3, person("bob"))] {
+            act(&file, 0, |tx| totp::put(tx, &stamp(number), &user, &secret, step));
+            let codes = [RecoveryCode::new(&[1; 10])];
+            act(&file, 0, |tx| recovery_code::replace(tx, &stamp(number + 1), &user, &codes));
+        }
+        act(&file, 0, |tx| delete_all(tx, &person("ada").user_id));
+        for (user, has_factors) in [(person("ada"), false), (person("bob"), true)] {
+            let factors = act(&file, 0, |tx| factors(tx, &user.user_id));
+            let codes = act(&file, 0, |tx| recovery_code::count(tx, &user.user_id));
+            assert_eq!((factors.has_totp, codes), (has_factors, i64::from(has_factors)), "{user:?}");
+        }
+    }
+}
