@@ -94,11 +94,16 @@ CREATE TABLE memberships (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX memberships_of_organization ON memberships (organization_id, created_at, user_id);
 
--- A signed-in browser. The file has only the SHA-256 of the cookie's value. `confirmed_at`: when the user last entered a
--- second factor or, without one, the password. Dangerous acts require a recent confirmation.
+-- A signed-in browser. The file has only the SHA-256 of the cookie's value. The user sees their sessions with the network
+-- address and the browser of the sign-in, and ends a session by its `id`.
+-- `confirmed_at`: when the user last entered a second factor or, without one, the password. Dangerous acts require a
+-- recent confirmation.
 CREATE TABLE sessions (
   digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
+  id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   user_id TEXT NOT NULL REFERENCES users (id),
+  address TEXT NOT NULL,
+  user_agent TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   last_seen_at INTEGER NOT NULL,
   confirmed_at INTEGER NOT NULL
@@ -120,6 +125,27 @@ CREATE TABLE recovery_codes (
   user_id TEXT NOT NULL REFERENCES users (id),
   digest BLOB NOT NULL CHECK (length(digest) = 32),
   PRIMARY KEY (user_id, digest)
+) STRICT, WITHOUT ROWID;
+
+-- A link by which a user signs in once without a password (`/join/{token}`): an invitation, a reset, or the link of
+-- `serve --demo`. The file has only the SHA-256 of the token. `invited_by`: the user who made the link; null for a
+-- command.
+CREATE TABLE sign_in_links (
+  digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
+  user_id TEXT NOT NULL REFERENCES users (id),
+  purpose TEXT NOT NULL CHECK (purpose IN ('invitation', 'reset', 'demo')),
+  invited_by TEXT REFERENCES users (id),
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sign_in_links_of_user ON sign_in_links (user_id);
+
+-- A user's choices for the staff console. `language`: null for the language of the browser. `single_keys`: whether
+-- single letters are keyboard shortcuts.
+CREATE TABLE user_preferences (
+  user_id TEXT NOT NULL PRIMARY KEY REFERENCES users (id),
+  language TEXT,
+  single_keys INTEGER NOT NULL CHECK (single_keys IN (0, 1))
 ) STRICT, WITHOUT ROWID;
 
 -- A key that acts as a user. The file has only the SHA-256 of its text. Revoked keys stay, for audits. `scopes_explicit`:

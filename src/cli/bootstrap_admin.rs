@@ -2,12 +2,14 @@
 
 use serde_json::json;
 
+use super::base_url_arg::BaseUrlArg;
 use super::db_arg::DbArg;
 use super::failure::Failure;
 use super::output::{act_and_print, print_message};
 use super::value::{parse_name, parse_new_email};
 use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Grant, KeySecret, Scope};
 use crate::domain::id::UserId;
+use crate::domain::sign_in_link::LinkPurpose;
 use crate::domain::text::Email;
 use crate::domain::user::{PlatformRole, UserProfile};
 use crate::store::api_key::NewApiKey;
@@ -18,7 +20,8 @@ use crate::world::World;
 /// Create an admin, and print a new API key with all scopes.
 ///
 /// Creates the file if it does not exist. An existing user with this address becomes an admin and is enabled. The key
-/// goes to standard output, alone on its line, and is never shown again. Works while `serve` runs.
+/// goes to standard output, alone on its line, and is never shown again. A message shows a link by which the admin signs
+/// in to the staff console in a browser, once, within a week. Works while `serve` runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -36,6 +39,9 @@ pub struct Args {
         value_parser = clap::value_parser!(i64).range(EXPIRES_IN_DAYS),
         help = format!("Days until the key expires, {} to {}", EXPIRES_IN_DAYS.start(), EXPIRES_IN_DAYS.end()))]
     expires_in_days: i64,
+
+    #[command(flatten)]
+    base_url: BaseUrlArg,
 }
 
 /// # Errors
@@ -43,10 +49,13 @@ pub struct Args {
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare(&args.db.db, Missing::Create, Older::Refuse)?;
     let name = args.name.as_deref();
+    let mut link = String::new();
     act_and_print(&args.db.db, world, |tx| {
         let key = create_admin_with_key(tx, world, &args.email, name, "admin", args.expires_in_days)?;
         let facts = json!({ "userId": key.user_id.as_str(), "apiKeyId": key.id.as_str() });
         store::activity::platform::record_command(tx, world, "bootstrap-admin", &facts)?;
+        let token = store::sign_in_link::create(tx, world, &key.user_id, LinkPurpose::Invitation, None)?;
+        link = args.base_url.join_url(&token);
         Ok(key.secret.reveal().to_owned())
     })?;
     print_message(&format!(
@@ -54,6 +63,9 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
         args.email.as_str(),
         args.db.db.display(),
         args.expires_in_days
+    ));
+    print_message(&format!(
+        "To sign in to the staff console, start `serve` and open this link, which works once: {link}"
     ));
     Ok(())
 }

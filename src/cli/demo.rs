@@ -4,10 +4,12 @@ use std::path::Path;
 
 use serde_json::json;
 
+use super::base_url_arg::join_url;
 use super::bootstrap_admin;
 use super::failure::Failure;
 use super::output::{act_and_print, print_data, print_message};
 use crate::domain::api_key::EXPIRES_IN_DAYS_DEFAULT;
+use crate::domain::sign_in_link::LinkPurpose;
 use crate::domain::text::{Email, Slug};
 use crate::interchange;
 use crate::store::{self, Error, Store, Tx};
@@ -24,8 +26,8 @@ const SLUG: &str = "halmwind";
 
 const ADMIN: &str = "demo@example.com";
 
-/// On the first start, creates the sample company and prints the URL of its portal, an API key and a command to try. On
-/// later starts, prints the URL and the command that creates another key.
+/// Prints a link into the staff console and the URL of the portal. On the first start, creates the sample company, and
+/// also prints an API key and a command to try. On later starts, prints the command that creates another key.
 ///
 /// # Errors
 /// Fails if the file cannot be written. Also fails if it has organizations but not the sample company, so that demo
@@ -33,6 +35,7 @@ const ADMIN: &str = "demo@example.com";
 pub(super) fn prepare(store: &Store, path: &Path, world: &dyn World, base_url: &str) -> Result<(), Failure> {
     let portal = format!("{base_url}/careers/{SLUG}");
     if store.read(has_sample_company)? {
+        print_console_link(path, world, base_url)?;
         print_data(&format!("portal: {portal}"))?;
         return print_data(&format!("new key: appliance bootstrap-admin --db {} --email {ADMIN}", path.display()));
     }
@@ -58,8 +61,25 @@ pub(super) fn prepare(store: &Store, path: &Path, world: &dyn World, base_url: &
         )?;
         let facts = json!({ "userId": key.user_id.as_str(), "apiKeyId": key.id.as_str() });
         store::activity::platform::record_command(tx, world, "serve --demo", &facts)?;
+        let token = store::sign_in_link::create(tx, world, &key.user_id, LinkPurpose::Demo, None)?;
+        let console = join_url(base_url, &token);
         let key = key.secret.reveal();
-        Ok(format!("portal: {portal}\nkey: {key}\ntry: curl -H 'Authorization: Bearer {key}' {base_url}/api/v1/me"))
+        Ok(format!(
+            "console: {console}\nportal: {portal}\nkey: {key}\ntry: curl -H 'Authorization: Bearer {key}' {base_url}/api/v1/me"
+        ))
+    })
+}
+
+/// Prints a new link for the demo's admin, who may have been removed.
+fn print_console_link(path: &Path, world: &dyn World, base_url: &str) -> Result<(), Failure> {
+    let Some(admin) = Email::parse(ADMIN) else { return Ok(()) };
+    let found = store::read_alone(path, world, |tx| store::user::find_by_email(tx, &admin))?;
+    let Some(admin) = found.filter(|user| user.profile.enabled) else {
+        return print_data(&format!("console: {base_url}/app"));
+    };
+    act_and_print(path, world, |tx| {
+        let token = store::sign_in_link::create(tx, world, &admin.profile.id, LinkPurpose::Demo, None)?;
+        Ok(format!("console: {}", join_url(base_url, &token)))
     })
 }
 

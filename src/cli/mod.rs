@@ -5,6 +5,7 @@
 
 pub mod activity;
 pub mod backup;
+mod base_url_arg;
 pub mod bootstrap_admin;
 pub mod check;
 pub mod completions;
@@ -21,6 +22,7 @@ pub mod organization;
 mod output;
 pub mod serve;
 pub mod set_password;
+pub mod sign_in_link;
 pub mod user;
 mod value;
 
@@ -55,6 +57,7 @@ pub struct Cli {
 enum Command {
     Serve(serve::Args),
     BootstrapAdmin(bootstrap_admin::Args),
+    SignInLink(sign_in_link::Args),
     SetPassword(set_password::Args),
     Import(import::Args),
     Export(export::Args),
@@ -76,6 +79,7 @@ impl Cli {
         let outcome = match self.command {
             Command::Serve(args) => serve::run(args),
             Command::BootstrapAdmin(args) => bootstrap_admin::run(&args, &world),
+            Command::SignInLink(args) => sign_in_link::run(&args, &world),
             Command::SetPassword(args) => set_password::run(&args, &world),
             Command::Import(args) => import::run(&args, &world),
             Command::Export(args) => export::run(&args, &world),

@@ -15,6 +15,7 @@ use super::db_arg::DB_DEFAULT;
 use super::demo;
 use super::failure::{EXIT_CONFIG, EXIT_FAILED, Failure};
 use super::output::print_message;
+use super::value::parse_base_url;
 use crate::domain::disk::{self, UploadLimits};
 use crate::domain::hr_delivery::{self, RetrySchedule};
 use crate::domain::rate::RatePolicy;
@@ -319,16 +320,6 @@ async fn bind(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAdd
 fn cannot_open(error: &OpenError) -> Failure {
     let failure = Failure::new(error.to_string());
     if error.may_pass() { failure } else { Failure { exit: EXIT_CONFIG, ..failure } }
-}
-
-/// Returns the URL without a trailing slash.
-fn parse_base_url(text: &str) -> Result<String, String> {
-    match http::origin(text) {
-        Some(_) => Ok(text.trim_end_matches('/').to_owned()),
-        None => Err("a base URL looks like https://jobs.example.com, without user, path, query or fragment; the \
-                     service needs a host name of its own"
-            .to_owned()),
-    }
 }
 
 fn parse_address(text: &str) -> Result<SocketAddr, String> {

@@ -4,6 +4,17 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::domain::plain;
 use crate::domain::text::{self, Email, NAME_CHARACTERS_MAX, Slug};
+use crate::http;
+
+/// Parses the public URL of the service, and returns it without a trailing slash.
+pub(super) fn parse_base_url(text: &str) -> Result<String, String> {
+    match http::origin(text) {
+        Some(_) => Ok(text.trim_end_matches('/').to_owned()),
+        None => Err("a base URL looks like https://jobs.example.com, without user, path, query or fragment; the \
+                     service needs a host name of its own"
+            .to_owned()),
+    }
+}
 
 /// Parses the email address of an existing user. An address that is already stored is accepted, even if the current
 /// rules would refuse it.

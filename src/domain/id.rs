@@ -70,6 +70,8 @@ ids! {
     OrganizationId = "org",
     /// The id of a user, who is a person who can sign in.
     UserId = "user",
+    /// The id of a session, which is a signed-in browser.
+    SessionId = "ses",
     /// The id of a role, which is a job with one or more positions.
     RoleId = "role",
     /// The id of one step in a role's pipeline.

@@ -34,6 +34,14 @@ pub enum Refusal {
     InsufficientScope(Scope),
     /// The credential is valid, but its user does not have the necessary rights.
     Forbidden(&'static str),
+    /// A signed-in browser sent the request from a page of another origin. The usual cause is a `--base-url` that is
+    /// not the address in the browser.
+    OtherOrigin {
+        /// The origin of the page.
+        page: String,
+        /// The origin of `--base-url`.
+        own: String,
+    },
     /// The resource does not exist, or the caller may not see it.
     NotFound(&'static str),
     /// The path exists, but does not accept this method. The text is the value of the `Allow` field.
@@ -135,6 +143,10 @@ impl Refusal {
             | Self::Gone(detail)
             | Self::UnsupportedContent(detail)
             | Self::Unavailable { detail, .. } => (*detail).to_owned(),
+            Self::OtherOrigin { page, own } => format!(
+                "the request comes from a page that was opened as {page}, but this service is configured as {own}; open {own}, \
+                 or change --base-url"
+            ),
             Self::CreatedBefore(id) => format!(
                 "an earlier request with this Idempotency-Key created {id}; its response contained a secret and was not stored. \
                  If the secret is lost, revoke {id} and repeat the request with another Idempotency-Key"

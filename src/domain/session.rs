@@ -11,6 +11,9 @@ pub const IDLE_MAX: Duration = Duration::from_secs(30 * 60);
 /// The maximum duration of a session, counted from the sign-in.
 pub const TOTAL_MAX: Duration = Duration::from_secs(12 * 60 * 60);
 
+/// The shortest time between two records of a session's last use, so that not every page costs a write.
+pub const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
+
 /// Returns whether a session can still be used.
 pub fn is_alive(created_at: Timestamp, last_seen_at: Timestamp, now: Timestamp) -> bool {
     now.since(created_at) < TOTAL_MAX && now.since(last_seen_at) < IDLE_MAX
@@ -59,10 +62,12 @@ impl RequestOrigin<'_> {
             (None, Some(origin)) => origin.eq_ignore_ascii_case(own_origin),
             (None, None) => false,
         };
-        if same {
-            Ok(())
-        } else {
-            Err(Refusal::Forbidden("a session's request must come from this service's own pages"))
+        match self.origin {
+            _ if same => Ok(()),
+            Some(page) if self.sec_fetch_site.is_none() && page.starts_with("http") => {
+                Err(Refusal::OtherOrigin { page: page.to_owned(), own: own_origin.to_owned() })
+            }
+            _ => Err(Refusal::Forbidden("a session's request must come from this service's own pages")),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::api::{
     health, hr_delivery, hr_integration, logo, me, openapi, organization_status, portal, report, role, role_step,
     security_txt, session, status_link, usage,
 };
-use super::pages::{asset, careers, home, problem, signup, status_page};
+use super::pages::{asset, careers, console, home, problem, signup, status_page};
 use super::server::resource::Audience;
 use super::server::route::Route;
 use super::server::table::{Area, Table};
@@ -20,6 +20,9 @@ const AREAS: &[Area] = &[
     ("/careers", Audience::Page),
     ("/signup", Audience::Page),
     ("/status", Audience::Page),
+    ("/app", Audience::Staff),
+    ("/sign-in", Audience::Staff),
+    ("/join", Audience::Staff),
 ];
 
 /// Builds the route table and completes the OpenAPI description with the routes.
@@ -63,6 +66,7 @@ fn all(description: &Arc<Description>) -> Vec<Route> {
         signup::routes(),
         public_signup::routes(),
         status_page::routes(),
+        console::routes(),
         home::routes(),
         health::routes(),
         security_txt::routes(),

@@ -8,6 +8,7 @@
 use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId};
+use crate::domain::text::Slug;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{CallerRoles, OrgRole, Principal};
 
@@ -168,6 +169,17 @@ pub fn organization(tx: &Tx<'_>, who: &Principal, id: &OrganizationId) -> Result
          WHERE o.id = $2 AND (m.user_id IS NOT NULL AND o.enabled = 1 OR $3)"
     );
     tx.one(&sql, (who.user_id.as_str(), id.as_str(), who.is_admin()), |row| visible_organization(row, who))
+}
+
+/// Does the same as [`organization`] for the organization with this slug.
+pub fn organization_by_slug(tx: &Tx<'_>, who: &Principal, slug: &Slug) -> Result<Option<VisibleOrganization>, Error> {
+    let sql = format!(
+        "SELECT {COLUMNS}
+         FROM organizations o
+         LEFT JOIN memberships m ON m.organization_id = o.id AND m.user_id = $1
+         WHERE o.slug_key = $2 AND (m.user_id IS NOT NULL AND o.enabled = 1 OR $3)"
+    );
+    tx.one(&sql, (who.user_id.as_str(), slug.key(), who.is_admin()), |row| visible_organization(row, who))
 }
 
 /// Reads the columns `o.id, m.org_role`.

@@ -48,6 +48,7 @@ mod schema;
 pub mod second_factor;
 mod service;
 pub mod session;
+pub mod sign_in_link;
 pub mod signup;
 pub mod staging;
 pub mod status_page;

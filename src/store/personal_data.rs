@@ -210,7 +210,9 @@ mod tests {
              shown_since ended_at",
         ),
         ("service_marks", "id mark"),
-        ("sessions", "digest user_id created_at last_seen_at confirmed_at"),
+        ("sessions", "digest id user_id address user_agent created_at last_seen_at confirmed_at"),
+        ("sign_in_links", "digest user_id purpose invited_by created_at expires_at"),
+        ("user_preferences", "user_id language single_keys"),
         (
             "signups",
             "number id organization_id role_id candidate_role_id later_of steps locale consented_at created_at",

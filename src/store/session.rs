@@ -4,8 +4,8 @@ use super::activity;
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Stamp};
-use crate::domain::id::{Id, UserId};
-use crate::domain::session::{self, EndedBounds};
+use crate::domain::id::{Id, SessionId, UserId};
+use crate::domain::session::{self, EndedBounds, TOUCH_INTERVAL};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{Auth, PlatformRole, Principal};
 
@@ -63,14 +63,85 @@ pub fn delete_ended(tx: &Tx<'_>, digest: Option<&[u8; 32]>) -> Result<(), Error>
     Ok(())
 }
 
-/// Starts a session (`POST /api/auth/sign-in`), and deletes all ended sessions. Call this function only after the user has
-/// entered everything that a sign-in requires, because the new session counts as confirmed.
-pub fn insert(tx: &Tx<'_>, digest: &[u8; 32], user: &UserId) -> Result<(), Error> {
+/// A session that begins.
+#[derive(Debug, Clone)]
+pub struct NewSession {
+    pub digest: [u8; 32],
+    pub id: SessionId,
+    pub user_id: UserId,
+    /// The network address of the browser.
+    pub address: String,
+    /// The `User-Agent` of the browser.
+    pub user_agent: String,
+}
+
+/// Starts a session, and deletes all ended sessions. Call this function only after the user has entered everything that a
+/// sign-in requires, because the new session counts as confirmed.
+pub fn insert(tx: &Tx<'_>, new: &NewSession) -> Result<(), Error> {
     delete_ended(tx, None)?;
-    let sql = "INSERT INTO sessions (digest, user_id, created_at, last_seen_at, confirmed_at)
-               VALUES ($1, $2, $3, $3, $3)";
-    tx.run(sql, (digest.as_slice(), user.as_str(), tx.now.micros()))?;
+    let sql = "INSERT INTO sessions (digest, id, user_id, address, user_agent, created_at, last_seen_at, confirmed_at)
+               VALUES ($1, $2, $3, $4, $5, $6, $6, $6)";
+    let NewSession { digest, id, user_id, address, user_agent } = new;
+    tx.run(sql, (digest.as_slice(), id.as_str(), user_id.as_str(), address, user_agent, tx.now.micros()))?;
     Ok(())
+}
+
+/// A session as its user sees it.
+#[derive(Debug, Clone)]
+pub struct OwnSession {
+    pub id: SessionId,
+    pub address: String,
+    pub user_agent: String,
+    pub created_at: Timestamp,
+    pub last_seen_at: Timestamp,
+    /// Whether it is the session of this request.
+    pub is_current: bool,
+}
+
+/// Returns the sessions of a user that have not ended, the last used first. `current` is the digest of the request's
+/// session.
+pub fn of_user(tx: &Tx<'_>, user: &UserId, current: &[u8; 32]) -> Result<Vec<OwnSession>, Error> {
+    let sql = "SELECT id, address, user_agent, created_at, last_seen_at, digest = $1
+               FROM sessions
+               WHERE user_id = $2 AND created_at > $3 AND last_seen_at > $4
+               ORDER BY last_seen_at DESC, id";
+    let bounds = EndedBounds::at(tx.now);
+    let (created_at, last_seen_at) = (bounds.created_at.micros(), bounds.last_seen_at.micros());
+    tx.all(sql, (current.as_slice(), user.as_str(), created_at, last_seen_at), |row| {
+        let mut columns = Columns::of(row);
+        Ok(OwnSession {
+            id: columns.parse(SessionId::parse)?,
+            address: columns.read()?,
+            user_agent: columns.read()?,
+            created_at: columns.time()?,
+            last_seen_at: columns.time()?,
+            is_current: columns.read()?,
+        })
+    })
+}
+
+/// Ends one session of a user. Returns false if the user has no such session.
+pub fn end(tx: &Tx<'_>, user: &UserId, session: &SessionId) -> Result<bool, Error> {
+    let sql = "DELETE FROM sessions
+               WHERE user_id = $1 AND id = $2";
+    Ok(tx.run(sql, (user.as_str(), session.as_str()))? > 0)
+}
+
+/// Ends all sessions of a user except the one with this digest.
+pub fn end_others(tx: &Tx<'_>, user: &UserId, current: &[u8; 32]) -> Result<(), Error> {
+    let sql = "DELETE FROM sessions
+               WHERE user_id = $1 AND digest <> $2";
+    tx.run(sql, (user.as_str(), current.as_slice()))?;
+    Ok(())
+}
+
+/// Returns whether [`touch`] has something to record: the last recorded use is older than [`TOUCH_INTERVAL`], or the
+/// session was deleted.
+pub fn touch_is_due(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
+    let sql = "SELECT 1
+               FROM sessions
+               WHERE digest = $1 AND last_seen_at > $2";
+    Ok(!tx.exists(sql, (digest.as_slice(), tx.now.minus(TOUCH_INTERVAL).micros()))?)
 }
 
 /// Records that the session is being used. Returns false if the session was deleted. Does not check whether the session

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::activity;
+use super::{activity, sign_in_link};
 use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Stamp};
@@ -188,6 +188,7 @@ pub fn change(
         let sql = "DELETE FROM sessions
                    WHERE user_id = $1";
         tx.run(sql, [id.as_str()])?;
+        sign_in_link::delete_of_user(tx, id)?;
     }
     let detail = UserDetail { changed: changed_fields, ..UserDetail::of(after) };
     activity::platform::record(tx, stamp, who, Action::UserChanged, &UserDetail::of(before), &detail)
@@ -199,6 +200,48 @@ fn has_other_admin(tx: &Tx<'_>, user: &UserId) -> Result<bool, Error> {
                FROM users
                WHERE platform_role = 'admin' AND enabled = 1 AND id <> $1";
     tx.exists(sql, [user.as_str()])
+}
+
+/// Sets the password of a user, and ends their sessions except the one with the digest `current`.
+pub fn change_password(tx: &Tx<'_>, user: &UserId, hash: &str, current: Option<&[u8; 32]>) -> Result<(), Error> {
+    let sql = "UPDATE users
+               SET password_hash = $1, updated_at = $2
+               WHERE id = $3";
+    tx.run(sql, (hash, tx.now.micros(), user.as_str()))?;
+    let sql = "DELETE FROM sessions
+               WHERE user_id = $1 AND digest <> $2";
+    tx.run(sql, (user.as_str(), current.map_or(&[][..], |digest| digest)))?;
+    Ok(())
+}
+
+/// A user's choices for the staff console.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preferences {
+    /// The language tag; `None` for the language of the browser.
+    pub language: Option<String>,
+    /// Whether single letters are keyboard shortcuts.
+    pub single_keys: bool,
+}
+
+/// Returns the choices of a user, or the defaults.
+pub fn preferences(tx: &Tx<'_>, user: &UserId) -> Result<Preferences, Error> {
+    let sql = "SELECT language, single_keys
+               FROM user_preferences
+               WHERE user_id = $1";
+    let found = tx.one(sql, [user.as_str()], |row| {
+        let mut columns = Columns::of(row);
+        Ok(Preferences { language: columns.read()?, single_keys: columns.read()? })
+    })?;
+    Ok(found.unwrap_or(Preferences { language: None, single_keys: true }))
+}
+
+/// Saves the choices of a user.
+pub fn save_preferences(tx: &Tx<'_>, user: &UserId, preferences: &Preferences) -> Result<(), Error> {
+    let sql = "INSERT INTO user_preferences (user_id, language, single_keys)
+               VALUES ($1, $2, $3)
+               ON CONFLICT (user_id) DO UPDATE SET language = excluded.language, single_keys = excluded.single_keys";
+    tx.run(sql, (user.as_str(), preferences.language.as_deref(), preferences.single_keys))?;
+    Ok(())
 }
 
 /// Sets the password of the user with this address. The user's sessions end, because somebody else may have known the

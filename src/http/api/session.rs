@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use hyper::{Method, header};
 
 use super::me;
-use crate::domain::id;
+use crate::domain::id::{self, UserId};
 use crate::domain::keyed_hash::keyed_hash;
 use crate::domain::refusal::Refusal;
 use crate::domain::session::TOTAL_MAX;
@@ -17,6 +17,7 @@ use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::resource::Audience;
 use crate::http::server::route::Route;
+use crate::store::session::NewSession;
 use crate::store::user::SignInAccount;
 use crate::store::{self, Error, Grade, Refused, Tx};
 
@@ -43,12 +44,41 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-/// A sign-in with the correct password, and the cookie of its new session.
-struct SignInInput {
+/// A sign-in with the correct password, and its new session.
+pub(in crate::http) struct SignInInput {
     email: Email,
     account: SignInAccount,
+    session: FreshSession,
+}
+
+/// A session that has not begun, with its cookie.
+pub(in crate::http) struct FreshSession {
     cookie: String,
     client: IpAddr,
+    user_agent: String,
+}
+
+impl FreshSession {
+    /// Creates the session of the browser that sent the request.
+    pub(in crate::http) fn of(ctx: &Ctx, request: &Request) -> Self {
+        let mut random = [0; COOKIE_RANDOM_BYTES];
+        ctx.world.fill(&mut random);
+        Self { cookie: id::token(&random), client: request.client(), user_agent: request.user_agent() }
+    }
+
+    /// Begins the session of a user whose identity is proved. Returns the user and the value of `Set-Cookie`.
+    ///
+    /// # Errors
+    /// `unauthorized` if the user is disabled or does not exist.
+    pub(in crate::http) fn begin(&self, ctx: &Ctx, tx: &Tx<'_>, user: &UserId) -> Result<(Principal, String), Error> {
+        let digest = cookie_digest(&self.cookie);
+        let (address, user_agent) = (self.client.to_string(), self.user_agent.clone());
+        let session = NewSession { digest, id: ctx.world.id(), user_id: user.clone(), address, user_agent };
+        store::session::insert(tx, &session)?;
+        let caller = store::session::principal(tx, &digest)?.ok_or(Refusal::Unauthorized { sent: true })?;
+        store::session::record_sign_in(tx, &store::activity::stamp(&*ctx.world), &caller)?;
+        Ok((caller, set_cookie(ctx, &self.cookie, TOTAL_MAX.as_secs())))
+    }
 }
 
 /// Logs the outcome of a sign-in. The log shows keyed hashes of the account and the client, so it identifies nobody.
@@ -58,13 +88,11 @@ fn log_outcome(ctx: &Ctx, outcome: &str, account: &str, client: IpAddr) {
     ctx.telemetry.note(ctx.world.now(), None, &format!("sign-in {outcome} account={account} address={client}"));
 }
 
-/// Checks the password. A sign-in with an unknown address takes as long as one with a known address, and fails and is
-/// throttled in the same way. This hides which addresses have accounts.
+/// Reads the address and the password, and checks them.
 ///
 /// # Errors
 /// `forbidden` for a request from another origin; `bad_request` if the body is not a JSON object; `validation_error`
-/// without `email` or `password`; `rate_limited` after too many failures; `unauthorized` for a wrong address or
-/// password.
+/// without `email` or `password`; and the errors of [`check_password`].
 fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignInInput, Error> {
     if request.origin().is_stated() {
         request.origin().require_same(&ctx.settings.origin)?;
@@ -73,11 +101,24 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignInInput, Error> {
     let address = fields.required_string("email");
     let password = fields.required_string("password");
     fields.valid()?;
-    let (address, password) = (address.unwrap_or_default(), password.unwrap_or_default());
-    let email = Email::parse_stored(&address);
+    check_password(ctx, request, &address.unwrap_or_default(), &password.unwrap_or_default())
+}
+
+/// Checks the password. A sign-in with an unknown address takes as long as one with a known address, and fails and is
+/// throttled in the same way. This hides which addresses have accounts.
+///
+/// # Errors
+/// `rate_limited` after too many failures; `unauthorized` for a wrong address or password.
+pub(in crate::http) fn check_password(
+    ctx: &Ctx,
+    request: &Request,
+    address: &str,
+    password: &str,
+) -> Result<SignInInput, Error> {
+    let email = Email::parse_stored(address);
     let account_key = match &email {
         Some(email) => email.key().to_owned(),
-        None => text::cut(&address, EMAIL_CHARACTERS_MAX).to_lowercase(),
+        None => text::cut(address, EMAIL_CHARACTERS_MAX).to_lowercase(),
     };
     let attempt =
         ctx.sign_in_throttle.begin(&account_key, request.client(), cookie(ctx, request), ctx.world.monotonic());
@@ -93,7 +134,7 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignInInput, Error> {
         None => None,
     };
     let hash = account.as_ref().and_then(|account| account.password_hash.as_deref());
-    let matches = ctx.password_matches(&password, hash);
+    let matches = ctx.password_matches(password, hash);
     let (Some(email), Some(account), true) = (email, account.as_ref(), matches) else {
         log_outcome(ctx, "failed", &account_key, request.client());
         if let Some(account) = account {
@@ -101,11 +142,9 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignInInput, Error> {
         }
         return Err(Refusal::Unauthorized { sent: true }.into());
     };
-    let mut random = [0; COOKIE_RANDOM_BYTES];
-    ctx.world.fill(&mut random);
-    let cookie = id::token(&random);
-    ctx.sign_in_throttle.succeed(&attempt, cookie_digest(&cookie), ctx.world.monotonic());
-    Ok(SignInInput { email, account: account.clone(), cookie, client: request.client() })
+    let session = FreshSession::of(ctx, request);
+    ctx.sign_in_throttle.succeed(&attempt, cookie_digest(&session.cookie), ctx.world.monotonic());
+    Ok(SignInInput { email, account: account.clone(), session })
 }
 
 /// `POST /api/auth/sign-in`: starts the session.
@@ -113,26 +152,38 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignInInput, Error> {
 /// # Errors
 /// `unauthorized` if the account has changed since its password was checked.
 fn sign_in(ctx: &Ctx, tx: &Tx<'_>, input: &SignInInput) -> Result<Reply, Error> {
-    if store::user::sign_in_account(tx, &input.email)?.as_ref() != Some(&input.account) {
-        log_outcome(ctx, "failed", input.email.key(), input.client);
-        return Err(Refusal::Unauthorized { sent: true }.into());
-    }
-    let digest = cookie_digest(&input.cookie);
-    store::session::insert(tx, &digest, &input.account.id)?;
-    let caller = store::session::principal(tx, &digest)?
-        .ok_or_else(|| Error::Defect("a session that was just inserted is missing".to_owned()))?;
-    store::session::record_sign_in(tx, &store::activity::stamp(&*ctx.world), &caller)?;
-    log_outcome(ctx, "succeeded", input.email.key(), input.client);
-    let cookie = set_cookie(ctx, &input.cookie, TOTAL_MAX.as_secs());
+    let (caller, cookie) = input.begin_session(ctx, tx)?;
     Ok(Reply::json(&me::wire(&caller)).with(header::SET_COOKIE, &cookie))
+}
+
+impl SignInInput {
+    /// Begins the session. Returns the user and the value of `Set-Cookie`.
+    ///
+    /// # Errors
+    /// `unauthorized` if the account has changed since its password was checked.
+    pub(in crate::http) fn begin_session(&self, ctx: &Ctx, tx: &Tx<'_>) -> Result<(Principal, String), Error> {
+        if store::user::sign_in_account(tx, &self.email)?.as_ref() != Some(&self.account) {
+            log_outcome(ctx, "failed", self.email.key(), self.session.client);
+            return Err(Refusal::Unauthorized { sent: true }.into());
+        }
+        let begun = self.session.begin(ctx, tx, &self.account.id)?;
+        log_outcome(ctx, "succeeded", self.email.key(), self.session.client);
+        Ok(begun)
+    }
 }
 
 /// `POST /api/auth/sign-out`: ends the session and expires its cookie.
 fn sign_out(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, (): &()) -> Result<Reply, Error> {
+    let cookie = end_session(ctx, tx, caller)?;
+    Ok(Reply::no_content().with(header::SET_COOKIE, &cookie))
+}
+
+/// Ends the session of the caller. Returns the value of `Set-Cookie` that expires its cookie.
+pub(in crate::http) fn end_session(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal) -> Result<String, Error> {
     if let Auth::Session { digest } = &caller.auth {
         store::session::delete(tx, digest)?;
     }
-    Ok(Reply::no_content().with(header::SET_COOKIE, &set_cookie(ctx, "", 0)))
+    Ok(set_cookie(ctx, "", 0))
 }
 
 fn set_cookie(ctx: &Ctx, value: &str, max_age_s: u64) -> String {

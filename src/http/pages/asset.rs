@@ -54,12 +54,12 @@ pub(super) fn icon_url() -> &'static str {
     &ICON_URL
 }
 
-fn versioned_url(path: &str, content: &str) -> String {
+pub(super) fn versioned_url(path: &str, content: &str) -> String {
     format!("{path}?v={}", id::token(&Sha256::digest(content.as_bytes())[..6]))
 }
 
 /// Removes comments, empty lines and indentation.
-fn minify(style: &str) -> String {
+pub(super) fn minify(style: &str) -> String {
     let mut minified = String::with_capacity(style.len());
     let mut rest = style;
     while let Some((before, after)) = rest.split_once("/*") {

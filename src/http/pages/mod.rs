@@ -2,6 +2,7 @@
 
 pub(in crate::http) mod asset;
 pub(in crate::http) mod careers;
+pub(in crate::http) mod console;
 mod frame;
 pub(in crate::http) mod home;
 mod markdown;

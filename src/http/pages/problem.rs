@@ -3,8 +3,10 @@
 use askama::Template;
 use hyper::header;
 
+use super::console::sign_in;
 use super::frame::Frame;
 use super::texts::{self, Texts, fill};
+use crate::domain::refusal::Refusal;
 use crate::http::server::language::Language;
 use crate::http::server::reply::Reply;
 use crate::http::server::reply::page::FailedRequest;
@@ -32,8 +34,16 @@ impl<'a> ProblemPage<'a> {
 /// # Errors
 /// [`Error::Defect`] if the template cannot be rendered.
 pub(in crate::http) fn page(problem: &FailedRequest<'_>, language: Language) -> Result<Reply, Error> {
+    if let (Some(staff), Error::Refused(Refusal::Unauthorized { .. })) = (problem.staff, problem.error) {
+        return sign_in::instead(staff, language);
+    }
     let texts = texts::of_language(language);
     let common = &texts.common;
+    if let Error::Refused(Refusal::OtherOrigin { page, own }) = problem.error {
+        let more = fill(common.other_origin, &[("page", page), ("own", own)]);
+        let page = Reply::rendered(&ProblemPage::new(texts, common.refused, &[more]))?;
+        return Ok(page.in_language(texts.tag).with(header::CACHE_CONTROL, "no-store"));
+    }
     let (title, more) = match problem.status {
         500 if matches!(problem.error, Error::OutcomeUnknown(_)) => (common.failed, common.unknown_more),
         404 | 410 => (common.not_found, common.not_found_more),

@@ -12,6 +12,8 @@ pub enum AccessRule {
     /// Any API key or session.
     Authenticated,
     Session,
+    /// A session, for a page of the staff console. A browser without one is sent to the sign-in page.
+    Staff,
     /// An API key with this scope.
     Scoped(Scope),
     /// An API key of a platform admin. If the key was created with explicit scopes, this scope must be among them.
@@ -27,7 +29,7 @@ impl AccessRule {
         let by_key = matches!(who.auth, Auth::ApiKey { .. });
         let is_accepted = match self {
             Self::Open | Self::Authenticated => true,
-            Self::Session => !by_key,
+            Self::Session | Self::Staff => !by_key,
             Self::Scoped(_) | Self::Admin(_) => by_key,
         };
         if is_accepted { Ok(()) } else { Err(Refusal::Unauthorized { sent: true }) }
@@ -48,7 +50,7 @@ impl AccessRule {
     /// `insufficient_scope`, `forbidden`.
     pub(super) fn check_authority(self, who: &Principal) -> Result<(), Refusal> {
         match self {
-            Self::Open | Self::Authenticated | Self::Session => Ok(()),
+            Self::Open | Self::Authenticated | Self::Session | Self::Staff => Ok(()),
             Self::Scoped(scope) => who.require_scope(scope),
             Self::Admin(scope) => Admin::verify(who.clone(), scope).map(|_| ()),
         }

@@ -76,6 +76,11 @@ impl Form {
         self.fields.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
+    /// Returns the names and raw texts of all fields, in the order of the form.
+    pub(in crate::http) fn fields(&self) -> &[(String, String)] {
+        &self.fields
+    }
+
     /// Returns whether no field was read, because the form, or a file before all other fields, was too large.
     pub(in crate::http) fn is_unread(&self) -> bool {
         self.fields.is_empty() && matches!(self.upload, Some(Upload::Fault(AttachmentFault::TooLarge)))

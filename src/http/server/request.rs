@@ -12,6 +12,7 @@ use percent_encoding::percent_decode_str;
 use super::body_fields::BodyFields;
 use super::form::Form;
 use super::language::Language;
+use super::reply::page::StaffRequest;
 use super::unknown_members::UnknownMembers;
 use crate::domain::host;
 use crate::domain::id::Id;
@@ -150,6 +151,22 @@ impl Request {
     /// Returns the user agent, truncated to the length that the usage log stores.
     pub(in crate::http) fn user_agent(&self) -> String {
         user_agent(&self.headers)
+    }
+
+    /// Returns the request without its form, as the sign-in page needs it.
+    pub(super) fn to_staff_request(&self) -> StaffRequest {
+        let query = if self.query.is_empty() { String::new() } else { format!("?{}", self.query) };
+        StaffRequest {
+            is_safe: self.method.is_safe(),
+            target: format!("{}{query}", self.path),
+            wants_parts: self.wants_parts(),
+            fields: Vec::new(),
+        }
+    }
+
+    /// Returns whether one of the console's modules sent the request and replaces parts of its page with the answer.
+    pub(in crate::http) fn wants_parts(&self) -> bool {
+        self.headers.contains_key(HeaderName::from_static("x-part"))
     }
 
     /// Returns the origin that the browser declares.

@@ -12,6 +12,8 @@ pub enum Audience {
     Public,
     /// People. Errors are pages.
     Page,
+    /// Signed-in staff. Errors are pages, and a request without a session leads to the sign-in page.
+    Staff,
 }
 
 /// A function that loads the caller's roles for the resource with this id. It returns `None` if the caller may not see

@@ -126,6 +126,17 @@ impl Route {
         Self { audience: Audience::Page, ..Self::with_decode(method, path, AccessRule::Open, decode) }
     }
 
+    /// Does the same as [`Route::page_act_or_read`] for the pages by which staff sign in.
+    pub(in crate::http) fn staff_sign_in<W: Send + 'static, R: Send + 'static>(
+        method: Method,
+        path: &'static str,
+        decode: DecodeActOrRead<W, R>,
+        act: fn(&Ctx, &Tx<'_>, &W) -> Result<Reply, Error>,
+        read: fn(&Ctx, &Tx<'_>, &R) -> Result<Reply, Error>,
+    ) -> Self {
+        Self { audience: Audience::Staff, ..Self::page_act_or_read(method, path, decode, act, read) }
+    }
+
     /// Creates an endpoint for strangers that needs no transaction.
     pub(in crate::http) fn plain(
         audience: Audience,
@@ -176,6 +187,19 @@ impl Route {
         Self::new(method, path, AccessRule::Session, decode, move |ctx, tx, who, input| {
             act(ctx, tx, &authorize(who, AccessRule::Session)?, input)
         })
+    }
+
+    /// Creates a page or a form of the staff console, for sessions.
+    pub(in crate::http) fn staff<W: Send + 'static>(
+        method: Method,
+        path: &'static str,
+        decode: fn(&Ctx, &Request) -> Result<W, Error>,
+        act: fn(&Ctx, &Tx<'_>, &Principal, &W) -> Result<Reply, Error>,
+    ) -> Self {
+        let route = Self::new(method, path, AccessRule::Staff, decode, move |ctx, tx, who, input| {
+            act(ctx, tx, &authorize(who, AccessRule::Staff)?, input)
+        });
+        Self { audience: Audience::Staff, ..route }
     }
 
     /// Creates an endpoint for a resource. The endpoint requires an API key with this scope.
@@ -232,7 +256,7 @@ impl Route {
 
     /// Reads the body as a form, `multipart/form-data` or `application/x-www-form-urlencoded`. The handler finds the
     /// form in [`Request::form`].
-    pub(super) fn with_form(mut self) -> Self {
+    pub(in crate::http) fn with_form(mut self) -> Self {
         self.accepts_body = true;
         self.form = Some(FormRules { accepts_json: false, file_field: None, precheck: None, fallback: None });
         self
@@ -282,7 +306,7 @@ impl Route {
     }
 
     pub fn is_page(&self) -> bool {
-        self.audience == Audience::Page
+        matches!(self.audience, Audience::Page | Audience::Staff)
     }
 
     pub fn accepts_idempotency_key(&self) -> bool {
@@ -296,8 +320,13 @@ impl Route {
         if self.access != AccessRule::Open {
             more.extend([(401, "unauthorized"), (429, "rate_limited")]);
         }
+        if self.access == AccessRule::Staff {
+            // A request without a session is redirected to the sign-in page if it can be repeated from there. The form
+            // of another origin is forbidden.
+            more.push(if self.method.is_safe() { (303, "") } else { (403, "forbidden") });
+        }
         match self.access {
-            AccessRule::Open | AccessRule::Authenticated | AccessRule::Session => {}
+            AccessRule::Open | AccessRule::Authenticated | AccessRule::Session | AccessRule::Staff => {}
             AccessRule::Scoped(_) => more.push((403, "insufficient_scope")),
             AccessRule::Admin(_) => more.extend([(403, "forbidden"), (403, "insufficient_scope")]),
         }

@@ -64,12 +64,14 @@ impl Table {
         &self.routes
     }
 
-    /// Returns [`Audience::Page`] if any route at this raw path is a page, regardless of the method, and otherwise
-    /// [`Audience::Api`]. For a path without a route, returns the audience of its area.
+    /// Returns the audience of the page at this raw path, regardless of the method, or [`Audience::Api`] if no route at
+    /// the path is a page. For a path without a route, returns the audience of its area.
     pub(super) fn audience_at(&self, path: &str) -> Audience {
         match self.paths.at(path) {
-            Ok(matched) if matched.value.iter().any(|index| self.routes[*index].is_page()) => Audience::Page,
-            Ok(_) => Audience::Api,
+            Ok(matched) => {
+                let page = matched.value.iter().map(|index| &self.routes[*index]).find(|route| route.is_page());
+                page.map_or(Audience::Api, |route| route.audience)
+            }
             Err(_) => self.area(path),
         }
     }
@@ -86,7 +88,7 @@ impl Table {
 
     /// Returns the function that renders failures if this audience gets them as pages.
     pub(super) fn problem_page_of(&self, audience: Audience) -> Option<ProblemPage> {
-        (audience == Audience::Page).then_some(self.problem_page)
+        matches!(audience, Audience::Page | Audience::Staff).then_some(self.problem_page)
     }
 
     /// Finds the route for a method and a raw path.

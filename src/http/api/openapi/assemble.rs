@@ -143,7 +143,7 @@ fn credential_sentence(access: AccessRule) -> String {
     match access {
         AccessRule::Open => String::new(),
         AccessRule::Authenticated => "Needs an API key or a session.".to_owned(),
-        AccessRule::Session => "Needs a session.".to_owned(),
+        AccessRule::Session | AccessRule::Staff => "Needs a session.".to_owned(),
         AccessRule::Scoped(scope) => format!("Needs an API key with the scope `{}`.", scope.as_str()),
         AccessRule::Admin(scope) => {
             format!("Needs an API key of a platform admin. A key with explicit scopes needs `{}`.", scope.as_str())
@@ -155,7 +155,7 @@ fn security(access: AccessRule) -> Value {
     match access {
         AccessRule::Open => json!([]),
         AccessRule::Authenticated => json!([{ "apiKey": [] }, { "session": [] }]),
-        AccessRule::Session => json!([{ "session": [] }]),
+        AccessRule::Session | AccessRule::Staff => json!([{ "session": [] }]),
         AccessRule::Scoped(scope) => json!([{ "apiKey": [scope.as_str()] }]),
         AccessRule::Admin(scope) => json!([{ "apiKey": [scope.as_str()] }]),
     }

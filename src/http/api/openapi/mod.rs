@@ -138,5 +138,6 @@ pub fn document(routes: &[Route], cookie: &str) -> Value {
 }
 
 fn operations(routes: &[Route]) -> Vec<Operation> {
-    routes.iter().map(Operation::new).collect()
+    // The staff console is a website, not an interface for programs.
+    routes.iter().filter(|route| route.audience != Audience::Staff).map(Operation::new).collect()
 }

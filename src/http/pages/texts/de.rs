@@ -45,6 +45,7 @@ pub(super) static TEXTS: Texts = Texts {
         too_many_more: "Bitte warten Sie ein wenig. Wenn Sie ein Formular ausgefüllt haben, gehen Sie im Browser zurück: Dort sind Ihre Angaben noch vorhanden. Versuchen Sie es dann noch einmal.",
         unavailable: "Das ist gerade nicht möglich",
         unavailable_more: "Es wurde nichts geändert. Wenn Sie ein Formular ausgefüllt haben, gehen Sie im Browser zurück: Dort sind Ihre Angaben noch vorhanden. Bitte versuchen Sie es in einer Minute noch einmal.",
+        other_origin: "Sie haben diesen Dienst unter {page} geöffnet. Eingerichtet ist er aber für {own}, deshalb nimmt er von dieser Adresse keine Formulare an. Öffnen Sie {own}, oder bitten Sie den Betreiber, --base-url zu ändern.",
         ask: "Bei Rückfragen nennen Sie bitte diese Nummer: {number}",
     },
     home: home::DE,

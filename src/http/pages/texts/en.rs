@@ -45,6 +45,7 @@ pub(super) static TEXTS: Texts = Texts {
         too_many_more: "Please wait a little. If you filled in a form, go back in your browser: what you entered is still there. Then try again.",
         unavailable: "This is not possible right now",
         unavailable_more: "Nothing was changed. If you filled in a form, go back in your browser: what you entered is still there. Please try again in a minute.",
+        other_origin: "You opened this service as {page}, but it is configured as {own}, so it does not accept forms from this address. Open {own}, or ask the operator to change --base-url.",
         ask: "If you contact us about this, please quote this number: {number}",
     },
     home: home::EN,

@@ -45,6 +45,7 @@ pub(super) static TEXTS: Texts = Texts {
         too_many_more: "Espere un poco. Si ha rellenado un formulario, vuelva atrás en el navegador: lo que ha escrito sigue allí. Después, inténtelo de nuevo.",
         unavailable: "Esto no es posible ahora mismo",
         unavailable_more: "No se ha cambiado nada. Si ha rellenado un formulario, vuelva atrás en el navegador: lo que ha escrito sigue allí. Inténtelo de nuevo dentro de un minuto.",
+        other_origin: "Ha abierto este servicio como {page}, pero está configurado como {own}, por lo que no acepta formularios desde esta dirección. Abra {own} o pida al operador que cambie --base-url.",
         ask: "Si se pone en contacto con nosotros por este motivo, indique este número: {number}",
     },
     home: home::ES,

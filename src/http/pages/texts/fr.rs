@@ -45,6 +45,7 @@ pub(super) static TEXTS: Texts = Texts {
         too_many_more: "Veuillez patienter un peu. Si vous avez rempli un formulaire, revenez en arrière dans le navigateur\u{a0}: ce que vous avez saisi y est encore. Réessayez ensuite.",
         unavailable: "Ce n’est pas possible pour le moment",
         unavailable_more: "Rien n’a été modifié. Si vous avez rempli un formulaire, revenez en arrière dans le navigateur\u{a0}: ce que vous avez saisi y est encore. Veuillez réessayer dans une minute.",
+        other_origin: "Vous avez ouvert ce service à l’adresse {page}, mais il est configuré pour {own}\u{a0}: il n’accepte donc pas de formulaire depuis cette adresse. Ouvrez {own}, ou demandez à l’exploitant de modifier --base-url.",
         ask: "Si vous nous contactez à ce sujet, indiquez ce numéro\u{a0}: {number}",
     },
     home: home::FR,

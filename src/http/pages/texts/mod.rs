@@ -5,6 +5,7 @@
 //! [`fill`] replaces placeholders such as `{name}`. The texts are plain text, which the page escapes, except the
 //! default privacy notice, which is Markdown.
 
+pub(super) mod console;
 mod format;
 pub(super) mod home;
 mod role_labels;
@@ -110,6 +111,8 @@ pub(in crate::http) struct Common {
     /// The title and text of the page about an overload or a full disk.
     pub(in crate::http) unavailable: &'static str,
     pub(in crate::http) unavailable_more: &'static str,
+    /// The text of the page about a form that was opened under another address: `{page}` and `{own}`.
+    pub(in crate::http) other_origin: &'static str,
     /// The request id for inquiries: `{number}`.
     pub(in crate::http) ask: &'static str,
 }

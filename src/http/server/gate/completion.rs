@@ -35,7 +35,10 @@ pub(super) fn complete(ctx: &Ctx, trail: &RequestTrail, outcome: Result<Reply, E
             }
             let request_id = trail.request_id.as_str();
             match trail.problem_page {
-                Some(render) => Reply::problem_page(&error, REALM, request_id, trail.language, render),
+                Some(render) => {
+                    let staff = trail.staff.as_ref();
+                    Reply::problem_page(&error, REALM, request_id, trail.language, staff, render)
+                }
                 None => Reply::problem(&error, REALM, request_id),
             }
         }

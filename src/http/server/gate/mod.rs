@@ -174,8 +174,18 @@ async fn respond(
     if route.is_page() {
         trail.language = request.language().unwrap_or(trail.language);
     }
+    if route.audience == Audience::Staff {
+        trail.staff = Some(request.to_staff_request());
+    }
     for _ in 0..ATTEMPTS_MAX {
         let outcome = handle(ctx, route, &mut request, body, trail).await;
+        // A page must not contain passwords, so their forms are not carried through a sign-in.
+        if let (Some(staff), Some(form)) = (&mut trail.staff, request.form())
+            && outcome.is_err()
+            && !route.hashes_password
+        {
+            staff.fields = form.fields().to_vec();
+        }
         if let LoggedOutcome::Final(outcome) = transaction::log_usage(ctx, trail, outcome).await {
             if matches!(outcome, Err(Error::Refused(Refusal::Unauthorized { sent: true }))) {
                 credential_expiry::write(ctx, &request).await;
@@ -193,7 +203,17 @@ async fn handle(
     body: &mut Incoming,
     trail: &mut RequestTrail,
 ) -> Result<Reply, Error> {
-    let credential = admission::admit(ctx, route, request, trail)?;
+    let credential = match admission::admit(ctx, route, request, trail) {
+        Err(error) if is_unsent_staff_form(route, request, &error) => {
+            // The form is read, so that it can be sent again after a sign-in.
+            if let Some(rules) = &route.form {
+                let read = form::read(ctx, rules, request, body, &mut trail.has_begun_reading_form, None).await?;
+                *request = Arc::new(read);
+            }
+            return Err(error);
+        }
+        admitted => admitted?,
+    };
     if let Some(rules) = route.form.as_ref().filter(|_| !request.has_body()) {
         let check = |precheck: Precheck| ctx.store.read(|tx| precheck(ctx, tx, request));
         let refused = match rules.precheck.map(check).transpose()? {
@@ -219,6 +239,13 @@ async fn handle(
         attachment_writer::remove(Arc::clone(ctx), staged.id.clone()).await;
     }
     outcome
+}
+
+/// Returns whether the request is a form without a file, sent to the staff console without a session.
+fn is_unsent_staff_form(route: &Route, request: &Request, error: &Error) -> bool {
+    let is_unauthorized = matches!(error, Error::Refused(Refusal::Unauthorized { .. }));
+    let has_file = route.form.as_ref().is_some_and(|rules| rules.file_field.is_some());
+    is_unauthorized && route.audience == Audience::Staff && !has_file && !request.has_body()
 }
 
 /// Refuses a body with a `Content-Encoding` before reading it, because no route decodes bodies (RFC 9110 §8.4).

@@ -10,7 +10,7 @@ use crate::domain::id::{ApiKeyId, RequestId};
 use crate::domain::rate::RemainingTokens;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::language::Language;
-use crate::http::server::reply::page::ProblemPage;
+use crate::http::server::reply::page::{ProblemPage, StaffRequest};
 use crate::http::server::response_cache::CachePolicy;
 use crate::store::CachedKey;
 use crate::store::usage::LogEntry;
@@ -27,6 +27,8 @@ pub(super) struct RequestTrail {
     /// The function that renders failures as pages, if the route serves people.
     pub(super) problem_page: Option<ProblemPage>,
     pub(super) language: Language,
+    /// The request, if its route belongs to the staff console.
+    pub(super) staff: Option<StaffRequest>,
     pub(super) cors: bool,
     pub(super) caching: Option<CachePolicy>,
     pub(super) remaining_tokens: Option<RemainingTokens>,
@@ -47,6 +49,7 @@ impl RequestTrail {
             route: None,
             problem_page: None,
             language: Language::of_tag(""),
+            staff: None,
             cors: false,
             caching: None,
             remaining_tokens: None,

@@ -71,11 +71,12 @@ async fn read(ctx: &Arc<Ctx>, credential: Option<Credential>, mut act: Act) -> R
     let run = tokio::task::spawn_blocking(move || {
         ours.store.read(|tx| {
             let who = credential.as_ref().map(|credential| verify(tx, credential)).transpose()?;
-            act(&ours, tx, who)
+            let touch_is_due = session.map_or(Ok(false), |digest| store::session::touch_is_due(tx, &digest))?;
+            Ok((act(&ours, tx, who)?, touch_is_due))
         })
     });
-    let reply = run.await.map_err(|error| Error::Defect(error.to_string()))??;
-    if let Some(digest) = session {
+    let (reply, touch_is_due) = run.await.map_err(|error| Error::Defect(error.to_string()))??;
+    if let Some(digest) = session.filter(|_| touch_is_due) {
         let touch = move |tx: &Tx<'_>| store::session::touch(tx, &digest);
         match run_job(|done| ctx.store.write(Grade::Logged, touch, done)).await {
             // Reads continue on a full disk. The session was verified above; only its last use is not recorded.

@@ -234,11 +234,11 @@ impl Reply {
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.reserve(self.headers.len() + PROTECTIVE_FIELDS.len() + 1);
-        for (name, value) in PROTECTIVE_FIELDS {
-            headers.insert(name, HeaderValue::from_static(value));
-        }
         for (name, value) in self.headers {
             headers.append(name, value);
+        }
+        for (name, value) in PROTECTIVE_FIELDS {
+            headers.entry(name).or_insert(HeaderValue::from_static(value));
         }
         response
     }
@@ -353,7 +353,7 @@ fn status_code_and_fields(error: &Error, realm: &str) -> (StatusCode, Code, Vec<
             let challenge = format!("Bearer realm=\"{realm}\", error=\"insufficient_scope\", scope=\"{scope}\"");
             (StatusCode::FORBIDDEN, "insufficient_scope", field(header::WWW_AUTHENTICATE, &challenge))
         }
-        Refusal::Forbidden(_) => (StatusCode::FORBIDDEN, "forbidden", Vec::new()),
+        Refusal::Forbidden(_) | Refusal::OtherOrigin { .. } => (StatusCode::FORBIDDEN, "forbidden", Vec::new()),
         Refusal::NotFound(_) => (StatusCode::NOT_FOUND, "not_found", Vec::new()),
         Refusal::MethodNotAllowed(allow) => {
             (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", field(header::ALLOW, allow))

@@ -22,10 +22,31 @@ const PAGE_PROTECTIVE_FIELDS: [(HeaderName, &str); 3] = [
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
                            frame-ancestors 'none'";
 
+/// The content security policy of the console's pages, which also run this service's own modules. The modules set HTML
+/// only through one Trusted Types policy (W3C Trusted Types §3.3).
+const CONSOLE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+                              connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; \
+                              frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types console";
+
+/// A request to the staff console, so that it can go on after a sign-in.
+#[derive(Debug, Clone)]
+pub(in crate::http) struct StaffRequest {
+    /// Whether the request only reads, so that a browser may repeat it.
+    pub(in crate::http) is_safe: bool,
+    /// The path and the query.
+    pub(in crate::http) target: String,
+    /// Whether one of the console's modules sent the request and replaces parts of its page with the answer.
+    pub(in crate::http) wants_parts: bool,
+    /// The fields of the form that the person sent.
+    pub(in crate::http) fields: Vec<(String, String)>,
+}
+
 /// A failed request that a page explains.
 pub(in crate::http) struct FailedRequest<'a> {
     pub(in crate::http) error: &'a Error,
     pub(in crate::http) status: u16,
+    /// The request, if it was sent to the staff console.
+    pub(in crate::http) staff: Option<&'a StaffRequest>,
     /// The request's id, which links the page to the operator's log.
     pub(in crate::http) request_id: &'a str,
 }
@@ -39,6 +60,26 @@ impl Reply {
         let body = page.render().map_err(|error| Error::Defect(format!("a page cannot be rendered: {error}")))?;
         let mut reply = Self::ok("text/html; charset=utf-8", body.into());
         reply.headers.extend(PAGE_PROTECTIVE_FIELDS.map(|(name, value)| (name, HeaderValue::from_static(value))));
+        Ok(reply)
+    }
+
+    /// Creates a 200 reply with a page of the console, or with parts of such a page. The console's forms state their
+    /// origin only with this `Referrer-Policy`: with `no-referrer`, browsers send `Origin: null`.
+    pub(in crate::http) fn console(page: &impl askama::Template) -> Result<Self, Error> {
+        let mut reply = Self::rendered(page)?;
+        reply.headers.retain(|(name, _)| *name != header::CONTENT_SECURITY_POLICY);
+        Ok(reply
+            .with(header::CONTENT_SECURITY_POLICY, CONSOLE_POLICY)
+            .with(header::REFERRER_POLICY, "same-origin")
+            .with(header::CACHE_CONTROL, "no-store")
+            .with(header::VARY, "X-Part, Accept-Language, Cookie"))
+    }
+
+    /// Creates a page of the console with the status of a refusal. The page explains the refusal.
+    pub(in crate::http) fn console_refusal(refusal: &Refusal, page: &impl askama::Template) -> Result<Self, Error> {
+        let (status, _, headers) = status_code_and_fields(&Error::Refused(refusal.clone()), "");
+        let mut reply = Self { status, ..Self::console(page)? };
+        reply.headers.extend(headers);
         Ok(reply)
     }
 
@@ -62,10 +103,12 @@ impl Reply {
         realm: &str,
         request_id: &str,
         language: Language,
+        staff: Option<&StaffRequest>,
         render: ProblemPage,
     ) -> Self {
         let (status, _, headers) = status_code_and_fields(error, realm);
-        match render(&FailedRequest { error, status: status.as_u16(), request_id }, language) {
+        match render(&FailedRequest { error, status: status.as_u16(), staff, request_id }, language) {
+            Ok(redirect) if redirect.status.is_redirection() => redirect,
             Ok(page) => {
                 let mut reply = Self { status, ..page };
                 reply.headers.extend(headers);

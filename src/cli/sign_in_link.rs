@@ -1,0 +1,53 @@
+//! `appliance sign-in-link`: makes a link by which a user signs in once and chooses a password.
+
+use serde_json::json;
+
+use super::base_url_arg::BaseUrlArg;
+use super::db_arg::DbArg;
+use super::failure::Failure;
+use super::output::{act_and_print, print_message};
+use super::value::parse_email;
+use crate::domain::sign_in_link::LinkPurpose;
+use crate::domain::text::Email;
+use crate::store::file::{self, Missing, Older};
+use crate::store::{self, Error};
+use crate::world::World;
+
+/// Print a link by which a user signs in once, and chooses a password.
+///
+/// For a user who is locked out, or who has no password yet. The link goes to standard output. It works once, within an
+/// hour, and replaces earlier links of the user. Using it sets the password and ends the user's other sessions. Works
+/// while `serve` runs.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    db: DbArg,
+
+    /// The user's email address.
+    #[arg(long, env = "APPLIANCE_EMAIL", value_name = "EMAIL", value_parser = parse_email)]
+    email: Email,
+
+    #[command(flatten)]
+    base_url: BaseUrlArg,
+}
+
+/// # Errors
+/// Fails if the user does not exist or is disabled, the file cannot be used, or the link cannot be printed. In all
+/// cases, no link is created.
+pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
+    file::prepare(&args.db.db, Missing::Refuse, Older::Refuse)?;
+    let found = store::read_alone(&args.db.db, world, |tx| store::user::find_by_email(tx, &args.email))?;
+    let email = args.email.as_str();
+    let user = found.ok_or_else(|| Failure::new(format!("there is no user with the address {email}")))?.profile;
+    if !user.enabled {
+        return Err(Failure::new(format!("{email} is disabled; enable the user first, with `appliance user enable`")));
+    }
+    act_and_print(&args.db.db, world, |tx| {
+        let token = store::sign_in_link::create(tx, world, &user.id, LinkPurpose::Reset, None)?;
+        let facts = json!({ "userId": user.id.as_str() });
+        store::activity::platform::record_command(tx, world, "sign-in-link", &facts)?;
+        Ok::<_, Error>(args.base_url.join_url(&token))
+    })?;
+    print_message(&format!("the link above signs {email} in once, within an hour"));
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! The path to which a browser returns after a sign-in. It comes from the address bar, so anybody can write it into a
+//! link.
+
+/// The maximum length of a path to return to, in bytes. Paths of the console are shorter.
+const BYTES_MAX: usize = 2_000;
+
+/// Returns the path if it leads into the staff console of this service. Browsers treat `//host` and `\` as the start of
+/// another host, so a path that contains them is refused.
+pub fn parse(path: &str) -> Option<&str> {
+    let rest = path.strip_prefix("/app")?;
+    let is_within = rest.is_empty() || rest.starts_with('/') || rest.starts_with('?');
+    let is_plain = path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    (is_within && is_plain && !path.contains("//") && !path.contains("/..") && path.len() <= BYTES_MAX).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_of_the_console_are_accepted() {
+        for good in ["/app", "/app/", "/app?x=1", "/app/acme/roles/role_1?step=2#top", "/app/acme/candidates?q=%C3%A9"]
+        {
+            assert_eq!(parse(good), Some(good));
+        }
+        for bad in [
+            "",
+            "/",
+            "/apple",
+            "app",
+            "//evil.example/app",
+            "/app//evil.example",
+            "/app\\evil",
+            "https://evil.example/app",
+            "/app/\r\nSet-Cookie: a=b",
+            "/app/ä",
+            "/app/../docs",
+            "javascript:alert(1)",
+        ] {
+            assert_eq!(parse(bad), None, "{bad}");
+        }
+        let longest = format!("/app/{}", "x".repeat(1_995));
+        assert!(parse(&longest).is_some() && parse(&format!("{longest}x")).is_none());
+    }
+}

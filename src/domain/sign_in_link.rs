@@ -1,0 +1,75 @@
+//! Links by which a user signs in once without a password: invitations, resets, and the link of the demo.
+//!
+//! A token is sufficient to sign in. Therefore the token is too long to guess, works once, expires soon, and the file
+//! contains only its digest.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest as _, Sha256};
+
+use super::words::words;
+
+/// The number of bytes in a token: 256 bits, or 43 characters in base64.
+pub const SIGN_IN_TOKEN_BYTES: usize = 32;
+
+words! {
+    /// The purpose of a sign-in link.
+    LinkPurpose {
+        /// A new user chooses a password.
+        Invitation = "invitation",
+        /// A user who cannot sign in chooses another password.
+        Reset = "reset",
+        /// Somebody tries the sample company. No password is asked for.
+        Demo = "demo",
+    }
+}
+
+impl LinkPurpose {
+    /// Returns the time for which a link works: a week for an invitation, because people read mail late; an hour for a
+    /// reset, because its receiver is waiting for it.
+    pub fn lifetime(self) -> Duration {
+        match self {
+            Self::Invitation | Self::Demo => Duration::from_secs(7 * 24 * 60 * 60),
+            Self::Reset => Duration::from_secs(60 * 60),
+        }
+    }
+
+    /// Returns whether the user must choose a password before the link signs them in.
+    pub fn asks_for_password(self) -> bool {
+        self != Self::Demo
+    }
+}
+
+/// Returns the token with these random bytes.
+pub fn token(random: &[u8; SIGN_IN_TOKEN_BYTES]) -> String {
+    URL_SAFE_NO_PAD.encode(random)
+}
+
+/// Returns the SHA-256 digest of a token, which the file stores. A string that is not a token also has a digest, but
+/// that digest matches no link.
+pub fn digest(token: &str) -> [u8; 32] {
+    Sha256::digest(token).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_long_and_safe_in_a_url() {
+        let token = token(&[0xff; SIGN_IN_TOKEN_BYTES]);
+        assert!(token.len() == 43 && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)));
+    }
+
+    #[test]
+    fn only_the_link_of_the_demo_works_without_a_password() {
+        for (purpose, hours, asks) in
+            [(LinkPurpose::Invitation, 168, true), (LinkPurpose::Reset, 1, true), (LinkPurpose::Demo, 168, false)]
+        {
+            assert_eq!(purpose.lifetime().as_secs(), hours * 3_600, "{purpose:?}");
+            assert_eq!(purpose.asks_for_password(), asks, "{purpose:?}");
+        }
+    }
+}

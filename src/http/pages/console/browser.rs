@@ -1,0 +1,48 @@
+//! The name of a browser, as people recognize it.
+
+/// The browsers, each with the product token that only it sends. Browsers also send the tokens of the browsers that they
+/// imitate, so the order matters.
+const BROWSERS: [(&str, &str); 5] =
+    [("Edg/", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari")];
+
+const SYSTEMS: [(&str, &str); 6] = [
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("Windows", "Windows"),
+    ("Mac OS", "macOS"),
+    ("Linux", "Linux"),
+];
+
+/// Returns the browser and the system that a `User-Agent` names, such as `Firefox, Linux`. Returns the beginning of the
+/// field if it names neither.
+pub(super) fn name(user_agent: &str) -> String {
+    let find = |list: &[(&str, &'static str)]| list.iter().find(|(token, _)| user_agent.contains(token)).map(|x| x.1);
+    let names: Vec<&str> = [find(&BROWSERS), find(&SYSTEMS)].into_iter().flatten().collect();
+    if names.is_empty() { user_agent.chars().take(40).collect() } else { names.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn browsers_and_systems_are_recognized() {
+        for (user_agent, expected) in [
+            ("Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0", "Firefox, Linux"),
+            (
+                "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0 \
+                 Safari/537.36 Edg/156.0",
+                "Edge, Windows",
+            ),
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) AppleWebKit/605.1.15 Version/26.0 Safari/604.1",
+                "Safari, iPhone",
+            ),
+            ("curl/8.14", "curl/8.14"),
+            ("", ""),
+        ] {
+            assert_eq!(name(user_agent), expected);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The frame of the console's pages: title, navigation, theme and the message about the last act.
+
+use crate::http::pages::texts::Texts;
+use crate::http::pages::texts::console::frame::{FRAME, FrameTexts};
+
+/// The frame of a page for a signed-in user. `templates/console/layout.html` renders it.
+pub(super) struct ConsoleFrame {
+    pub(super) texts: &'static Texts,
+    /// The heading of the page and the title of the browser tab.
+    pub(super) title: String,
+    /// `light` or `dark`; `None` for the theme of the system.
+    pub(super) theme: Option<&'static str>,
+    /// Whether single letters are keyboard shortcuts.
+    pub(super) single_keys: bool,
+    /// The organization to which the navigation leads.
+    pub(super) organization: Option<OrganizationLink>,
+    /// All organizations of the user.
+    pub(super) organizations: Vec<OrganizationLink>,
+    pub(super) current: NavItem,
+    /// The message about the act that led to this page.
+    pub(super) notice: Option<String>,
+}
+
+/// The frame of a page without navigation, for people who are not signed in. `templates/console/plain.html` renders it.
+pub(super) struct PlainFrame {
+    pub(super) texts: &'static Texts,
+    pub(super) title: String,
+    pub(super) theme: Option<&'static str>,
+}
+
+/// A link to an organization.
+#[derive(Debug, Clone)]
+pub(super) struct OrganizationLink {
+    pub(super) slug: String,
+    pub(super) name: String,
+    /// Whether the organization has a career page.
+    pub(super) has_portal: bool,
+    /// Whether the page belongs to this organization.
+    pub(super) is_current: bool,
+}
+
+/// An entry of the navigation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NavItem {
+    Inbox,
+    Me,
+}
+
+/// An entry of the navigation, as the page shows it.
+pub(super) struct NavLink {
+    pub(super) url: String,
+    pub(super) label: &'static str,
+    /// The keys that open the page.
+    pub(super) keys: &'static str,
+    pub(super) is_current: bool,
+}
+
+impl ConsoleFrame {
+    pub(super) fn words(&self) -> &'static FrameTexts {
+        FRAME.of(self.texts)
+    }
+
+    /// Returns the entries of the navigation.
+    pub(super) fn nav(&self) -> Vec<NavLink> {
+        let words = self.words();
+        let link = |item, url: &str, label, keys| NavLink {
+            url: url.to_owned(),
+            label,
+            keys,
+            is_current: item == self.current,
+        };
+        vec![link(NavItem::Inbox, "/app", words.inbox, "g i"), link(NavItem::Me, "/app/me", words.me, "g s")]
+    }
+}

@@ -1,0 +1,216 @@
+//! `/join/{token}`: a link by which a user signs in once, and chooses a password.
+
+use askama::Template;
+use hyper::{Method, header};
+
+use super::frame::PlainFrame;
+use super::visit::Visit;
+use crate::domain::password::{self, CHARACTERS_MAX, CHARACTERS_MIN, PasswordFault};
+use crate::domain::refusal::Refusal;
+use crate::domain::sign_in_link::LinkPurpose;
+use crate::http::api::session::FreshSession;
+use crate::http::pages::texts::console::join::{JOIN, JoinTexts};
+use crate::http::pages::texts::console::sign_in::SIGN_IN;
+use crate::http::pages::texts::fill;
+use crate::http::server::ctx::Ctx;
+use crate::http::server::reply::Reply;
+use crate::http::server::request::Request;
+use crate::http::server::resource::Audience;
+use crate::http::server::route::{DecodedInput, Route};
+use crate::store::sign_in_link::SignInLink;
+use crate::store::{self, Error, Grade, Tx};
+
+const PATH: &str = "/join/{token}";
+
+#[derive(Template)]
+#[template(path = "console/join.html", config = "src/http/pages/templates/askama.toml")]
+struct JoinPage<'a> {
+    frame: PlainFrame,
+    words: &'static JoinTexts,
+    token: &'a str,
+    /// Who made the link, and the organizations that it opens.
+    lines: Vec<String>,
+    email: &'a str,
+    asks_for_password: bool,
+    error: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "console/gone.html", config = "src/http/pages/templates/askama.toml")]
+struct GonePage {
+    frame: PlainFrame,
+    words: &'static JoinTexts,
+    sign_in: &'static str,
+}
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::open(Audience::Staff, Method::GET, PATH, decode_page, show).answering(&[
+            (200, ""),
+            (400, "validation_error"),
+            (410, "gone"),
+        ]),
+        Route::staff_sign_in(Method::POST, PATH, decode, join, refuse)
+            .with_form()
+            .with_password_hashing()
+            .writes(Grade::Vital)
+            .answering(&[
+                (303, ""),
+                (400, "validation_error"),
+                (403, "forbidden"),
+                (410, "gone"),
+                (413, "payload_too_large"),
+                (415, "unsupported_media_type"),
+                (429, "rate_limited"),
+            ]),
+    ]
+}
+
+/// A request for the page of a link.
+pub(super) struct LinkVisit {
+    visit: Visit,
+    token: String,
+}
+
+impl LinkVisit {
+    fn decode(request: &Request) -> Result<Self, Refusal> {
+        Ok(Self { visit: Visit::decode(request)?, token: request.param("token").to_owned() })
+    }
+
+    fn words(&self) -> &'static JoinTexts {
+        JOIN.of(self.visit.texts())
+    }
+
+    /// Explains that the link does not work, or no longer works. The page does not say which.
+    fn gone(&self) -> Result<Reply, Error> {
+        let words = self.words();
+        let sign_in = SIGN_IN.of(self.visit.texts()).title;
+        let page = GonePage { frame: self.visit.plain_frame(words.gone), words, sign_in };
+        Reply::console_refusal(&Refusal::Gone(words.gone), &page)
+    }
+
+    fn page(&self, tx: &Tx<'_>, link: &SignInLink, fault: Option<PasswordFault>) -> Result<Reply, Error> {
+        let words = self.words();
+        let page = JoinPage {
+            frame: self.visit.plain_frame(&fill(words.title, &[("name", &link.name)])),
+            words,
+            token: &self.token,
+            lines: lines(tx, words, link)?,
+            email: link.email.as_str(),
+            asks_for_password: link.purpose.asks_for_password(),
+            error: fault.map(|fault| fault_text(words, fault)),
+        };
+        match fault {
+            None => Reply::console(&page),
+            Some(fault) => Reply::console_refusal(&Refusal::invalid("password", fault.sentence()), &page),
+        }
+    }
+}
+
+/// Returns the sentences about the link: who made it, and what it opens.
+fn lines(tx: &Tx<'_>, words: &JoinTexts, link: &SignInLink) -> Result<Vec<String>, Error> {
+    if link.purpose == LinkPurpose::Demo {
+        return Ok(vec![words.demo.to_owned()]);
+    }
+    let memberships = store::membership::of_user(tx, &link.user_id)?;
+    let mut names = Vec::new();
+    for membership in memberships {
+        names.extend(store::organization::find(tx, &membership.organization_id)?.map(|found| found.record.name));
+    }
+    let inviter = link.invited_by.as_ref().map(|name| fill(words.invited_by, &[("name", name)]));
+    let organizations = (!names.is_empty()).then(|| fill(words.invited_to, &[("organizations", &names.join(", "))]));
+    let account = fill(words.account, &[("email", link.email.as_str())]);
+    Ok([inviter, organizations, Some(account)].into_iter().flatten().collect())
+}
+
+/// Returns the reason why a password is refused, in the language of the page.
+pub(super) fn fault_text(words: &JoinTexts, fault: PasswordFault) -> String {
+    match fault {
+        PasswordFault::Length(_) => {
+            let (min, max) = (CHARACTERS_MIN.to_string(), CHARACTERS_MAX.to_string());
+            fill(words.bad_length, &[("min", &min), ("max", &max)])
+        }
+        PasswordFault::Repeats => words.repeats.to_owned(),
+        PasswordFault::OfUser => words.of_user.to_owned(),
+        PasswordFault::Common => words.common.to_owned(),
+    }
+}
+
+fn decode_page(_: &Ctx, request: &Request) -> Result<LinkVisit, Error> {
+    Ok(LinkVisit::decode(request)?)
+}
+
+/// `GET /join/{token}`: shows whom the link signs in, and asks for a password. Opening the page does not use up the
+/// link, because mail programs open links to preview them.
+///
+/// # Errors
+/// As pages: `gone` if the link does not work or no longer works.
+fn show(_: &Ctx, tx: &Tx<'_>, visit: &LinkVisit) -> Result<Reply, Error> {
+    match store::sign_in_link::find(tx, &visit.token)? {
+        Some(link) => visit.page(tx, &link, None),
+        None => visit.gone(),
+    }
+}
+
+/// A link that is used, and the hash of the chosen password.
+pub(super) struct JoinInput {
+    visit: LinkVisit,
+    link: SignInLink,
+    password_hash: Option<String>,
+    session: FreshSession,
+}
+
+/// A link that does not work, or a password that is refused.
+pub(super) struct RefusedJoin {
+    visit: LinkVisit,
+    fault: Option<PasswordFault>,
+}
+
+/// # Errors
+/// `forbidden` for a request from another origin; `unsupported_media_type` for a body that is not a form;
+/// `validation_error` if the password is repeated.
+fn decode(ctx: &Ctx, request: &Request) -> Result<DecodedInput<JoinInput, RefusedJoin>, Error> {
+    let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
+    if request.origin().is_stated() {
+        request.origin().require_same(&ctx.settings.origin)?;
+    }
+    let visit = LinkVisit::decode(request)?;
+    let Some(link) = ctx.store.read(|tx| store::sign_in_link::find(tx, &visit.token))? else {
+        return Ok(DecodedInput::Read(RefusedJoin { visit, fault: None }));
+    };
+    let mut password_hash = None;
+    if link.purpose.asks_for_password() {
+        let password = form.text("password")?.unwrap_or_default();
+        if let Err(fault) = password::check(password, &link.email, &link.name) {
+            return Ok(DecodedInput::Read(RefusedJoin { visit, fault: Some(fault) }));
+        }
+        password_hash = Some(ctx.world.hash_password(password));
+    }
+    Ok(DecodedInput::Act(JoinInput { visit, link, password_hash, session: FreshSession::of(ctx, request) }))
+}
+
+/// `POST /join/{token}`: sets the password, ends the user's other sessions, and signs the user in. The link does not work
+/// again.
+///
+/// # Errors
+/// As pages: `gone` if the link was used in the meantime; `validation_error` for a refused password.
+fn join(ctx: &Ctx, tx: &Tx<'_>, input: &JoinInput) -> Result<Reply, Error> {
+    if store::sign_in_link::find(tx, &input.visit.token)?.as_ref() != Some(&input.link) {
+        return input.visit.gone();
+    }
+    let user = &input.link.user_id;
+    store::sign_in_link::delete_of_user(tx, user)?;
+    if let Some(hash) = &input.password_hash {
+        store::user::change_password(tx, user, hash, None)?;
+    }
+    let (_, cookie) = input.session.begin(ctx, tx, user)?;
+    Ok(Reply::see_other("/app").with(header::SET_COOKIE, &cookie))
+}
+
+/// `POST /join/{token}`: shows the page again.
+fn refuse(_: &Ctx, tx: &Tx<'_>, RefusedJoin { visit, fault }: &RefusedJoin) -> Result<Reply, Error> {
+    match store::sign_in_link::find(tx, &visit.token)? {
+        Some(link) => visit.page(tx, &link, *fault),
+        None => visit.gone(),
+    }
+}

@@ -1,0 +1,229 @@
+//! `/sign-in`: the sign-in with an address and a password. A form that was sent without a session is carried through the
+//! sign-in, so that nothing that a person typed is lost.
+
+use askama::Template;
+use hyper::{Method, header};
+
+use super::frame::PlainFrame;
+use super::visit::Visit;
+use crate::domain::refusal::Refusal;
+use crate::domain::return_path;
+use crate::http::api::session::{self, SignInInput};
+use crate::http::pages::texts::console::sign_in::{SIGN_IN, SignInTexts};
+use crate::http::pages::texts::{self, fill};
+use crate::http::server::authentication::cookie;
+use crate::http::server::ctx::Ctx;
+use crate::http::server::form::Form;
+use crate::http::server::language::Language;
+use crate::http::server::reply::Reply;
+use crate::http::server::reply::page::StaffRequest;
+use crate::http::server::request::Request;
+use crate::http::server::resource::Audience;
+use crate::http::server::route::{DecodedInput, Route};
+use crate::store::{self, Error, Grade, Tx};
+
+/// The prefix of the hidden fields that carry the fields of a form through the sign-in.
+pub(super) const SENT_PREFIX: &str = "sent.";
+
+/// The page on which people begin.
+const START: &str = "/app";
+
+#[derive(Template)]
+#[template(path = "console/sign_in.html", config = "src/http/pages/templates/askama.toml")]
+struct SignInPage<'a> {
+    frame: PlainFrame,
+    words: &'static SignInTexts,
+    error: Option<String>,
+    /// The reason why the person must sign in.
+    reason: Option<&'static str>,
+    email: &'a str,
+    next: Option<&'a str>,
+    sent: Option<&'a SentForm>,
+}
+
+#[derive(Template)]
+#[template(path = "console/resume.html", config = "src/http/pages/templates/askama.toml")]
+struct ResumePage<'a> {
+    frame: PlainFrame,
+    words: &'static SignInTexts,
+    sent: &'a SentForm,
+}
+
+#[derive(Template)]
+#[template(path = "console/sign_in_part.html", config = "src/http/pages/templates/askama.toml")]
+struct SignInPart {
+    words: &'static SignInTexts,
+}
+
+/// A form that was sent without a session.
+struct SentForm {
+    target: String,
+    fields: Vec<(String, String)>,
+}
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::open(Audience::Staff, Method::GET, "/sign-in", decode_page, show).answering(&[
+            (200, ""),
+            (303, ""),
+            (400, "validation_error"),
+        ]),
+        Route::staff_sign_in(Method::POST, "/sign-in", decode, sign_in, refuse)
+            .with_form()
+            .with_password_hashing()
+            .writes(Grade::Vital)
+            .answering(&[
+                (200, ""),
+                (303, ""),
+                (400, "validation_error"),
+                (401, "unauthorized"),
+                (403, "forbidden"),
+                (413, "payload_too_large"),
+                (415, "unsupported_media_type"),
+                (429, "rate_limited"),
+            ]),
+    ]
+}
+
+struct PageInput {
+    visit: Visit,
+    next: Option<String>,
+    session: Option<[u8; 32]>,
+}
+
+fn decode_page(ctx: &Ctx, request: &Request) -> Result<PageInput, Error> {
+    let next = request.query("next")?.as_deref().and_then(return_path::parse).map(str::to_owned);
+    Ok(PageInput { visit: Visit::decode(request)?, next, session: cookie(ctx, request) })
+}
+
+/// `GET /sign-in`: shows the form. Redirects a person who is signed in.
+fn show(_: &Ctx, tx: &Tx<'_>, PageInput { visit, next, session }: &PageInput) -> Result<Reply, Error> {
+    if let Some(digest) = session
+        && store::session::principal(tx, digest)?.is_some()
+    {
+        return Ok(Reply::see_other(next.as_deref().unwrap_or(START)));
+    }
+    let words = SIGN_IN.of(visit.texts());
+    let reason = next.as_deref().filter(|next| *next != START).map(|_| words.ended);
+    Reply::console(&SignInPage {
+        frame: visit.plain_frame(words.title),
+        words,
+        error: None,
+        reason,
+        email: "",
+        next: next.as_deref(),
+        sent: None,
+    })
+}
+
+/// The form of a sign-in.
+struct SignInForm {
+    visit: Visit,
+    email: String,
+    next: Option<String>,
+    sent: Option<SentForm>,
+}
+
+impl SignInForm {
+    fn decode(request: &Request) -> Result<Self, Error> {
+        let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
+        let path = |name| Ok::<_, Refusal>(form.text(name)?.and_then(return_path::parse).map(str::to_owned));
+        let email = form.text("email")?.unwrap_or_default().to_owned();
+        let sent = path("to")?.map(|target| SentForm { target, fields: carried_fields(form) });
+        Ok(Self { visit: Visit::decode(request)?, email, next: path("next")?, sent })
+    }
+
+    fn page(&self, refusal: &Refusal) -> Result<Reply, Error> {
+        let words = SIGN_IN.of(self.visit.texts());
+        let error = match refusal {
+            Refusal::RateLimited { retry_after_s } => fill(words.throttled, &[("seconds", &retry_after_s.to_string())]),
+            Refusal::Unauthorized { .. } => words.wrong.to_owned(),
+            other => other.sentence(),
+        };
+        let page = SignInPage {
+            frame: self.visit.plain_frame(words.title),
+            words,
+            error: Some(error),
+            reason: None,
+            email: &self.email,
+            next: self.next.as_deref(),
+            sent: self.sent.as_ref(),
+        };
+        Reply::console_refusal(refusal, &page)
+    }
+}
+
+/// Returns the fields that the sign-in form carries for another form.
+fn carried_fields(form: &Form) -> Vec<(String, String)> {
+    let carried = |(name, value): &(String, String)| Some((name.strip_prefix(SENT_PREFIX)?.to_owned(), value.clone()));
+    form.fields().iter().filter_map(carried).collect()
+}
+
+/// # Errors
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated.
+fn decode(
+    ctx: &Ctx,
+    request: &Request,
+) -> Result<DecodedInput<(SignInForm, SignInInput), (SignInForm, Refusal)>, Error> {
+    let input = SignInForm::decode(request)?;
+    let origin = request.origin();
+    if origin.is_stated()
+        && let Err(refusal) = origin.require_same(&ctx.settings.origin)
+    {
+        return Ok(DecodedInput::Read((input, refusal)));
+    }
+    let password = request.form().map(|form| form.text("password")).transpose()?.flatten().unwrap_or_default();
+    match session::check_password(ctx, request, &input.email, password) {
+        Ok(checked) => Ok(DecodedInput::Act((input, checked))),
+        Err(Error::Refused(refusal)) => Ok(DecodedInput::Read((input, refusal))),
+        Err(error) => Err(error),
+    }
+}
+
+/// `POST /sign-in`: starts the session, and redirects to the page that the person wanted. If the person had sent a form
+/// without a session, offers to send it now.
+fn sign_in(ctx: &Ctx, tx: &Tx<'_>, (form, checked): &(SignInForm, SignInInput)) -> Result<Reply, Error> {
+    let (_, cookie) = checked.begin_session(ctx, tx)?;
+    let reply = match &form.sent {
+        Some(sent) => {
+            let words = SIGN_IN.of(form.visit.texts());
+            Reply::console(&ResumePage { frame: form.visit.plain_frame(words.resume), words, sent })?
+        }
+        None => Reply::see_other(form.next.as_deref().unwrap_or(START)),
+    };
+    Ok(reply.with(header::SET_COOKIE, &cookie))
+}
+
+/// `POST /sign-in`: shows the form again.
+///
+/// # Errors
+/// As pages: `unauthorized` for a wrong address or password; `rate_limited`; `forbidden` from another origin.
+fn refuse(_: &Ctx, _: &Tx<'_>, (form, refusal): &(SignInForm, Refusal)) -> Result<Reply, Error> {
+    form.page(refusal)
+}
+
+/// Answers a request to the console without a session: a page is opened after the sign-in, and a form is carried through
+/// it.
+pub(in crate::http::pages) fn instead(request: &StaffRequest, language: Language) -> Result<Reply, Error> {
+    let texts = texts::of_language(language);
+    let words = SIGN_IN.of(texts);
+    if request.wants_parts {
+        return Reply::console(&SignInPart { words });
+    }
+    if request.is_safe {
+        let next = return_path::parse(&request.target).unwrap_or(START);
+        let query: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();
+        return Ok(Reply::see_other(&format!("/sign-in?next={query}")));
+    }
+    let target = return_path::parse(&request.target).map(str::to_owned);
+    let sent = target.map(|target| SentForm { target, fields: request.fields.clone() });
+    Reply::console(&SignInPage {
+        frame: PlainFrame { texts, title: words.title.to_owned(), theme: None },
+        words,
+        error: None,
+        reason: Some(words.ended_with_form),
+        email: "",
+        next: None,
+        sent: sent.as_ref(),
+    })
+}

@@ -1,0 +1,22 @@
+// Keeps the text of fields with `data-draft` until it is sent, so that a closed tab or an ended session loses nothing.
+// The drafts are in this tab's sessionStorage, and only there.
+
+function draftKey(field) {
+  return `draft ${location.pathname} ${field.closest("form")?.getAttribute("action") ?? ""} ${field.name}`;
+}
+
+function restoreDrafts() {
+  for (const field of document.querySelectorAll("[data-draft]")) {
+    if (field.value === "") field.value = sessionStorage.getItem(draftKey(field)) ?? "";
+  }
+}
+restoreDrafts();
+document.addEventListener("swapped", restoreDrafts);
+document.addEventListener("input", ({ target }) => {
+  if ("draft" in target.dataset) sessionStorage.setItem(draftKey(target), target.value);
+});
+function dropDrafts(form) {
+  for (const field of form.querySelectorAll("[data-draft]")) sessionStorage.removeItem(draftKey(field));
+}
+document.addEventListener("sent", ({ detail }) => detail.ok && dropDrafts(detail.form));
+document.addEventListener("submit", (event) => event.defaultPrevented || dropDrafts(event.target));

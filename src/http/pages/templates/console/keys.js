@@ -1,0 +1,102 @@
+// Keyboard shortcuts. The keys are on the page's own controls (`data-key="e"`, or `data-key="g i"` for two keys in a
+// row), so the list that `?` shows cannot be out of date. A page adds keys without a control with `addKey`.
+
+const KEY_PAUSE_MS = 1500;
+const extraKeys = new Map();
+let firstKey = "";
+let firstKeyAt = 0;
+
+/** Adds a key that has no control of its own. `act` gets the event. */
+function addKey(key, label, act) {
+  extraKeys.set(key, { label, act });
+}
+
+function isVisible(element) {
+  return element.checkVisibility({ visibilityProperty: true }) && !element.disabled;
+}
+
+/** The controls with a key that are usable now: those of the open dialog, or those of the page. */
+function keyedControls() {
+  const root = document.querySelector("dialog[open]") ?? document;
+  return [...root.querySelectorAll("[data-key]")].filter(isVisible);
+}
+
+function labelOf(element) {
+  if (element.getAttribute("aria-label")) return element.getAttribute("aria-label");
+  const copy = element.cloneNode(true);
+  copy.querySelectorAll("kbd, .hidden").forEach((part) => part.remove());
+  return copy.textContent.trim();
+}
+
+function keyNames(key) {
+  return key.split(" ").map((one) => {
+    const name = document.createElement("kbd");
+    name.textContent = one.length === 1 ? one.toUpperCase() : one;
+    return name;
+  });
+}
+
+/** Shows the keys of this page. */
+function showKeys() {
+  const entries = new Map([...extraKeys].map(([key, { label }]) => [key, label]));
+  for (const control of keyedControls()) if (!entries.has(control.dataset.key)) entries.set(control.dataset.key, labelOf(control));
+  const heading = document.createElement("h2");
+  heading.textContent = document.body.dataset.keysTitle;
+  const list = document.createElement("dl");
+  list.className = "keys";
+  for (const [key, label] of entries) {
+    const term = document.createElement("dt");
+    term.append(...keyNames(key));
+    const text = document.createElement("dd");
+    text.textContent = label;
+    list.append(term, text);
+  }
+  const close = document.createElement("button");
+  close.textContent = document.body.dataset.close;
+  close.dataset.dismiss = "";
+  const content = document.createDocumentFragment();
+  content.append(heading, list, close);
+  openDialog(content);
+}
+
+/** Does what the control with this key does. Returns false if there is none. */
+function press(key, event) {
+  const control = keyedControls().find((candidate) => candidate.dataset.key === key);
+  if (control) {
+    if (control.matches("input:not([type=checkbox]), textarea, select")) control.focus();
+    else control.click();
+    return true;
+  }
+  const extra = document.querySelector("dialog[open]") ? undefined : extraKeys.get(key);
+  extra?.act(event);
+  return extra !== undefined;
+}
+
+document.addEventListener("keydown", (event) => {
+  if (document.body.dataset.keys === "off" || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (event.target.matches("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]")) return;
+  const now = performance.now();
+  const isSecond = firstKey !== "" && now - firstKeyAt < KEY_PAUSE_MS;
+  const key = isSecond ? `${firstKey} ${event.key}` : event.key;
+  firstKey = "";
+  if (key === "?" && !document.querySelector("dialog[open]")) {
+    event.preventDefault();
+    showKeys();
+  } else if (press(key, event)) {
+    event.preventDefault();
+  } else if (!isSecond && keyedControls().some((control) => control.dataset.key.startsWith(`${event.key} `))) {
+    firstKey = event.key;
+    firstKeyAt = now;
+    event.preventDefault();
+  }
+});
+
+/** Tells assistive technology about the keys (WAI-ARIA 1.2 §6.6). */
+function announceKeys() {
+  const off = document.body.dataset.keys === "off";
+  for (const control of document.querySelectorAll("[data-key]")) {
+    if (!off && !control.dataset.key.includes(" ")) control.setAttribute("aria-keyshortcuts", control.dataset.key);
+  }
+}
+announceKeys();
+document.addEventListener("swapped", announceKeys);

@@ -1,0 +1,77 @@
+// Sends forms with fetch and replaces parts of the page with the answer. A form with `data-swap` is sent this way. The
+// server renders every part; nothing here builds HTML. The answer has templates:
+//
+//   <template data-for="ID">   replaces the element with this id, or removes it if the template is empty
+//   <template data-say>        the message about the act, for everybody and for screen readers
+//   <template data-dialog>     is shown as a dialog
+//   <template data-focus="ID"> moves the focus to this element
+//
+// An answer without templates is another page, which is opened.
+
+/** The only place where text becomes HTML (Trusted Types policy `console`). */
+const html = globalThis.trustedTypes?.createPolicy("console", { createHTML: (text) => text }) ?? { createHTML: (text) => text };
+
+/** Shows a message for a while. `nodes` may contain an undo form. */
+function say(...nodes) {
+  const region = document.getElementById("say");
+  region.replaceChildren(...nodes);
+}
+
+/** Shows `content` in a dialog that closes with Escape. The focus then returns to where it was. */
+function openDialog(content) {
+  const opener = document.activeElement;
+  const dialog = document.createElement("dialog");
+  dialog.append(content);
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    opener?.isConnected && opener.focus();
+  });
+  document.body.append(dialog);
+  dialog.querySelectorAll("[data-here]").forEach((field) => (field.value = location.pathname + location.search));
+  dialog.querySelectorAll("[data-dismiss]").forEach((button) => button.addEventListener("click", () => dialog.close()));
+  dialog.showModal();
+  return dialog;
+}
+
+/** Replaces parts of the page with the templates of an answer. Keeps the focus on the element with the same id. */
+function swapParts(text) {
+  const answer = new DOMParser().parseFromString(html.createHTML(text), "text/html");
+  const templates = [...answer.querySelectorAll("template")];
+  const focused = document.activeElement?.id;
+  for (const { dataset, content } of templates) {
+    const nodes = document.importNode(content, true);
+    if (dataset.for) document.getElementById(dataset.for)?.replaceWith(nodes);
+    else if ("say" in dataset) say(...nodes.childNodes);
+    else if ("dialog" in dataset) openDialog(nodes);
+  }
+  const wanted = templates.find(({ dataset }) => dataset.focus)?.dataset.focus ?? focused;
+  const target = wanted && document.getElementById(wanted);
+  if (target && target !== document.activeElement) target.focus({ preventScroll: false });
+  document.dispatchEvent(new Event("swapped"));
+  return templates.length > 0;
+}
+
+/** Sends a form and shows the answer. */
+async function sendForm(form, submitter) {
+  const body = new URLSearchParams(new FormData(form, submitter));
+  const action = submitter?.getAttribute("formaction") ?? form.getAttribute("action");
+  form.setAttribute("aria-busy", "true");
+  try {
+    const answer = await fetch(action, { method: "POST", body, headers: { "X-Part": "1" } });
+    const text = await answer.text();
+    if (!swapParts(text)) location.assign(answer.redirected ? answer.url : location.href);
+    else form.closest("dialog")?.close();
+    document.dispatchEvent(new CustomEvent("sent", { detail: { form, ok: answer.ok } }));
+  } catch {
+    say(document.body.dataset.offline);
+  } finally {
+    form.removeAttribute("aria-busy");
+  }
+}
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!("swap" in form.dataset) || event.defaultPrevented) return;
+  event.preventDefault();
+  if (form.getAttribute("aria-busy") !== "true") sendForm(form, event.submitter);
+});

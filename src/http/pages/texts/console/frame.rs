@@ -1,0 +1,56 @@
+//! The texts of the console's frame: its navigation, and messages that any page can show.
+
+use super::ByLanguage;
+
+pub(in crate::http) struct FrameTexts {
+    /// The name of the navigation, for screen readers.
+    pub(in crate::http) navigation: &'static str,
+    pub(in crate::http) inbox: &'static str,
+    /// The page of the signed-in user.
+    pub(in crate::http) me: &'static str,
+    pub(in crate::http) sign_out: &'static str,
+    /// The heading of the list of keyboard shortcuts.
+    pub(in crate::http) keys: &'static str,
+    pub(in crate::http) close: &'static str,
+    /// A failed request of a module: the page shows what the database holds, so nothing was changed.
+    pub(in crate::http) offline: &'static str,
+}
+
+pub(in crate::http) static FRAME: ByLanguage<FrameTexts> = ByLanguage {
+    en: FrameTexts {
+        navigation: "Console",
+        inbox: "Inbox",
+        me: "Your account",
+        sign_out: "Sign out",
+        keys: "Keys on this page",
+        close: "Close",
+        offline: "The service did not answer. Nothing was changed. Try again.",
+    },
+    de: FrameTexts {
+        navigation: "Konsole",
+        inbox: "Eingang",
+        me: "Ihr Konto",
+        sign_out: "Abmelden",
+        keys: "Tasten auf dieser Seite",
+        close: "Schließen",
+        offline: "Der Dienst hat nicht geantwortet. Es wurde nichts geändert. Bitte versuchen Sie es noch einmal.",
+    },
+    fr: FrameTexts {
+        navigation: "Console",
+        inbox: "À traiter",
+        me: "Votre compte",
+        sign_out: "Se déconnecter",
+        keys: "Touches de cette page",
+        close: "Fermer",
+        offline: "Le service n’a pas répondu. Rien n’a été modifié. Veuillez réessayer.",
+    },
+    es: FrameTexts {
+        navigation: "Consola",
+        inbox: "Bandeja",
+        me: "Su cuenta",
+        sign_out: "Cerrar sesión",
+        keys: "Teclas de esta página",
+        close: "Cerrar",
+        offline: "El servicio no ha respondido. No se ha cambiado nada. Inténtelo de nuevo.",
+    },
+};

@@ -1,0 +1,31 @@
+//! The texts of the staff console: one file for each page, with all languages. They are plain text, which the page
+//! escapes.
+
+pub(in crate::http) mod frame;
+pub(in crate::http) mod home;
+pub(in crate::http) mod join;
+pub(in crate::http) mod me;
+pub(in crate::http) mod sign_in;
+pub(in crate::http) mod when;
+
+use super::Texts;
+
+/// The texts of one page in each language. The compiler finds a missing language.
+pub(in crate::http) struct ByLanguage<T: 'static> {
+    pub(in crate::http) en: T,
+    pub(in crate::http) de: T,
+    pub(in crate::http) fr: T,
+    pub(in crate::http) es: T,
+}
+
+impl<T> ByLanguage<T> {
+    /// Returns the texts in the language of `texts`.
+    pub(in crate::http) fn of(&'static self, texts: &Texts) -> &'static T {
+        match texts.tag {
+            "de" => &self.de,
+            "fr" => &self.fr,
+            "es" => &self.es,
+            _ => &self.en,
+        }
+    }
+}
