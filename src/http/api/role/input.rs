@@ -18,7 +18,7 @@ const MAX_BELOW_MIN: &str = "must not be less than salaryMin";
 
 /// The members that a request contains. `Some(None)` clears a member.
 #[derive(Debug, Default)]
-pub(super) struct RoleChange {
+pub(in crate::http) struct RoleChange {
     name: Option<String>,
     description: Option<Option<Description>>,
     department: Option<Option<String>>,
@@ -36,7 +36,7 @@ pub(super) struct RoleChange {
 
 impl RoleChange {
     /// Decodes all members except the name, which only a new role requires. Errors are collected in `fields`.
-    pub(super) fn decode(fields: &mut BodyFields, name: Option<String>) -> Self {
+    pub(in crate::http) fn decode(fields: &mut BodyFields, name: Option<String>) -> Self {
         let text = |fields: &mut BodyFields, name: &str| fields.text(name, TEXT_CHARACTERS_MAX);
         let amount = |fields: &mut BodyFields, name: &str| fields.number(name, SALARY_MAX);
         let change = Self {
@@ -69,7 +69,7 @@ impl RoleChange {
     /// # Errors
     /// `conflict` for fewer positions than hires; `validation_error` if the given bound of the salary range
     /// contradicts the stored one, or for a new closing date in the past.
-    pub(super) fn apply(&self, before: &RoleRecord, today: Date) -> Result<RoleRecord, Refusal> {
+    pub(in crate::http) fn apply(&self, before: &RoleRecord, today: Date) -> Result<RoleRecord, Refusal> {
         let seats = self.positions.map_or(Ok(before.seats), |positions| before.seats.with_positions(positions))?;
         let salary = Salary {
             min: self.salary_min.unwrap_or(before.salary.min),

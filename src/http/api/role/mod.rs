@@ -1,21 +1,19 @@
 //! `/api/v1/organizations/{id}/roles` and `/api/v1/roles/{id}`: staff create, list, change, open, close, reopen and
 //! delete roles. The steps of a role's pipeline are in `role_step`.
 
+pub(in crate::http) mod act;
 pub(in crate::http) mod find;
 pub(in crate::http) mod input;
 mod list;
 pub(in crate::http) mod wire;
 
 use hyper::Method;
-use jiff::civil::Date;
 
 use self::find::{find, find_to_manage};
 use self::input::{RoleChange, StepInput};
 use self::wire::{WireChangedRole, WireRoleInFull, WireWarning};
-use crate::domain::activity::Action;
 use crate::domain::api_key::Scope;
-use crate::domain::closing_day;
-use crate::domain::id::{OrganizationId, RoleId, RoleStepId};
+use crate::domain::id::{OrganizationId, RoleId};
 use crate::domain::role::{self, CLOSE_REASON_CHARACTERS_MAX};
 use crate::domain::text::NAME_CHARACTERS_MAX;
 use crate::domain::user::Principal;
@@ -94,18 +92,10 @@ fn decode_create(_: &Ctx, request: &Request) -> Result<RoleCreateInput, Error> {
 /// `not_found` if the organization does not exist or the caller may not see it; `forbidden` for a plain member;
 /// `validation_error` if `salaryMax` is less than `salaryMin`, or for a closing date in the past.
 fn create(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCreateInput) -> Result<Reply, Error> {
-    let organization = &input.organization;
+    let (organization, id): (_, RoleId) = (&input.organization, ctx.world.id());
     visible::organization(tx, caller, organization)?.require_manager()?;
-    let record = input.role.apply(&RoleRecord::draft(ctx.world.id(), tx.now), today(ctx, tx, organization)?)?;
-    let steps: Vec<store::role_step::PipelineStep> = (1..)
-        .zip(&input.steps)
-        .map(|(order, step)| {
-            let id: RoleStepId = ctx.world.id();
-            store::role_step::PipelineStep { id, name: step.name.clone(), order, step_type: step.step_type }
-        })
-        .collect();
-    store::role::add(tx, caller, organization, &record, &steps, &store::activity::stamp(&*ctx.world))?;
-    changed_reply(tx, organization, &record.id)
+    act::create(ctx, tx, caller, organization, id.clone(), &input.role, &input.steps)?;
+    changed_reply(tx, organization, &id)
 }
 
 /// `GET /api/v1/roles/{id}`: returns a role with its description, its steps, the removed steps that applications still
@@ -147,8 +137,8 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<RoleChangeInput, Error> {
 /// less than `salaryMin`, or for a new closing date in the past.
 fn change(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleChangeInput) -> Result<Reply, Error> {
     let before = find_to_manage(tx, caller, &input.id)?;
-    let after = input.change.apply(&before.record, today(ctx, tx, &before.organization_id)?)?;
-    save_and_reply(ctx, tx, caller, Action::RoleChanged, &before, &after)
+    act::change(ctx, tx, caller, &before, &input.change)?;
+    changed_reply(tx, &before.organization_id, &input.id)
 }
 
 /// `DELETE /api/v1/roles/{id}`: deletes a draft without applications. Its activity remains.
@@ -156,10 +146,7 @@ fn change(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleChangeInput) -
 /// # Errors
 /// The errors of [`find_to_manage`]; `conflict` for any other role.
 fn delete(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Reply, Error> {
-    let role = find_to_manage(tx, caller, id)?;
-    let applications = store::role::applications(tx, &role.record.id)?;
-    role::require_deletable(role.record.seats.status, applications.total())?;
-    store::role::delete(tx, caller, &role, &store::activity::stamp(&*ctx.world))?;
+    act::delete(ctx, tx, caller, &find_to_manage(tx, caller, id)?)?;
     Ok(envelope::success())
 }
 
@@ -171,10 +158,8 @@ fn delete(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Rep
 /// passed.
 fn open(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Reply, Error> {
     let before = find_to_manage(tx, caller, id)?;
-    let steps = store::role_step::of_role(tx, &before.record.id)?.len();
-    let after = RoleRecord { seats: before.record.seats.opened(steps)?, ..before.record.clone() };
-    closing_day::require_not_passed(after.closes_on, today(ctx, tx, &before.organization_id)?)?;
-    save_and_reply(ctx, tx, caller, Action::RoleOpened, &before, &after)
+    act::open(ctx, tx, caller, &before)?;
+    changed_reply(tx, &before.organization_id, id)
 }
 
 struct RoleCloseInput {
@@ -199,9 +184,8 @@ fn decode_close(_: &Ctx, request: &Request) -> Result<RoleCloseInput, Error> {
 /// The errors of [`find_to_manage`]; `conflict` if the role is neither open nor filled.
 fn close(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCloseInput) -> Result<Reply, Error> {
     let before = find_to_manage(tx, caller, &input.id)?;
-    let seats = before.record.seats.closed()?;
-    let after = RoleRecord { seats, close_reason: Some(input.reason.clone()), ..before.record.clone() };
-    save_and_reply(ctx, tx, caller, Action::RoleClosed, &before, &after)
+    act::close(ctx, tx, caller, &before, &input.reason)?;
+    changed_reply(tx, &before.organization_id, &input.id)
 }
 
 /// `POST /api/v1/roles/{id}/reopen`: opens a closed role again. The role becomes filled if all its positions are filled.
@@ -211,27 +195,8 @@ fn close(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCloseInput) -> 
 /// passed.
 fn reopen(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Reply, Error> {
     let before = find_to_manage(tx, caller, id)?;
-    let steps = store::role_step::of_role(tx, &before.record.id)?.len();
-    let after = RoleRecord { seats: before.record.seats.reopened(steps)?, close_reason: None, ..before.record.clone() };
-    closing_day::require_not_passed(after.closes_on, today(ctx, tx, &before.organization_id)?)?;
-    save_and_reply(ctx, tx, caller, Action::RoleReopened, &before, &after)
-}
-
-/// Returns the current day in an organization's time zone.
-fn today(ctx: &Ctx, tx: &Tx<'_>, organization: &OrganizationId) -> Result<Date, Error> {
-    store::organization::today(tx, &*ctx.world, organization, tx.now)
-}
-
-fn save_and_reply(
-    ctx: &Ctx,
-    tx: &Tx<'_>,
-    caller: &Principal,
-    action: Action,
-    before: &Role,
-    after: &RoleRecord,
-) -> Result<Reply, Error> {
-    store::role::save(tx, Some(caller), action, before, after, &store::activity::stamp(&*ctx.world))?;
-    changed_reply(tx, &before.organization_id, &after.id)
+    act::reopen(ctx, tx, caller, &before)?;
+    changed_reply(tx, &before.organization_id, id)
 }
 
 /// Answers with the current state of a role, and with any warnings.
