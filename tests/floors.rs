@@ -459,9 +459,11 @@ fn transactions_are_opened_by_the_gate(source: &Source) -> Vec<String> {
         return Vec::new();
     }
     let mut opening = vec!["act_alone", "read_alone", "store.write", "store.record", ".savepoint("];
-    // The handler reads a password's hash before the transaction, because the comparison takes longer than a
-    // transaction may take.
-    if source.path != "http/api/session.rs" {
+    // These handlers read a password's hash, or whose password it is, before the transaction, because hashing takes
+    // longer than a transaction may take.
+    let hashes_passwords =
+        ["http/api/session.rs", "http/pages/console/"].iter().any(|path| source.path.starts_with(path));
+    if !hashes_passwords {
         opening.push("store.read");
     }
     source.with_snippets(&source.shipped, &opening, "a transaction is passed in, not opened here")

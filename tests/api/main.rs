@@ -41,6 +41,9 @@ mod careers_feeds;
 mod careers_page;
 mod careers_role;
 mod compression;
+mod console;
+mod console_me;
+mod console_sign_in;
 mod deployment;
 mod dry_run;
 mod failure;
@@ -175,6 +178,9 @@ fn main() -> ExitCode {
         careers_page::tests(),
         careers_role::tests(),
         compression::tests(),
+        console::tests(),
+        console_me::tests(),
+        console_sign_in::tests(),
         deployment::tests(),
         dry_run::tests(),
         failure::tests(),

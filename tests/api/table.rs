@@ -109,6 +109,20 @@ fn the_table_has_exactly_the_listed_routes() {
         "GET /robots.txt",
         "POST /signup/{token}",
         "POST /api/public/signup/{token}",
+        // The staff console.
+        "GET /app",
+        "GET /app/me",
+        "POST /app/me/password",
+        "POST /app/me/preferences",
+        "POST /app/me/sessions/{id}/end",
+        "POST /app/me/sessions/end-others",
+        "POST /app/sign-out",
+        "GET /assets/console.css",
+        "GET /assets/console.js",
+        "GET /join/{token}",
+        "POST /join/{token}",
+        "GET /sign-in",
+        "POST /sign-in",
     ];
     expected.sort_unstable();
     assert_eq!(found, expected);

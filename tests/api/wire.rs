@@ -5,10 +5,13 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
+use appliance::domain::sign_in_link::LinkPurpose;
+use appliance::http::server::access_rule::AccessRule;
 use appliance::http::server::route::Route;
 use serde_json::{Value, json};
 
 use crate::access_matrix;
+use crate::support::console::{sign_in_link, staff_path};
 use crate::support::{Answer, App, Client, stored_signup};
 
 crate::tests![
@@ -212,11 +215,16 @@ fn head_works_on_every_route_with_get() {
         "/api/public/portal/{orgSlug}" => hiring.portal(),
         "/api/public/portal/{orgSlug}/roles/{roleId}" => format!("{}/roles/{}", hiring.portal(), hiring.role_id),
         "/signup/{token}" => format!("/signup/{}", invite.rsplit('/').next().unwrap().split('?').next().unwrap()),
+        "/join/{token}" => sign_in_link(&app, &hiring.staff("owner"), LinkPurpose::Reset),
         plain => access_matrix::permitted_path(&app, &hiring, route).unwrap_or_else(|| plain.to_owned()),
     };
     let table = appliance::http::routes::table();
+    let browser = app.browser(&hiring, "owner");
     for route in table.routes().iter().filter(|route| route.method == "GET") {
-        let (client, path) = (app.admin(), path(route));
+        let is_console = route.access == AccessRule::Staff;
+        let admin = app.admin();
+        let client = if is_console { &browser } else { &admin };
+        let path = if is_console { staff_path(route, &hiring.slug, &hiring) } else { path(route) };
         let head = client.send("HEAD", &path, &[], b"").expect(200);
         // This request uses the same connection, so a body after the HEAD answer would make the next answer
         // unreadable.

@@ -11,7 +11,7 @@ fn labelled<'a>(stdout: &'a str, label: &str) -> &'a str {
 }
 
 #[test]
-fn the_first_start_prints_a_portal_a_key_and_a_command_to_try() {
+fn the_first_start_prints_links_a_key_and_a_command_to_try() {
     let dir = WorkDir::new();
     let service = dir.serve(&["--demo"]);
     let url = service.url();
@@ -19,7 +19,9 @@ fn the_first_start_prints_a_portal_a_key_and_a_command_to_try() {
     let portal = service.send("GET", "/api/public/portal/halmwind", &[], "").expect(200).json();
     assert!(portal["roles"].as_array().unwrap().len() > 1, "{portal}");
     let output = service.stop("TERM").succeeded();
-    assert_eq!(output.stdout.lines().count(), 3, "{output:?}");
+    assert_eq!(output.stdout.lines().count(), 4, "{output:?}");
+    assert!(output.stdout.starts_with("console: "), "{output:?}");
+    assert!(labelled(&output.stdout, "console: ").starts_with(&format!("{url}/join/")), "{output:?}");
     assert_eq!(labelled(&output.stdout, "portal: "), format!("{url}/careers/halmwind"));
     let key = labelled(&output.stdout, "key: ");
     assert!(is_key(key), "{output:?}");
@@ -51,6 +53,22 @@ fn a_later_start_prints_the_command_for_a_new_key() {
     service.get("/api/v1/me", made.stdout.trim_end()).expect(200);
     assert_eq!(dir.run(&["export", "--db", "demo.db"]).succeeded().stdout, exported, "nothing is created twice");
     dir.run(&["check", "--db", "demo.db"]).succeeded();
+}
+
+#[test]
+fn every_start_prints_a_link_that_signs_in_once_without_a_password() {
+    let dir = WorkDir::new();
+    for _ in 0..2 {
+        let service = dir.serve(&["--demo"]);
+        let line = service.wait_for_stdout(|line| line.starts_with("console: "));
+        let path = line.strip_prefix(&format!("console: {}", service.url())).unwrap().to_owned();
+        let form = [("Content-Type", "application/x-www-form-urlencoded"), ("Sec-Fetch-Site", "same-origin")];
+        let answer = service.send("POST", &path, &form, "").expect(303);
+        let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+        service.send("GET", "/app", &[("Cookie", &cookie)], "").expect(200);
+        service.send("POST", &path, &form, "").expect(410);
+        service.stop("TERM").succeeded();
+    }
 }
 
 #[test]

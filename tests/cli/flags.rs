@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::{HR_SECRET, WorkDir};
 
 /// Every command with its options. The name of each option determines its variable.
-const COMMANDS: [(&str, &[&str]); 22] = [
+const COMMANDS: [(&str, &[&str]); 23] = [
     (
         "serve",
         &[
@@ -27,7 +27,8 @@ const COMMANDS: [(&str, &[&str]); 22] = [
             "log-format",
         ],
     ),
-    ("bootstrap-admin", &["db", "email", "name", "expires-in-days"]),
+    ("bootstrap-admin", &["db", "email", "name", "expires-in-days", "base-url"]),
+    ("sign-in-link", &["db", "email", "base-url"]),
     ("set-password", &["db", "email"]),
     ("import", &["db", "format", "organization", "role", "partial"]),
     ("export", &["db", "with-secrets"]),

@@ -24,6 +24,7 @@ mod record;
 mod rounds;
 mod serve;
 mod shell;
+mod sign_in_link;
 mod silence;
 mod stop;
 mod support;

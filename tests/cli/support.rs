@@ -87,13 +87,20 @@ impl WorkDir {
         let (sender, lines) = channel();
         let stderr = BufReader::new(child.stderr.take().unwrap());
         std::thread::spawn(move || stderr.lines().map_while(Result::ok).for_each(|line| drop(sender.send(line))));
-        let mut stdout = child.stdout.take().unwrap();
+        let (sender, stdout_lines) = channel();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
         let stdout = std::thread::spawn(move || {
             let mut text = String::new();
-            stdout.read_to_string(&mut text).map(|_| text).unwrap_or_default()
+            for line in stdout.lines().map_while(Result::ok) {
+                text.push_str(&line);
+                text.push('\n');
+                drop(sender.send(line));
+            }
+            text
         });
         let address = "127.0.0.1:0".parse().unwrap();
-        let mut service = RunningService { child, address, lines, seen: Vec::new(), stdout: Some(stdout) };
+        let seen = Vec::new();
+        let mut service = RunningService { child, address, lines, seen, stdout_lines, stdout: Some(stdout) };
         let line = service.wait_for(|line| line.starts_with("listening on http://"));
         let port = line.rsplit(':').next().unwrap().parse().unwrap();
         service.address = SocketAddr::from(([127, 0, 0, 1], port));
@@ -206,6 +213,7 @@ pub(crate) struct RunningService {
     pub(crate) address: SocketAddr,
     lines: Receiver<String>,
     seen: Vec<String>,
+    stdout_lines: Receiver<String>,
     stdout: Option<JoinHandle<String>>,
 }
 
@@ -237,6 +245,17 @@ impl RunningService {
                     }
                 }
                 Err(why) => panic!("{why}; standard error had {:?}", self.seen),
+            }
+        }
+    }
+
+    /// Waits for the next matching line on standard output, and skips the lines before it.
+    #[track_caller]
+    pub(crate) fn wait_for_stdout(&self, matches: impl Fn(&str) -> bool) -> String {
+        loop {
+            let line = self.stdout_lines.recv_timeout(PATIENCE).expect("the line is printed");
+            if matches(&line) {
+                return line;
             }
         }
     }

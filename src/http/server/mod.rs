@@ -18,6 +18,7 @@ mod gate;
 mod gzip;
 pub(in crate::http) mod html;
 mod http_socket;
+mod implied_answers;
 pub(in crate::http) mod language;
 mod metrics;
 mod network_counts;

@@ -313,35 +313,6 @@ impl Route {
         matches!(self.idempotency, Idempotency::ByKey(_))
     }
 
-    /// Adds the answers that follow from the other fields of the route. An endpoint declares only the remaining answers
-    /// ([`Route::answering`]).
-    pub(super) fn completed(mut self) -> Self {
-        let mut more: Vec<Answer> = Vec::new();
-        if self.access != AccessRule::Open {
-            more.extend([(401, "unauthorized"), (429, "rate_limited")]);
-        }
-        if self.access == AccessRule::Staff {
-            // A request without a session is redirected to the sign-in page if it can be repeated from there. The form
-            // of another origin is forbidden.
-            more.push(if self.method.is_safe() { (303, "") } else { (403, "forbidden") });
-        }
-        match self.access {
-            AccessRule::Open | AccessRule::Authenticated | AccessRule::Session | AccessRule::Staff => {}
-            AccessRule::Scoped(_) => more.push((403, "insufficient_scope")),
-            AccessRule::Admin(_) => more.extend([(403, "forbidden"), (403, "insufficient_scope")]),
-        }
-        if self.accepts_body && self.form.is_none() {
-            more.extend([(400, "bad_request"), (413, "payload_too_large"), (415, "unsupported_media_type")]);
-        }
-        if let Idempotency::ByKey(resource) = self.idempotency {
-            more.extend([(400, "validation_error"), (422, "idempotency_key_reused")]);
-            more.extend(resource.names_candidate.then_some((410, "gone")));
-        }
-        more.retain(|answer| !self.answers.contains(answer));
-        self.answers.extend(more);
-        self
-    }
-
     /// Returns the kind of transaction for a request. A dry run only reads.
     pub(super) fn work_of(&self, request: &Request) -> Work {
         let is_dry_run = self.accepts_dry_run && request.is_dry_run() == Ok(true);

@@ -3,6 +3,7 @@
 
 pub(crate) mod app;
 pub(crate) mod client;
+pub(crate) mod console;
 pub(crate) mod crowd;
 pub(crate) mod description;
 pub(crate) mod hiring;

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{LazyLock, Mutex};
 
+use appliance::http::server::resource::Audience;
+use appliance::http::server::route::Route;
 use appliance::http::server::table::{ANYWHERE, Table, UNROUTED};
 
 /// A route's method and path, a status, and the code of an error. A page shows no code, so it matches every code of
@@ -58,6 +60,12 @@ pub(crate) fn findings() -> Vec<String> {
         }
     }
     findings
+}
+
+/// Returns whether the route belongs to the staff console, which the description leaves out.
+pub(super) fn is_console(route_name: &str) -> bool {
+    let name = |route: &Route| format!("{} {}", route.method, route.path);
+    TABLE.routes().iter().any(|route| route.audience == Audience::Staff && name(route) == route_name)
 }
 
 /// Returns the method and path template of the route that a request reaches.

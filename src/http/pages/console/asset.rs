@@ -28,7 +28,7 @@ static SCRIPT_URL: LazyLock<String> = LazyLock::new(|| versioned_url(SCRIPT_PATH
 
 pub(super) fn routes() -> Vec<Route> {
     let asset = |path, reply: fn() -> Reply| {
-        let route = Route::plain(Audience::Api, Method::GET, path, move |_| reply());
+        let route = Route::plain(Audience::Staff, Method::GET, path, move |_| reply());
         route.cached_in(CachePool::Pages).answering(&[(200, ""), (304, "")])
     };
     vec![asset(STYLE_PATH, style), asset(SCRIPT_PATH, script)]

@@ -22,7 +22,7 @@ struct HomePage {
 }
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![Route::staff(Method::GET, "/app", decode, show).answering(&[(200, ""), (400, "validation_error")])]
+    vec![Route::staff(Method::GET, "/app", decode, show).answering(&[(200, "")])]
 }
 
 fn decode(_: &Ctx, request: &Request) -> Result<Visit, Error> {

@@ -54,15 +54,7 @@ pub(super) fn routes() -> Vec<Route> {
             .with_form()
             .with_password_hashing()
             .writes(Grade::Vital)
-            .answering(&[
-                (303, ""),
-                (400, "validation_error"),
-                (403, "forbidden"),
-                (410, "gone"),
-                (413, "payload_too_large"),
-                (415, "unsupported_media_type"),
-                (429, "rate_limited"),
-            ]),
+            .answering(&[(303, ""), (400, "validation_error"), (403, "forbidden"), (410, "gone")]),
     ]
 }
 

@@ -70,37 +70,17 @@ enum PasswordChange {
 pub(super) fn routes() -> Vec<Route> {
     let act = |route: Route| route.writes(Grade::Vital).with_form();
     vec![
-        Route::staff(Method::GET, PATH, decode_page, show).answering(&[(200, ""), (400, "validation_error")]),
+        Route::staff(Method::GET, PATH, decode_page, show).answering(&[(200, "")]),
         act(Route::staff(Method::POST, "/app/me/password", decode_password, change_password))
             .with_password_hashing()
-            .answering(&[
-                (303, ""),
-                (400, "validation_error"),
-                (413, "payload_too_large"),
-                (415, "unsupported_media_type"),
-            ]),
-        act(Route::staff(Method::POST, "/app/me/sessions/{id}/end", decode_session, end_session)).answering(&[
-            (303, ""),
-            (404, "not_found"),
-            (413, "payload_too_large"),
-            (415, "unsupported_media_type"),
-        ]),
-        act(Route::staff(Method::POST, "/app/me/sessions/end-others", |_, _| Ok(()), end_other_sessions)).answering(&[
-            (303, ""),
-            (413, "payload_too_large"),
-            (415, "unsupported_media_type"),
-        ]),
-        act(Route::staff(Method::POST, "/app/me/preferences", decode_preferences, save_preferences)).answering(&[
-            (303, ""),
-            (400, "validation_error"),
-            (413, "payload_too_large"),
-            (415, "unsupported_media_type"),
-        ]),
-        act(Route::staff(Method::POST, "/app/sign-out", |_, _| Ok(()), sign_out)).answering(&[
-            (303, ""),
-            (413, "payload_too_large"),
-            (415, "unsupported_media_type"),
-        ]),
+            .answering(&[(303, "")]),
+        act(Route::staff(Method::POST, "/app/me/sessions/{id}/end", decode_session, end_session))
+            .answering(&[(303, "")]),
+        act(Route::staff(Method::POST, "/app/me/sessions/end-others", |_, _| Ok(()), end_other_sessions))
+            .answering(&[(303, "")]),
+        act(Route::staff(Method::POST, "/app/me/preferences", decode_preferences, save_preferences))
+            .answering(&[(303, "")]),
+        act(Route::staff(Method::POST, "/app/sign-out", |_, _| Ok(()), sign_out)).answering(&[(303, "")]),
     ]
 }
 
@@ -158,9 +138,10 @@ fn sessions(tx: &Tx<'_>, who: &Principal, texts: &'static Texts) -> Result<Vec<S
     let row = |session: store::session::OwnSession| {
         let ago = |at| When::new(texts, "UTC", at, tx.now).relative;
         let times = [("since", &*ago(session.created_at)), ("seen", &*ago(session.last_seen_at))];
+        let browser = browser::name(&session.user_agent);
         SessionRow {
             id: session.id.to_string(),
-            browser: browser::name(&session.user_agent),
+            browser: if browser.is_empty() { words.unknown_browser.to_owned() } else { browser },
             address: session.address,
             times: fill(words.session_times, &times),
             is_current: session.is_current,

@@ -78,8 +78,6 @@ pub(super) fn routes() -> Vec<Route> {
                 (400, "validation_error"),
                 (401, "unauthorized"),
                 (403, "forbidden"),
-                (413, "payload_too_large"),
-                (415, "unsupported_media_type"),
                 (429, "rate_limited"),
             ]),
     ]

@@ -17,7 +17,8 @@ use crate::store::{self, Error};
 /// Admits a request to its route. Prepares the usage row of a request with an API key.
 ///
 /// # Errors
-/// `unauthorized`, `rate_limited`, `insufficient_scope`; `forbidden`, also for a session's request from another origin.
+/// `unauthorized`, `rate_limited`, `insufficient_scope`; `forbidden`, also for a session's request from another origin;
+/// `validation_error` for a page of the console with a repeated `lang`.
 pub(super) fn admit(
     ctx: &Ctx,
     route: &Route,
@@ -55,6 +56,10 @@ pub(super) fn admit(
     route.access.check_authority(who)?;
     if matches!(credential, Credential::Session(_)) && !request.method().is_safe() {
         request.origin().require_same(&ctx.settings.origin)?;
+    }
+    if route.access == AccessRule::Staff {
+        // Every page of the console answers a repeated `lang` in the same way, even if it does not show any text.
+        request.language()?;
     }
     Ok(Some(credential))
 }

@@ -1,0 +1,210 @@
+//! The rules that hold for every page and every form of the staff console.
+
+use std::collections::BTreeMap;
+
+use crate::support::app::Options;
+use crate::support::console::{PASSWORD, SAME_ORIGIN, form_body, staff_path, staff_routes};
+use crate::support::{Answer, App};
+
+crate::tests![
+    a_page_without_a_session_leads_to_the_sign_in_and_back,
+    a_form_without_a_session_gets_the_sign_in_page_with_its_fields,
+    a_partial_request_without_a_session_gets_a_dialog,
+    a_key_does_not_open_the_console,
+    a_form_of_another_origin_is_forbidden,
+    a_form_of_another_type_or_size_is_refused,
+    a_repeated_language_is_refused,
+    every_route_is_limited,
+    other_organizations_and_their_records_are_answered_like_unknown_ones,
+    a_disabled_user_is_signed_out,
+    pages_have_the_policy_of_the_console,
+    the_script_and_the_style_are_valid_until_they_change,
+];
+
+/// Returns the status and the body of an answer, without the request id that a problem page shows.
+fn shown(answer: &Answer) -> (u16, String) {
+    let text = answer.text().replace(answer.header("x-request-id").unwrap(), "");
+    (answer.status, text)
+}
+
+fn a_page_without_a_session_leads_to_the_sign_in_and_back() {
+    let app = App::start();
+    let hiring = app.hiring();
+    for route in staff_routes().into_iter().filter(|route| route.method == "GET") {
+        let path = staff_path(route, &hiring.slug, &hiring);
+        let answer = app.anonymous().get(&path).expect(303);
+        let next: String = form_body(&[("next", &path)]);
+        assert_eq!(answer.header("location"), Some(format!("/sign-in?{next}").as_str()), "{path}");
+        let forged = app.anonymous().with_header("Cookie", "appliance_session=none").get(&path).expect(303);
+        assert_eq!(forged.header("location"), answer.header("location"), "{path}");
+    }
+}
+
+fn a_form_without_a_session_gets_the_sign_in_page_with_its_fields() {
+    let app = App::start();
+    let hiring = app.hiring();
+    for route in staff_routes().into_iter().filter(|route| route.method == "POST") {
+        let path = staff_path(route, &hiring.slug, &hiring);
+        let answer = app.anonymous().submit(&path, &[("note", "typed <text>")]).expect(401);
+        let page = answer.text();
+        assert!(page.contains(r#"<form method="post" action="/sign-in""#), "{path}: {page}");
+        let is_carried = page.contains(r#"name="sent.note" value="typed &#60;text&#62;""#);
+        assert_eq!(is_carried, !route.hashes_password, "{path}: {page}");
+        assert!(page.contains(&format!(r#"name="to" value="{path}""#)), "{path}: {page}");
+    }
+}
+
+fn a_partial_request_without_a_session_gets_a_dialog() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let client = app.anonymous().with_header("X-Part", "1");
+    for route in staff_routes() {
+        let path = staff_path(route, &hiring.slug, &hiring);
+        let answer = if route.method == "GET" { client.get(&path) } else { client.submit(&path, &[]) }.expect(401);
+        assert!(answer.text().contains("<template data-dialog>"), "{path}");
+        assert!(answer.header("vary").is_some_and(|vary| vary.contains("X-Part")), "{path}");
+    }
+}
+
+fn a_key_does_not_open_the_console() {
+    let app = App::start();
+    let hiring = app.hiring();
+    for route in staff_routes() {
+        let path = staff_path(route, &hiring.slug, &hiring);
+        let client = app.admin().with_header(SAME_ORIGIN.0, SAME_ORIGIN.1);
+        let answer = if route.method == "GET" { client.get(&path) } else { client.submit(&path, &[]) };
+        assert!(matches!(answer.status, 303 | 401), "{path}: {}", answer.status);
+        assert!(answer.status == 401 || answer.header("location").unwrap().starts_with("/sign-in"), "{path}");
+    }
+}
+
+fn a_form_of_another_origin_is_forbidden() {
+    let app = App::start();
+    let hiring = app.hiring();
+    app.browser(&hiring, "owner");
+    let session = app.sign_in(&hiring.email("owner"), PASSWORD);
+    for route in staff_routes().into_iter().filter(|route| route.method == "POST") {
+        let path = staff_path(route, &hiring.slug, &hiring);
+        for origin in [None, Some(("Sec-Fetch-Site", "cross-site")), Some(("Origin", "http://evil.example"))] {
+            let client = origin
+                .map_or_else(|| session.with_header("Accept", "*/*"), |(name, value)| session.with_header(name, value));
+            client.submit(&path, &[]).expect(403);
+        }
+    }
+    // The page names both addresses, because a wrong base URL has the same effect.
+    let answer = session.with_header("Origin", "http://other.example").submit("/app/sign-out", &[]).expect(403);
+    assert!(answer.text().contains("http://other.example"), "{}", answer.text());
+    session.get("/app").expect(200);
+}
+
+fn a_form_of_another_type_or_size_is_refused() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    for route in staff_routes().into_iter().filter(|route| route.accepts_body) {
+        let path = staff_path(route, &hiring.slug, &hiring);
+        let json = [("Content-Type", "application/json")];
+        owner.send("POST", &path, &json, b"{}").expect(415);
+        let long = form_body(&[("note", &"a".repeat(4 << 20))]);
+        owner
+            .send("POST", &path, &[("Content-Type", "application/x-www-form-urlencoded")], long.as_bytes())
+            .expect(413);
+    }
+}
+
+fn a_repeated_language_is_refused() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    for route in staff_routes() {
+        let path = format!("{}?lang=de&lang=fr", staff_path(route, &hiring.slug, &hiring));
+        let answer = if route.method == "GET" { owner.get(&path) } else { owner.submit(&path, &[]) };
+        answer.expect(400);
+    }
+}
+
+fn every_route_is_limited() {
+    let app = App::with(Options { per_minute: Some(1), ..Options::default() });
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    owner.get("/app").expect(200);
+    for route in staff_routes() {
+        let path = staff_path(route, &hiring.slug, &hiring);
+        let answer = if route.method == "GET" { owner.get(&path) } else { owner.submit(&path, &[]) }.expect(429);
+        assert_eq!(answer.header("retry-after"), Some("60"), "{path}");
+    }
+}
+
+fn other_organizations_and_their_records_are_answered_like_unknown_ones() {
+    let app = App::start();
+    let (own, other) = (app.hiring(), app.hiring());
+    let owner = app.browser(&own, "owner");
+    let unknown = |hiring: &crate::support::Hiring| {
+        let mut unknown = hiring.clone();
+        unknown.role_id = "role_unknown".to_owned();
+        unknown.role_steps = vec!["step_unknown".to_owned()];
+        let candidate = &mut unknown.candidates[0];
+        candidate.candidate_id = "cand_unknown".to_owned();
+        candidate.application_id = "app_unknown".to_owned();
+        candidate.steps = vec!["cstep_unknown".to_owned(); 4];
+        unknown
+    };
+    let before = app.sql("SELECT count(*) FROM activities");
+    for route in staff_routes().into_iter().filter(|route| route.path.contains("{orgSlug}")) {
+        let mut paths = vec![
+            staff_path(route, "no-such-organization", &unknown(&own)),
+            staff_path(route, "no-such-organization", &own),
+            staff_path(route, &other.slug, &other),
+            staff_path(route, &other.slug, &own),
+        ];
+        if route.path.matches('{').count() > 1 {
+            paths.extend([staff_path(route, &own.slug, &other), staff_path(route, &own.slug, &unknown(&own))]);
+        }
+        let mut answers: BTreeMap<(u16, String), Vec<String>> = BTreeMap::new();
+        for path in paths {
+            let answer = if route.method == "GET" { owner.get(&path) } else { owner.submit(&path, &[]) };
+            assert!(answer.status >= 400, "{path}: {}", answer.status);
+            answers.entry(shown(&answer)).or_default().push(path);
+        }
+        assert_eq!(answers.len(), 1, "{} {}: {answers:#?}", route.method, route.path);
+    }
+    assert_eq!(app.sql("SELECT count(*) FROM activities"), before);
+}
+
+fn a_disabled_user_is_signed_out() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    owner.get("/app").expect(200);
+    app.change(&format!("UPDATE users SET enabled = 0 WHERE id = '{}'", hiring.staff("owner")));
+    owner.get("/app").expect(303);
+    owner.submit("/app/sign-out", &[]).expect(401);
+}
+
+fn pages_have_the_policy_of_the_console() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    let answers = [owner.get("/app").expect(200), owner.get("/app/me").expect(200), app.anonymous().get("/sign-in")];
+    for answer in answers {
+        let policy = answer.header("content-security-policy").unwrap();
+        for rule in ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "trusted-types console"] {
+            assert!(policy.contains(rule), "{rule}: {policy}");
+        }
+        assert_eq!(answer.header("referrer-policy"), Some("same-origin"));
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+    }
+}
+
+fn the_script_and_the_style_are_valid_until_they_change() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let page = app.browser(&hiring, "owner").get("/app").expect(200).text();
+    for name in ["console.css", "console.js"] {
+        let url = page.split('"').find(|value| value.contains(name)).unwrap();
+        let answer = app.anonymous().get(url).expect(200);
+        assert!(answer.header("cache-control").unwrap().contains("immutable"), "{name}");
+        let etag = answer.header("etag").unwrap();
+        app.anonymous().with_header("If-None-Match", etag).get(url).expect(304);
+    }
+}

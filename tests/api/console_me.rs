@@ -1,0 +1,164 @@
+//! `/app/me`: the user's password, sessions and preferences.
+
+use crate::support::App;
+use crate::support::console::PASSWORD;
+
+crate::tests![
+    the_page_lists_the_users_sessions,
+    a_user_ends_another_session,
+    a_session_of_another_user_is_answered_like_an_unknown_one,
+    a_user_ends_all_other_sessions,
+    a_wrong_current_password_changes_nothing,
+    a_refused_new_password_changes_nothing,
+    wrong_current_passwords_are_throttled,
+    preferences_change_the_language_and_the_keys,
+    the_theme_is_a_cookie,
+    signing_out_ends_the_session,
+    a_session_is_touched_at_most_once_a_minute,
+];
+
+const OTHER: &str = "a quite different sentence";
+
+fn the_page_lists_the_users_sessions() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    let hostile = app.anonymous().with_header("User-Agent", "<script>alert(1)</script>");
+    hostile.submit("/sign-in", &[("email", &hiring.email("owner")), ("password", PASSWORD)]).expect(303);
+    let page = owner.get("/app/me").expect(200).text();
+    assert_eq!(page.matches(r#"<span class="quiet">127.0.0.1</span>"#).count(), 2, "{page}");
+    assert!(page.contains("<b>Unknown browser</b>"), "{page}");
+    assert!(!page.contains("<script>alert"), "{page}");
+    assert_eq!(page.matches("/end\"").count(), 1, "the current session is not ended by this list: {page}");
+}
+
+fn a_user_ends_another_session() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let here = app.browser(&hiring, "owner");
+    let elsewhere = app.sign_in(&hiring.email("owner"), PASSWORD);
+    let page = here.get("/app/me").expect(200).text();
+    let path = page.split("action=\"").map(|rest| rest.split('"').next().unwrap()).find(|path| path.ends_with("/end"));
+    let path = path.unwrap().to_owned();
+    let answer = here.submit(&path, &[]).expect(303);
+    assert_eq!(answer.header("location"), Some("/app/me?done=session"));
+    here.get("/app/me?done=session").expect(200);
+    elsewhere.get("/app").expect(303);
+    here.submit(&path, &[]).expect(404);
+}
+
+fn a_session_of_another_user_is_answered_like_an_unknown_one() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let (owner, member) = (app.browser(&hiring, "owner"), app.browser(&hiring, "member"));
+    let sql = format!("SELECT id FROM sessions WHERE user_id = '{}'", hiring.staff("member"));
+    let foreign = app.sql(&sql).remove(0);
+    let body = |id: &str| {
+        let answer = owner.submit(&format!("/app/me/sessions/{id}/end"), &[]).expect(404);
+        answer.text().replace(answer.header("x-request-id").unwrap(), "")
+    };
+    assert_eq!(body(&foreign), body("sess_unknown"));
+    assert_eq!(body(&foreign), body("%22%3E"));
+    member.get("/app").expect(200);
+}
+
+fn a_user_ends_all_other_sessions() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let here = app.browser(&hiring, "owner");
+    let elsewhere = [(); 3].map(|()| app.sign_in(&hiring.email("owner"), PASSWORD));
+    let colleague = app.browser(&hiring, "member");
+    here.submit("/app/me/sessions/end-others", &[]).expect(303);
+    for session in elsewhere {
+        session.get("/app").expect(303);
+    }
+    here.get("/app").expect(200);
+    colleague.get("/app").expect(200);
+}
+
+fn a_wrong_current_password_changes_nothing() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    let page = owner.submit("/app/me/password", &[("current", "wrong"), ("new", OTHER)]).expect(400).text();
+    assert!(page.contains("aria-invalid"), "{page}");
+    app.sign_in(&hiring.email("owner"), PASSWORD);
+}
+
+fn a_refused_new_password_changes_nothing() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    for refused in ["short", "The owner The owner", &*hiring.email("owner")] {
+        let page = owner.submit("/app/me/password", &[("current", PASSWORD), ("new", refused)]).expect(400).text();
+        assert!(page.contains("aria-invalid"), "{refused}: {page}");
+    }
+    owner.submit("/app/me/password", &[("current", PASSWORD), ("current", "x"), ("new", OTHER)]).expect(400);
+    app.sign_in(&hiring.email("owner"), PASSWORD);
+}
+
+fn wrong_current_passwords_are_throttled() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    for _ in 0..5 {
+        owner.submit("/app/me/password", &[("current", "wrong"), ("new", OTHER)]).expect(400);
+    }
+    owner.submit("/app/me/password", &[("current", PASSWORD), ("new", OTHER)]).expect(429);
+    owner.get("/app/me").expect(200);
+}
+
+fn preferences_change_the_language_and_the_keys() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner").with_header("Accept-Language", "fr");
+    assert!(owner.get("/app/me").expect(200).text().contains("<html lang=\"fr\""));
+    owner.submit("/app/me/preferences", &[("language", "de")]).expect(303);
+    let page = owner.get("/app/me?done=preferences").expect(200).text();
+    assert!(page.contains("<html lang=\"de\"") && !page.contains("data-single-keys"), "{page}");
+    owner.submit("/app/me/preferences", &[("language", ""), ("single_keys", "on")]).expect(303);
+    assert!(owner.get("/app/me").expect(200).text().contains("<html lang=\"fr\""));
+    owner.submit("/app/me/preferences", &[("language", "xx")]).expect(400);
+    owner.submit("/app/me/preferences", &[("language", "de"), ("language", "en")]).expect(400);
+}
+
+fn the_theme_is_a_cookie() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    let cookie = |theme: &str| {
+        let answer = owner.submit("/app/me/preferences", &[("theme", theme)]).expect(303);
+        answer.header("set-cookie").unwrap().to_owned()
+    };
+    assert!(cookie("dark").starts_with("theme=dark; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax"));
+    assert!(cookie("").starts_with("theme=; Path=/; Max-Age=0;"));
+    assert!(cookie("\"><script>").starts_with("theme=; Path=/; Max-Age=0;"));
+    let page = app.anonymous().with_header("Cookie", "theme=dark").get("/sign-in").expect(200).text();
+    assert!(page.contains("data-theme=\"dark\""), "{page}");
+    let page = app.anonymous().with_header("Cookie", "theme=pink").get("/sign-in").expect(200).text();
+    assert!(!page.contains("data-theme") && !page.contains("pink"), "{page}");
+}
+
+fn signing_out_ends_the_session() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    let answer = owner.submit("/app/sign-out", &[]).expect(303);
+    assert_eq!(answer.header("location"), Some("/sign-in"));
+    assert!(answer.header("set-cookie").unwrap().contains("Max-Age=0"));
+    owner.get("/app").expect(303);
+}
+
+fn a_session_is_touched_at_most_once_a_minute() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    let seen = || app.sql("SELECT last_seen_at FROM sessions").remove(0);
+    let at_start = seen();
+    app.pass(59);
+    owner.get("/app").expect(200);
+    assert_eq!(seen(), at_start);
+    app.pass(1);
+    owner.get("/app").expect(200);
+    assert_ne!(seen(), at_start);
+}

@@ -1,0 +1,79 @@
+//! The staff console: signed-in browsers, forms, and the paths of its pages.
+
+use appliance::domain::id::{Id, UserId};
+use appliance::domain::sign_in_link::LinkPurpose;
+use appliance::http::server::access_rule::AccessRule;
+use appliance::http::server::route::Route;
+use appliance::store;
+use appliance::world::World;
+
+use super::{Answer, App, Client, Hiring, recorder};
+
+/// The password of every user of [`App::browser`].
+pub(crate) const PASSWORD: &str = "correct horse battery";
+
+pub(crate) const SAME_ORIGIN: (&str, &str) = ("Sec-Fetch-Site", "same-origin");
+
+impl App {
+    /// Returns the browser of the organization's user with this role, who is signed in.
+    pub(crate) fn browser(&self, hiring: &Hiring, org_role: &str) -> Client {
+        self.browser_of(&hiring.email(org_role))
+    }
+
+    /// Returns the browser of the user with this address, who is signed in.
+    pub(crate) fn browser_of(&self, email: &str) -> Client {
+        self.set_password(email, PASSWORD);
+        self.sign_in(email, PASSWORD).with_header(SAME_ORIGIN.0, SAME_ORIGIN.1)
+    }
+}
+
+impl Client {
+    /// Submits a form with these fields.
+    pub(crate) fn submit(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let body = form_body(fields);
+        self.send("POST", path, &[("Content-Type", "application/x-www-form-urlencoded")], body.as_bytes())
+    }
+
+    /// Submits a form with these fields as the modules of the console do, which replace parts of a page.
+    pub(crate) fn submit_for_parts(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        self.with_header("X-Part", "1").submit(path, fields)
+    }
+}
+
+/// Creates a link for a user, and returns its path.
+pub(crate) fn sign_in_link(app: &App, user_id: &str, purpose: LinkPurpose) -> String {
+    let user = UserId::parse(user_id).unwrap();
+    let world: &dyn World = app.world.as_ref();
+    let create = |tx: &store::Tx<'_>| store::sign_in_link::create(tx, world, &user, purpose, None);
+    format!("/join/{}", store::act_alone(&app.path, world, create).unwrap())
+}
+
+/// Returns the body of a form with these fields.
+pub(crate) fn form_body(fields: &[(&str, &str)]) -> String {
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
+}
+
+/// Returns the routes that only a session opens, except those of `/api`.
+pub(crate) fn staff_routes() -> Vec<&'static Route> {
+    recorder::TABLE.routes().iter().filter(|route| route.access == AccessRule::Staff).collect()
+}
+
+/// Returns the path of a console route in the organization with this slug, with the ids of `hiring`.
+pub(crate) fn staff_path(route: &Route, slug: &str, hiring: &Hiring) -> String {
+    let mut before = "";
+    let fill = |segment: &'static str| {
+        let filled = match (before, segment) {
+            (_, "{orgSlug}") => slug,
+            ("roles", "{id}") => &hiring.role_id,
+            ("candidates", "{id}") => &hiring.candidates[0].candidate_id,
+            ("applications", "{id}") => &hiring.candidates[0].application_id,
+            ("candidate-steps", "{id}") => &hiring.candidates[0].steps[1],
+            ("steps", "{stepId}") => &hiring.role_steps[0],
+            (_, parameter) if parameter.starts_with('{') => "some_id",
+            (_, literal) => literal,
+        };
+        before = segment;
+        filled.to_owned()
+    };
+    route.path.split('/').map(fill).collect::<Vec<_>>().join("/")
+}
