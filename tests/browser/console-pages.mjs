@@ -1,0 +1,142 @@
+// Follows the links of the staff console, and checks every page: its content, accessibility in each language, light and
+// dark and with forced colours, and its width in small windows.
+
+import { LANGUAGES, inParallel, screenshot, visitor } from './browser.mjs';
+import { base, inspect, linkOf, signedIn } from './staff.mjs';
+import { violations } from './accessible.mjs';
+
+/// The person who looks at the pages in each language. The use of a sign-in link ends the person's other sessions.
+const STAFF = {
+  en: 'ingrid.aalto@halmwind.example.com',
+  de: 'tomasz.wolny@halmwind.example.com',
+  fr: 'selma.dogan@halmwind.example.com',
+  es: 'pieter.vandijk@halmwind.example.com',
+};
+
+/// The person whose link is shown, and not used.
+const INVITED = 'marcus.adeyemi@halmwind.example.com';
+
+/// The maximum number of pages of each kind.
+const PER_KIND_MAX = 2;
+
+/// The widths of a window of 1280 px at 100 %, 200 % and 400 % zoom, and of a telephone.
+const WIDTHS = [1280, 640, 320, 390];
+
+/// Returns the kind of a page: its path, with a placeholder for each id.
+function kind(path) {
+  return path.replace(/\?.*/, '').split('/').map((segment) => (/_|\d/.test(segment) ? '{id}' : segment)).join('/');
+}
+
+/// Returns the paths to which a page of the console links.
+async function links(page) {
+  const found = await page.evaluate(() => [...document.querySelectorAll('a[href]')]
+    .map((link) => new URL(link.href))
+    .filter((url) => url.origin === location.origin && url.pathname.startsWith('/app') && !url.pathname.endsWith('/file'))
+    .map((url) => url.pathname + url.search)
+    .filter((path, nth, all) => all.indexOf(path) === nth));
+  return found;
+}
+
+/// Checks the current page in each look and at each width.
+async function everywhere(page, name, lang, fault) {
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme });
+    const rules = colorScheme === 'dark' ? ['color-contrast', 'link-in-text-block'] : undefined;
+    for (const violation of await violations(page, rules)) {
+      fault(`${name} in ${lang}, ${colorScheme}: ${violation}`);
+    }
+    if (lang === 'en') {
+      await screenshot(page, `console-${name}-1280-${colorScheme}`);
+    }
+  }
+  await page.emulateMedia({ colorScheme: 'light', forcedColors: 'active' });
+  for (const violation of await violations(page)) {
+    fault(`${name} in ${lang}, forced colours: ${violation}`);
+  }
+  await page.emulateMedia({ forcedColors: 'none' });
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 844 });
+    const size = await page.evaluate(() => {
+      const { scrollWidth, clientWidth } = document.documentElement;
+      const over = [...document.querySelectorAll('main *')]
+        .filter((element) => element.checkVisibility() && element.getBoundingClientRect().right > clientWidth + 1);
+      return { scrollWidth, clientWidth, over: over.slice(0, 3).map((element) => element.outerHTML.slice(0, 120)) };
+    });
+    if (size.scrollWidth > size.clientWidth) {
+      fault(`${name} in ${lang} is ${size.scrollWidth} wide in ${size.clientWidth}: ${size.over.join(' | ')}`);
+    }
+    if (width === 390) {
+      // At the end of the page, the bar with the navigation covers nothing.
+      await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
+      for (const violation of await violations(page)) {
+        fault(`${name} in ${lang}, ${width} px: ${violation}`);
+      }
+      if (lang === 'en' || lang === 'de') {
+        await screenshot(page, `console-${name}-${width}-${lang}`);
+      }
+    }
+  }
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+async function crawl(context, lang, fault) {
+  const page = await context.newPage();
+  const seen = new Map();
+  const left = ['/app'];
+  const known = new Set(left);
+  let pages = 0;
+  while (left.length > 0) {
+    const path = left.shift();
+    const count = seen.get(kind(path)) ?? 0;
+    if (count === PER_KIND_MAX) {
+      continue;
+    }
+    seen.set(kind(path), count + 1);
+    const answer = await page.goto(base + path);
+    if (answer.status() !== 200) {
+      fault(`${path} was answered with ${answer.status()}`);
+      continue;
+    }
+    pages += 1;
+    await inspect(page, fault);
+    const has = await page.locator('html').getAttribute('lang');
+    if (has !== lang) {
+      fault(`${path} is in ${has}, not ${lang}`);
+    }
+    for (const to of await links(page)) {
+      if (!known.has(to)) {
+        known.add(to);
+        left.push(to);
+      }
+    }
+    const name = kind(path).replaceAll('/', '-').replace(/^-/, '').replaceAll(/[{}]/g, '') + (count > 0 ? `-${count + 1}` : '');
+    // Check collapsed content too.
+    await page.evaluate(() => document.querySelectorAll('details').forEach((element) => element.setAttribute('open', '')));
+    await everywhere(page, name, lang, fault);
+  }
+  return pages;
+}
+
+/// Checks the pages that need no session.
+async function signInPages(browser, lang, fault) {
+  const context = await visitor(browser, fault, { locale: lang, origins: [base] });
+  const page = await context.newPage();
+  const link = await linkOf(INVITED);
+  for (const [name, url] of [['sign-in', `${base}/sign-in`], ['join', link], ['join-gone', `${base}/join/none`]]) {
+    await page.goto(url);
+    await inspect(page, fault);
+    await everywhere(page, name, lang, fault);
+  }
+  await context.close();
+}
+
+export async function check(browser, company, fault) {
+  const counts = [];
+  await inParallel(2, LANGUAGES, async (lang) => {
+    const context = await signedIn(browser, fault, STAFF[lang], { locale: lang });
+    counts.push(await crawl(context, lang, fault));
+    await context.close();
+    await signInPages(browser, lang, fault);
+  });
+  console.log(`  ${counts.join(', ')} pages in ${LANGUAGES.join(', ')}`);
+}

@@ -1,0 +1,63 @@
+// Browsers in which staff of the sample company are signed in.
+
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+import { visitor } from './browser.mjs';
+
+const run = promisify(execFile);
+
+/// The address of the service with the sample company.
+export const { CONSOLE: base } = process.env;
+
+export const PASSWORD = 'a quite different sentence';
+
+/// Returns a link by which this user signs in once.
+export async function linkOf(email) {
+  const { stdout } = await run(process.env.PROGRAM, ['sign-in-link', '--db', 'demo.db', '--email', email, '--base-url', base]);
+  return stdout.trim();
+}
+
+/// Returns a browser context in which the user with this address is signed in.
+export async function signedIn(browser, fault, email, options = {}) {
+  const context = await visitor(browser, fault, { ...options, origins: [base] });
+  const page = await context.newPage();
+  await page.goto(await linkOf(email));
+  await page.locator('[name=password]').fill(PASSWORD);
+  await page.locator('main form button').first().click();
+  await page.waitForURL(/\/app/);
+  await page.close();
+  return context;
+}
+
+/// Reports content that no page of the console may have.
+export async function inspect(page, fault) {
+  const seen = await page.evaluate(() => ({
+    violations: window.__violations ?? [],
+    canary: window.__canary,
+    broken: [...document.images].filter((image) => !image.complete || image.naturalWidth === 0).map((image) => image.src),
+    links: [...document.querySelectorAll('[href], [src], [action], [formaction]')]
+      .flatMap((element) => ['href', 'src', 'action', 'formaction'].map((name) => element.getAttribute(name)))
+      .filter((url) => url !== null && /^[\s\u0000-\u001f]*(javascript|data|vbscript|blob):/i.test(url)),
+    active: [...document.querySelectorAll('object, embed, base, meta[http-equiv], style, [style]')].map((e) => e.outerHTML),
+    foreign: [...document.querySelectorAll('script, iframe')].filter((e) => new URL(e.src, location.href).origin !== location.origin)
+      .map((e) => e.outerHTML),
+    inline: [...document.scripts].filter((e) => e.textContent.trim() !== '').map((e) => e.outerHTML),
+    handlers: [...document.querySelectorAll('*')]
+      .filter((element) => [...element.attributes].some(({ name }) => name.startsWith('on')))
+      .map((element) => element.outerHTML),
+    headings: document.querySelectorAll('h1').length,
+  }));
+  const url = page.url();
+  seen.violations.forEach((violation) => fault(`${url}: its policy blocks ${violation}`));
+  seen.links.forEach((link) => fault(`${url}: links to ${link}`));
+  seen.broken.forEach((image) => fault(`${url}: does not show ${image}`));
+  [...seen.active, ...seen.foreign, ...seen.inline, ...seen.handlers]
+    .forEach((html) => fault(`${url}: has ${html.slice(0, 200)}`));
+  if (seen.canary !== undefined) {
+    fault(`${url}: ran the script ${seen.canary}`);
+  }
+  if (seen.headings !== 1) {
+    fault(`${url}: has ${seen.headings} first headings`);
+  }
+}
