@@ -18,9 +18,10 @@ export const WORDS = {
 /// The service refuses a form that is sent faster than a person can fill it in.
 const FORM_MS_MIN = 3200;
 
-export function launch() {
-  // The browser can reach only this machine, even if a page requests another host.
-  const args = ['--no-sandbox', '--disable-gpu', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'];
+/// Starts a browser that can reach only this machine, even if a page requests another host.
+export function launch(addresses = []) {
+  const excluded = ['127.0.0.1', 'localhost', ...addresses].map((address) => `, EXCLUDE ${address}`).join('');
+  const args = ['--no-sandbox', '--disable-gpu', `--host-resolver-rules=MAP * ~NOTFOUND${excluded}`];
   return chromium.launch({ executablePath: process.env.CHROMIUM, args });
 }
 

@@ -12,6 +12,7 @@ const parts = {
   zoom: 'Zoom, large text and small windows',
   hostile: 'Script injection',
   embed: 'The embedded list of roles on another origin',
+  'console-addresses': 'The staff console at other addresses',
   'console-pages': 'Every page of the staff console',
 };
 const wanted = process.env.PARTS ? process.env.PARTS.split(',') : Object.keys(parts);
