@@ -90,6 +90,8 @@ words! {
         Rejected = "candidate_step.rejected",
         /// A rejection was undone.
         Reopened = "candidate_step.reopened",
+        /// The last decision on an application was undone.
+        Undone = "candidate_step.undone",
         /// A candidate was hired at a step.
         Hired = "candidate_step.hired",
         /// A hired candidate was rejected at a step.

@@ -33,6 +33,7 @@ mod candidate_step_hire;
 mod candidate_step_move;
 mod candidate_step_reject;
 mod candidate_step_reopen;
+mod candidate_step_undo;
 mod candidate_step_validate;
 mod candidate_withdraw;
 mod careers;
@@ -170,6 +171,7 @@ fn main() -> ExitCode {
         candidate_step_move::tests(),
         candidate_step_reject::tests(),
         candidate_step_reopen::tests(),
+        candidate_step_undo::tests(),
         candidate_step_validate::tests(),
         candidate_withdraw::tests(),
         careers::tests(),

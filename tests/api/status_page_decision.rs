@@ -13,9 +13,10 @@ crate::tests![
     the_reversal_of_a_hire_is_shown_after_the_delay,
     a_decision_without_a_delay_is_shown_at_once,
     decisions_of_an_organization_that_never_shows_them_stay_hidden,
-    an_advance_is_shown_at_once,
-    a_move_is_shown_at_once,
-    a_move_undone_leaves_no_trace_on_the_page,
+    an_advance_is_shown_after_the_undo_period,
+    a_move_is_shown_after_the_undo_period,
+    a_move_taken_back_within_the_undo_period_is_never_shown,
+    a_candidate_who_withdraws_never_sees_a_hidden_advance,
     a_rejection_undone_within_the_delay_is_never_shown,
     the_reopening_of_a_visible_rejection_is_shown_at_once,
     a_changed_delay_takes_effect_with_the_next_request,
@@ -24,6 +25,9 @@ crate::tests![
 ];
 
 const HOUR: u64 = 3_600;
+
+/// The time for which a decision can be undone and is hidden.
+const UNDO_SECONDS: u64 = 600;
 
 struct Fixture {
     app: App,
@@ -75,6 +79,18 @@ impl Fixture {
         assert!(!page.contains("Quixworth") && !self.data().to_string().contains("Quixworth"));
     }
 
+    /// Asserts that the page and its download stay the same until the latest act can no longer be undone, and that they
+    /// then change.
+    #[track_caller]
+    fn shows_after_undo_period(&self, before: &(String, serde_json::Value)) {
+        assert_eq!(self.seen(), *before);
+        self.app.pass(UNDO_SECONDS - 1);
+        assert_eq!(self.seen(), *before);
+        self.app.pass(1);
+        let after = self.seen();
+        assert!(after.0 != before.0 && after.1 != before.1, "{}", after.0);
+    }
+
     fn seen(&self) -> (String, serde_json::Value) {
         (self.page(), self.data())
     }
@@ -118,6 +134,13 @@ fn a_decision_without_a_delay_is_shown_at_once() {
     fixture.delay("0");
     fixture.decide(1, "reject");
     assert!(fixture.page().contains("You were not selected this time"));
+    let fixture = Fixture::new();
+    fixture.delay("0");
+    fixture.decide(1, "validate");
+    fixture.decide(3, "hire");
+    assert!(fixture.page().contains("You got the job"));
+    fixture.decide(3, "reject");
+    assert!(fixture.page().contains("You were not selected this time"));
 }
 
 fn decisions_of_an_organization_that_never_shows_them_stay_hidden() {
@@ -129,22 +152,24 @@ fn decisions_of_an_organization_that_never_shows_them_stay_hidden() {
     assert_eq!(fixture.seen(), before);
 }
 
-fn an_advance_is_shown_at_once() {
+fn an_advance_is_shown_after_the_undo_period() {
     let fixture = Fixture::new();
-    for delay in ["72", "NULL"] {
+    for (delay, step, name) in [("72", 1, "Interview"), ("NULL", 2, "Offer")] {
         fixture.delay(delay);
-        let step = if delay == "72" { 1 } else { 2 };
+        let before = fixture.seen();
         fixture.decide(step, "validate");
-        let name = ["Interview", "Offer"][step - 1];
+        fixture.shows_after_undo_period(&before);
         assert!(fixture.page().contains(&format!("<li class=\"current\" aria-current=\"step\">{name} ")));
     }
 }
 
-fn a_move_is_shown_at_once() {
+fn a_move_is_shown_after_the_undo_period() {
     let fixture = Fixture::new();
-    for delay in ["72", "NULL"] {
+    for delay in ["72", "NULL", "0"] {
         fixture.delay(delay);
+        let before = fixture.seen();
         fixture.decide(3, "move");
+        fixture.shows_after_undo_period(&before);
         let page = fixture.page();
         assert!(page.contains("<li class=\"current\" aria-current=\"step\">Offer "), "{page}");
         assert!(
@@ -152,27 +177,50 @@ fn a_move_is_shown_at_once() {
             "{page}"
         );
         assert!(!page.contains("Quixworth") && !fixture.data().to_string().contains("Quixworth"));
+        let forward = fixture.seen();
         fixture.decide(1, "move");
+        fixture.shows_after_undo_period(&forward);
         assert!(fixture.page().contains("<li class=\"current\" aria-current=\"step\">Call "));
     }
 }
 
-fn a_move_undone_leaves_no_trace_on_the_page() {
+fn a_move_taken_back_within_the_undo_period_is_never_shown() {
     let fixture = Fixture::new();
     let before = fixture.seen();
-    for step in [3, 0, 2] {
+    for step in [3, 2] {
         fixture.decide(step, "move");
-        assert_ne!(fixture.seen(), before);
+        fixture.app.pass(UNDO_SECONDS - 1);
         fixture.decide(1, "move");
+        for _ in 0..3 {
+            assert_eq!(fixture.seen(), before, "{step}");
+            fixture.app.pass(UNDO_SECONDS / 2);
+        }
         assert_eq!(fixture.seen(), before, "{step}");
     }
     // A hidden decision stays hidden when the candidate is moved after it was undone.
     fixture.decide(2, "reject");
     fixture.decide(2, "reopen");
     fixture.decide(2, "move");
+    fixture.shows_after_undo_period(&before);
     assert!(fixture.page().contains("<li class=\"current\" aria-current=\"step\">Interview "));
     fixture.decide(1, "move");
+    fixture.app.pass(UNDO_SECONDS);
     assert_eq!(fixture.seen(), before);
+}
+
+fn a_candidate_who_withdraws_never_sees_a_hidden_advance() {
+    let (fixture, plain) = (Fixture::new(), Fixture::new());
+    fixture.decide(1, "validate");
+    for fixture in [&fixture, &plain] {
+        fixture.app.pass(UNDO_SECONDS - 1);
+        fixture.app.anonymous().post_empty(&format!("{}/withdraw", fixture.path)).expect(303);
+    }
+    for seconds in [0, 1, 80 * HOUR] {
+        fixture.app.pass(seconds);
+        plain.app.pass(seconds);
+        assert_eq!(fixture.data(), plain.data());
+        assert!(fixture.page().contains("<li class=\"ended\">Call "), "{}", fixture.page());
+    }
 }
 
 fn a_rejection_undone_within_the_delay_is_never_shown() {
@@ -186,6 +234,7 @@ fn a_rejection_undone_within_the_delay_is_never_shown() {
         fixture.app.pass(HOUR);
     }
     fixture.decide(1, "validate");
+    fixture.shows_after_undo_period(&before);
     assert!(fixture.page().contains("aria-current=\"step\">Interview "));
 }
 

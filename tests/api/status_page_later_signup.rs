@@ -445,6 +445,7 @@ fn a_later_signup_shows_no_move_of_the_application() {
     ));
     for step in [3, 1, 2] {
         fixture.owner.post_empty(&format!("/api/v1/candidate-steps/{}/move", steps[step])).expect(200);
+        fixture.app.pass(600);
         assert_eq!(fixture.page(&later), before);
         assert_ne!(fixture.page(&own), own_before);
     }

@@ -26,6 +26,7 @@ fn the_table_has_exactly_the_listed_routes() {
         "POST /api/v1/candidate-steps/{id}/validate",
         "POST /api/v1/candidate-steps/{id}/move",
         "POST /api/v1/candidate-steps/{id}/reopen",
+        "POST /api/v1/candidate-steps/{id}/undo",
         "POST /api/admin/organizations",
         "GET /api/admin/organizations",
         "GET /api/admin/organizations/{id}",

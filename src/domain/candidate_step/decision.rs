@@ -1,5 +1,6 @@
 //! The facts for a decision, and the result of a decision. All decisions on a candidate step share these types.
 
+use super::past_act::ActKind;
 use super::status::ApplicationStatus;
 use super::step::{CandidateStep, current_step};
 use crate::domain::id::{ApplicationId, CandidateId, OrganizationId, RoleId, RoleStepId};
@@ -49,6 +50,8 @@ pub struct StepFacts {
     pub addressed: usize,
     /// Whether the candidate's personal data was erased.
     pub is_erased: bool,
+    /// Whether the candidate is under a legal hold.
+    pub is_held: bool,
     /// The caller's organization role.
     pub caller_org_role: Option<OrgRole>,
     /// The caller's platform role.
@@ -88,6 +91,8 @@ pub enum Remark {
     OutcomeNotes(String),
     /// The reason for a reopening or a move.
     Reason(String),
+    /// The kind of the act that was undone.
+    Undone(ActKind),
 }
 
 impl StepFacts {

@@ -40,6 +40,7 @@ pub(in crate::domain) fn facts(statuses: &[StepStatus], addressed: usize) -> Ste
         steps: (1..).zip(statuses).map(|(order, status)| step(order, *status)).collect(),
         addressed,
         is_erased: false,
+        is_held: false,
         caller_org_role: Some(OrgRole::HrRepresentative),
         caller_platform_role: PlatformRole::User,
     }

@@ -34,7 +34,8 @@ pub fn is_due(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::progress::{ActKind, ApplicationState, PastAct};
+    use crate::domain::candidate_step::{ActKind, PastAct};
+    use crate::domain::progress::ApplicationState;
 
     const HOUR: i64 = 3_600_000_000;
 

@@ -2,62 +2,21 @@
 //!
 //! An organization can delay the display of decisions, so that staff can change their minds or inform the candidate
 //! themselves. Until a decision (rejection, hire, reversal of a hire) is old enough, the candidate sees the state as if
-//! nobody had made the decision. Moves to other steps and withdrawals are visible at once.
+//! nobody had made the decision. Validations and moves are hidden for the undo period instead, so that the candidate
+//! never sees one that was undone. Withdrawals are visible at once.
 //!
-//! The rule replays the acts on the application in order. All acts before the first hidden decision are visible. An act
-//! after that decision is visible only if it is possible in the state that the candidate sees.
+//! The rule replays the acts on the application in order, without the acts that were undone. All acts before the first
+//! hidden act are visible. An act after it is visible only if it is old enough, and possible in the state that the
+//! candidate sees. A visible decision also shows the acts that led to it.
 
 pub mod role_end;
 
 use std::time::Duration;
 
-use super::candidate_step::{ApplicationStatus, StepStatus, current_index, statuses_after_move};
+use super::candidate_step::{
+    ActKind, ApplicationStatus, PastAct, StepState, StepStatus, UNDO_PERIOD, current_index, statuses_after_move,
+};
 use super::timestamp::Timestamp;
-
-/// The kind of an act on an application.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ActKind {
-    /// Staff validated a step.
-    Validated,
-    /// Staff moved the candidate to a step.
-    Moved,
-    /// Staff rejected the candidate at a step. The rejection may have reversed a hire.
-    Rejected,
-    /// Staff undid the rejection at a step.
-    Reopened,
-    /// Staff hired the candidate.
-    Hired,
-    /// The application was withdrawn.
-    Withdrawn,
-}
-
-/// An act on an application, read from its activity row.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PastAct {
-    /// The kind of the act.
-    pub act: ActKind,
-    /// The time of the act.
-    pub at: Timestamp,
-    /// The index of the step that was acted on, or `None` for acts on the application as a whole.
-    pub step: Option<usize>,
-    /// The application's status before the act.
-    pub status_before: ApplicationStatus,
-    /// The application's status after the act.
-    pub status_after: ApplicationStatus,
-    /// The states of the changed steps before the act, each with the step's index.
-    pub steps_before: Vec<(usize, StepState)>,
-    /// The states of the changed steps after the act, each with the step's index.
-    pub steps_after: Vec<(usize, StepState)>,
-}
-
-/// The status of a step and the time of its rejection or validation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StepState {
-    /// The step's status.
-    pub status: StepStatus,
-    /// The time of the step's rejection or validation, if any.
-    pub at: Option<Timestamp>,
-}
 
 /// The statuses of an application and its steps at one time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,8 +71,8 @@ impl Progress {
     }
 }
 
-/// Returns the progress that the candidate sees at the time `now`. `visible_after` is the minimum age of a visible
-/// decision. If it is `None`, decisions are never visible.
+/// Returns the progress that the candidate sees at the time `now`. `visible_after` is the organization's minimum age of
+/// a visible decision. If it is `None`, decisions are never visible.
 ///
 /// A candidate who withdrew on the status page (`withdrawn_at`) still sees the progress at the time of the withdrawal,
 /// marked as withdrawn. Later decisions stay hidden.
@@ -125,15 +84,29 @@ pub fn visible_progress(
 ) -> Progress {
     let delay = Delay { visible_after, now: withdrawn_at.unwrap_or(now) };
     let before_withdrawal = |act: &&PastAct| withdrawn_at.is_none_or(|at| act.at < at);
-    let acts = history.acts.iter().filter(before_withdrawal);
-    let mut visible = replay(initial_state(history), acts, &delay);
+    let acts: Vec<&PastAct> = without_undone(&history.acts).into_iter().filter(before_withdrawal).collect();
+    let mut visible = replay(initial_state(history), &acts, &delay);
     if withdrawn_at.is_some() {
         visible.status = ApplicationStatus::Withdrawn;
     }
     progress_of(&visible)
 }
 
-/// The rule that hides recent decisions.
+/// Returns the acts that are still in effect: without undone acts, and without the acts that undid them.
+fn without_undone(acts: &[PastAct]) -> Vec<&PastAct> {
+    let mut in_effect: Vec<&PastAct> = Vec::new();
+    for act in acts {
+        let is_inverse =
+            |before: &mut &PastAct| before.status_before == act.status_after && before.steps_before == act.steps_after;
+        // The row of the undone act can be missing: the history is limited to its newest rows.
+        if act.act != ActKind::Undone || in_effect.pop_if(is_inverse).is_none() {
+            in_effect.push(act);
+        }
+    }
+    in_effect
+}
+
+/// The rule that hides recent acts.
 struct Delay {
     visible_after: Option<Duration>,
     now: Timestamp,
@@ -143,6 +116,38 @@ impl Delay {
     fn hides(&self, decided_at: Timestamp) -> bool {
         self.visible_after.is_none_or(|age| self.now.since(decided_at) < age)
     }
+
+    /// Returns whether staff can still undo an act of this time.
+    fn is_undoable(&self, acted_at: Timestamp) -> bool {
+        self.now.since(acted_at) < UNDO_PERIOD
+    }
+
+    fn hides_act(&self, act: &PastAct) -> bool {
+        match act.act {
+            ActKind::Validated | ActKind::Moved => self.is_undoable(act.at),
+            ActKind::Rejected | ActKind::Hired => self.hides(act.at),
+            ActKind::Reopened | ActKind::Withdrawn | ActKind::Undone => false,
+        }
+    }
+}
+
+/// Returns for each act whether it is hidden. A move back within the undo period takes back the moves before it, as an
+/// undo would, so these moves stay hidden as long as the move back.
+fn hidden_acts(acts: &[&PastAct], delay: &Delay) -> Vec<bool> {
+    let is_hidden = |index: usize| {
+        let act = acts[index];
+        let takes_back =
+            |later: &&PastAct| is_move_back(later) && later.at.since(act.at) < UNDO_PERIOD && delay.hides_act(later);
+        let is_move = matches!(act.act, ActKind::Validated | ActKind::Moved);
+        delay.hides_act(act) || is_move && acts[index + 1..].iter().any(takes_back)
+    };
+    (0..acts.len()).map(is_hidden).collect()
+}
+
+fn is_move_back(act: &PastAct) -> bool {
+    let is_before = |left: usize| act.step.is_some_and(|to| to < left);
+    let mut left = act.steps_before.iter().filter(|(_, before)| before.status == StepStatus::InProgress);
+    act.act == ActKind::Moved && left.any(|(index, _)| is_before(*index))
 }
 
 /// Returns the state before the first recorded act.
@@ -196,20 +201,23 @@ impl ApplicationState {
 }
 
 /// Returns the visible state after these acts.
-fn replay<'a>(initial: ApplicationState, acts: impl Iterator<Item = &'a PastAct>, delay: &Delay) -> ApplicationState {
+fn replay(initial: ApplicationState, acts: &[&PastAct], delay: &Delay) -> ApplicationState {
     let mut real = initial;
     let (mut visible, mut is_hiding) = hide_imported_decisions(&real, delay);
     // The status to which a rejected application returns when none of its steps is rejected any longer.
     let mut base = status_before_rejection(real.status);
     // The steps at which a visible decision reversed a hire.
     let mut reversed = Vec::new();
-    for act in acts {
+    for (act, is_hidden) in acts.iter().zip(hidden_acts(acts, delay)) {
+        // Without a delay, a decision is visible before the moves that led to it. It shows them too.
         let is_decision = matches!(act.act, ActKind::Rejected | ActKind::Hired);
-        is_hiding |= is_decision && delay.hides(act.at);
+        is_hiding = is_hidden || is_hiding && !is_decision;
         real.status = act.status_after;
         real.set_steps(&act.steps_after);
         if is_hiding {
-            replay_after_hidden(&mut visible, base, &reversed, &real, act);
+            if !is_hidden {
+                replay_after_hidden(&mut visible, base, &reversed, &real, act);
+            }
             continue;
         }
         reversed.retain(|index| Some(*index) != act.step);
@@ -224,7 +232,7 @@ fn replay<'a>(initial: ApplicationState, acts: impl Iterator<Item = &'a PastAct>
     visible
 }
 
-/// Applies an act after a hidden decision to the visible state, if it is possible in that state.
+/// Applies a visible act after a hidden one to the visible state, if it is possible in that state.
 fn replay_after_hidden(
     visible: &mut ApplicationState,
     base: ApplicationStatus,

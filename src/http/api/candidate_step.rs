@@ -1,5 +1,5 @@
-//! `POST /api/v1/candidate-steps/{id}/reject`, `…/hire`, `…/validate`, `…/move` and `…/reopen`: decisions at a step of
-//! an application.
+//! `POST /api/v1/candidate-steps/{id}/reject`, `…/hire`, `…/validate`, `…/move`, `…/reopen` and `…/undo`: decisions
+//! at a step of an application.
 //!
 //! A dry run (`dryRun=true`) makes all checks against a snapshot and answers with the decision, but saves nothing.
 
@@ -10,7 +10,7 @@ use crate::domain::activity::Action;
 use crate::domain::api_key::Scope;
 use crate::domain::candidate_step::{
     self, CandidateStep, Decision, HireInput, MoveInput, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, RejectInput,
-    ReopenInput, StepFacts, ValidateInput,
+    Remark, ReopenInput, StepFacts, ValidateInput,
 };
 use crate::domain::id::{ApplicationId, CandidateStepId, RoleId};
 use crate::domain::refusal::Refusal;
@@ -28,12 +28,13 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     let scope = Scope::PipelineWrite;
     let answers: &[Answer] =
         &[(200, ""), (400, "validation_error"), (403, "forbidden"), (404, "not_found"), (409, "conflict")];
-    let [reject_path, hire_path, validate_path, move_path, reopen_path] = [
+    let [reject_path, hire_path, validate_path, move_path, reopen_path, undo_path] = [
         "/api/v1/candidate-steps/{id}/reject",
         "/api/v1/candidate-steps/{id}/hire",
         "/api/v1/candidate-steps/{id}/validate",
         "/api/v1/candidate-steps/{id}/move",
         "/api/v1/candidate-steps/{id}/reopen",
+        "/api/v1/candidate-steps/{id}/undo",
     ];
     [
         Route::scoped(CANDIDATE_STEP, scope, Method::POST, reject_path, decode_reject, reject),
@@ -41,6 +42,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
         Route::scoped(CANDIDATE_STEP, scope, Method::POST, validate_path, decode_validate, validate),
         Route::scoped(CANDIDATE_STEP, scope, Method::POST, move_path, decode_move, move_to),
         Route::scoped(CANDIDATE_STEP, scope, Method::POST, reopen_path, decode_reopen, reopen),
+        Route::scoped(CANDIDATE_STEP, scope, Method::POST, undo_path, decode_undo, undo),
     ]
     .map(|route| route.with_body().writes(Grade::Durable).with_dry_run().answering(answers))
     .into()
@@ -187,8 +189,27 @@ fn reopen(
     save_and_reply(ctx, tx, caller, Action::Reopened, target, facts, &decision)
 }
 
-/// Saves a decision unless the request is a dry run. Answers with a step as it is after the decision and, after a
-/// validation, with the next step.
+/// # Errors
+/// `bad_request` if the body is not a JSON object; otherwise the errors of [`DecisionTarget::decode`].
+fn decode_undo(_: &Ctx, request: &Request) -> Result<(DecisionTarget, ()), Error> {
+    DecisionTarget::decode(request, request.object()?.valid(), ())
+}
+
+/// `POST /api/v1/candidate-steps/{id}/undo`: undoes the caller's last decision on the application. The path may name any
+/// step of the application.
+///
+/// # Errors
+/// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member, and for a caller who has made no decision on
+/// the application; `conflict` if somebody has acted since, or if the decision is too old or cannot be undone.
+fn undo(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, (target, ()): &(DecisionTarget, ())) -> Result<Reply, Error> {
+    let facts = target.load(tx, caller)?;
+    let acts = store::candidate_step::recent_acts(tx, &facts)?;
+    let decision = candidate_step::undo(&facts, &acts, &caller.user_id, tx.now)?;
+    save_and_reply(ctx, tx, caller, Action::Undone, target, facts, &decision)
+}
+
+/// Saves a decision unless the request is a dry run. Answers with a step as it is after the decision, after a validation
+/// also with the next step, and after an undo also with the action that was undone.
 fn save_and_reply(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -206,6 +227,10 @@ fn save_and_reply(
         dry_run: target.is_dry_run,
         step: wire(&facts, &decision.answer_step),
         next_step: decision.next.as_ref().map(|step| wire(&facts, step)),
+        undone: match decision.remark {
+            Some(Remark::Undone(act)) => Some(store::candidate_step::action_of(act).as_str()),
+            _ => None,
+        },
     })
     .about(facts.candidate_id))
 }
@@ -271,6 +296,8 @@ struct WireDecision<'a> {
     step: WireStep<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_step: Option<WireStep<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undone: Option<&'static str>,
 }
 
 #[derive(Serialize)]

@@ -4,8 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::db::tx::Error;
+use crate::domain::activity::Action;
 use crate::domain::candidate_step::{
-    ApplicationStatus, CandidateStep, Decision, HireRecord, Rejection, Remark, StepFacts, StepStatus,
+    ActKind, ApplicationStatus, CandidateStep, Decision, HireRecord, Rejection, Remark, StepFacts, StepStatus,
 };
 use crate::domain::id::CandidateStepId;
 use crate::domain::role::Seats;
@@ -19,15 +20,26 @@ pub(super) fn detail_of(facts: &StepFacts, decision: &Decision) -> Result<String
     let is_changed = |step: &&CandidateStep| decision.steps.iter().any(|after| after.id == step.id);
     let changed = facts.steps.iter().filter(is_changed);
     let after = side(decision.application_status, decision.seats, decision.hire.as_ref(), decision.steps.iter());
-    let (outcome_notes, reason) = match &decision.remark {
-        Some(Remark::OutcomeNotes(notes)) => (Some(notes.as_str()), None),
-        Some(Remark::Reason(reason)) => (None, Some(reason.as_str())),
-        None => (None, None),
+    let after = match &decision.remark {
+        Some(Remark::OutcomeNotes(notes)) => WrittenSide { outcome_notes: Some(notes), ..after },
+        Some(Remark::Reason(reason)) => WrittenSide { reason: Some(reason), ..after },
+        Some(Remark::Undone(act)) => WrittenSide { undone: Some(action_of(*act).as_str()), ..after },
+        None => after,
     };
-    activity::detail(
-        &side(facts.application_status, facts.seats, facts.hire.as_ref(), changed),
-        &WrittenSide { outcome_notes, reason, ..after },
-    )
+    activity::detail(&side(facts.application_status, facts.seats, facts.hire.as_ref(), changed), &after)
+}
+
+/// Returns the action that records an act of this kind.
+pub fn action_of(act: ActKind) -> Action {
+    match act {
+        ActKind::Validated => Action::Validated,
+        ActKind::Moved => Action::Moved,
+        ActKind::Rejected => Action::Rejected,
+        ActKind::Reopened => Action::Reopened,
+        ActKind::Hired => Action::Hired,
+        ActKind::Withdrawn => Action::CandidateRoleWithdrawn,
+        ActKind::Undone => Action::Undone,
+    }
 }
 
 fn side<'a>(
@@ -58,6 +70,7 @@ fn side<'a>(
         steps: steps.collect(),
         outcome_notes: None,
         reason: None,
+        undone: None,
     }
 }
 
@@ -72,6 +85,8 @@ struct WrittenSide<'a> {
     outcome_notes: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undone: Option<&'static str>,
 }
 
 #[derive(Serialize)]

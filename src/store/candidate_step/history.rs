@@ -1,17 +1,24 @@
 //! The history of an application, read from activity rows.
 
 use super::activity_detail::{RecordedDecision, RecordedSide, RecordedStep};
-use crate::db::row::{Columns, Row};
+use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::activity::Action;
-use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, Rejection, StepFacts, StepStatus};
-use crate::domain::id::{CandidateStepId, Id};
-use crate::domain::progress::{ActKind, ApplicationHistory, ApplicationState, PastAct, StepState};
+use crate::domain::candidate_step::{
+    ActKind, ActingUser, ApplicationStatus, AttributedAct, CandidateStep, PastAct, Rejection, StepFacts, StepState,
+    StepStatus,
+};
+use crate::domain::id::{CandidateStepId, Id, UserId};
+use crate::domain::progress::{ApplicationHistory, ApplicationState};
 use crate::domain::timestamp::{Rounding, Timestamp};
 use crate::store::application::Application;
 
 /// The maximum number of acts in the history of one application: far more than staff would ever perform by hand.
 const ACTS_MAX: i64 = 1_000;
+
+/// The maximum number of acts among which the undo rule looks for an act of the caller: more than people make at one
+/// application within the undo period.
+const RECENT_ACTS_MAX: i64 = 50;
 
 /// The maximum number of rejections read for one application: far more than staff would ever make and undo by hand.
 const REJECTIONS_MAX: i64 = 1_000;
@@ -23,11 +30,11 @@ pub fn history(tx: &Tx<'_>, application: &Application, steps: &[CandidateStep]) 
                WHERE candidate_id = $1 AND candidate_role_id = $2
                  AND action IN ('candidate_step.validated', 'candidate_step.moved', 'candidate_step.rejected',
                    'candidate_step.reopened', 'candidate_step.hired', 'candidate_step.hire_reversed',
-                   'candidate_role.withdrawn')
+                   'candidate_step.undone', 'candidate_role.withdrawn')
                ORDER BY number DESC
                LIMIT $3";
     let params = (application.candidate_id.as_str(), application.record.id.as_str(), ACTS_MAX);
-    let mut acts = tx.all(sql, params, |row| past_act(row, steps))?;
+    let mut acts = tx.all(sql, params, |row| past_act(&mut Columns::of(row), steps))?;
     acts.reverse();
     let now = ApplicationState { status: application.record.status, steps: steps.iter().map(step_state).collect() };
     Ok(ApplicationHistory { now, acts: acts.into_iter().flatten().collect() })
@@ -50,20 +57,42 @@ pub fn rejections(tx: &Tx<'_>, facts: &StepFacts) -> Result<Vec<Rejection>, Erro
     Ok(rejections.into_iter().flatten().collect())
 }
 
+/// Returns the newest acts on an application with the people who acted, newest first, for the undo rule. The list ends
+/// before the first act whose detail was erased, because an act before it is not the last act.
+pub fn recent_acts(tx: &Tx<'_>, facts: &StepFacts) -> Result<Vec<AttributedAct>, Error> {
+    let sql = "SELECT t.action, t.at, t.candidate_role_step_id, t.detail, t.user_id, u.name
+               FROM activities t
+               LEFT JOIN users u ON u.id = t.user_id
+               WHERE t.candidate_id = $1 AND t.candidate_role_id = $2 AND t.organization_id = $3
+                 AND t.action IN ('candidate_step.validated', 'candidate_step.moved', 'candidate_step.rejected',
+                   'candidate_step.reopened', 'candidate_step.hired', 'candidate_step.hire_reversed',
+                   'candidate_step.undone', 'candidate_role.withdrawn')
+               ORDER BY t.number DESC
+               LIMIT $4";
+    let ids = (facts.candidate_id.as_str(), facts.application_id.as_str(), facts.organization_id.as_str());
+    let acts = tx.all(sql, (ids.0, ids.1, ids.2, RECENT_ACTS_MAX), |row| {
+        let mut columns = Columns::of(row);
+        let act = past_act(&mut columns, &facts.steps)?;
+        let (id, name) = (columns.parse_or_none(UserId::parse)?, columns.read::<Option<String>>()?);
+        Ok(act.map(|act| AttributedAct { act, by: id.zip(name).map(|(id, name)| ActingUser { id, name }) }))
+    })?;
+    Ok(acts.into_iter().map_while(|act| act).collect())
+}
+
 fn step_state(step: &CandidateStep) -> StepState {
     StepState { status: step.status, at: step.rejected_at.or(step.validated_at) }
 }
 
-/// Reads the act from a row. Returns `None` if the detail was erased, or if another version of the service wrote the
-/// detail in another form.
-fn past_act(row: &Row<'_>, steps: &[CandidateStep]) -> Result<Option<PastAct>, Error> {
-    let mut columns = Columns::of(row);
+/// Reads an act from the columns `action`, `at`, `candidate_role_step_id` and `detail`. Returns `None` if the detail was
+/// erased, or if another version of the service wrote the detail in another form.
+fn past_act(columns: &mut Columns<'_>, steps: &[CandidateStep]) -> Result<Option<PastAct>, Error> {
     let act = match columns.parse(Action::parse)? {
         Action::Validated => ActKind::Validated,
         Action::Moved => ActKind::Moved,
         Action::Rejected | Action::HireReversed => ActKind::Rejected,
         Action::Reopened => ActKind::Reopened,
         Action::Hired => ActKind::Hired,
+        Action::Undone => ActKind::Undone,
         Action::CandidateRoleWithdrawn => ActKind::Withdrawn,
         _ => return Ok(None),
     };

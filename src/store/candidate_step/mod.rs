@@ -13,14 +13,16 @@ use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, Organiz
 use crate::domain::role::{RoleStatus, Seats};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{OrgRole, Principal};
-pub use history::{history, rejections};
+pub use activity_detail::action_of;
+pub use history::{history, recent_acts, rejections};
 
 /// Loads the facts about a step. Returns `None` if the step does not exist, or if the caller may not see it. Admins may
 /// see every step. Members may see the steps of their organizations, except in disabled organizations.
 pub fn load(tx: &Tx<'_>, who: &Principal, step: &CandidateStepId) -> Result<Option<StepFacts>, Error> {
     let sql = "SELECT a.id, a.organization_id, a.candidate_id, a.role_id, a.status, a.hired_date,
                  a.offer_accepted_date, a.external_position_id, a.hire_notes,
-                 r.status, r.positions, r.hired, o.require_external_position_id, m.org_role, c.erased_at, a.applied_at
+                 r.status, r.positions, r.hired, o.require_external_position_id, m.org_role, c.erased_at, c.hold_reason IS NOT NULL,
+                 a.applied_at
                FROM candidate_role_steps s
                JOIN candidate_roles a ON a.id = s.candidate_role_id
                JOIN roles r ON r.id = a.role_id
@@ -51,6 +53,7 @@ fn read_facts(row: &Row<'_>, who: &Principal) -> Result<StepFacts, Error> {
         require_external_position_id: columns.read()?,
         caller_org_role: columns.parse_or_none(OrgRole::parse)?,
         is_erased: columns.time_or_none()?.is_some(),
+        is_held: columns.read()?,
         applied_at: columns.time()?,
         caller_platform_role: who.platform_role,
         steps: Vec::new(),
@@ -77,12 +80,14 @@ pub fn save(
     application::save(tx, facts, decision)?;
     role::save_seats(tx, &facts.role_id, facts.seats, decision.seats)?;
     organization::add_to_status(tx, &facts.organization_id, decision.status_change)?;
+    // The path of an undo may name any step.
+    let about = if action == Action::Undone { &decision.answer_step } else { facts.addressed_step() };
     let subject = Subject {
         organization_id: Some(facts.organization_id.clone()),
         role_id: Some(facts.role_id.clone()),
         candidate_id: Some(facts.candidate_id.clone()),
         candidate_role_id: Some(facts.application_id.clone()),
-        candidate_role_step_id: Some(facts.addressed_step().id.clone()),
+        candidate_role_step_id: Some(about.id.clone()),
     };
     let detail = activity_detail::detail_of(facts, decision)?;
     activity::append(tx, stamp, Some(who), recorded_action(action, facts), &subject, &detail)

@@ -20,6 +20,10 @@ pub(crate) fn lines() -> Vec<Line> {
             app.admin().post_empty(&hiring.reject(0)).expect(200);
             request_to(hiring.decision(0, 1, "reopen")).with(json!({ "reason": "a mistake" }))
         }),
+        // Nobody has made a decision, so nobody can undo one.
+        manages("POST /api/v1/candidate-steps/{id}/undo", |_, hiring| {
+            request_to(hiring.decision(0, 1, "undo")).granting(409, "conflict")
+        }),
         admin("POST /api/admin/organizations", |_, hiring| {
             let slug = format!("{}-too", hiring.slug);
             request_to("/api/admin/organizations").with(json!({ "slug": slug, "name": "Acme too" }))

@@ -47,7 +47,7 @@ pub(super) fn scan(
                    WHERE t.candidate_id = c.id AND t.candidate_role_id = a.id
                      AND t.action IN ('candidate_step.validated', 'candidate_step.moved', 'candidate_step.rejected',
                        'candidate_step.reopened', 'candidate_step.hired', 'candidate_step.hire_reversed',
-                       'candidate_role.withdrawn')
+                       'candidate_step.undone', 'candidate_role.withdrawn')
                  ),
                  a.hired_date,
                  (SELECT max(s.rejected_at) FROM candidate_role_steps s WHERE s.candidate_role_id = a.id),
