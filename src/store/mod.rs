@@ -29,6 +29,7 @@ mod hooks;
 pub mod hr_delivery;
 pub mod hr_integration;
 pub mod idempotency_key;
+pub mod inbox;
 pub mod invitation;
 mod json_object;
 pub mod logo;

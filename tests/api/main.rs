@@ -43,7 +43,10 @@ mod careers_page;
 mod careers_role;
 mod compression;
 mod console;
+mod console_board;
+mod console_inbox;
 mod console_me;
+mod console_roles;
 mod console_sign_in;
 mod deployment;
 mod dry_run;
@@ -181,7 +184,10 @@ fn main() -> ExitCode {
         careers_role::tests(),
         compression::tests(),
         console::tests(),
+        console_board::tests(),
+        console_inbox::tests(),
         console_me::tests(),
+        console_roles::tests(),
         console_sign_in::tests(),
         deployment::tests(),
         dry_run::tests(),

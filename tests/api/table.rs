@@ -112,6 +112,8 @@ fn the_table_has_exactly_the_listed_routes() {
         "POST /api/public/signup/{token}",
         // The staff console.
         "GET /app",
+        "GET /app/{orgSlug}/roles",
+        "GET /app/{orgSlug}/roles/{id}",
         "GET /app/me",
         "POST /app/me/password",
         "POST /app/me/preferences",

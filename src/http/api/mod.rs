@@ -32,6 +32,6 @@ pub(in crate::http) mod security_txt;
 pub(in crate::http) mod session;
 pub(in crate::http) mod signup;
 pub(in crate::http) mod status_link;
-mod time_cursor;
+pub(in crate::http) mod time_cursor;
 pub(in crate::http) mod usage;
 mod visible;

@@ -100,7 +100,7 @@ fn page_limit(text: &str) -> Result<usize, Refusal> {
 const SEPARATOR: char = '\n';
 
 /// Encodes a cursor, which is opaque to clients.
-pub(super) fn encode_cursor(parts: &[String]) -> String {
+pub(in crate::http) fn encode_cursor(parts: &[String]) -> String {
     URL_SAFE_NO_PAD.encode(parts.join(&SEPARATOR.to_string()))
 }
 

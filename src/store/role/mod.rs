@@ -1,13 +1,15 @@
 //! Roles: their rows (`record`), their seats, which decisions change (`seats`), changes by staff (`change`), lists
-//! (`list`), and the job that closes them after their closing date (`closing`).
+//! (`list`), numbers for lists (`overview`), and the job that closes them after their closing date (`closing`).
 
 mod change;
 pub(super) mod closing;
 mod list;
+pub(super) mod overview;
 pub(super) mod record;
 mod seats;
 
 pub use self::change::{ApplicationCounts, add, applications, delete, save};
 pub use self::list::{RoleFilter, RolePage, page};
+pub use self::overview::{RoleOverview, counts, overview};
 pub use self::record::{Role, RoleRecord, exists, find, insert, of_organization};
 pub use self::seats::{save_seats, seats};

@@ -6,7 +6,9 @@ mod full_disk;
 use crate::db::row::Connection;
 
 use super::activity::{page as activity, platform};
-use super::{board, report};
+use super::board::card;
+use super::role::overview;
+use super::{board, inbox, report};
 
 /// Returns the plan of a query, one line for each step.
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {
@@ -63,6 +65,16 @@ fn no_query_for_a_page_sorts_rows_or_reads_unrelated_rows() {
         (board::BY_STATUS.to_owned(), "SEARCH a USING COVERING INDEX candidate_roles_of_role (role_id=?)"),
         (board::BY_STEP.to_owned(), "COVERING INDEX candidate_roles_at_step (role_id=? AND at_role_step_id>?)"),
         (board::PAGE.to_owned(), &format!("{rows_at_step}(at_since,id)>(?,?))")),
+        (card::CARDS.to_owned(), "SEARCH a USING INDEX candidate_roles_at_step (role_id=? AND at_role_step_id>?)"),
+        (card::CARD.to_owned(), "SEARCH a USING INDEX sqlite_autoindex_candidate_roles_1 (id=?)"),
+        (
+            card::OTHER_ROLES.to_owned(),
+            "SEARCH b USING COVERING INDEX sqlite_autoindex_candidate_roles_2 (candidate_id=?)",
+        ),
+        (card::HIRED.to_owned(), "SEARCH a USING INDEX candidate_roles_of_role (role_id=? AND status=?)"),
+        (inbox::WITHDRAWALS.to_owned(), "SEARCH v USING INDEX activities_by_action (organization_id=? AND action=?)"),
+        (overview::OVERVIEW.to_owned(), "COVERING INDEX candidate_roles_at_step (role_id=? AND at_role_step_id>?)"),
+        (overview::COUNTS.to_owned(), "COVERING INDEX roles_of_organization (organization_id=?)"),
         (report::STEPS.to_owned(), "COVERING INDEX candidate_role_steps_of_role_step (role_step_id=?)"),
         (report::HIRES.to_owned(), "candidate_roles_of_role (role_id=? AND status=?)"),
         (activities(activity::OF_ORGANIZATION), "activities_of_organization (organization_id=? AND number<?)"),

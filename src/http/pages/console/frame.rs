@@ -33,8 +33,6 @@ pub(super) struct PlainFrame {
 pub(super) struct OrganizationLink {
     pub(super) slug: String,
     pub(super) name: String,
-    /// Whether the organization has a career page.
-    pub(super) has_portal: bool,
     /// Whether the page belongs to this organization.
     pub(super) is_current: bool,
 }
@@ -43,6 +41,7 @@ pub(super) struct OrganizationLink {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NavItem {
     Inbox,
+    Roles,
     Me,
 }
 
@@ -63,12 +62,13 @@ impl ConsoleFrame {
     /// Returns the entries of the navigation.
     pub(super) fn nav(&self) -> Vec<NavLink> {
         let words = self.words();
-        let link = |item, url: &str, label, keys| NavLink {
-            url: url.to_owned(),
-            label,
-            keys,
-            is_current: item == self.current,
-        };
-        vec![link(NavItem::Inbox, "/app", words.inbox, "g i"), link(NavItem::Me, "/app/me", words.me, "g s")]
+        let link = |item, url: String, label, keys| NavLink { url, label, keys, is_current: item == self.current };
+        let mut links = vec![link(NavItem::Inbox, "/app".to_owned(), words.inbox, "g i")];
+        if let Some(organization) = &self.organization {
+            let of = |page| format!("/app/{}/{page}", organization.slug);
+            links.push(link(NavItem::Roles, of("roles"), words.roles, "g r"));
+        }
+        links.push(link(NavItem::Me, "/app/me".to_owned(), words.me, "g s"));
+        links
     }
 }

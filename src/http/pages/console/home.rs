@@ -1,24 +1,67 @@
-//! `GET /app`: the first page of the console.
+//! `GET /app`: the inbox, the first page of the console. It shows what waits for the user in all organizations.
+
+use std::time::Duration;
 
 use askama::Template;
 use hyper::Method;
 
 use super::frame::{ConsoleFrame, NavItem};
-use super::visit::Visit;
+use super::visit::{ORGANIZATIONS_MAX, Visit};
+use super::when::When;
+use crate::domain::board::OVERDUE_AFTER;
+use crate::domain::role::RoleStatus;
 use crate::domain::user::Principal;
 use crate::http::pages::texts::console::frame::FRAME;
 use crate::http::pages::texts::console::home::{HOME, HomeTexts};
+use crate::http::pages::texts::{Counted, Texts};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
-use crate::store::{Error, Tx};
+use crate::store::access::VisibleOrganization;
+use crate::store::inbox;
+use crate::store::role::{Role, RoleFilter};
+use crate::store::{self, Error, Tx};
+
+/// The maximum number of open roles of an organization in the inbox, newest first. The list of roles has all of them.
+const ROLES_MAX: usize = 100;
+
+/// The maximum number of withdrawals of an organization in the inbox.
+const WITHDRAWALS_MAX: usize = 20;
+
+/// The time for which the inbox shows a withdrawal: two working weeks, so that an absence does not hide it.
+const WITHDRAWALS_FOR: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 #[derive(Template)]
 #[template(path = "console/home.html", config = "src/http/pages/templates/askama.toml")]
 struct HomePage {
     frame: ConsoleFrame,
     words: &'static HomeTexts,
+    organizations: Vec<OrganizationSection>,
+}
+
+struct OrganizationSection {
+    slug: String,
+    name: String,
+    has_portal: bool,
+    roles: Vec<RoleRow>,
+    withdrawals: Vec<WithdrawalRow>,
+}
+
+/// An open role with candidates.
+struct RoleRow {
+    id: String,
+    name: String,
+    new: Option<String>,
+    in_review: Option<String>,
+    overdue: Option<String>,
+}
+
+struct WithdrawalRow {
+    candidate_id: String,
+    name: String,
+    role: String,
+    when: When,
 }
 
 pub(super) fn routes() -> Vec<Route> {
@@ -29,9 +72,61 @@ fn decode(_: &Ctx, request: &Request) -> Result<Visit, Error> {
     Ok(Visit::decode(request)?)
 }
 
-/// `GET /app`: shows the user's organizations.
+/// `GET /app`: shows the candidates who wait for a decision, by role, and the candidates who withdrew lately.
 fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, visit: &Visit) -> Result<Reply, Error> {
     let texts = visit.texts_for(tx, who)?;
     let frame = visit.frame(tx, who, None, NavItem::Inbox, FRAME.of(texts).inbox.to_owned())?;
-    Reply::console(&HomePage { frame, words: HOME.of(texts) })
+    let visible = store::access::organizations(tx, who, None, ORGANIZATIONS_MAX)?;
+    let organizations = visible.into_iter().map(|organization| section(tx, texts, organization));
+    Reply::console(&HomePage { frame, words: HOME.of(texts), organizations: organizations.collect::<Result<_, _>>()? })
+}
+
+fn section(
+    tx: &Tx<'_>,
+    texts: &'static Texts,
+    organization: VisibleOrganization,
+) -> Result<OrganizationSection, Error> {
+    let open = RoleFilter { status: Some(RoleStatus::Open), ..RoleFilter::default() };
+    let mut roles = Vec::new();
+    for role in store::role::page(tx, &organization.id, &open, None, ROLES_MAX)?.roles {
+        roles.extend(role_row(tx, texts, &organization, role)?);
+    }
+    let since = tx.now.minus(WITHDRAWALS_FOR);
+    let withdrawals = inbox::withdrawals(tx, &organization.id, since, WITHDRAWALS_MAX)?.into_iter();
+    let withdrawals = withdrawals.map(|withdrawal| WithdrawalRow {
+        candidate_id: withdrawal.candidate_id.into(),
+        name: withdrawal.candidate_name,
+        role: withdrawal.role_name,
+        when: When::new(texts, &organization.time_zone, withdrawal.at, tx.now),
+    });
+    let withdrawals = withdrawals.collect();
+    Ok(OrganizationSection {
+        has_portal: organization.portal_enabled && organization.enabled,
+        slug: organization.slug,
+        name: organization.name,
+        roles,
+        withdrawals,
+    })
+}
+
+/// Returns the row of a role, or `None` if nobody waits for a decision there.
+fn role_row(
+    tx: &Tx<'_>,
+    texts: &'static Texts,
+    organization: &VisibleOrganization,
+    Role { record, .. }: Role,
+) -> Result<Option<RoleRow>, Error> {
+    let words = HOME.of(texts);
+    let overview = store::role::overview(tx, &organization.id, &record.id, tx.now.minus(OVERDUE_AFTER))?;
+    let counted = |text: &Counted, count: i64| {
+        let count = usize::try_from(count).unwrap_or_default();
+        (count > 0).then(|| texts.counted(text, count))
+    };
+    Ok(overview.waiting_since.map(|_| RoleRow {
+        id: record.id.into(),
+        name: record.name,
+        new: counted(&words.new, overview.new),
+        in_review: counted(&words.in_review, overview.in_review),
+        overdue: counted(&words.overdue, overview.overdue),
+    }))
 }

@@ -5,11 +5,13 @@
 //! rules of their own.
 
 mod asset;
+mod board;
 mod browser;
 mod frame;
 mod home;
 mod join;
 mod me;
+mod roles;
 pub(super) mod sign_in;
 mod visit;
 mod when;
@@ -17,5 +19,8 @@ mod when;
 use crate::http::server::route::Route;
 
 pub(in crate::http) fn routes() -> Vec<Route> {
-    [asset::routes(), sign_in::routes(), join::routes(), home::routes(), me::routes()].into_iter().flatten().collect()
+    [asset::routes(), sign_in::routes(), join::routes(), home::routes(), me::routes(), roles::routes(), board::routes()]
+        .into_iter()
+        .flatten()
+        .collect()
 }

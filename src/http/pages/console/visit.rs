@@ -19,8 +19,8 @@ pub(super) const ABSENT: Refusal = Refusal::NotFound("there is nothing at this p
 /// The name of the cookie with the theme of the console's pages.
 pub(super) const THEME_COOKIE: &str = "theme";
 
-/// The maximum number of organizations that the navigation lists.
-const ORGANIZATIONS_MAX: usize = 50;
+/// The maximum number of organizations that the navigation and the inbox list.
+pub(super) const ORGANIZATIONS_MAX: usize = 50;
 
 /// A request for a page of the console.
 #[derive(Debug, Clone)]
@@ -84,7 +84,6 @@ impl Visit {
         let link = |organization: &VisibleOrganization| OrganizationLink {
             slug: organization.slug.clone(),
             name: organization.name.clone(),
-            has_portal: organization.portal_enabled && organization.enabled,
             is_current: false,
         };
         let visible = store::access::organizations(tx, who, None, ORGANIZATIONS_MAX)?;

@@ -1,5 +1,6 @@
 //! Times as the console shows them: relative to now, with the exact time in the organization's time zone.
 
+use jiff::Zoned;
 use jiff::tz::TimeZone;
 
 use crate::domain::timestamp::Timestamp;
@@ -27,9 +28,18 @@ impl When {
     }
 }
 
-fn exact(texts: &Texts, zone: &str, at: Timestamp) -> String {
+/// Returns the day of a time, such as `22 November 2026`.
+pub(super) fn day(texts: &Texts, zone: &str, at: Timestamp) -> String {
+    texts.day(local(zone, at).date())
+}
+
+fn local(zone: &str, at: Timestamp) -> Zoned {
     let zone = TimeZone::get(zone).unwrap_or(TimeZone::UTC);
-    let at = jiff::Timestamp::from_microsecond(at.micros()).unwrap_or_default().to_zoned(zone);
+    jiff::Timestamp::from_microsecond(at.micros()).unwrap_or_default().to_zoned(zone)
+}
+
+fn exact(texts: &Texts, zone: &str, at: Timestamp) -> String {
+    let at = local(zone, at);
     format!("{}, {:02}:{:02}", texts.day(at.date()), at.hour(), at.minute())
 }
 

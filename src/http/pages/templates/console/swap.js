@@ -2,6 +2,8 @@
 // server renders every part; nothing here builds HTML. The answer has templates:
 //
 //   <template data-for="ID">   replaces the element with this id, or removes it if the template is empty
+//   <template data-append="ID">, <template data-before="ID">
+//                              adds content at the end of the element, or before it; with both, before it if it exists
 //   <template data-say>        the message about the act, for everybody and for screen readers
 //   <template data-dialog>     is shown as a dialog
 //   <template data-focus="ID"> moves the focus to this element
@@ -24,7 +26,8 @@ function openDialog(content) {
   dialog.append(content);
   dialog.addEventListener("close", () => {
     dialog.remove();
-    opener?.isConnected && opener.focus();
+    // An answer may have moved the focus already.
+    if (document.activeElement === document.body && opener?.isConnected) opener.focus();
   });
   document.body.append(dialog);
   dialog.querySelectorAll("[data-here]").forEach((field) => (field.value = location.pathname + location.search));
@@ -40,7 +43,10 @@ function swapParts(text) {
   const focused = document.activeElement?.id;
   for (const { dataset, content } of templates) {
     const nodes = document.importNode(content, true);
+    const before = dataset.before && document.getElementById(dataset.before);
     if (dataset.for) document.getElementById(dataset.for)?.replaceWith(nodes);
+    else if (before) before.before(nodes);
+    else if (dataset.append) document.getElementById(dataset.append)?.append(nodes);
     else if ("say" in dataset) say(...nodes.childNodes);
     else if ("dialog" in dataset) openDialog(nodes);
   }
@@ -59,8 +65,9 @@ async function sendForm(form, submitter) {
   try {
     const answer = await fetch(action, { method: "POST", body, headers: { "X-Part": "1" } });
     const text = await answer.text();
+    // Nothing outside an open dialog can get the focus.
+    if (text.includes("<template")) form.closest("dialog")?.close();
     if (!swapParts(text)) location.assign(answer.redirected ? answer.url : location.href);
-    else form.closest("dialog")?.close();
     document.dispatchEvent(new CustomEvent("sent", { detail: { form, ok: answer.ok } }));
   } catch {
     say(document.body.dataset.offline);
@@ -74,4 +81,17 @@ document.addEventListener("submit", (event) => {
   if (!("swap" in form.dataset) || event.defaultPrevented) return;
   event.preventDefault();
   if (form.getAttribute("aria-busy") !== "true") sendForm(form, event.submitter);
+});
+
+/** Links with `data-swap` lead to a page of their own, or to a dialog with the same content. */
+document.addEventListener("click", async (event) => {
+  const link = event.target.closest?.("a[data-swap]");
+  if (!link || event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  try {
+    const answer = await fetch(link.href, { headers: { "X-Part": "1" } });
+    if (!swapParts(await answer.text())) location.assign(link.href);
+  } catch {
+    say(document.body.dataset.offline);
+  }
 });

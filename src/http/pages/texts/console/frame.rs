@@ -6,6 +6,7 @@ pub(in crate::http) struct FrameTexts {
     /// The name of the navigation, for screen readers.
     pub(in crate::http) navigation: &'static str,
     pub(in crate::http) inbox: &'static str,
+    pub(in crate::http) roles: &'static str,
     /// The page of the signed-in user.
     pub(in crate::http) me: &'static str,
     pub(in crate::http) sign_out: &'static str,
@@ -20,6 +21,7 @@ pub(in crate::http) static FRAME: ByLanguage<FrameTexts> = ByLanguage {
     en: FrameTexts {
         navigation: "Console",
         inbox: "Inbox",
+        roles: "Roles",
         me: "Your account",
         sign_out: "Sign out",
         keys: "Keys on this page",
@@ -29,6 +31,7 @@ pub(in crate::http) static FRAME: ByLanguage<FrameTexts> = ByLanguage {
     de: FrameTexts {
         navigation: "Konsole",
         inbox: "Eingang",
+        roles: "Stellen",
         me: "Ihr Konto",
         sign_out: "Abmelden",
         keys: "Tasten auf dieser Seite",
@@ -38,6 +41,7 @@ pub(in crate::http) static FRAME: ByLanguage<FrameTexts> = ByLanguage {
     fr: FrameTexts {
         navigation: "Console",
         inbox: "À traiter",
+        roles: "Postes",
         me: "Votre compte",
         sign_out: "Se déconnecter",
         keys: "Touches de cette page",
@@ -47,6 +51,7 @@ pub(in crate::http) static FRAME: ByLanguage<FrameTexts> = ByLanguage {
     es: FrameTexts {
         navigation: "Consola",
         inbox: "Bandeja",
+        roles: "Puestos",
         me: "Su cuenta",
         sign_out: "Cerrar sesión",
         keys: "Teclas de esta página",

@@ -1,10 +1,12 @@
 //! The texts of the staff console: one file for each page, with all languages. They are plain text, which the page
 //! escapes.
 
+pub(in crate::http) mod board;
 pub(in crate::http) mod frame;
 pub(in crate::http) mod home;
 pub(in crate::http) mod join;
 pub(in crate::http) mod me;
+pub(in crate::http) mod roles;
 pub(in crate::http) mod sign_in;
 pub(in crate::http) mod when;
 

@@ -1,5 +1,9 @@
-//! The board of a role: the candidates of its applications in progress, by their current step.
+//! The board of a role: the candidates of its applications in progress, by their current step. `card` reads complete
+//! boards.
 
+pub(super) mod card;
+
+pub use self::card::{BoardCard, HiredCard, card, cards, hired, other_roles};
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::candidate_step::StepType;

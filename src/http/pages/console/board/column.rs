@@ -1,0 +1,89 @@
+//! The columns and the cards of a board.
+
+use std::collections::HashMap;
+
+use crate::domain::board;
+use crate::domain::id::ApplicationId;
+use crate::domain::timestamp::Timestamp;
+use crate::http::pages::texts::console::board::BOARD;
+use crate::http::pages::texts::{Texts, fill};
+use crate::store::board::{BoardCard, BoardStep};
+
+/// The number of cards in a list. Browsers do not lay out a full list while it is not in view.
+const LIST_CARDS: usize = 50;
+
+/// The facts that all cards of a board share.
+pub(super) struct CardFacts {
+    pub(super) texts: &'static Texts,
+    pub(super) now: Timestamp,
+    /// The names of the other roles to which a candidate has applied.
+    pub(super) other_roles: HashMap<ApplicationId, Vec<String>>,
+}
+
+/// A step and its candidates.
+pub(super) struct Column {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) count: String,
+    pub(super) is_removed: bool,
+    /// Whether a narrow screen shows this column.
+    pub(super) is_here: bool,
+    pub(super) cards: Vec<Card>,
+}
+
+/// A candidate at a step.
+pub(super) struct Card {
+    /// The id of the application.
+    pub(super) id: ApplicationId,
+    pub(super) candidate_id: String,
+    pub(super) name: String,
+    /// The time for which the candidate has been at the step.
+    pub(super) wait: String,
+    /// Whether the candidate has waited for too long.
+    pub(super) is_late: bool,
+    pub(super) has_attachment: bool,
+    /// The other roles to which the candidate has applied.
+    pub(super) also: Option<String>,
+}
+
+impl Column {
+    pub(super) fn new(facts: &CardFacts, step: BoardStep, cards: Vec<BoardCard>) -> Self {
+        let waits: Vec<_> = cards.iter().map(|card| facts.now.since(card.since)).collect();
+        let late_after = board::late_after(board::median(&waits));
+        let cards = cards.into_iter().zip(waits);
+        let cards: Vec<Card> = cards.map(|(card, wait)| Card::new(facts, card, wait > late_after)).collect();
+        Self {
+            id: step.id.into(),
+            name: step.name,
+            count: facts.texts.number(cards.len() as f64),
+            is_removed: step.order.is_none(),
+            is_here: false,
+            cards,
+        }
+    }
+
+    /// Returns the cards in lists. An empty column has one empty list.
+    pub(super) fn lists(&self) -> Vec<&[Card]> {
+        if self.cards.is_empty() { vec![&[]] } else { self.cards.chunks(LIST_CARDS).collect() }
+    }
+}
+
+impl Card {
+    pub(super) fn new(facts: &CardFacts, card: BoardCard, is_late: bool) -> Self {
+        let words = BOARD.of(facts.texts);
+        let days = board::days(facts.now.since(card.since));
+        let also = facts.other_roles.get(&card.application_id);
+        Self {
+            wait: match days {
+                0 => words.since_today.to_owned(),
+                days => facts.texts.counted(&words.days_here, usize::try_from(days).unwrap_or(usize::MAX)),
+            },
+            also: also.map(|names| fill(words.also, &[("roles", &names.join(", "))])),
+            id: card.application_id,
+            candidate_id: card.candidate_id.into(),
+            name: card.candidate_name,
+            is_late,
+            has_attachment: card.has_attachment,
+        }
+    }
+}

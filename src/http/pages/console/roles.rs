@@ -1,0 +1,164 @@
+//! `GET /app/{orgSlug}/roles`: the organization's roles by status.
+
+use askama::Template;
+use hyper::Method;
+
+use super::frame::{ConsoleFrame, NavItem};
+use super::visit::Visit;
+use crate::domain::id::{Id, RoleId};
+use crate::domain::refusal::Refusal;
+use crate::domain::role::RoleStatus;
+use crate::domain::timestamp::Timestamp;
+use crate::domain::user::Principal;
+use crate::http::api::time_cursor::{self, TimeCursor};
+use crate::http::pages::texts::console::frame::FRAME;
+use crate::http::pages::texts::console::roles::{ROLES, RolesTexts};
+use crate::http::pages::texts::{Texts, fill};
+use crate::http::server::ctx::Ctx;
+use crate::http::server::pagination::{PageRequest, encode_cursor};
+use crate::http::server::reply::Reply;
+use crate::http::server::request::Request;
+use crate::http::server::route::Route;
+use crate::store::role::{Role, RoleFilter};
+use crate::store::{self, Error, Tx};
+
+#[derive(Template)]
+#[template(path = "console/roles.html", config = "src/http/pages/templates/askama.toml")]
+struct RolesPage {
+    frame: ConsoleFrame,
+    words: &'static RolesTexts,
+    /// The URL of the page without its query.
+    path: String,
+    may_create: bool,
+    /// Whether the organization has no roles in any status.
+    is_new: bool,
+    tabs: Vec<StatusTab>,
+    roles: Vec<RoleRow>,
+    next_cursor: Option<String>,
+    /// The text of a status without roles.
+    none: &'static str,
+    status: &'static str,
+}
+
+/// A link to the roles in one status.
+struct StatusTab {
+    status: &'static str,
+    label: &'static str,
+    count: String,
+    is_current: bool,
+}
+
+struct RoleRow {
+    id: RoleId,
+    name: String,
+    /// Department and location.
+    place: String,
+    is_hidden: bool,
+    new: String,
+    in_review: String,
+    longest_wait: Option<String>,
+    positions: String,
+}
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![Route::staff(Method::GET, "/app/{orgSlug}/roles", decode, show).answering(&[(200, "")])]
+}
+
+struct RolesInput {
+    visit: Visit,
+    /// The status to show; `None` for the first of [`STATUSES`] that a role has.
+    status: Option<RoleStatus>,
+    page: PageRequest,
+    after: Option<TimeCursor<RoleId>>,
+}
+
+/// The statuses in the order of their links.
+const STATUSES: [RoleStatus; 4] = [RoleStatus::Open, RoleStatus::Draft, RoleStatus::Filled, RoleStatus::Closed];
+
+/// # Errors
+/// `validation_error` for an unknown status, an invalid cursor or a repeated parameter.
+fn decode(_: &Ctx, request: &Request) -> Result<RolesInput, Error> {
+    let unknown = || Refusal::invalid("status", "is not a status of roles");
+    let status = request.query("status")?.map(|word| RoleStatus::parse(&word).ok_or_else(unknown)).transpose()?;
+    let (page, after) = time_cursor::decode_page(request, RoleId::parse)?;
+    Ok(RolesInput { visit: Visit::decode(request)?, status, page, after })
+}
+
+/// `GET /app/{orgSlug}/roles`: shows the roles in one status, newest first, with the number of their candidates.
+///
+/// # Errors
+/// As a page: `not_found` if the organization does not exist or the caller may not see it.
+fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RolesInput) -> Result<Reply, Error> {
+    let organization = input.visit.organization(tx, who)?;
+    let texts = input.visit.texts_for(tx, who)?;
+    let words = ROLES.of(texts);
+    let counts = store::role::counts(tx, &organization.id)?;
+    let count = |status: RoleStatus| counts.iter().find(|(known, _)| *known == status).map_or(0, |(_, count)| *count);
+    let first = || STATUSES.into_iter().find(|status| count(*status) > 0);
+    let status = input.status.or_else(first).unwrap_or(RoleStatus::Open);
+    let filter = RoleFilter { status: Some(status), ..RoleFilter::default() };
+    let found = store::role::page(tx, &organization.id, &filter, input.after.as_ref(), input.page.rows)?;
+    let roles = found.roles.into_iter().map(|role| row(tx, texts, role)).collect::<Result<_, _>>()?;
+    let tab = |known: RoleStatus| StatusTab {
+        status: known.as_str(),
+        label: label(words, known),
+        count: texts.number(count(known) as f64),
+        is_current: known == status,
+    };
+    Reply::console(&RolesPage {
+        frame: input.visit.frame(tx, who, Some(&organization), NavItem::Roles, FRAME.of(texts).roles.to_owned())?,
+        words,
+        path: format!("/app/{}/roles", organization.slug),
+        may_create: organization.caller.require_manager().is_ok(),
+        is_new: counts.is_empty(),
+        tabs: STATUSES.into_iter().map(tab).collect(),
+        roles,
+        next_cursor: found.end.map(|(at, id)| encode_cursor(&time_cursor::parts(at, id.as_str()))),
+        none: match status {
+            RoleStatus::Open => words.no_open,
+            RoleStatus::Draft => words.no_draft,
+            RoleStatus::Filled => words.no_filled,
+            RoleStatus::Closed => words.no_closed,
+        },
+        status: status.as_str(),
+    })
+}
+
+fn label(words: &RolesTexts, status: RoleStatus) -> &'static str {
+    match status {
+        RoleStatus::Open => words.open,
+        RoleStatus::Draft => words.draft,
+        RoleStatus::Filled => words.filled,
+        RoleStatus::Closed => words.closed,
+    }
+}
+
+fn row(tx: &Tx<'_>, texts: &Texts, Role { record, organization_id, .. }: Role) -> Result<RoleRow, Error> {
+    let words = ROLES.of(texts);
+    let overview = store::role::overview(tx, &organization_id, &record.id, tx.now)?;
+    let number = |count: i64| texts.number(count as f64);
+    let seats = record.seats;
+    let positions =
+        [("hired", &*texts.number(seats.hired as f64)), ("positions", &texts.number(seats.positions as f64))];
+    let places: Vec<String> =
+        [record.department, record.location].into_iter().filter(|text| !text.is_empty()).collect();
+    Ok(RoleRow {
+        id: record.id,
+        name: record.name,
+        place: places.join(" · "),
+        is_hidden: seats.status == RoleStatus::Open && !record.public,
+        new: number(overview.new),
+        in_review: number(overview.in_review),
+        longest_wait: overview.waiting_since.map(|since| wait(texts, since, tx.now)),
+        positions: fill(words.of_positions, &positions),
+    })
+}
+
+/// Returns the time since `since` in days.
+fn wait(texts: &Texts, since: Timestamp, now: Timestamp) -> String {
+    let words = ROLES.of(texts);
+    match now.since(since).as_secs() / (24 * 60 * 60) {
+        0 => words.less_than_a_day.to_owned(),
+        days => texts.counted(&words.days, usize::try_from(days).unwrap_or(usize::MAX)),
+    }
+}
