@@ -44,8 +44,12 @@ mod careers_role;
 mod compression;
 mod console;
 mod console_board;
+mod console_candidate;
+mod console_decision;
+mod console_document;
 mod console_inbox;
 mod console_me;
+mod console_review;
 mod console_roles;
 mod console_sign_in;
 mod deployment;
@@ -186,6 +190,10 @@ fn main() -> ExitCode {
         console::tests(),
         console_board::tests(),
         console_inbox::tests(),
+        console_candidate::tests(),
+        console_decision::tests(),
+        console_document::tests(),
+        console_review::tests(),
         console_me::tests(),
         console_roles::tests(),
         console_sign_in::tests(),

@@ -126,6 +126,21 @@ fn the_table_has_exactly_the_listed_routes() {
         "POST /join/{token}",
         "GET /sign-in",
         "POST /sign-in",
+        "GET /app/{orgSlug}/activity",
+        "GET /app/{orgSlug}/review",
+        "GET /app/{orgSlug}/candidates",
+        "GET /app/{orgSlug}/candidates/{id}",
+        "GET /app/{orgSlug}/documents/{id}",
+        "GET /app/{orgSlug}/documents/{id}/file",
+        "GET /app/{orgSlug}/documents/{id}/download",
+        "GET /app/{orgSlug}/applications/{id}/hire",
+        "POST /app/{orgSlug}/applications/{id}/hire",
+        "POST /app/{orgSlug}/applications/{id}/advance",
+        "POST /app/{orgSlug}/applications/{id}/move",
+        "POST /app/{orgSlug}/applications/{id}/reject",
+        "POST /app/{orgSlug}/applications/{id}/reopen",
+        "POST /app/{orgSlug}/applications/{id}/undo",
+        "POST /app/{orgSlug}/applications/{id}/withdraw",
     ];
     expected.sort_unstable();
     assert_eq!(found, expected);

@@ -96,6 +96,24 @@ pub fn page(
     }
 }
 
+/// Returns the newest decision on an application, or `None` if nobody has decided on it.
+pub fn latest_decision(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    candidate: &CandidateId,
+    application: &ApplicationId,
+) -> Result<Option<Activity>, Error> {
+    // The `+` makes SQLite use the index on the candidate, who has few rows.
+    let sql = format!(
+        "{SELECT}
+         WHERE +a.organization_id = $1 AND a.candidate_id = $2 AND a.candidate_role_id = $3
+           AND (a.action LIKE 'candidate\\_step.%' ESCAPE '\\' OR a.action = 'candidate_role.withdrawn')
+         ORDER BY a.number DESC
+         LIMIT 1"
+    );
+    tx.one(&sql, (organization.as_str(), candidate.as_str(), application.as_str()), activity)
+}
+
 /// Returns the number of an activity row, or `None` if the subject's organization has no such row.
 pub fn number(tx: &Tx<'_>, subject: &Subject, activity: &ActivityId) -> Result<Option<i64>, Error> {
     let sql = "SELECT number

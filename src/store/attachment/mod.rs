@@ -10,7 +10,7 @@ pub(super) mod sweep;
 #[cfg(test)]
 mod tests;
 
-pub use self::opening::record_opened;
+pub use self::opening::{record_opened, record_opened_in_session};
 use crate::db::row::{Columns, Connection, Row};
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::attachment::{
@@ -229,6 +229,35 @@ pub fn find(
     );
     let params = (id.as_str(), organization.as_str(), candidate.as_str());
     Ok(tx.one(SQL, params, |row: &Row<'_>| read_attachment(&mut Columns::of(row)))?.flatten())
+}
+
+/// An attachment and the candidate to whose application it belongs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnedAttachment {
+    pub attachment: Attachment,
+    pub candidate_id: CandidateId,
+}
+
+/// Does the same as [`find`] for any candidate of the organization.
+pub fn find_of_organization(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    id: &AttachmentId,
+) -> Result<Option<OwnedAttachment>, Error> {
+    const SQL: &str = concat!(
+        "SELECT a.candidate_id, ",
+        attachment_columns!(),
+        " FROM documents d
+          JOIN signups s ON s.id = d.signup_id
+          JOIN candidate_roles a ON a.id = coalesce(s.candidate_role_id, s.later_of)
+          WHERE d.id = $1 AND s.organization_id = $2"
+    );
+    let found = tx.one(SQL, (id.as_str(), organization.as_str()), |row: &Row<'_>| {
+        let mut columns = Columns::of(row);
+        let candidate_id = columns.parse(CandidateId::parse)?;
+        Ok(read_attachment(&mut columns)?.map(|attachment| OwnedAttachment { attachment, candidate_id }))
+    })?;
+    Ok(found.flatten())
 }
 
 /// Checks that the chunks of an attachment add up to its size, without reading the content. Call this function before a

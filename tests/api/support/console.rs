@@ -40,6 +40,18 @@ impl Client {
     }
 }
 
+/// Returns the path of a page of the organization's console.
+pub(crate) fn app_path(hiring: &Hiring, path: &str) -> String {
+    format!("/app/{}/{path}", hiring.slug)
+}
+
+/// Follows a 303, and returns the page.
+#[track_caller]
+pub(crate) fn follow(client: &Client, answer: Answer) -> Answer {
+    let answer = answer.expect(303);
+    client.get(answer.header("location").unwrap()).expect(200)
+}
+
 /// Creates a link for a user, and returns its path.
 pub(crate) fn sign_in_link(app: &App, user_id: &str, purpose: LinkPurpose) -> String {
     let user = UserId::parse(user_id).unwrap();
@@ -67,6 +79,7 @@ pub(crate) fn staff_path(route: &Route, slug: &str, hiring: &Hiring) -> String {
             ("roles", "{id}") => &hiring.role_id,
             ("candidates", "{id}") => &hiring.candidates[0].candidate_id,
             ("applications", "{id}") => &hiring.candidates[0].application_id,
+            ("documents", "{id}") => "doc_none",
             ("candidate-steps", "{id}") => &hiring.candidates[0].steps[1],
             ("steps", "{stepId}") => &hiring.role_steps[0],
             (_, parameter) if parameter.starts_with('{') => "some_id",

@@ -42,6 +42,7 @@ pub(super) struct OrganizationLink {
 pub(super) enum NavItem {
     Inbox,
     Roles,
+    Candidates,
     Me,
 }
 
@@ -67,6 +68,7 @@ impl ConsoleFrame {
         if let Some(organization) = &self.organization {
             let of = |page| format!("/app/{}/{page}", organization.slug);
             links.push(link(NavItem::Roles, of("roles"), words.roles, "g r"));
+            links.push(link(NavItem::Candidates, of("candidates"), words.candidates, "g c"));
         }
         links.push(link(NavItem::Me, "/app/me".to_owned(), words.me, "g s"));
         links

@@ -4,23 +4,45 @@
 //! replace parts of the page with the answer. Handlers call the same store and domain functions as the API and have no
 //! rules of their own.
 
+mod activity;
+mod activity_page;
 mod asset;
 mod board;
 mod browser;
+mod candidate;
+mod decision;
+mod document;
+mod fields;
 mod frame;
 mod home;
 mod join;
+mod labels;
 mod me;
+mod review;
 mod roles;
 pub(super) mod sign_in;
+mod signup;
 mod visit;
 mod when;
 
 use crate::http::server::route::Route;
 
 pub(in crate::http) fn routes() -> Vec<Route> {
-    [asset::routes(), sign_in::routes(), join::routes(), home::routes(), me::routes(), roles::routes(), board::routes()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        asset::routes(),
+        sign_in::routes(),
+        join::routes(),
+        home::routes(),
+        me::routes(),
+        roles::routes(),
+        board::routes(),
+        candidate::routes(),
+        decision::routes(),
+        document::routes(),
+        review::routes(),
+        activity_page::routes(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

@@ -28,9 +28,18 @@ impl When {
     }
 }
 
-/// Returns the day of a time, such as `22 November 2026`.
+/// Returns the begin of the local day.
+pub(super) fn day_begin(zone: &str, at: Timestamp) -> Timestamp {
+    let at = local(zone, at);
+    let begin = at.start_of_day().unwrap_or(at);
+    Timestamp::from_micros(begin.timestamp().as_microsecond())
+}
+
+/// Returns the day of a date that staff gave. A date without a time is stored as midnight UTC, whatever the zone.
 pub(super) fn day(texts: &Texts, zone: &str, at: Timestamp) -> String {
-    texts.day(local(zone, at).date())
+    const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
+    let is_plain_date = at.micros().rem_euclid(DAY_MICROS) == 0;
+    texts.day(local(if is_plain_date { "UTC" } else { zone }, at).date())
 }
 
 fn local(zone: &str, at: Timestamp) -> Zoned {
@@ -72,6 +81,26 @@ mod tests {
             (20 * 86_400, "20 days ago"),
         ] {
             assert_eq!(relative(of_tag("en"), seconds), expected);
+        }
+    }
+
+    #[test]
+    fn a_date_without_a_time_is_the_same_in_every_zone() {
+        for (micros, expected) in [
+            (1_763_769_600_000_000, "22 November 2025"),
+            (1_763_769_600_000_001, "21 November 2025"),
+            (1_763_769_599_999_999, "21 November 2025"),
+        ] {
+            assert_eq!(day(of_tag("en"), "America/New_York", Timestamp::from_micros(micros)), expected, "{micros}");
+        }
+    }
+
+    #[test]
+    fn a_day_begins_at_local_midnight() {
+        for (zone, begin) in [("Europe/Berlin", "2025-11-22T23:00:00.000000Z"), ("UTC", "2025-11-23T00:00:00.000000Z")]
+        {
+            let at = Timestamp::from_micros(1_763_884_799_000_000);
+            assert_eq!(day_begin(zone, at).to_string(), begin);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Replies that are files: their caching, and downloads that browsers save instead of displaying.
 
 use hyper::body::Bytes;
-use hyper::header;
+use hyper::header::{self, HeaderName};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{Reply, StoredFile};
@@ -11,6 +11,21 @@ use crate::store::attachment::{Attachment, StagedAttachment};
 /// The maximum size of a file that the response cache stores uncompressed. It stores larger files only in compressed
 /// form, at about a sixth of their size.
 const UNCOMPRESSED_BYTES_MAX: usize = 1_024 * 1_024;
+
+/// The characters that an extended value may contain unescaped (RFC 8187 §3.2.1).
+const NAME: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'!')
+    .remove(b'#')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'+')
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'^')
+    .remove(b'_')
+    .remove(b'`')
+    .remove(b'|')
+    .remove(b'~');
 
 impl Reply {
     /// Creates a 200 with a body of this type and a strong `ETag`.
@@ -43,27 +58,25 @@ impl Reply {
     /// Creates a 200 with an attachment, which browsers save under its file name. No cache stores it, and no browser
     /// displays it (RFC 6266, RFC 8187).
     pub(in crate::http) fn download(attachment: &Attachment) -> Self {
-        // The characters that an extended value may contain unescaped (RFC 8187 §3.2.1).
-        const NAME: &AsciiSet = &NON_ALPHANUMERIC
-            .remove(b'!')
-            .remove(b'#')
-            .remove(b'$')
-            .remove(b'&')
-            .remove(b'+')
-            .remove(b'-')
-            .remove(b'.')
-            .remove(b'^')
-            .remove(b'_')
-            .remove(b'`')
-            .remove(b'|')
-            .remove(b'~');
-        let disposition = format!("attachment; filename*=UTF-8''{}", utf8_percent_encode(&attachment.file_name, NAME));
+        Self::stored_file(attachment, "attachment").with(header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'")
+    }
+
+    /// Creates a 200 with an attachment that a browser displays in a frame of this service or in a tab of its own. The
+    /// policy is on the file, because browsers show a PDF only in a frame without the attribute `sandbox`. No page of
+    /// another origin can frame or read the file.
+    pub(in crate::http) fn framed_file(attachment: &Attachment) -> Self {
+        Self::stored_file(attachment, "inline")
+            .with(header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'; frame-ancestors 'self'")
+            .with(HeaderName::from_static("cross-origin-resource-policy"), "same-origin")
+    }
+
+    fn stored_file(attachment: &Attachment, disposition: &str) -> Self {
+        let name = utf8_percent_encode(&attachment.file_name, NAME);
         let (id, bytes, sha256) = (attachment.id.clone(), attachment.bytes, attachment.sha256);
         let file = Some(Box::new(StoredFile { id, bytes, sha256 }));
         Self { file, ..Self::ok(attachment.media_type.as_str(), Bytes::new()) }
             .with(header::CACHE_CONTROL, "no-store")
-            .with(header::CONTENT_DISPOSITION, &disposition)
-            .with(header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'")
+            .with(header::CONTENT_DISPOSITION, &format!("{disposition}; filename*=UTF-8''{name}"))
     }
 
     pub(in crate::http::server) fn file(&self) -> Option<StoredFile> {

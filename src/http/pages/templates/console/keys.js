@@ -63,8 +63,8 @@ function showKeys() {
 function press(key, event) {
   const control = keyedControls().find((candidate) => candidate.dataset.key === key);
   if (control) {
-    if (control.matches("input:not([type=checkbox]), textarea, select")) control.focus();
-    else control.click();
+    if (control.matches("input, textarea, select")) control.focus();
+    if (!control.matches("input:not([type=checkbox], [type=radio]), textarea, select")) control.click();
     return true;
   }
   const extra = document.querySelector("dialog[open]") ? undefined : extraKeys.get(key);

@@ -1,11 +1,17 @@
 //! The texts of the staff console: one file for each page, with all languages. They are plain text, which the page
 //! escapes.
 
+pub(in crate::http) mod activity;
 pub(in crate::http) mod board;
+pub(in crate::http) mod candidate;
+pub(in crate::http) mod decision;
+pub(in crate::http) mod done;
 pub(in crate::http) mod frame;
+pub(in crate::http) mod hire;
 pub(in crate::http) mod home;
 pub(in crate::http) mod join;
 pub(in crate::http) mod me;
+pub(in crate::http) mod review;
 pub(in crate::http) mod roles;
 pub(in crate::http) mod sign_in;
 pub(in crate::http) mod when;

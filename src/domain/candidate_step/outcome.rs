@@ -1,0 +1,78 @@
+//! The documented values of `outcomeType` and `outcomeReason`. Rejections accept other values too; the console offers
+//! these.
+
+use crate::domain::words::words;
+
+words! {
+    /// The party that ended an application.
+    OutcomeType {
+        /// The organization decided.
+        RejectedByOrganization = "rejected_by_organization",
+        /// The candidate decided.
+        RejectedByCandidate = "rejected_by_candidate",
+        /// Neither of them, or it is not known.
+        Other = "other",
+    }
+}
+
+words! {
+    /// The reason why an application ended. The order never changes: the position of a reason is its keyboard shortcut.
+    OutcomeReason {
+        /// The candidate lacks skills that the role needs.
+        LackingSkills = "lacking_skills",
+        /// The candidate lacks experience that the role needs.
+        LackingExperience = "lacking_experience",
+        /// The organization prefers another candidate.
+        PreferredAnotherCandidate = "preferred_another_candidate",
+        /// No position of the role is free any longer.
+        RoleFilled = "role_filled",
+        /// The candidate and the organization do not agree on the salary.
+        SalaryExpectations = "salary_expectations",
+        /// The candidate accepted an offer of another organization.
+        AcceptedOtherOffer = "accepted_other_offer",
+        /// The candidate declined the organization's offer.
+        DeclinedOffer = "declined_offer",
+        /// The candidate does not answer.
+        NoResponse = "no_response",
+        /// Anything else.
+        Other = "other",
+    }
+}
+
+impl OutcomeReason {
+    /// Returns the party that ends an application for this reason.
+    pub fn outcome_type(self) -> OutcomeType {
+        match self {
+            Self::LackingSkills
+            | Self::LackingExperience
+            | Self::PreferredAnotherCandidate
+            | Self::RoleFilled
+            | Self::SalaryExpectations => OutcomeType::RejectedByOrganization,
+            Self::AcceptedOtherOffer | Self::DeclinedOffer | Self::NoResponse => OutcomeType::RejectedByCandidate,
+            Self::Other => OutcomeType::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_has_the_type_of_its_party() {
+        for (reason, outcome_type) in [
+            ("lacking_skills", "rejected_by_organization"),
+            ("lacking_experience", "rejected_by_organization"),
+            ("preferred_another_candidate", "rejected_by_organization"),
+            ("role_filled", "rejected_by_organization"),
+            ("salary_expectations", "rejected_by_organization"),
+            ("accepted_other_offer", "rejected_by_candidate"),
+            ("declined_offer", "rejected_by_candidate"),
+            ("no_response", "rejected_by_candidate"),
+            ("other", "other"),
+        ] {
+            assert_eq!(OutcomeReason::parse(reason).unwrap().outcome_type().as_str(), outcome_type, "{reason}");
+        }
+        assert!(OutcomeReason::WORDS.len() <= 9, "each reason has a digit as its key");
+    }
+}

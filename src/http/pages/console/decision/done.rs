@@ -1,0 +1,162 @@
+//! The message after a decision: what happened, what the candidate sees and when, and the form that undoes the decision.
+//! It is made from the newest activity row, so a link cannot invent it.
+
+use std::time::Duration;
+
+use crate::domain::activity::Action;
+use crate::domain::candidate_step::{self, ApplicationStatus, CandidateStep, UNDO_PERIOD};
+use crate::domain::id::{ApplicationId, Id};
+use crate::domain::refusal::Refusal;
+use crate::domain::role::RoleStatus;
+use crate::domain::timestamp::Timestamp;
+use crate::domain::user::Principal;
+use crate::http::pages::console::when::When;
+use crate::http::pages::texts::console::done::{DONE, DoneTexts};
+use crate::http::pages::texts::{Texts, fill};
+use crate::http::server::request::Request;
+use crate::store::access::VisibleOrganization;
+use crate::store::activity::Activity;
+use crate::store::application::Application;
+use crate::store::candidate::Candidate;
+use crate::store::{self, Error, Tx};
+
+/// The age up to which a page shows the message about a decision. A page that is loaded again later does not repeat it.
+const MESSAGE_AGE_MAX: Duration = Duration::from_secs(10 * 60);
+
+/// The message about a decision. `templates/console/decision/done.html` renders it.
+pub(in crate::http::pages::console) struct Done {
+    pub(in crate::http::pages::console) lines: Vec<String>,
+    pub(in crate::http::pages::console) undo: Option<UndoForm>,
+}
+
+/// The form that undoes the decision.
+pub(in crate::http::pages::console) struct UndoForm {
+    pub(in crate::http::pages::console) action: String,
+    /// The path of the page to which the browser returns.
+    pub(in crate::http::pages::console) back: String,
+    pub(in crate::http::pages::console) label: &'static str,
+}
+
+/// Returns the application that the query's `done` names.
+///
+/// # Errors
+/// `validation_error` if `done` is repeated.
+pub(in crate::http::pages::console) fn decode(request: &Request) -> Result<Option<ApplicationId>, Refusal> {
+    Ok(request.query("done")?.as_deref().and_then(ApplicationId::parse))
+}
+
+/// Returns the message about the latest decision on an application, if the user made it just now. Returns `None` for an
+/// application of another organization. An undo returns to the page at the path `back`.
+pub(in crate::http::pages::console) fn message(
+    tx: &Tx<'_>,
+    who: &Principal,
+    organization: &VisibleOrganization,
+    texts: &'static Texts,
+    id: Option<&ApplicationId>,
+    back: &str,
+) -> Result<Option<Done>, Error> {
+    let Some(id) = id else { return Ok(None) };
+    let Some(application) = store::application::find(tx, &organization.id, id)? else { return Ok(None) };
+    let candidate = &application.candidate_id;
+    let Some(latest) = store::activity::latest_decision(tx, &organization.id, candidate, id)? else { return Ok(None) };
+    let is_own = latest.actor.as_ref().is_some_and(|actor| actor.id == who.user_id.as_str());
+    if !is_own || tx.now.since(latest.at) > MESSAGE_AGE_MAX {
+        return Ok(None);
+    }
+    let Some(candidate) = store::candidate::find(tx, &organization.id, candidate)? else { return Ok(None) };
+    let steps = store::candidate_step::of_application(tx, id)?;
+    let act = Act { organization, application: &application, candidate: &candidate, steps: &steps, latest: &latest };
+    let undo = act.is_undoable(tx, who)?.then(|| UndoForm {
+        action: format!("/app/{}/applications/{id}/undo", organization.slug),
+        back: back.to_owned(),
+        label: DONE.of(texts).undo,
+    });
+    Ok(Some(Done { lines: act.lines(tx, texts)?, undo }))
+}
+
+/// A decision and its application.
+struct Act<'a> {
+    organization: &'a VisibleOrganization,
+    application: &'a Application,
+    candidate: &'a Candidate,
+    steps: &'a [CandidateStep],
+    latest: &'a Activity,
+}
+
+impl Act<'_> {
+    fn lines(&self, tx: &Tx<'_>, texts: &'static Texts) -> Result<Vec<String>, Error> {
+        let words = DONE.of(texts);
+        let Some(action) = Action::parse(&self.latest.action) else { return Ok(Vec::new()) };
+        let here = self.application.current.as_ref().map(|current| current.name.as_str());
+        let acted_on = self.latest.candidate_role_step_id.as_ref();
+        let acted_on = self.steps.iter().find(|step| Some(&step.id) == acted_on).map(|step| step.name.as_str());
+        let (text, step) = match action {
+            Action::Validated | Action::Moved => (words.at_step, here),
+            Action::Rejected => (words.rejected, acted_on),
+            Action::HireReversed => (words.reversed, None),
+            Action::Reopened => (words.reopened, here.or(acted_on)),
+            Action::CandidateRoleWithdrawn => (words.withdrawn, None),
+            Action::Hired => (words.hired, None),
+            _ => (words.undone, None),
+        };
+        let mut lines = vec![fill(text, &[("name", &self.candidate.name), ("step", step.unwrap_or_default())])];
+        if action == Action::Hired && self.is_role_filled(tx)? {
+            lines.push(words.filled.to_owned());
+        }
+        lines.extend(self.what_the_candidate_sees(tx, texts, words, action)?);
+        Ok(lines)
+    }
+
+    /// Returns whether the rule accepts an undo now.
+    fn is_undoable(&self, tx: &Tx<'_>, who: &Principal) -> Result<bool, Error> {
+        let Some(step) = self.steps.first() else { return Ok(false) };
+        let Some(facts) = store::candidate_step::load(tx, who, &step.id)? else { return Ok(false) };
+        let acts = store::candidate_step::recent_acts(tx, &facts)?;
+        Ok(candidate_step::undo(&facts, &acts, &who.user_id, tx.now).is_ok())
+    }
+
+    fn is_role_filled(&self, tx: &Tx<'_>) -> Result<bool, Error> {
+        let seats = store::role::seats(tx, &self.organization.id, &self.application.role_id)?;
+        Ok(seats.is_some_and(|seats| seats.status == RoleStatus::Filled))
+    }
+
+    fn what_the_candidate_sees(
+        &self,
+        tx: &Tx<'_>,
+        texts: &'static Texts,
+        words: &'static DoneTexts,
+        action: Action,
+    ) -> Result<Option<String>, Error> {
+        if store::status_page::of_application(tx, &self.application.record.id)?.is_none() {
+            return Ok(Some(words.sees_nothing.to_owned()));
+        }
+        let is_decision = matches!(action, Action::Rejected | Action::HireReversed | Action::Hired);
+        Ok(match action {
+            Action::Validated | Action::Moved => {
+                Some(self.seen_from(texts, words, self.latest.at.plus(UNDO_PERIOD), tx.now))
+            }
+            Action::CandidateRoleWithdrawn => Some(words.sees_now.to_owned()),
+            Action::Reopened if self.application.record.status == ApplicationStatus::InProgress => {
+                Some(words.sees_reopened.to_owned())
+            }
+            _ if is_decision => Some(self.decision_visible(tx, texts, words)?),
+            _ => None,
+        })
+    }
+
+    /// Returns when the status page shows a rejection, a hire or the reversal of a hire.
+    fn decision_visible(&self, tx: &Tx<'_>, texts: &'static Texts, words: &'static DoneTexts) -> Result<String, Error> {
+        let record = store::organization::find(tx, &self.organization.id)?.map(|organization| organization.record);
+        let Some(hours) = record.and_then(|record| record.decision_visible_after_hours) else {
+            return Ok(words.sees_never.to_owned());
+        };
+        let hours = u64::try_from(hours).unwrap_or_default();
+        let from = self.latest.at.plus(Duration::from_secs(hours * 3_600));
+        Ok(if hours == 0 { words.sees_now.to_owned() } else { self.seen_from(texts, words, from, tx.now) })
+    }
+
+    fn seen_from(&self, texts: &'static Texts, words: &DoneTexts, from: Timestamp, now: Timestamp) -> String {
+        let when = When::new(texts, &self.organization.time_zone, from, now);
+        fill(words.sees_from, &[("time", &when.exact)])
+    }
+}

@@ -1,0 +1,44 @@
+//! The decisions of staff in the browser: the forms (`panel`), what they do (`act`, `hire`), the message afterwards
+//! (`done`), and refusals in place (`refused`). Every page of the console that lets people decide uses these.
+//!
+//! A form is sent to `/app/{orgSlug}/applications/{id}/…`. It names the step, the state that the page showed (`seen`)
+//! and the page to which the browser returns (`back`). The answer is a 303 to that page with `done`, the id of the
+//! application. A page that gets `done` shows the [`done::message`].
+
+mod act;
+pub(super) mod done;
+mod hire;
+pub(super) mod panel;
+mod refused;
+pub(super) mod scene;
+
+use hyper::Method;
+
+use crate::http::server::route::{Answer, Route};
+use crate::store::Grade;
+
+pub(super) fn routes() -> Vec<Route> {
+    let answers: &[Answer] = &[(303, ""), (409, "conflict")];
+    let [advance, move_to, reject, reopen, undo, withdraw, hire] = [
+        "/app/{orgSlug}/applications/{id}/advance",
+        "/app/{orgSlug}/applications/{id}/move",
+        "/app/{orgSlug}/applications/{id}/reject",
+        "/app/{orgSlug}/applications/{id}/reopen",
+        "/app/{orgSlug}/applications/{id}/undo",
+        "/app/{orgSlug}/applications/{id}/withdraw",
+        "/app/{orgSlug}/applications/{id}/hire",
+    ];
+    let page = Route::staff(Method::GET, hire, hire::decode_page, hire::show);
+    let page_answers: &[Answer] = &[(200, ""), (403, "forbidden")];
+    let forms = [
+        Route::staff(Method::POST, advance, act::decode_advance, act::advance),
+        Route::staff(Method::POST, move_to, act::decode_move, act::move_to),
+        Route::staff(Method::POST, reject, act::decode_reject, act::reject),
+        Route::staff(Method::POST, reopen, act::decode_reopen, act::reopen),
+        Route::staff(Method::POST, undo, act::decode_undo, act::undo),
+        Route::staff(Method::POST, withdraw, act::decode_withdraw, act::withdraw),
+        Route::staff(Method::POST, hire, hire::decode, hire::hire),
+    ];
+    let forms = forms.map(|route| route.with_form().writes(Grade::Durable).answering(answers));
+    [page.answering(page_answers)].into_iter().chain(forms).collect()
+}

@@ -1,0 +1,117 @@
+//! The forms with which staff decide about an application. `templates/console/decision/panel.html` renders them; it
+//! expects a variable `panel`.
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::domain::candidate_step::{
+    ApplicationStatus, CandidateStep, NOTES_CHARACTERS_MAX, OutcomeReason, StepStatus, current_step, state_name,
+};
+use crate::domain::id::ApplicationId;
+use crate::http::pages::texts::console::decision::{DECISION, DecisionTexts};
+use crate::http::pages::texts::{Texts, fill};
+use crate::store::access::VisibleOrganization;
+
+/// The forms of one application.
+pub(in crate::http::pages::console) struct DecisionPanel {
+    pub(in crate::http::pages::console) words: &'static DecisionTexts,
+    pub(in crate::http::pages::console) id: String,
+    /// The path of the forms, without the name of the act.
+    pub(in crate::http::pages::console) base: String,
+    /// The state of the application that the page shows.
+    pub(in crate::http::pages::console) seen: String,
+    /// The path of the page to which the browser returns.
+    pub(in crate::http::pages::console) back: String,
+    pub(in crate::http::pages::console) may_decide: bool,
+    /// Whether the controls have keys. Only one panel of a page can have them.
+    pub(in crate::http::pages::console) has_keys: bool,
+    pub(in crate::http::pages::console) notes_max: usize,
+    pub(in crate::http::pages::console) advance: Option<StepButton>,
+    /// The page that hires the candidate.
+    pub(in crate::http::pages::console) hire_url: Option<String>,
+    pub(in crate::http::pages::console) reject: Option<StepButton>,
+    /// Whether the rejection reverses a hire.
+    pub(in crate::http::pages::console) is_reversal: bool,
+    pub(in crate::http::pages::console) reasons: Vec<ReasonOption>,
+    pub(in crate::http::pages::console) moves: Vec<StepButton>,
+    pub(in crate::http::pages::console) reopen: Vec<StepButton>,
+    pub(in crate::http::pages::console) may_withdraw: bool,
+}
+
+/// A step that a control names.
+pub(in crate::http::pages::console) struct StepButton {
+    pub(in crate::http::pages::console) id: String,
+    pub(in crate::http::pages::console) label: String,
+}
+
+/// A documented reason of a rejection.
+pub(in crate::http::pages::console) struct ReasonOption {
+    /// The digit that chooses the reason.
+    pub(in crate::http::pages::console) key: usize,
+    pub(in crate::http::pages::console) value: &'static str,
+    pub(in crate::http::pages::console) label: &'static str,
+}
+
+impl DecisionPanel {
+    /// Returns the forms of an application. `back` is the path of the page that shows them.
+    pub(in crate::http::pages::console) fn new(
+        texts: &'static Texts,
+        organization: &VisibleOrganization,
+        id: &ApplicationId,
+        status: ApplicationStatus,
+        steps: &[CandidateStep],
+        back: &str,
+    ) -> Self {
+        let words = DECISION.of(texts);
+        let button = |text, step: &CandidateStep| StepButton {
+            id: step.id.to_string(),
+            label: fill(text, &[("step", &step.name)]),
+        };
+        let current = current_step(status, steps);
+        let is_reversal = status == ApplicationStatus::Hired;
+        let rejected = if is_reversal { steps.last() } else { current };
+        let reject_text = if is_reversal { words.reverse_button } else { words.reject_button };
+        let base = format!("/app/{}/applications/{id}", organization.slug);
+        let is_running = status == ApplicationStatus::InProgress;
+        let others = steps.iter().filter(|step| is_running && current.is_none_or(|here| here.id != step.id));
+        let is_reopenable =
+            |step: &&CandidateStep| status == ApplicationStatus::NotSelected && step.status == StepStatus::Rejected;
+        Self {
+            words,
+            id: id.to_string(),
+            hire_url: (is_running && !steps.is_empty())
+                .then(|| format!("{base}/hire?back={}", utf8_percent_encode(back, NON_ALPHANUMERIC))),
+            base,
+            seen: state_name(status, steps).to_owned(),
+            back: back.to_owned(),
+            may_decide: organization.caller.require_manager().is_ok(),
+            has_keys: false,
+            notes_max: NOTES_CHARACTERS_MAX,
+            advance: current.zip(next_step(current, steps)).map(|(here, next)| StepButton {
+                id: here.id.to_string(),
+                label: fill(words.advance, &[("step", &next.name)]),
+            }),
+            reject: rejected.map(|step| button(reject_text, step)),
+            is_reversal,
+            reasons: reasons(words),
+            moves: others.map(|step| button("{step}", step)).collect(),
+            reopen: steps.iter().filter(is_reopenable).map(|step| button(words.reopen, step)).collect(),
+            may_withdraw: is_running,
+        }
+    }
+
+    /// Adds keys to the controls.
+    pub(in crate::http::pages::console) fn with_keys(self) -> Self {
+        Self { has_keys: true, ..self }
+    }
+}
+
+/// Returns the step to which an advance moves the candidate, if there is one.
+fn next_step<'a>(current: Option<&CandidateStep>, steps: &'a [CandidateStep]) -> Option<&'a CandidateStep> {
+    let here = current?.order;
+    steps.iter().find(|step| step.order > here && step.status == StepStatus::Pending)
+}
+
+fn reasons(words: &'static DecisionTexts) -> Vec<ReasonOption> {
+    let reasons = OutcomeReason::WORDS.iter().zip(words.reasons).zip(1..);
+    reasons.map(|((value, label), key)| ReasonOption { key, value, label }).collect()
+}

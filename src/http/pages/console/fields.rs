@@ -1,0 +1,26 @@
+//! Reads the fields of a form with the checks that the API applies to the members of a body.
+
+use serde_json::{Map, Value};
+
+use crate::domain::refusal::Refusal;
+use crate::http::server::body_fields::BodyFields;
+use crate::http::server::request::Request;
+
+/// Returns the fields of the request's form. A blank field counts as missing, because browsers send every field of a
+/// form. Line breaks become LF, which is what staff typed.
+///
+/// # Errors
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated.
+pub(super) fn read(request: &Request) -> Result<BodyFields, Refusal> {
+    let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
+    let mut members = Map::new();
+    for (name, text) in form.fields() {
+        let text = text.replace("\r\n", "\n");
+        let is_repeated = members.insert(name.clone(), Value::String(text)).is_some();
+        if is_repeated {
+            return Err(Refusal::invalid(name, "must be given only once"));
+        }
+    }
+    members.retain(|_, value| value.as_str().is_some_and(|text| !text.trim().is_empty()));
+    Ok(BodyFields::new(members))
+}

@@ -1,0 +1,15 @@
+//! `GET /app/{orgSlug}/review`: the review queue. Staff decide on one application after the other, with the CV beside
+//! the decision. The list is fixed when the queue begins (`queue`); the address of the page says when that was, so the
+//! service stores nothing about a queue.
+
+mod page;
+mod queue;
+
+use hyper::Method;
+
+use crate::http::server::route::Route;
+
+pub(super) fn routes() -> Vec<Route> {
+    let answers = &[(200, ""), (303, "")];
+    vec![Route::staff(Method::GET, "/app/{orgSlug}/review", queue::decode, page::show).answering(answers)]
+}

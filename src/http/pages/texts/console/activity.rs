@@ -1,0 +1,137 @@
+//! The texts of activity rows.
+
+use super::ByLanguage;
+
+pub(in crate::http) struct ActivityTexts {
+    pub(in crate::http) title: &'static str,
+    pub(in crate::http) none: &'static str,
+    pub(in crate::http) older: &'static str,
+    pub(in crate::http) newest: &'static str,
+    /// The actor, if no user acted.
+    pub(in crate::http) candidate: &'static str,
+    pub(in crate::http) service: &'static str,
+    /// How a user acted.
+    pub(in crate::http) in_browser: &'static str,
+    pub(in crate::http) with_key: &'static str,
+    /// A step that no longer exists.
+    pub(in crate::http) a_step: &'static str,
+}
+
+pub(in crate::http) static ACTIVITY: ByLanguage<ActivityTexts> = ByLanguage {
+    en: ActivityTexts {
+        title: "Activity",
+        none: "Nothing has happened yet.",
+        older: "Older",
+        newest: "Newest",
+        candidate: "the candidate",
+        service: "the service",
+        in_browser: "in the browser",
+        with_key: "with an API key",
+        a_step: "a removed step",
+    },
+    de: ActivityTexts {
+        title: "Verlauf",
+        none: "Es ist noch nichts geschehen.",
+        older: "Ältere",
+        newest: "Neueste",
+        candidate: "die Bewerberin oder der Bewerber",
+        service: "der Dienst",
+        in_browser: "im Browser",
+        with_key: "mit einem API-Schlüssel",
+        a_step: "einem entfernten Schritt",
+    },
+    fr: ActivityTexts {
+        title: "Activité",
+        none: "Il ne s’est encore rien passé.",
+        older: "Plus ancien",
+        newest: "Plus récent",
+        candidate: "la personne candidate",
+        service: "le service",
+        in_browser: "dans le navigateur",
+        with_key: "avec une clé d’API",
+        a_step: "une étape supprimée",
+    },
+    es: ActivityTexts {
+        title: "Actividad",
+        none: "Todavía no ha ocurrido nada.",
+        older: "Más antiguas",
+        newest: "Más recientes",
+        candidate: "la persona candidata",
+        service: "el servicio",
+        in_browser: "en el navegador",
+        with_key: "con una clave de API",
+        a_step: "una etapa eliminada",
+    },
+};
+
+/// An action, and its label in English, German, French and Spanish. Decisions name the step: `{step}`.
+type Label = (&'static str, [&'static str; 4]);
+
+#[rustfmt::skip]
+static LABELS: &[Label] = &[
+    ("organization.created", ["Organization created", "Unternehmen angelegt", "Organisation créée", "Organización creada"]),
+    ("organization.changed", ["Settings changed", "Einstellungen geändert", "Paramètres modifiés", "Ajustes cambiados"]),
+    ("logo.put", ["Logo uploaded", "Logo hochgeladen", "Logo envoyé", "Logotipo subido"]),
+    ("logo.removed", ["Logo removed", "Logo entfernt", "Logo supprimé", "Logotipo eliminado"]),
+    ("retention.confirmed", ["Retention confirmed", "Aufbewahrung bestätigt", "Conservation confirmée", "Conservación confirmada"]),
+    ("membership.put", ["Membership changed", "Mitgliedschaft geändert", "Appartenance modifiée", "Pertenencia cambiada"]),
+    ("membership.removed", ["Membership ended", "Mitgliedschaft beendet", "Appartenance terminée", "Pertenencia terminada"]),
+    ("role.created", ["Role created", "Stelle angelegt", "Poste créé", "Puesto creado"]),
+    ("role.changed", ["Role changed", "Stelle geändert", "Poste modifié", "Puesto cambiado"]),
+    ("role.opened", ["Role opened", "Stelle geöffnet", "Poste ouvert", "Puesto abierto"]),
+    ("role.closed", ["Role closed", "Stelle geschlossen", "Poste fermé", "Puesto cerrado"]),
+    ("role.reopened", ["Role reopened", "Stelle wieder geöffnet", "Poste rouvert", "Puesto reabierto"]),
+    ("role.deleted", ["Draft deleted", "Entwurf gelöscht", "Brouillon supprimé", "Borrador eliminado"]),
+    ("role_step.added", ["Step added", "Schritt hinzugefügt", "Étape ajoutée", "Etapa añadida"]),
+    ("role_step.changed", ["Step changed", "Schritt geändert", "Étape modifiée", "Etapa cambiada"]),
+    ("role_step.reordered", ["Steps reordered", "Schritte neu geordnet", "Étapes réordonnées", "Etapas reordenadas"]),
+    ("role_step.removed", ["Step removed", "Schritt entfernt", "Étape supprimée", "Etapa eliminada"]),
+    ("candidate.added", ["Candidate added", "Person hinzugefügt", "Personne ajoutée", "Persona añadida"]),
+    ("candidate.changed", ["Name or address changed", "Name oder Adresse geändert", "Nom ou adresse modifiés", "Nombre o dirección cambiados"]),
+    ("candidate.exported", ["Data exported", "Daten exportiert", "Données exportées", "Datos exportados"]),
+    ("candidate.held", ["Legal hold placed", "Löschsperre gesetzt", "Suppression bloquée", "Borrado bloqueado"]),
+    ("candidate.released", ["Legal hold released", "Löschsperre aufgehoben", "Blocage de la suppression levé", "Bloqueo del borrado levantado"]),
+    ("candidate.erasure_asked", ["Erasure asked for", "Löschung verlangt", "Suppression demandée", "Borrado solicitado"]),
+    ("candidate.erased", ["Personal data erased", "Personenbezogene Daten gelöscht", "Données personnelles effacées", "Datos personales borrados"]),
+    ("candidate_role.added", ["Added to the role", "Zur Stelle hinzugefügt", "Candidature ajoutée au poste", "Candidatura añadida al puesto"]),
+    ("candidate_role.status_link_issued", ["New status link issued", "Neuer Statuslink ausgestellt", "Nouveau lien de suivi émis", "Nuevo enlace de estado emitido"]),
+    ("candidate_role.signup_deleted", ["Form deleted on request", "Formular auf Wunsch gelöscht", "Formulaire supprimé sur demande", "Formulario eliminado a petición"]),
+    ("candidate_role.deletion_asked", ["Deletion asked for", "Löschung verlangt", "Suppression demandée", "Eliminación solicitada"]),
+    ("candidate_role.signed_up", ["Applied", "Beworben", "Candidature déposée", "Candidatura presentada"]),
+    ("candidate_role.signed_up_again", ["Form sent again", "Formular noch einmal gesendet", "Formulaire envoyé de nouveau", "Formulario enviado de nuevo"]),
+    ("candidate_role.withdrawn", ["Application withdrawn", "Bewerbung zurückgezogen", "Candidature retirée", "Candidatura retirada"]),
+    ("candidate_step.validated", ["Passed {step}", "{step} bestanden", "Étape franchie : {step}", "Superada la etapa {step}"]),
+    ("candidate_step.moved", ["Moved to {step}", "Verschoben zu {step}", "Déplacement à l’étape {step}", "Movimiento a {step}"]),
+    ("candidate_step.rejected", ["Rejected at {step}", "Absage bei {step}", "Refus à l’étape {step}", "Rechazo en {step}"]),
+    ("candidate_step.reopened", ["Reopened at {step}", "Wieder aufgenommen bei {step}", "Réouverture à l’étape {step}", "Reapertura en {step}"]),
+    ("candidate_step.undone", ["Decision undone", "Entscheidung rückgängig gemacht", "Décision annulée", "Decisión deshecha"]),
+    ("candidate_step.hired", ["Hired", "Eingestellt", "Embauche", "Contratación"]),
+    ("candidate_step.hire_reversed", ["Hire reversed", "Einstellung zurückgenommen", "Embauche annulée", "Contratación anulada"]),
+    ("document.opened", ["File opened", "Datei geöffnet", "Fichier ouvert", "Archivo abierto"]),
+    ("hr_integration.put", ["HR integration changed", "HR-Anbindung geändert", "Intégration RH modifiée", "Integración de RR. HH. cambiada"]),
+    ("hr_integration.removed", ["HR integration removed", "HR-Anbindung entfernt", "Intégration RH supprimée", "Integración de RR. HH. eliminada"]),
+];
+
+/// Returns the label of an action. An action without a label is shown by its word.
+pub(in crate::http) fn label<'a>(tag: &str, action: &'a str) -> &'a str {
+    let language = ["en", "de", "fr", "es"].iter().position(|known| *known == tag).unwrap_or_default();
+    LABELS.iter().find(|(known, _)| *known == action).map_or(action, |(_, labels)| labels[language])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::activity::Action;
+
+    #[test]
+    fn every_label_belongs_to_an_action_and_is_translated() {
+        for (action, labels) in LABELS {
+            assert!(Action::parse(action).is_some(), "{action}");
+            let has_step = labels.map(|label| label.contains("{step}"));
+            assert!(has_step.iter().all(|has| *has == has_step[0]), "{action}");
+        }
+        assert_eq!(label("de", "candidate_step.hired"), "Eingestellt");
+        assert_eq!(label("xx", "candidate_step.hired"), "Hired");
+        assert_eq!(label("en", "unknown.action"), "unknown.action");
+    }
+}

@@ -1,0 +1,129 @@
+//! The texts of the review queue.
+
+use super::ByLanguage;
+use crate::http::pages::texts::Counted;
+
+pub(in crate::http) struct ReviewTexts {
+    pub(in crate::http) queue: &'static str,
+    /// The position: `{number}` of `{count}`.
+    pub(in crate::http) of: &'static str,
+    /// `{when}`.
+    pub(in crate::http) applied: &'static str,
+    /// The decision on a candidate in the list: advanced, moved, rejected, hired, withdrawn.
+    pub(in crate::http) decided: [&'static str; 5],
+    /// The same by somebody else: `{what}`, `{who}`.
+    pub(in crate::http) decided_by: &'static str,
+    /// `{what}`, `{who}`, `{when}`.
+    pub(in crate::http) decided_meanwhile: &'static str,
+    pub(in crate::http) none: &'static str,
+    pub(in crate::http) none_more: &'static str,
+    pub(in crate::http) all_done: &'static str,
+    pub(in crate::http) seen: Counted,
+    pub(in crate::http) begin_again: &'static str,
+    pub(in crate::http) more: Counted,
+    pub(in crate::http) no_file: &'static str,
+    pub(in crate::http) others: &'static str,
+    pub(in crate::http) next: &'static str,
+    pub(in crate::http) previous: &'static str,
+    pub(in crate::http) whole: &'static str,
+}
+
+pub(in crate::http) static REVIEW: ByLanguage<ReviewTexts> = ByLanguage {
+    en: ReviewTexts {
+        queue: "Queue",
+        of: "{number} of {count}",
+        applied: "applied {when}",
+        decided: ["advanced", "moved", "rejected", "hired", "withdrawn"],
+        decided_by: "{what} by {who}",
+        decided_meanwhile: "Somebody was faster: {what} by {who}, {when}.",
+        none: "Nobody is waiting here",
+        none_more: "People who apply, or who reach this step, wait here for a decision.",
+        all_done: "Nothing left to review",
+        seen: Counted {
+            one: "The one candidate of this queue has been decided on.",
+            many: "All {count} candidates of this queue have been decided on.",
+        },
+        begin_again: "Look for more",
+        more: Counted { one: "{count} more waits for the next queue.", many: "{count} more wait for the next queue." },
+        no_file: "No file was sent.",
+        others: "Other applications",
+        next: "Next",
+        previous: "Previous",
+        whole: "Everything about this candidate",
+    },
+    de: ReviewTexts {
+        queue: "Reihe",
+        of: "{number} von {count}",
+        applied: "beworben {when}",
+        decided: ["weiter", "verschoben", "Absage", "eingestellt", "zurückgezogen"],
+        decided_by: "{what}, von {who}",
+        decided_meanwhile: "Jemand war schneller: {what}, von {who}, {when}.",
+        none: "Hier wartet niemand",
+        none_more: "Wer sich bewirbt oder diesen Schritt erreicht, wartet hier auf eine Entscheidung.",
+        all_done: "Nichts mehr zu sichten",
+        seen: Counted {
+            one: "Über die eine Bewerbung dieser Reihe ist entschieden.",
+            many: "Über alle {count} Bewerbungen dieser Reihe ist entschieden.",
+        },
+        begin_again: "Nach weiteren sehen",
+        more: Counted {
+            one: "{count} weitere Bewerbung wartet auf die nächste Reihe.",
+            many: "{count} weitere Bewerbungen warten auf die nächste Reihe.",
+        },
+        no_file: "Es wurde keine Datei gesendet.",
+        others: "Andere Bewerbungen",
+        next: "Weiter",
+        previous: "Zurück",
+        whole: "Alles über diese Person",
+    },
+    fr: ReviewTexts {
+        queue: "File",
+        of: "{number} sur {count}",
+        applied: "candidature {when}",
+        decided: ["étape franchie", "déplacement", "refus", "embauche", "retrait"],
+        decided_by: "{what}, par {who}",
+        decided_meanwhile: "Quelqu’un a été plus rapide : {what}, par {who}, {when}.",
+        none: "Personne n’attend ici",
+        none_more: "Les personnes qui postulent ou qui atteignent cette étape attendent ici une décision.",
+        all_done: "Plus rien à examiner",
+        seen: Counted {
+            one: "La seule candidature de cette file a reçu une décision.",
+            many: "Les {count} candidatures de cette file ont reçu une décision.",
+        },
+        begin_again: "Chercher la suite",
+        more: Counted {
+            one: "{count} autre candidature attend la prochaine file.",
+            many: "{count} autres candidatures attendent la prochaine file.",
+        },
+        no_file: "Aucun fichier n’a été envoyé.",
+        others: "Autres candidatures",
+        next: "Suivant",
+        previous: "Précédent",
+        whole: "Tout sur cette personne",
+    },
+    es: ReviewTexts {
+        queue: "Cola",
+        of: "{number} de {count}",
+        applied: "presentada {when}",
+        decided: ["avanzada", "movida", "rechazada", "contratada", "retirada"],
+        decided_by: "{what} por {who}",
+        decided_meanwhile: "Alguien se ha adelantado: {what} por {who}, {when}.",
+        none: "Aquí no espera nadie",
+        none_more: "Las personas que se presentan o que llegan a esta etapa esperan aquí una decisión.",
+        all_done: "No queda nada por revisar",
+        seen: Counted {
+            one: "Ya se ha decidido sobre la única candidatura de esta cola.",
+            many: "Ya se ha decidido sobre las {count} candidaturas de esta cola.",
+        },
+        begin_again: "Buscar más",
+        more: Counted {
+            one: "{count} candidatura más espera la próxima cola.",
+            many: "{count} candidaturas más esperan la próxima cola.",
+        },
+        no_file: "No se ha enviado ningún archivo.",
+        others: "Otras candidaturas",
+        next: "Siguiente",
+        previous: "Anterior",
+        whole: "Todo sobre esta persona",
+    },
+};
