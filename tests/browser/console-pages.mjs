@@ -2,7 +2,7 @@
 // dark and with forced colours, and its width in small windows.
 
 import { LANGUAGES, inParallel, screenshot, visitor } from './browser.mjs';
-import { base, inspect, linkOf, signedIn } from './staff.mjs';
+import { base, crawl, inspect, linkOf, signedIn } from './staff.mjs';
 import { violations } from './accessible.mjs';
 
 /// The person who looks at the pages in each language. The use of a sign-in link ends the person's other sessions.
@@ -16,26 +16,8 @@ const STAFF = {
 /// The person whose link is shown, and not used.
 const INVITED = 'marcus.adeyemi@halmwind.example.com';
 
-/// The maximum number of pages of each kind.
-const PER_KIND_MAX = 2;
-
 /// The widths of a window of 1280 px at 100 %, 200 % and 400 % zoom, and of a telephone.
 const WIDTHS = [1280, 640, 320, 390];
-
-/// Returns the kind of a page: its path, with a placeholder for each id.
-function kind(path) {
-  return path.replace(/\?.*/, '').split('/').map((segment) => (/_|\d/.test(segment) ? '{id}' : segment)).join('/');
-}
-
-/// Returns the paths to which a page of the console links.
-async function links(page) {
-  const found = await page.evaluate(() => [...document.querySelectorAll('a[href]')]
-    .map((link) => new URL(link.href))
-    .filter((url) => url.origin === location.origin && url.pathname.startsWith('/app') && !url.pathname.endsWith('/file'))
-    .map((url) => url.pathname + url.search)
-    .filter((path, nth, all) => all.indexOf(path) === nth));
-  return found;
-}
 
 /// Checks the current page in each look and at each width.
 async function everywhere(page, name, lang, fault) {
@@ -79,44 +61,6 @@ async function everywhere(page, name, lang, fault) {
   await page.setViewportSize({ width: 1280, height: 900 });
 }
 
-async function crawl(context, lang, fault) {
-  const page = await context.newPage();
-  const seen = new Map();
-  const left = ['/app'];
-  const known = new Set(left);
-  let pages = 0;
-  while (left.length > 0) {
-    const path = left.shift();
-    const count = seen.get(kind(path)) ?? 0;
-    if (count === PER_KIND_MAX) {
-      continue;
-    }
-    seen.set(kind(path), count + 1);
-    const answer = await page.goto(base + path);
-    if (answer.status() !== 200) {
-      fault(`${path} was answered with ${answer.status()}`);
-      continue;
-    }
-    pages += 1;
-    await inspect(page, fault);
-    const has = await page.locator('html').getAttribute('lang');
-    if (has !== lang) {
-      fault(`${path} is in ${has}, not ${lang}`);
-    }
-    for (const to of await links(page)) {
-      if (!known.has(to)) {
-        known.add(to);
-        left.push(to);
-      }
-    }
-    const name = kind(path).replaceAll('/', '-').replace(/^-/, '').replaceAll(/[{}]/g, '') + (count > 0 ? `-${count + 1}` : '');
-    // Check collapsed content too.
-    await page.evaluate(() => document.querySelectorAll('details').forEach((element) => element.setAttribute('open', '')));
-    await everywhere(page, name, lang, fault);
-  }
-  return pages;
-}
-
 /// Checks the pages that need no session.
 async function signInPages(browser, lang, fault) {
   const context = await visitor(browser, fault, { locale: lang, origins: [base] });
@@ -134,7 +78,16 @@ export async function check(browser, company, fault) {
   const counts = [];
   await inParallel(2, LANGUAGES, async (lang) => {
     const context = await signedIn(browser, fault, STAFF[lang], { locale: lang });
-    counts.push(await crawl(context, lang, fault));
+    counts.push(await crawl(context, base, fault, async (page, name, path) => {
+      await inspect(page, fault);
+      const has = await page.locator('html').getAttribute('lang');
+      if (has !== lang) {
+        fault(`${path} is in ${has}, not ${lang}`);
+      }
+      // Check collapsed content too.
+      await page.evaluate(() => document.querySelectorAll('details').forEach((element) => element.setAttribute('open', '')));
+      await everywhere(page, name, lang, fault);
+    }));
     await context.close();
     await signInPages(browser, lang, fault);
   });

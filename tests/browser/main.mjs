@@ -13,6 +13,7 @@ const parts = {
   hostile: 'Script injection',
   embed: 'The embedded list of roles on another origin',
   'console-addresses': 'The staff console at other addresses',
+  'console-hostile': 'Script injection in the staff console',
   'console-pages': 'Every page of the staff console',
 };
 const wanted = process.env.PARTS ? process.env.PARTS.split(',') : Object.keys(parts);
