@@ -74,7 +74,7 @@ function kind(path) {
 function links(page) {
   return page.evaluate(() => {
     const urls = [...document.querySelectorAll('a[href]')].map((link) => new URL(link.href));
-    const isPage = (url) => url.origin === location.origin && url.pathname.startsWith('/app') && !url.pathname.endsWith('/file');
+    const isPage = (url) => url.origin === location.origin && url.pathname.startsWith('/app') && !/\/(file|download)$/.test(url.pathname);
     return [...new Set(urls.filter(isPage).map((url) => url.pathname + url.search))];
   });
 }
