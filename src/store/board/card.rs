@@ -47,7 +47,7 @@ pub fn card(
 }
 
 macro_rules! select_cards {
-    ($more:literal) => {
+    ($condition:literal) => {
         concat!(
             "SELECT a.id, a.at_role_step_id, c.id, c.name, a.at_since, EXISTS (
                SELECT 1
@@ -58,16 +58,21 @@ macro_rules! select_cards {
              FROM roles r
              JOIN candidate_roles a ON a.role_id = r.id
              JOIN candidates c ON c.number = a.candidate_number
-             WHERE r.organization_id = $1 AND r.id = $2 AND a.status = 'In Progress'
-               AND a.at_role_step_id IS NOT NULL ",
-            $more
+             ",
+            $condition
         )
     };
 }
 
-pub(in super::super) const CARDS: &str = select_cards!("ORDER BY a.at_role_step_id, a.at_since, a.id");
+pub(in super::super) const CARDS: &str = select_cards!(
+    "WHERE r.organization_id = $1 AND r.id = $2 AND a.status = 'In Progress' AND a.at_role_step_id IS NOT NULL
+     ORDER BY a.at_role_step_id, a.at_since, a.id"
+);
 
-pub(in super::super) const CARD: &str = select_cards!("AND a.id = $3");
+pub(in super::super) const CARD: &str = select_cards!(
+    "WHERE r.organization_id = $1 AND r.id = $2 AND a.id = $3 AND a.status = 'In Progress'
+       AND a.at_role_step_id IS NOT NULL"
+);
 
 fn board_card(row: &Row<'_>) -> Result<BoardCard, Error> {
     let mut columns = Columns::of(row);
