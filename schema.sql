@@ -133,7 +133,7 @@ CREATE TABLE recovery_codes (
 CREATE TABLE sign_in_links (
   digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
   user_id TEXT NOT NULL REFERENCES users (id),
-  purpose TEXT NOT NULL CHECK (purpose IN ('invitation', 'reset', 'demo')),
+  purpose TEXT NOT NULL CHECK (purpose IN ('invitation', 'reset', 'factor_reset', 'demo')),
   invited_by TEXT REFERENCES users (id),
   created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL

@@ -246,6 +246,7 @@ fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
         signups_per_hour: (args.signup_limit > 0).then_some(args.signup_limit),
         uploads: UploadLimits { min_free_bytes: args.min_free, attachments_bytes_max: args.attachments_max },
         trusted_proxies: args.trusted_proxy,
+        requires_second_factors: !args.demo,
         security_contacts: args.security_contact,
     };
     let format = match args.log_format {

@@ -1,5 +1,6 @@
 //! `appliance sign-in-link`: makes a link by which a user signs in once and chooses a password.
 
+use clap::builder::BoolishValueParser;
 use serde_json::json;
 
 use super::base_url_arg::BaseUrlArg;
@@ -15,7 +16,7 @@ use crate::world::World;
 
 /// Print a link by which a user signs in once, and chooses a password.
 ///
-/// For a user who is locked out, or who has no password yet. The link goes to standard output. It works once, within an
+/// For a user who is locked out, who has no password yet, or who lost their second factor (--reset-factors). The link goes to standard output. It works once, within an
 /// hour, and replaces earlier links of the user. Using it sets the password and ends the user's other sessions. Works
 /// while `serve` runs.
 #[derive(Debug, clap::Args)]
@@ -26,6 +27,11 @@ pub struct Args {
     /// The user's email address.
     #[arg(long, env = "APPLIANCE_EMAIL", value_name = "EMAIL", value_parser = parse_email)]
     email: Email,
+
+    /// Remove the user's authenticator app, passkeys and recovery codes when the link is used. Without this flag, a user
+    /// with a second factor must enter it after choosing the password.
+    #[arg(long, env = "APPLIANCE_RESET_FACTORS", value_parser = BoolishValueParser::new())]
+    reset_factors: bool,
 
     #[command(flatten)]
     base_url: BaseUrlArg,
@@ -43,8 +49,9 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
         return Err(Failure::new(format!("{email} is disabled; enable the user first, with `appliance user enable`")));
     }
     act_and_print(&args.db.db, world, |tx| {
-        let token = store::sign_in_link::create(tx, world, &user.id, LinkPurpose::Reset, None)?;
-        let facts = json!({ "userId": user.id.as_str() });
+        let purpose = if args.reset_factors { LinkPurpose::FactorReset } else { LinkPurpose::Reset };
+        let token = store::sign_in_link::create(tx, world, &user.id, purpose, None)?;
+        let facts = json!({ "userId": user.id.as_str(), "purpose": purpose.as_str() });
         store::activity::platform::record_command(tx, world, "sign-in-link", &facts)?;
         Ok::<_, Error>(args.base_url.join_url(&token))
     })?;

@@ -126,6 +126,8 @@ words! {
         RecoveryCodesReplaced = "recovery_code.replaced",
         /// A user signed in, or confirmed an act, with a recovery code.
         RecoveryCodeUsed = "recovery_code.used",
+        /// All second factors of a user who lost them were removed.
+        SecondFactorsReset = "second_factor.reset",
         /// A command was run on the file.
         CommandRan = "command.ran",
     }

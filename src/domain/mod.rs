@@ -35,6 +35,7 @@ pub mod network;
 pub mod organization;
 pub mod pace;
 pub mod password;
+pub mod pending_sign_in;
 pub mod plain;
 pub mod progress;
 pub mod rate;

@@ -11,6 +11,19 @@ pub struct FieldError {
     pub detail: String,
 }
 
+/// How a user can confirm their identity, and what follows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confirmation {
+    /// Whether the user has an authenticator app.
+    pub has_totp: bool,
+    /// Whether the user has a passkey. A user without an app and without a passkey enters the password.
+    pub has_passkey: bool,
+    /// The page to which the user returns after the confirmation; `None` to repeat the request.
+    pub return_to: Option<&'static str>,
+    /// The user's language, if they chose one.
+    pub language: Option<String>,
+}
+
 /// Joins field errors into one sentence.
 pub fn sentences(errors: &[FieldError]) -> String {
     let sentences: Vec<String> = errors.iter().map(|error| format!("{} {}", error.field, error.detail)).collect();
@@ -42,6 +55,10 @@ pub enum Refusal {
         /// The origin of `--base-url`.
         own: String,
     },
+    /// The roles of the signed-in user require a second factor, and the user has none.
+    SecondFactorMissing,
+    /// The act requires that the user confirms their identity first.
+    ConfirmationRequired(Confirmation),
     /// The resource does not exist, or the caller may not see it.
     NotFound(&'static str),
     /// The path exists, but does not accept this method. The text is the value of the `Allow` field.
@@ -134,6 +151,13 @@ impl Refusal {
             Self::BadRequest(detail, _) | Self::ConflictWith(detail) | Self::NotReady(detail) => detail.clone(),
             Self::Invalid(errors) => sentences(errors),
             Self::Unauthorized { .. } => "this request needs a valid API key or session".to_owned(),
+            Self::SecondFactorMissing => {
+                "your roles require a second factor; set one up at /app/me/second-factor".to_owned()
+            }
+            Self::ConfirmationRequired(_) => {
+                "this act requires a confirmation with a second factor, or the password, within the last 10 minutes"
+                    .to_owned()
+            }
             Self::InsufficientScope(scope) => {
                 format!("the key lacks the scope {}; ask an admin for a key that has it", scope.as_str())
             }

@@ -21,6 +21,8 @@ words! {
         Invitation = "invitation",
         /// A user who cannot sign in chooses another password.
         Reset = "reset",
+        /// A user who lost their second factor chooses another password. All factors are removed.
+        FactorReset = "factor_reset",
         /// Somebody tries the sample company. No password is asked for.
         Demo = "demo",
     }
@@ -32,8 +34,18 @@ impl LinkPurpose {
     pub fn lifetime(self) -> Duration {
         match self {
             Self::Invitation | Self::Demo => Duration::from_secs(7 * 24 * 60 * 60),
-            Self::Reset => Duration::from_secs(60 * 60),
+            Self::Reset | Self::FactorReset => Duration::from_secs(60 * 60),
         }
+    }
+
+    /// Returns whether the link removes the user's second factors and recovery codes.
+    pub fn resets_factors(self) -> bool {
+        self == Self::FactorReset
+    }
+
+    /// Returns whether the link signs the user in even if they have a second factor. The demo requires no factor.
+    pub fn skips_second_factor(self) -> bool {
+        self == Self::Demo
     }
 
     /// Returns whether the user must choose a password before the link signs them in.
@@ -65,11 +77,16 @@ mod tests {
 
     #[test]
     fn only_the_link_of_the_demo_works_without_a_password() {
-        for (purpose, hours, asks) in
-            [(LinkPurpose::Invitation, 168, true), (LinkPurpose::Reset, 1, true), (LinkPurpose::Demo, 168, false)]
-        {
+        for (purpose, hours, asks, resets) in [
+            (LinkPurpose::Invitation, 168, true, false),
+            (LinkPurpose::Reset, 1, true, false),
+            (LinkPurpose::FactorReset, 1, true, true),
+            (LinkPurpose::Demo, 168, false, false),
+        ] {
             assert_eq!(purpose.lifetime().as_secs(), hours * 3_600, "{purpose:?}");
             assert_eq!(purpose.asks_for_password(), asks, "{purpose:?}");
+            assert_eq!(purpose.skips_second_factor(), !asks, "{purpose:?}");
+            assert_eq!(purpose.resets_factors(), resets, "{purpose:?}");
         }
     }
 }

@@ -56,6 +56,21 @@ impl TotpSecret {
         Self(bytes)
     }
 
+    /// Derives a new secret for the person who sets up an app. The file contains no part of the secret until the person
+    /// confirms it, and the page shows the same secret after a wrong code or a reload. `form_id` is the random id of the
+    /// page's form, and `cookie` the value of the session's cookie, which the file does not contain.
+    pub fn for_setup(form_secret: &[u8; 32], form_id: &str, cookie: &str) -> Self {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, form_secret);
+        let mut context = hmac::Context::with_key(&key);
+        for part in ["totp secret", form_id, cookie] {
+            context.update(part.as_bytes());
+            context.update(&[0]);
+        }
+        let mut bytes = [0; SECRET_BYTES];
+        bytes.copy_from_slice(&context.sign().as_ref()[..SECRET_BYTES]);
+        Self(bytes)
+    }
+
     /// Returns the bytes for the file.
     pub fn bytes(&self) -> &[u8; SECRET_BYTES] {
         &self.0
@@ -187,6 +202,20 @@ mod tests {
             let (of, last) = (TotpStep(step.0 + of), last.map(|last| TotpStep(step.0 + last)));
             let accepted = secret().accept(secret().code(of), last, now);
             assert_eq!(accepted, is_accepted.then_some(of), "{of:?} after {last:?}");
+        }
+    }
+
+    #[test]
+    fn each_form_and_each_session_has_its_own_new_secret() {
+        let secret = TotpSecret::for_setup(&[1; 32], "form", "cookie");
+        assert_eq!(secret, TotpSecret::for_setup(&[1; 32], "form", "cookie"));
+        for (form_secret, form_id, cookie) in [
+            ([2; 32], "form", "cookie"),
+            ([1; 32], "other", "cookie"),
+            ([1; 32], "form", "other"),
+            ([1; 32], "", "formcookie"),
+        ] {
+            assert_ne!(secret, TotpSecret::for_setup(&form_secret, form_id, cookie));
         }
     }
 

@@ -20,6 +20,14 @@ pub fn replace(tx: &Tx<'_>, stamp: &Stamp, who: &Principal, codes: &[RecoveryCod
     activity::platform::record(tx, stamp, Some(who), Action::RecoveryCodesReplaced, &None::<()>, &None::<()>)
 }
 
+/// Returns whether a user has this unused code.
+pub(super) fn exists(tx: &Tx<'_>, user: &UserId, code: &RecoveryCode) -> Result<bool, Error> {
+    let sql = "SELECT 1
+               FROM recovery_codes
+               WHERE user_id = $1 AND digest = $2";
+    tx.exists(sql, (user.as_str(), code.digest().as_slice()))
+}
+
 /// Accepts a recovery code once. Returns false if the user has no such code.
 pub fn spend(tx: &Tx<'_>, user: &UserId, code: &RecoveryCode) -> Result<bool, Error> {
     let sql = "DELETE FROM recovery_codes

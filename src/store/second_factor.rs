@@ -1,10 +1,11 @@
 //! The second factors of a user, of all kinds together. Each kind has its own module ([`super::totp`]).
 
-use super::{membership, recovery_code, totp};
+use super::{activity, membership, recovery_code, totp};
 use crate::db::tx::{Error, Tx};
+use crate::domain::activity::{Action, Stamp};
 use crate::domain::id::UserId;
 use crate::domain::second_factor::{self, FactorCode, Factors};
-use crate::domain::user::PlatformRole;
+use crate::domain::user::{PlatformRole, Principal};
 
 /// Returns the second factors of a user.
 pub fn factors(tx: &Tx<'_>, user: &UserId) -> Result<Factors, Error> {
@@ -18,6 +19,14 @@ pub fn is_required(tx: &Tx<'_>, user: &UserId, platform_role: PlatformRole, is_d
     Ok(second_factor::is_required(platform_role, &org_roles, is_demo))
 }
 
+/// Returns whether [`spend`] would accept a code.
+pub fn accepts(tx: &Tx<'_>, user: &UserId, code: &FactorCode) -> Result<bool, Error> {
+    match code {
+        FactorCode::Totp(code) => totp::accepts(tx, user, *code),
+        FactorCode::Recovery(code) => recovery_code::exists(tx, user, code),
+    }
+}
+
 /// Accepts a code once: the code of an authenticator app, or a recovery code. Returns false if the code is wrong or was
 /// accepted before.
 pub fn spend(tx: &Tx<'_>, user: &UserId, code: &FactorCode) -> Result<bool, Error> {
@@ -25,6 +34,25 @@ pub fn spend(tx: &Tx<'_>, user: &UserId, code: &FactorCode) -> Result<bool, Erro
         FactorCode::Totp(code) => totp::spend(tx, user, *code),
         FactorCode::Recovery(code) => recovery_code::spend(tx, user, code),
     }
+}
+
+/// Records that the caller used a recovery code. The use of an app needs no record: it is the usual way.
+pub fn record_use(tx: &Tx<'_>, stamp: &Stamp, who: &Principal, code: &FactorCode) -> Result<(), Error> {
+    match code {
+        FactorCode::Totp(_) => Ok(()),
+        FactorCode::Recovery(_) => recovery_code::record_use(tx, stamp, who),
+    }
+}
+
+/// Deletes the recovery codes of a user without a second factor, because they replace one.
+pub fn delete_codes_without_factor(tx: &Tx<'_>, user: &UserId) -> Result<(), Error> {
+    if factors(tx, user)?.is_empty() { recovery_code::delete_all(tx, user) } else { Ok(()) }
+}
+
+/// Deletes all second factors and recovery codes of the caller, who lost them, and records the act.
+pub fn reset(tx: &Tx<'_>, stamp: &Stamp, who: &Principal) -> Result<(), Error> {
+    delete_all(tx, &who.user_id)?;
+    activity::platform::record(tx, stamp, Some(who), Action::SecondFactorsReset, &None::<()>, &None::<()>)
 }
 
 /// Deletes all second factors and recovery codes of a user.
@@ -40,13 +68,13 @@ mod tests {
     use super::*;
     use crate::db::row::Connection;
     use crate::db::tx;
-    use crate::domain::activity::{SALT_BYTES, Stamp};
+    use crate::domain::activity::SALT_BYTES;
     use crate::domain::id::{ActivityId, Id};
     use crate::domain::recovery_code::RecoveryCode;
     use crate::domain::text::Email;
     use crate::domain::timestamp::Timestamp;
     use crate::domain::totp::TotpSecret;
-    use crate::domain::user::{Auth, Principal};
+    use crate::domain::user::Auth;
     use crate::store::user;
 
     fn at(seconds: u64) -> Timestamp {

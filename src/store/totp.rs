@@ -5,6 +5,7 @@ use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Stamp};
 use crate::domain::id::UserId;
+use crate::domain::timestamp::Timestamp;
 use crate::domain::totp::{TotpCode, TotpSecret, TotpStep};
 use crate::domain::user::Principal;
 
@@ -12,17 +13,23 @@ use crate::domain::user::Principal;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Totp {
     pub secret: TotpSecret,
+    /// The time at which the user proved that the app has the secret.
+    pub confirmed_at: Timestamp,
     pub last_step: TotpStep,
 }
 
 /// Finds the secret of a user's authenticator app.
 pub fn find(tx: &Tx<'_>, user: &UserId) -> Result<Option<Totp>, Error> {
-    let sql = "SELECT secret, last_step
+    let sql = "SELECT secret, confirmed_at, last_step
                FROM totp_secrets
                WHERE user_id = $1";
     tx.one(sql, [user.as_str()], |row| {
         let mut columns = Columns::of(row);
-        Ok(Totp { secret: TotpSecret::new(columns.read()?), last_step: TotpStep(columns.read()?) })
+        Ok(Totp {
+            secret: TotpSecret::new(columns.read()?),
+            confirmed_at: columns.time()?,
+            last_step: TotpStep(columns.read()?),
+        })
     })
 }
 
@@ -44,6 +51,11 @@ pub fn put(tx: &Tx<'_>, stamp: &Stamp, who: &Principal, secret: &TotpSecret, ste
                SET secret = excluded.secret, confirmed_at = excluded.confirmed_at, last_step = excluded.last_step";
     tx.run(sql, (who.user_id.as_str(), secret.bytes().as_slice(), tx.now.micros(), step.0))?;
     activity::platform::record(tx, stamp, Some(who), action, &None::<()>, &None::<()>)
+}
+
+/// Returns whether [`spend`] would accept a code.
+pub(super) fn accepts(tx: &Tx<'_>, user: &UserId, code: TotpCode) -> Result<bool, Error> {
+    Ok(find(tx, user)?.is_some_and(|totp| totp.secret.accept(code, Some(totp.last_step), tx.now).is_some()))
 }
 
 /// Accepts a code of a user's authenticator app once. Returns false if the code is wrong or was accepted before, or if

@@ -45,13 +45,16 @@ mod compression;
 mod console;
 mod console_board;
 mod console_candidate;
+mod console_confirm;
 mod console_decision;
 mod console_document;
 mod console_inbox;
 mod console_me;
 mod console_review;
 mod console_roles;
+mod console_second_factor;
 mod console_sign_in;
+mod console_sign_in_code;
 mod deployment;
 mod dry_run;
 mod failure;
@@ -189,6 +192,7 @@ fn main() -> ExitCode {
         compression::tests(),
         console::tests(),
         console_board::tests(),
+        console_confirm::tests(),
         console_inbox::tests(),
         console_candidate::tests(),
         console_decision::tests(),
@@ -196,7 +200,9 @@ fn main() -> ExitCode {
         console_review::tests(),
         console_me::tests(),
         console_roles::tests(),
+        console_second_factor::tests(),
         console_sign_in::tests(),
+        console_sign_in_code::tests(),
         deployment::tests(),
         dry_run::tests(),
         failure::tests(),

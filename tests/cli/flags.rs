@@ -28,7 +28,7 @@ const COMMANDS: [(&str, &[&str]); 23] = [
         ],
     ),
     ("bootstrap-admin", &["db", "email", "name", "expires-in-days", "base-url"]),
-    ("sign-in-link", &["db", "email", "base-url"]),
+    ("sign-in-link", &["db", "email", "reset-factors", "base-url"]),
     ("set-password", &["db", "email"]),
     ("import", &["db", "format", "organization", "role", "partial"]),
     ("export", &["db", "with-secrets"]),

@@ -81,3 +81,22 @@ fn bootstrap_admin_prints_a_link_beside_the_key() {
     let service = dir.serve(&["--db", "a.db"]);
     assert_eq!(choose_password(&service, &path_in(&made.stderr, "http://127.0.0.1:8080")), 303);
 }
+
+#[test]
+fn a_link_for_a_lost_factor_removes_all_factors_when_it_is_used() {
+    let dir = WorkDir::new();
+    dir.admin_key("a.db");
+    let add = "INSERT INTO totp_secrets (user_id, secret, confirmed_at, last_step)
+               SELECT id, zeroblob(20), 0, 0 FROM users";
+    rusqlite::Connection::open(dir.path("a.db")).unwrap().execute_batch(add).unwrap();
+    let link = |more: &[&str]| {
+        let args = [&["sign-in-link", "--db", "a.db", "--email", "root@example.org"], more].concat();
+        path_in(&dir.run(&args).succeeded().stdout, "http://127.0.0.1:8080")
+    };
+    let service = dir.serve(&["--db", "a.db"]);
+    assert_eq!(choose_password(&service, &link(&[])), 200, "the page for the code");
+    let path = link(&["--reset-factors"]);
+    assert_eq!(dir.number("a.db", "SELECT count(*) FROM totp_secrets"), 1);
+    assert_eq!(choose_password(&service, &path), 303);
+    assert_eq!(dir.number("a.db", "SELECT count(*) FROM totp_secrets"), 0);
+}

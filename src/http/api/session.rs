@@ -1,4 +1,4 @@
-//! `/api/auth`: sign-in with an email address and a password, and sign-out.
+//! `/api/auth`: sign-in with an email address, a password and, if the account has one, a second factor; and sign-out.
 
 use std::net::IpAddr;
 
@@ -8,6 +8,7 @@ use super::me;
 use crate::domain::id::{self, UserId};
 use crate::domain::keyed_hash::keyed_hash;
 use crate::domain::refusal::Refusal;
+use crate::domain::second_factor::{FactorCode, Factors};
 use crate::domain::session::TOTAL_MAX;
 use crate::domain::text::{self, EMAIL_CHARACTERS_MAX, Email};
 use crate::domain::user::{Auth, Principal};
@@ -17,12 +18,17 @@ use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::resource::Audience;
 use crate::http::server::route::Route;
+use crate::http::server::sign_in_throttle::SignInAttempt;
 use crate::store::session::NewSession;
 use crate::store::user::SignInAccount;
 use crate::store::{self, Error, Grade, Refused, Tx};
 
 /// The number of random bytes in a cookie: 256 bits, so that nobody can guess a cookie.
 const COOKIE_RANDOM_BYTES: usize = 32;
+
+/// The reason why a sign-in with the correct password is refused if the account has a second factor.
+const CODE_MISSING: &str = "is required, because this account has a second factor: the code of the authenticator app, or \
+                            a recovery code; accounts with only a passkey sign in at /sign-in";
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     vec![
@@ -44,11 +50,20 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-/// A sign-in with the correct password, and its new session.
+/// A sign-in whose password is correct, and its new session.
+pub(in crate::http) struct CheckedPassword {
+    pub(in crate::http) email: Email,
+    pub(in crate::http) account: SignInAccount,
+    /// The second factors of the account. If there is one, the password alone does not begin a session.
+    pub(in crate::http) factors: Factors,
+    pub(in crate::http) session: FreshSession,
+}
+
+/// A sign-in with everything that it requires.
 pub(in crate::http) struct SignInInput {
-    email: Email,
-    account: SignInAccount,
-    session: FreshSession,
+    checked: CheckedPassword,
+    /// The code, if the account has a second factor.
+    code: Option<FactorCode>,
 }
 
 /// A session that has not begun, with its cookie.
@@ -66,12 +81,17 @@ impl FreshSession {
         Self { cookie: id::token(&random), client: request.client(), user_agent: request.user_agent() }
     }
 
+    /// Returns the digest of the session's cookie.
+    pub(in crate::http) fn digest(&self) -> [u8; 32] {
+        cookie_digest(&self.cookie)
+    }
+
     /// Begins the session of a user whose identity is proved. Returns the user and the value of `Set-Cookie`.
     ///
     /// # Errors
     /// `unauthorized` if the user is disabled or does not exist.
     pub(in crate::http) fn begin(&self, ctx: &Ctx, tx: &Tx<'_>, user: &UserId) -> Result<(Principal, String), Error> {
-        let digest = cookie_digest(&self.cookie);
+        let digest = self.digest();
         let (address, user_agent) = (self.client.to_string(), self.user_agent.clone());
         let session = NewSession { digest, id: ctx.world.id(), user_id: user.clone(), address, user_agent };
         store::session::insert(tx, &session)?;
@@ -88,11 +108,12 @@ fn log_outcome(ctx: &Ctx, outcome: &str, account: &str, client: IpAddr) {
     ctx.telemetry.note(ctx.world.now(), None, &format!("sign-in {outcome} account={account} address={client}"));
 }
 
-/// Reads the address and the password, and checks them.
+/// Reads the address, the password and the code, and checks them.
 ///
 /// # Errors
 /// `forbidden` for a request from another origin; `bad_request` if the body is not a JSON object; `validation_error`
-/// without `email` or `password`; and the errors of [`check_password`].
+/// without `email` or `password`, or without `code` if the account has a second factor; and the errors of
+/// [`check_password`] and [`check_code`].
 fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignInInput, Error> {
     if request.origin().is_stated() {
         request.origin().require_same(&ctx.settings.origin)?;
@@ -100,8 +121,15 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignInInput, Error> {
     let mut fields = request.object()?;
     let address = fields.required_string("email");
     let password = fields.required_string("password");
+    let entered = fields.string("code");
     fields.valid()?;
-    check_password(ctx, request, &address.unwrap_or_default(), &password.unwrap_or_default())
+    let checked = check_password(ctx, request, &address.unwrap_or_default(), &password.unwrap_or_default())?;
+    if checked.factors.is_empty() {
+        return Ok(SignInInput { checked, code: None });
+    }
+    let entered = entered.ok_or_else(|| Refusal::invalid("code", CODE_MISSING))?;
+    let code = check_code(ctx, request, &checked.email, &checked.account.id, &entered, checked.session.digest())?;
+    Ok(SignInInput { checked, code: Some(code) })
 }
 
 /// Checks the password. A sign-in with an unknown address takes as long as one with a known address, and fails and is
@@ -114,59 +142,120 @@ pub(in crate::http) fn check_password(
     request: &Request,
     address: &str,
     password: &str,
-) -> Result<SignInInput, Error> {
+) -> Result<CheckedPassword, Error> {
     let email = Email::parse_stored(address);
     let account_key = match &email {
         Some(email) => email.key().to_owned(),
         None => text::cut(address, EMAIL_CHARACTERS_MAX).to_lowercase(),
     };
-    let attempt =
-        ctx.sign_in_throttle.begin(&account_key, request.client(), cookie(ctx, request), ctx.world.monotonic());
-    let attempt = attempt.map_err(|retry_after_s| {
-        log_outcome(ctx, "throttled", &account_key, request.client());
-        Refusal::RateLimited { retry_after_s }
-    })?;
+    let attempt = begin_attempt(ctx, request, &account_key)?;
     let account = match &email {
         Some(email) => {
-            let found = ctx.store.read(|tx| store::user::sign_in_account(tx, email));
+            let found = ctx.store.read(|tx| account_and_factors(tx, email));
             found.inspect_err(|_| ctx.sign_in_throttle.cancel(&attempt))?
         }
         None => None,
     };
-    let hash = account.as_ref().and_then(|account| account.password_hash.as_deref());
+    let hash = account.as_ref().and_then(|(account, _)| account.password_hash.as_deref());
     let matches = ctx.password_matches(password, hash);
-    let (Some(email), Some(account), true) = (email, account.as_ref(), matches) else {
+    let (Some(email), Some((account, factors)), true) = (email, account.as_ref(), matches) else {
         log_outcome(ctx, "failed", &account_key, request.client());
-        if let Some(account) = account {
+        if let Some((account, _)) = account {
             ctx.store.note_refused(Refused::SignIn(account.id));
         }
         return Err(Refusal::Unauthorized { sent: true }.into());
     };
     let session = FreshSession::of(ctx, request);
-    ctx.sign_in_throttle.succeed(&attempt, cookie_digest(&session.cookie), ctx.world.monotonic());
-    Ok(SignInInput { email, account: account.clone(), session })
+    if factors.is_empty() {
+        ctx.sign_in_throttle.succeed(&attempt, session.digest(), ctx.world.monotonic());
+    } else {
+        // Half a sign-in is neither a failure nor a success: a success would clear the failures, and somebody with the
+        // password could try any number of codes.
+        ctx.sign_in_throttle.cancel(&attempt);
+    }
+    Ok(CheckedPassword { email, account: account.clone(), factors: *factors, session })
+}
+
+/// Checks the code of an authenticator app, or a recovery code. Wrong codes are throttled together with wrong passwords.
+/// The caller spends the code in its transaction. `device` is the digest of the session cookie that the browser has or
+/// receives.
+///
+/// # Errors
+/// `rate_limited` after too many failures; `unauthorized` for a wrong code.
+pub(in crate::http) fn check_code(
+    ctx: &Ctx,
+    request: &Request,
+    email: &Email,
+    user: &UserId,
+    entered: &str,
+    device: [u8; 32],
+) -> Result<FactorCode, Error> {
+    let attempt = begin_attempt(ctx, request, email.key())?;
+    if let Some(code) = FactorCode::parse(entered) {
+        let accepts = ctx.store.read(|tx| store::second_factor::accepts(tx, user, &code));
+        if accepts.inspect_err(|_| ctx.sign_in_throttle.cancel(&attempt))? {
+            ctx.sign_in_throttle.succeed(&attempt, device, ctx.world.monotonic());
+            return Ok(code);
+        }
+    }
+    log_outcome(ctx, "failed", email.key(), request.client());
+    ctx.store.note_refused(Refused::SignIn(user.clone()));
+    Err(Refusal::Unauthorized { sent: true }.into())
+}
+
+/// Begins an attempt to enter a password or a code.
+///
+/// # Errors
+/// `rate_limited` after too many failures.
+fn begin_attempt(ctx: &Ctx, request: &Request, account_key: &str) -> Result<SignInAttempt, Error> {
+    let device = cookie(ctx, request);
+    let attempt = ctx.sign_in_throttle.begin(account_key, request.client(), device, ctx.world.monotonic());
+    attempt.map_err(|retry_after_s| {
+        log_outcome(ctx, "throttled", account_key, request.client());
+        Refusal::RateLimited { retry_after_s }.into()
+    })
+}
+
+fn account_and_factors(tx: &Tx<'_>, email: &Email) -> Result<Option<(SignInAccount, Factors)>, Error> {
+    let Some(account) = store::user::sign_in_account(tx, email)? else { return Ok(None) };
+    let factors = store::second_factor::factors(tx, &account.id)?;
+    Ok(Some((account, factors)))
 }
 
 /// `POST /api/auth/sign-in`: starts the session.
 ///
 /// # Errors
-/// `unauthorized` if the account has changed since its password was checked.
-fn sign_in(ctx: &Ctx, tx: &Tx<'_>, input: &SignInInput) -> Result<Reply, Error> {
-    let (caller, cookie) = input.begin_session(ctx, tx)?;
+/// `unauthorized` if the account has changed since its password was checked, or the code was used in the meantime.
+fn sign_in(ctx: &Ctx, tx: &Tx<'_>, SignInInput { checked, code }: &SignInInput) -> Result<Reply, Error> {
+    let (caller, cookie) = checked.begin_session(ctx, tx, code.as_ref())?;
     Ok(Reply::json(&me::wire(&caller)).with(header::SET_COOKIE, &cookie))
 }
 
-impl SignInInput {
-    /// Begins the session. Returns the user and the value of `Set-Cookie`.
+impl CheckedPassword {
+    /// Begins the session, and spends the code of the second factor, if there is one. Returns the user and the value of
+    /// `Set-Cookie`.
     ///
     /// # Errors
-    /// `unauthorized` if the account has changed since its password was checked.
-    pub(in crate::http) fn begin_session(&self, ctx: &Ctx, tx: &Tx<'_>) -> Result<(Principal, String), Error> {
-        if store::user::sign_in_account(tx, &self.email)?.as_ref() != Some(&self.account) {
+    /// `unauthorized` if the account has changed since its password was checked, or the code was used in the meantime.
+    pub(in crate::http) fn begin_session(
+        &self,
+        ctx: &Ctx,
+        tx: &Tx<'_>,
+        code: Option<&FactorCode>,
+    ) -> Result<(Principal, String), Error> {
+        let is_unchanged = store::user::sign_in_account(tx, &self.email)?.as_ref() == Some(&self.account);
+        let has_factor = match code {
+            Some(code) => store::second_factor::spend(tx, &self.account.id, code)?,
+            None => store::second_factor::factors(tx, &self.account.id)?.is_empty(),
+        };
+        if !is_unchanged || !has_factor {
             log_outcome(ctx, "failed", self.email.key(), self.session.client);
             return Err(Refusal::Unauthorized { sent: true }.into());
         }
         let begun = self.session.begin(ctx, tx, &self.account.id)?;
+        if let Some(code) = code {
+            store::second_factor::record_use(tx, &store::activity::stamp(&*ctx.world), &begun.0, code)?;
+        }
         log_outcome(ctx, "succeeded", self.email.key(), self.session.client);
         Ok(begun)
     }

@@ -3,7 +3,7 @@
 use askama::Template;
 use hyper::header;
 
-use super::console::sign_in;
+use super::console::{confirm, second_factor, sign_in};
 use super::frame::Frame;
 use super::texts::{self, Texts, fill};
 use crate::domain::refusal::Refusal;
@@ -34,8 +34,13 @@ impl<'a> ProblemPage<'a> {
 /// # Errors
 /// [`Error::Defect`] if the template cannot be rendered.
 pub(in crate::http) fn page(problem: &FailedRequest<'_>, language: Language) -> Result<Reply, Error> {
-    if let (Some(staff), Error::Refused(Refusal::Unauthorized { .. })) = (problem.staff, problem.error) {
-        return sign_in::instead(staff, language);
+    if let (Some(staff), Error::Refused(refusal)) = (problem.staff, problem.error) {
+        match refusal {
+            Refusal::Unauthorized { .. } => return sign_in::instead(staff, language),
+            Refusal::SecondFactorMissing => return second_factor::instead(staff, language),
+            Refusal::ConfirmationRequired(confirmation) => return confirm::instead(staff, confirmation, language),
+            _ => {}
+        }
     }
     let texts = texts::of_language(language);
     let common = &texts.common;

@@ -1,8 +1,10 @@
 //! Checks that a caller has the credential and the authority that a route requires.
 
+use super::ctx::Ctx;
 use crate::domain::api_key::Scope;
 use crate::domain::refusal::Refusal;
 use crate::domain::user::{Admin, Auth, Principal};
+use crate::store::{self, Error, Tx};
 
 /// The credential and authority that a route requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,4 +67,16 @@ pub(super) fn authorize(who: Option<Principal>, access: AccessRule) -> Result<Pr
     let who = who.ok_or(Refusal::Unauthorized { sent: false })?;
     access.check(&who)?;
     Ok(who)
+}
+
+/// Succeeds unless the roles of the signed-in user require a second factor and the user has none.
+///
+/// # Errors
+/// [`Refusal::SecondFactorMissing`]
+pub(in crate::http) fn require_second_factor(ctx: &Ctx, tx: &Tx<'_>, who: &Principal) -> Result<(), Error> {
+    let is_demo = !ctx.settings.requires_second_factors;
+    let is_missing = !is_demo
+        && store::second_factor::factors(tx, &who.user_id)?.is_empty()
+        && store::second_factor::is_required(tx, &who.user_id, who.platform_role, is_demo)?;
+    if is_missing { Err(Refusal::SecondFactorMissing.into()) } else { Ok(()) }
 }

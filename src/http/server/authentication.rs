@@ -111,10 +111,14 @@ pub(in crate::http) fn verify(tx: &Tx<'_>, credential: &Credential) -> Result<Pr
 /// Returns the digest of the request's session cookie. Reads only the cookie with the name that this service sets,
 /// because another host could set a cookie with the name that has no prefix.
 pub(in crate::http) fn cookie(ctx: &Ctx, request: &Request) -> Option<[u8; 32]> {
+    cookie_value(ctx, request).map(|value| cookie_digest(&value))
+}
+
+/// Returns the value of the request's session cookie, which is a secret that the file does not contain.
+pub(in crate::http) fn cookie_value(ctx: &Ctx, request: &Request) -> Option<String> {
     let wanted = cookie_name(ctx);
     let mut cookies = request.cookies().into_iter();
-    let found = cookies.find(|(name, value)| name == wanted && !value.is_empty());
-    found.map(|(_, value)| cookie_digest(&value))
+    cookies.find(|(name, value)| name == wanted && !value.is_empty()).map(|(_, value)| value)
 }
 
 /// Returns the name of the session cookie.

@@ -33,6 +33,8 @@ pub struct Settings {
     /// The limits on the disk space for uploads.
     pub uploads: UploadLimits,
     pub trusted_proxies: Vec<IpNet>,
+    /// Whether users whose roles require a second factor must have one. False in a demonstration.
+    pub requires_second_factors: bool,
     /// The contact URIs of `/.well-known/security.txt`. Without contacts, this file does not exist.
     pub security_contacts: Vec<String>,
 }
@@ -53,6 +55,7 @@ impl Settings {
             signups_per_hour: None,
             uploads: UploadLimits::default(),
             trusted_proxies: Vec::new(),
+            requires_second_factors: true,
             security_contacts: Vec::new(),
         }
     }

@@ -25,6 +25,10 @@ pub(in crate::http) enum Trouble {
     Unavailable,
 }
 
+/// The prefix of the fields with which a person confirms their identity. They belong to one request and are not carried
+/// to another one.
+pub(in crate::http) const CONFIRMATION_PREFIX: &str = "confirmation.";
+
 /// A submitted form.
 #[derive(Debug, Clone, Default)]
 pub(in crate::http) struct Form {
@@ -79,6 +83,11 @@ impl Form {
     /// Returns the names and raw texts of all fields, in the order of the form.
     pub(in crate::http) fn fields(&self) -> &[(String, String)] {
         &self.fields
+    }
+
+    /// Returns the fields that another form can carry, so that they are not lost.
+    pub(in crate::http) fn carried_fields(&self) -> Vec<(String, String)> {
+        self.fields.iter().filter(|(name, _)| !name.starts_with(CONFIRMATION_PREFIX)).cloned().collect()
     }
 
     /// Returns whether no field was read, because the form, or a file before all other fields, was too large.

@@ -35,5 +35,6 @@ pub mod response_cache;
 pub mod route;
 mod service;
 pub(in crate::http) mod sign_in_throttle;
+mod staff_route;
 pub mod table;
 mod unknown_members;

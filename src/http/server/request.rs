@@ -160,6 +160,7 @@ impl Request {
             is_safe: self.method.is_safe(),
             target: format!("{}{query}", self.path),
             wants_parts: self.wants_parts(),
+            cookies: self.cookies(),
             fields: Vec::new(),
         }
     }

@@ -54,7 +54,7 @@ pub(in crate::http) enum DecodedInput<W, R> {
 }
 
 /// A first half that may find that there is nothing to write.
-type DecodeActOrRead<W, R> = fn(&Ctx, &Request) -> Result<DecodedInput<W, R>, Error>;
+pub(super) type DecodeActOrRead<W, R> = fn(&Ctx, &Request) -> Result<DecodedInput<W, R>, Error>;
 
 /// A first half that may create the reply without a transaction.
 type DecodeReplyOrInput<W> = fn(&Ctx, &Request) -> Result<ControlFlow<Reply, W>, Error>;
@@ -71,6 +71,8 @@ pub struct Route {
     /// The path, with `{parameters}`.
     pub path: &'static str,
     pub access: AccessRule,
+    /// Whether a user who must have a second factor needs it before using the route.
+    pub requires_second_factor: bool,
     pub work: Work,
     pub accepts_body: bool,
     /// The rules for reading the body, if it is a form.
@@ -126,17 +128,6 @@ impl Route {
         Self { audience: Audience::Page, ..Self::with_decode(method, path, AccessRule::Open, decode) }
     }
 
-    /// Does the same as [`Route::page_act_or_read`] for the pages by which staff sign in.
-    pub(in crate::http) fn staff_sign_in<W: Send + 'static, R: Send + 'static>(
-        method: Method,
-        path: &'static str,
-        decode: DecodeActOrRead<W, R>,
-        act: fn(&Ctx, &Tx<'_>, &W) -> Result<Reply, Error>,
-        read: fn(&Ctx, &Tx<'_>, &R) -> Result<Reply, Error>,
-    ) -> Self {
-        Self { audience: Audience::Staff, ..Self::page_act_or_read(method, path, decode, act, read) }
-    }
-
     /// Creates an endpoint for strangers that needs no transaction.
     pub(in crate::http) fn plain(
         audience: Audience,
@@ -187,19 +178,6 @@ impl Route {
         Self::new(method, path, AccessRule::Session, decode, move |ctx, tx, who, input| {
             act(ctx, tx, &authorize(who, AccessRule::Session)?, input)
         })
-    }
-
-    /// Creates a page or a form of the staff console, for sessions.
-    pub(in crate::http) fn staff<W: Send + 'static>(
-        method: Method,
-        path: &'static str,
-        decode: fn(&Ctx, &Request) -> Result<W, Error>,
-        act: fn(&Ctx, &Tx<'_>, &Principal, &W) -> Result<Reply, Error>,
-    ) -> Self {
-        let route = Self::new(method, path, AccessRule::Staff, decode, move |ctx, tx, who, input| {
-            act(ctx, tx, &authorize(who, AccessRule::Staff)?, input)
-        });
-        Self { audience: Audience::Staff, ..route }
     }
 
     /// Creates an endpoint for a resource. The endpoint requires an API key with this scope.
@@ -358,7 +336,7 @@ impl Route {
         self
     }
 
-    fn new<W: Send + 'static>(
+    pub(super) fn new<W: Send + 'static>(
         method: Method,
         path: &'static str,
         access: AccessRule,
@@ -379,6 +357,7 @@ impl Route {
             method,
             path,
             access,
+            requires_second_factor: false,
             work: Work::Read,
             accepts_body: false,
             form: None,

@@ -44,6 +44,8 @@ pub(crate) struct Options {
     pub(crate) uploads: UploadLimits,
     /// The networks of trusted proxies.
     pub(crate) trusted_proxies: Vec<&'static str>,
+    /// Whether users whose roles require a second factor must have one. Most tests sign in with a password alone.
+    pub(crate) requires_second_factors: bool,
     /// Contacts for security reports.
     pub(crate) security_contacts: Vec<&'static str>,
     /// The settings of deliveries to HR systems. `None` means that the service sends no deliveries.
@@ -75,6 +77,7 @@ impl Default for Options {
             signups_per_hour: None,
             uploads: UploadLimits::default(),
             trusted_proxies: Vec::new(),
+            requires_second_factors: false,
             security_contacts: vec!["mailto:security@example.com"],
             hr: None,
         }
@@ -317,6 +320,7 @@ fn run(path: &Path, world: &Arc<Scripted>, options: &Options, address: SocketAdd
         signups_per_hour: options.signups_per_hour,
         uploads: options.uploads,
         trusted_proxies: options.trusted_proxies.iter().map(|network| network.parse().unwrap()).collect(),
+        requires_second_factors: options.requires_second_factors,
         security_contacts: options.security_contacts.iter().map(|contact| (*contact).to_owned()).collect(),
     };
     let store = Store::open(path, Arc::clone(world) as Arc<dyn World>).unwrap();

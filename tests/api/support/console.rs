@@ -1,11 +1,15 @@
 //! The staff console: signed-in browsers, forms, and the paths of its pages.
 
+use std::time::Duration;
+
 use appliance::domain::id::{Id, UserId};
 use appliance::domain::sign_in_link::LinkPurpose;
+use appliance::domain::totp::TotpSecret;
 use appliance::http::server::access_rule::AccessRule;
 use appliance::http::server::route::Route;
 use appliance::store;
 use appliance::world::World;
+use serde_json::json;
 
 use super::{Answer, App, Client, Hiring, recorder};
 
@@ -24,6 +28,17 @@ impl App {
     pub(crate) fn browser_of(&self, email: &str) -> Client {
         self.set_password(email, PASSWORD);
         self.sign_in(email, PASSWORD).with_header(SAME_ORIGIN.0, SAME_ORIGIN.1)
+    }
+}
+
+impl App {
+    /// Signs in with [`PASSWORD`] and, if given, a code.
+    pub(crate) fn try_sign_in(&self, email: &str, code: Option<&str>) -> Answer {
+        let mut body = json!({ "email": email, "password": PASSWORD });
+        if let Some(code) = code {
+            body["code"] = json!(code);
+        }
+        self.anonymous().post("/api/auth/sign-in", &body)
     }
 }
 
@@ -89,4 +104,60 @@ pub(crate) fn staff_path(route: &Route, slug: &str, hiring: &Hiring) -> String {
         filled.to_owned()
     };
     route.path.split('/').map(fill).collect::<Vec<_>>().join("/")
+}
+
+/// A phone with an authenticator app.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Phone {
+    /// The key in base 32, as the page shows it.
+    pub(crate) key: String,
+    /// The signed form of the page.
+    pub(crate) form: String,
+}
+
+impl Phone {
+    /// Reads the key from a page that sets up an app.
+    #[track_caller]
+    pub(crate) fn scan(page: &str) -> Self {
+        let between = |before: &str, after: &str| {
+            let rest = page.split_once(before).unwrap_or_else(|| panic!("{before} in {page}")).1;
+            rest.split_once(after).unwrap().0.to_owned()
+        };
+        Self { key: between("<code class=\"key\">", "</code>"), form: between("name=\"form\" value=\"", "\"") }
+    }
+
+    /// Returns the code that the phone shows now.
+    pub(crate) fn shown(&self, app: &App) -> String {
+        self.shown_in(app, 0)
+    }
+
+    /// Returns the code that the phone will show after this many seconds.
+    pub(crate) fn shown_in(&self, app: &App, seconds: u64) -> String {
+        const DIGITS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+        let digits = self.key.chars().filter(|c| *c != ' ').map(|c| DIGITS.find(c).unwrap());
+        let bits: String = digits.map(|digit| format!("{digit:05b}")).collect();
+        let bytes: Vec<u8> = (0..20).map(|at| u8::from_str_radix(&bits[at * 8..at * 8 + 8], 2).unwrap()).collect();
+        let secret = TotpSecret::new(bytes.try_into().unwrap());
+        secret.shown_at(app.world.now().plus(Duration::from_secs(seconds)))
+    }
+}
+
+/// Sets up an authenticator app for the user of a browser who has just signed in.
+pub(crate) fn set_up_app(app: &App, browser: &Client) -> Phone {
+    let phone = Phone::scan(&browser.get("/app/me/authenticator").expect(200).text());
+    let fields = [("form", phone.form.as_str()), ("code", &phone.shown(app))];
+    browser.submit("/app/me/authenticator", &fields).expect(200);
+    phone
+}
+
+/// Signs in a user who then sets up an authenticator app.
+pub(crate) fn browser_with_app(app: &App, hiring: &Hiring, org_role: &str) -> (Client, Phone) {
+    let browser = app.browser(hiring, org_role);
+    let phone = set_up_app(app, &browser);
+    (browser, phone)
+}
+
+/// Returns the recovery codes that a page shows.
+pub(crate) fn codes_of(page: &str) -> Vec<String> {
+    page.split("<li><code>").skip(1).map(|rest| rest.split_once('<').unwrap().0.to_owned()).collect()
 }

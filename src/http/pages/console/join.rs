@@ -4,6 +4,8 @@ use askama::Template;
 use hyper::{Method, header};
 
 use super::frame::PlainFrame;
+use super::sign_in_code::{self, CodeForm};
+use super::sign_in_form::Carried;
 use super::visit::Visit;
 use crate::domain::password::{self, CHARACTERS_MAX, CHARACTERS_MIN, PasswordFault};
 use crate::domain::refusal::Refusal;
@@ -54,7 +56,7 @@ pub(super) fn routes() -> Vec<Route> {
             .with_form()
             .with_password_hashing()
             .writes(Grade::Vital)
-            .answering(&[(303, ""), (400, "validation_error"), (403, "forbidden"), (410, "gone")]),
+            .answering(&[(200, ""), (303, ""), (400, "validation_error"), (403, "forbidden"), (410, "gone")]),
     ]
 }
 
@@ -181,8 +183,8 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<DecodedInput<JoinInput, Refuse
     Ok(DecodedInput::Act(JoinInput { visit, link, password_hash, session: FreshSession::of(ctx, request) }))
 }
 
-/// `POST /join/{token}`: sets the password, ends the user's other sessions, and signs the user in. The link does not work
-/// again.
+/// `POST /join/{token}`: sets the password, ends the user's other sessions, and signs the user in. If the user has a
+/// second factor, the sign-in continues with its code, unless the link removes all factors. The link does not work again.
 ///
 /// # Errors
 /// As pages: `gone` if the link was used in the meantime; `validation_error` for a refused password.
@@ -195,7 +197,17 @@ fn join(ctx: &Ctx, tx: &Tx<'_>, input: &JoinInput) -> Result<Reply, Error> {
     if let Some(hash) = &input.password_hash {
         store::user::change_password(tx, user, hash, None)?;
     }
-    let (_, cookie) = input.session.begin(ctx, tx, user)?;
+    let purpose = input.link.purpose;
+    let factors = store::second_factor::factors(tx, user)?;
+    if !factors.is_empty() && !purpose.resets_factors() && !purpose.skips_second_factor() {
+        let cookie = sign_in_code::begin(ctx, user, input.password_hash.as_deref());
+        let page = CodeForm { visit: &input.visit.visit, carried: &Carried::default(), factors };
+        return Ok(page.first()?.with(header::SET_COOKIE, &cookie));
+    }
+    let (who, cookie) = input.session.begin(ctx, tx, user)?;
+    if !factors.is_empty() && purpose.resets_factors() {
+        store::second_factor::reset(tx, &store::activity::stamp(&*ctx.world), &who)?;
+    }
     Ok(Reply::see_other("/app").with(header::SET_COOKIE, &cookie))
 }
 

@@ -3,19 +3,21 @@
 use askama::Template;
 use hyper::{Method, header};
 
-use super::browser;
 use super::frame::{ConsoleFrame, NavItem};
 use super::join::fault_text;
 use super::visit::{self, THEME_COOKIE, Visit, session_digest};
 use super::when::When;
+use super::{browser, confirm};
 use crate::domain::id::SessionId;
 use crate::domain::password;
 use crate::domain::refusal::Refusal;
+use crate::domain::second_factor::Factors;
 use crate::domain::user::Principal;
 use crate::http::api::session;
 use crate::http::pages::texts::console::frame::FRAME;
 use crate::http::pages::texts::console::join::JOIN;
 use crate::http::pages::texts::console::me::{ME, MeTexts};
+use crate::http::pages::texts::console::second_factor::{SECOND_FACTOR, SecondFactorTexts};
 use crate::http::pages::texts::{self, Texts, fill};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::language;
@@ -38,6 +40,8 @@ struct MePage {
     who: String,
     email: String,
     password_hint: &'static str,
+    factor: &'static SecondFactorTexts,
+    factors: Factors,
     sessions: Vec<SessionRow>,
     languages: Vec<LanguageOption>,
     has_language: bool,
@@ -80,7 +84,8 @@ pub(super) fn routes() -> Vec<Route> {
             .answering(&[(303, "")]),
         act(Route::staff(Method::POST, "/app/me/preferences", decode_preferences, save_preferences))
             .answering(&[(303, "")]),
-        act(Route::staff(Method::POST, "/app/sign-out", |_, _| Ok(()), sign_out)).answering(&[(303, "")]),
+        act(Route::staff(Method::POST, "/app/sign-out", |_, _| Ok(()), sign_out).before_second_factor())
+            .answering(&[(303, "")]),
     ]
 }
 
@@ -124,6 +129,8 @@ fn page(tx: &Tx<'_>, who: &Principal, visit: &Visit) -> Result<MePage, Error> {
         who: fill(words.who, &[("name", &name), ("email", &who.email)]),
         email: who.email.clone(),
         password_hint: JOIN.of(texts).password_hint,
+        factor: SECOND_FACTOR.of(texts),
+        factors: store::second_factor::factors(tx, &who.user_id)?,
         sessions: sessions(tx, who, texts)?,
         has_language: chosen.is_some(),
         languages: texts::ALL.iter().map(language).collect(),
@@ -159,6 +166,11 @@ fn decode_password(ctx: &Ctx, request: &Request) -> Result<(Visit, PasswordChang
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let (current, new) = (form.text("current")?.unwrap_or_default(), form.text("new")?.unwrap_or_default());
     let who = visit::user_of_session(ctx, request)?;
+    // For a user without a second factor, the current password is the confirmation.
+    ctx.store.read(|tx| {
+        let factors = store::second_factor::factors(tx, &who.user_id)?;
+        if factors.is_empty() { Ok(()) } else { confirm::require_recent_or_return(tx, &who, "/app/me#password") }
+    })?;
     match session::check_password(ctx, request, &who.email, current) {
         Ok(_) => {}
         Err(Error::Refused(refusal)) => return Ok((visit, PasswordChange::WrongCurrent(refusal))),

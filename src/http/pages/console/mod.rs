@@ -10,6 +10,7 @@ mod asset;
 mod board;
 mod browser;
 mod candidate;
+pub(super) mod confirm;
 mod decision;
 mod document;
 mod fields;
@@ -20,7 +21,10 @@ mod labels;
 mod me;
 mod review;
 mod roles;
+pub(super) mod second_factor;
 pub(super) mod sign_in;
+mod sign_in_code;
+mod sign_in_form;
 mod signup;
 mod visit;
 mod when;
@@ -31,6 +35,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     [
         asset::routes(),
         sign_in::routes(),
+        sign_in_code::routes(),
         join::routes(),
         home::routes(),
         me::routes(),
@@ -41,6 +46,8 @@ pub(in crate::http) fn routes() -> Vec<Route> {
         document::routes(),
         review::routes(),
         activity_page::routes(),
+        second_factor::routes(),
+        confirm::routes(),
     ]
     .into_iter()
     .flatten()

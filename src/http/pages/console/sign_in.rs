@@ -1,19 +1,21 @@
-//! `/sign-in`: the sign-in with an address and a password. A form that was sent without a session is carried through the
-//! sign-in, so that nothing that a person typed is lost.
+//! `/sign-in`: the first step of a sign-in, with an address and a password. A form that was sent without a session is
+//! carried through the sign-in, so that nothing that a person typed is lost.
 
 use askama::Template;
 use hyper::{Method, header};
 
 use super::frame::PlainFrame;
-use super::visit::Visit;
+use super::sign_in_code::{self, CodeForm};
+use super::sign_in_form::{self, Carried, START, SentForm, SignInPage};
+use super::visit::{self, Visit};
 use crate::domain::refusal::Refusal;
 use crate::domain::return_path;
-use crate::http::api::session::{self, SignInInput};
+use crate::domain::second_factor::Factors;
+use crate::http::api::session::{self, CheckedPassword};
 use crate::http::pages::texts::console::sign_in::{SIGN_IN, SignInTexts};
 use crate::http::pages::texts::{self, fill};
 use crate::http::server::authentication::cookie;
 use crate::http::server::ctx::Ctx;
-use crate::http::server::form::Form;
 use crate::http::server::language::Language;
 use crate::http::server::reply::Reply;
 use crate::http::server::reply::page::StaffRequest;
@@ -22,43 +24,10 @@ use crate::http::server::resource::Audience;
 use crate::http::server::route::{DecodedInput, Route};
 use crate::store::{self, Error, Grade, Tx};
 
-/// The prefix of the hidden fields that carry the fields of a form through the sign-in.
-pub(super) const SENT_PREFIX: &str = "sent.";
-
-/// The page on which people begin.
-const START: &str = "/app";
-
-#[derive(Template)]
-#[template(path = "console/sign_in.html", config = "src/http/pages/templates/askama.toml")]
-struct SignInPage<'a> {
-    frame: PlainFrame,
-    words: &'static SignInTexts,
-    error: Option<String>,
-    /// The reason why the person must sign in.
-    reason: Option<&'static str>,
-    email: &'a str,
-    next: Option<&'a str>,
-    sent: Option<&'a SentForm>,
-}
-
-#[derive(Template)]
-#[template(path = "console/resume.html", config = "src/http/pages/templates/askama.toml")]
-struct ResumePage<'a> {
-    frame: PlainFrame,
-    words: &'static SignInTexts,
-    sent: &'a SentForm,
-}
-
 #[derive(Template)]
 #[template(path = "console/sign_in_part.html", config = "src/http/pages/templates/askama.toml")]
 struct SignInPart {
     words: &'static SignInTexts,
-}
-
-/// A form that was sent without a session.
-struct SentForm {
-    target: String,
-    fields: Vec<(String, String)>,
 }
 
 pub(super) fn routes() -> Vec<Route> {
@@ -101,34 +70,22 @@ fn show(_: &Ctx, tx: &Tx<'_>, PageInput { visit, next, session }: &PageInput) ->
     {
         return Ok(Reply::see_other(next.as_deref().unwrap_or(START)));
     }
-    let words = SIGN_IN.of(visit.texts());
-    let reason = next.as_deref().filter(|next| *next != START).map(|_| words.ended);
-    Reply::console(&SignInPage {
-        frame: visit.plain_frame(words.title),
-        words,
-        error: None,
-        reason,
-        email: "",
-        next: next.as_deref(),
-        sent: None,
-    })
+    let reason = next.as_deref().filter(|next| *next != START).map(|_| SIGN_IN.of(visit.texts()).ended);
+    sign_in_form::show(visit, reason, &Carried { next: next.clone(), sent: None })
 }
 
 /// The form of a sign-in.
 struct SignInForm {
     visit: Visit,
     email: String,
-    next: Option<String>,
-    sent: Option<SentForm>,
+    carried: Carried,
 }
 
 impl SignInForm {
     fn decode(request: &Request) -> Result<Self, Error> {
         let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
-        let path = |name| Ok::<_, Refusal>(form.text(name)?.and_then(return_path::parse).map(str::to_owned));
         let email = form.text("email")?.unwrap_or_default().to_owned();
-        let sent = path("to")?.map(|target| SentForm { target, fields: carried_fields(form) });
-        Ok(Self { visit: Visit::decode(request)?, email, next: path("next")?, sent })
+        Ok(Self { visit: Visit::decode(request)?, email, carried: Carried::decode(form)? })
     }
 
     fn page(&self, refusal: &Refusal) -> Result<Reply, Error> {
@@ -144,60 +101,64 @@ impl SignInForm {
             error: Some(error),
             reason: None,
             email: &self.email,
-            next: self.next.as_deref(),
-            sent: self.sent.as_ref(),
+            carried: &self.carried,
         };
         Reply::console_refusal(refusal, &page)
     }
 }
 
-/// Returns the fields that the sign-in form carries for another form.
-fn carried_fields(form: &Form) -> Vec<(String, String)> {
-    let carried = |(name, value): &(String, String)| Some((name.strip_prefix(SENT_PREFIX)?.to_owned(), value.clone()));
-    form.fields().iter().filter_map(carried).collect()
+/// The answer to a sign-in with which no session begins.
+enum Unfinished {
+    Refused(Refusal),
+    /// The password is correct, and the account has second factors. The text is the value of `Set-Cookie` for the second
+    /// step.
+    SecondStep(String, Factors),
 }
+
+type FinishedSignIn = (SignInForm, CheckedPassword);
+type UnfinishedSignIn = (SignInForm, Unfinished);
 
 /// # Errors
 /// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated.
-fn decode(
-    ctx: &Ctx,
-    request: &Request,
-) -> Result<DecodedInput<(SignInForm, SignInInput), (SignInForm, Refusal)>, Error> {
+fn decode(ctx: &Ctx, request: &Request) -> Result<DecodedInput<FinishedSignIn, UnfinishedSignIn>, Error> {
     let input = SignInForm::decode(request)?;
     let origin = request.origin();
     if origin.is_stated()
         && let Err(refusal) = origin.require_same(&ctx.settings.origin)
     {
-        return Ok(DecodedInput::Read((input, refusal)));
+        return Ok(DecodedInput::Read((input, Unfinished::Refused(refusal))));
     }
     let password = request.form().map(|form| form.text("password")).transpose()?.flatten().unwrap_or_default();
     match session::check_password(ctx, request, &input.email, password) {
-        Ok(checked) => Ok(DecodedInput::Act((input, checked))),
-        Err(Error::Refused(refusal)) => Ok(DecodedInput::Read((input, refusal))),
+        Ok(checked) if checked.factors.is_empty() => Ok(DecodedInput::Act((input, checked))),
+        Ok(checked) => {
+            let cookie = sign_in_code::begin(ctx, &checked.account.id, checked.account.password_hash.as_deref());
+            Ok(DecodedInput::Read((input, Unfinished::SecondStep(cookie, checked.factors))))
+        }
+        Err(Error::Refused(refusal)) => Ok(DecodedInput::Read((input, Unfinished::Refused(refusal)))),
         Err(error) => Err(error),
     }
 }
 
 /// `POST /sign-in`: starts the session, and redirects to the page that the person wanted. If the person had sent a form
 /// without a session, offers to send it now.
-fn sign_in(ctx: &Ctx, tx: &Tx<'_>, (form, checked): &(SignInForm, SignInInput)) -> Result<Reply, Error> {
-    let (_, cookie) = checked.begin_session(ctx, tx)?;
-    let reply = match &form.sent {
-        Some(sent) => {
-            let words = SIGN_IN.of(form.visit.texts());
-            Reply::console(&ResumePage { frame: form.visit.plain_frame(words.resume), words, sent })?
-        }
-        None => Reply::see_other(form.next.as_deref().unwrap_or(START)),
-    };
-    Ok(reply.with(header::SET_COOKIE, &cookie))
+fn sign_in(ctx: &Ctx, tx: &Tx<'_>, (form, checked): &FinishedSignIn) -> Result<Reply, Error> {
+    let (_, cookie) = checked.begin_session(ctx, tx, None)?;
+    Ok(form.carried.resume(&form.visit)?.with(header::SET_COOKIE, &cookie))
 }
 
-/// `POST /sign-in`: shows the form again.
+/// `POST /sign-in`: shows the form again, or the form of the second step.
 ///
 /// # Errors
 /// As pages: `unauthorized` for a wrong address or password; `rate_limited`; `forbidden` from another origin.
-fn refuse(_: &Ctx, _: &Tx<'_>, (form, refusal): &(SignInForm, Refusal)) -> Result<Reply, Error> {
-    form.page(refusal)
+fn refuse(_: &Ctx, _: &Tx<'_>, (form, unfinished): &UnfinishedSignIn) -> Result<Reply, Error> {
+    match unfinished {
+        Unfinished::Refused(refusal) => form.page(refusal),
+        Unfinished::SecondStep(cookie, factors) => {
+            let page = CodeForm { visit: &form.visit, carried: &form.carried, factors: *factors };
+            Ok(page.first()?.with(header::SET_COOKIE, cookie))
+        }
+    }
 }
 
 /// Answers a request to the console without a session: a page is opened after the sign-in, and a form is carried through
@@ -216,12 +177,11 @@ pub(in crate::http::pages) fn instead(request: &StaffRequest, language: Language
     let target = return_path::parse(&request.target).map(str::to_owned);
     let sent = target.map(|target| SentForm { target, fields: request.fields.clone() });
     Reply::console(&SignInPage {
-        frame: PlainFrame { texts, title: words.title.to_owned(), theme: None },
+        frame: PlainFrame { texts, title: words.title.to_owned(), theme: visit::theme_of(&request.cookies) },
         words,
         error: None,
         reason: Some(words.ended_with_form),
         email: "",
-        next: None,
-        sent: sent.as_ref(),
+        carried: &Carried { next: None, sent },
     })
 }

@@ -38,8 +38,7 @@ impl Visit {
     /// # Errors
     /// `validation_error` if `lang` is repeated.
     pub(super) fn decode(request: &Request) -> Result<Self, Refusal> {
-        let cookies = request.cookies();
-        let theme = cookies.iter().find(|(name, _)| name == THEME_COOKIE).and_then(|(_, value)| theme(value));
+        let theme = theme_of(&request.cookies());
         let (language, slug) = (request.language()?, request.param("orgSlug").to_owned());
         Ok(Self { language, theme, slug, wants_parts: request.wants_parts() })
     }
@@ -105,6 +104,11 @@ impl Visit {
             notice: None,
         })
     }
+}
+
+/// Returns the theme that the browser remembers.
+pub(super) fn theme_of(cookies: &[(String, String)]) -> Option<&'static str> {
+    cookies.iter().find(|(name, _)| name == THEME_COOKIE).and_then(|(_, value)| theme(value))
 }
 
 /// Returns a known theme.

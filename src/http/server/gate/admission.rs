@@ -6,7 +6,7 @@ use super::request_trail::RequestTrail;
 use crate::domain::refusal::Refusal;
 use crate::domain::usage;
 use crate::domain::user::Auth;
-use crate::http::server::access_rule::AccessRule;
+use crate::http::server::access_rule::{AccessRule, require_second_factor};
 use crate::http::server::authentication::{Credential, look_up, presented, verify};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::rate_limiter::BucketOwner;
@@ -17,8 +17,9 @@ use crate::store::{self, Error};
 /// Admits a request to its route. Prepares the usage row of a request with an API key.
 ///
 /// # Errors
-/// `unauthorized`, `rate_limited`, `insufficient_scope`; `forbidden`, also for a session's request from another origin;
-/// `validation_error` for a page of the console with a repeated `lang`.
+/// `unauthorized`, `rate_limited`, `insufficient_scope`; `forbidden`, also for a session's request from another origin,
+/// and for a user who must set up a second factor first; `validation_error` for a page of the console with a repeated
+/// `lang`.
 pub(super) fn admit(
     ctx: &Ctx,
     route: &Route,
@@ -60,6 +61,9 @@ pub(super) fn admit(
     if route.access == AccessRule::Staff {
         // Every page of the console answers a repeated `lang` in the same way, even if it does not show any text.
         request.language()?;
+    }
+    if route.requires_second_factor {
+        ctx.store.read(|tx| require_second_factor(ctx, tx, who))?;
     }
     Ok(Some(credential))
 }

@@ -184,7 +184,7 @@ async fn respond(
             && outcome.is_err()
             && !route.hashes_password
         {
-            staff.fields = form.fields().to_vec();
+            staff.fields = form.carried_fields();
         }
         if let LoggedOutcome::Final(outcome) = transaction::log_usage(ctx, trail, outcome).await {
             if matches!(outcome, Err(Error::Refused(Refusal::Unauthorized { sent: true }))) {

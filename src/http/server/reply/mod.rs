@@ -195,6 +195,11 @@ impl Reply {
         Self::empty(StatusCode::SEE_OTHER).with(header::LOCATION, path).with(header::CACHE_CONTROL, "no-store")
     }
 
+    /// Creates a 307: the browser sends the same request, with its body, to `path` (RFC 9110 §15.4.8).
+    pub(in crate::http) fn repeat_at(path: &str) -> Self {
+        Self { status: StatusCode::TEMPORARY_REDIRECT, ..Self::see_other(path) }
+    }
+
     /// Adds a header field. A field with an invalid value is left out.
     pub(in crate::http) fn with(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {
@@ -353,7 +358,10 @@ fn status_code_and_fields(error: &Error, realm: &str) -> (StatusCode, Code, Vec<
             let challenge = format!("Bearer realm=\"{realm}\", error=\"insufficient_scope\", scope=\"{scope}\"");
             (StatusCode::FORBIDDEN, "insufficient_scope", field(header::WWW_AUTHENTICATE, &challenge))
         }
-        Refusal::Forbidden(_) | Refusal::OtherOrigin { .. } => (StatusCode::FORBIDDEN, "forbidden", Vec::new()),
+        Refusal::Forbidden(_)
+        | Refusal::OtherOrigin { .. }
+        | Refusal::SecondFactorMissing
+        | Refusal::ConfirmationRequired(_) => (StatusCode::FORBIDDEN, "forbidden", Vec::new()),
         Refusal::NotFound(_) => (StatusCode::NOT_FOUND, "not_found", Vec::new()),
         Refusal::MethodNotAllowed(allow) => {
             (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", field(header::ALLOW, allow))

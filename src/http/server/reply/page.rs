@@ -37,6 +37,8 @@ pub(in crate::http) struct StaffRequest {
     pub(in crate::http) target: String,
     /// Whether one of the console's modules sent the request and replaces parts of its page with the answer.
     pub(in crate::http) wants_parts: bool,
+    /// The cookies of the browser, one of which contains the theme.
+    pub(in crate::http) cookies: Vec<(String, String)>,
     /// The fields of the form that the person sent.
     pub(in crate::http) fields: Vec<(String, String)>,
 }
@@ -81,6 +83,14 @@ impl Reply {
         let mut reply = Self { status, ..Self::console(page)? };
         reply.headers.extend(headers);
         Ok(reply)
+    }
+
+    /// Gives the page the status and the header fields of a refusal, which the page explains.
+    pub(in crate::http) fn refusing(self, refusal: &Refusal) -> Self {
+        let (status, _, headers) = status_code_and_fields(&Error::Refused(refusal.clone()), "");
+        let mut reply = Self { status, ..self };
+        reply.headers.extend(headers);
+        reply
     }
 
     /// Creates a page with the status of a refusal. The page explains the refusal.

@@ -13,7 +13,9 @@ pub(in crate::http) mod join;
 pub(in crate::http) mod me;
 pub(in crate::http) mod review;
 pub(in crate::http) mod roles;
+pub(in crate::http) mod second_factor;
 pub(in crate::http) mod sign_in;
+pub(in crate::http) mod step_up;
 pub(in crate::http) mod when;
 
 use super::Texts;

@@ -1,0 +1,79 @@
+//! Sign-ins between their two steps: the password was correct, and the second factor is missing.
+//!
+//! A pending sign-in is not a session. The service stores nothing about it: a signed field of the form for the code
+//! proves that the password was correct. The field is bound to the user and to their current password.
+
+use super::form::{ID_RANDOM_BYTES, SignedForm};
+use super::id::UserId;
+use super::second_factor::PENDING_SIGN_IN_FOR;
+use super::timestamp::Timestamp;
+
+/// The reason why a pending sign-in cannot be completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PendingFault {
+    /// The field was not created by this service for this user, or the password has changed.
+    Invalid,
+    /// The time for the second step is over, or the clock was set back.
+    TooLate,
+}
+
+/// Returns the field for the form of the second step.
+pub fn begin(
+    secret: &[u8; 32],
+    random: &[u8; ID_RANDOM_BYTES],
+    user: &UserId,
+    password_hash: &str,
+    now: Timestamp,
+) -> String {
+    SignedForm::new(random, now).signed(secret, &link(user, password_hash))
+}
+
+/// Succeeds if the field proves that the user has entered the current password within the last five minutes.
+///
+/// # Errors
+/// [`PendingFault`]
+pub fn verify(
+    secret: &[u8; 32],
+    field: &str,
+    user: &UserId,
+    password_hash: &str,
+    now: Timestamp,
+) -> Result<(), PendingFault> {
+    let form = SignedForm::verify(secret, &link(user, password_hash), field).ok_or(PendingFault::Invalid)?;
+    let is_in_time = form.created_at <= now && now.since(form.created_at) < PENDING_SIGN_IN_FOR;
+    if is_in_time { Ok(()) } else { Err(PendingFault::TooLate) }
+}
+
+/// The forms of signups have a token in this place, and tokens contain no space.
+fn link(user: &UserId, password_hash: &str) -> String {
+    format!("sign-in {user} {password_hash}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::id::Id;
+    use super::*;
+
+    const SECRET: [u8; 32] = [7; 32];
+
+    #[test]
+    fn a_pending_sign_in_is_bound_to_its_user_and_password_and_ends_after_five_minutes() {
+        let user = |id| UserId::parse(id).unwrap();
+        let at = |seconds: i64| Timestamp::from_micros(1_700_000_000_000_000 + seconds * 1_000_000);
+        let field = begin(&SECRET, &[1; ID_RANDOM_BYTES], &user("ada"), "hash", at(0));
+        let (invalid, too_late) = (Err(PendingFault::Invalid), Err(PendingFault::TooLate));
+        for (secret, text, id, hash, now, expected) in [
+            (SECRET, field.as_str(), "ada", "hash", 0, Ok(())),
+            (SECRET, &field, "ada", "hash", 299, Ok(())),
+            (SECRET, &field, "ada", "hash", 300, too_late),
+            (SECRET, &field, "ada", "hash", -1, too_late),
+            (SECRET, &field, "bob", "hash", 0, invalid),
+            (SECRET, &field, "ada", "other", 0, invalid),
+            ([8; 32], &field, "ada", "hash", 0, invalid),
+            (SECRET, "", "ada", "hash", 0, invalid),
+            (SECRET, &field[1..], "ada", "hash", 0, invalid),
+        ] {
+            assert_eq!(verify(&secret, text, &user(id), hash, at(now)), expected, "{text} {id} {hash} {now}");
+        }
+    }
+}

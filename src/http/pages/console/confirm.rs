@@ -1,0 +1,235 @@
+//! `/app/confirm`: a user confirms their identity before a dangerous act, with a second factor or, without one, the
+//! password.
+//!
+//! A handler calls [`require_recent`]. If the last confirmation is too old, the answer is a page that carries the sent
+//! form. Its form is sent to `/app/confirm`, which answers with a 307, so that the browser sends the same form to the
+//! handler again.
+
+use askama::Template;
+use hyper::Method;
+
+use super::frame::PlainFrame;
+use super::sign_in_code::fault_text;
+use super::visit::{self, Visit, session_digest};
+use crate::domain::refusal::{Confirmation, Refusal};
+use crate::domain::return_path;
+use crate::domain::second_factor::{FactorCode, Factors, StepUp, step_up_for_factors};
+use crate::domain::user::Principal;
+use crate::http::api::session;
+use crate::http::pages::texts::console::step_up::{STEP_UP, StepUpTexts};
+use crate::http::pages::texts::{self, Texts};
+use crate::http::server::ctx::Ctx;
+use crate::http::server::language::Language;
+use crate::http::server::reply::Reply;
+use crate::http::server::reply::page::StaffRequest;
+use crate::http::server::request::Request;
+use crate::http::server::route::Route;
+use crate::store::{self, Error, Grade, Tx};
+
+/// The page to which people return if the form names none.
+const START: &str = "/app";
+
+#[derive(Template)]
+#[template(path = "console/confirm.html", config = "src/http/pages/templates/askama.toml")]
+struct ConfirmPage {
+    frame: PlainFrame,
+    form: ConfirmForm,
+}
+
+#[derive(Template)]
+#[template(path = "console/confirm_part.html", config = "src/http/pages/templates/askama.toml")]
+struct ConfirmPart {
+    form: ConfirmForm,
+}
+
+struct ConfirmForm {
+    words: &'static StepUpTexts,
+    /// The URL that the form is sent to.
+    action: String,
+    /// The page to which the person returns without a confirmation.
+    cancel: String,
+    factors: Factors,
+    error: Option<String>,
+    /// The fields of the form that is sent again after the confirmation.
+    fields: Vec<(String, String)>,
+}
+
+impl ConfirmForm {
+    fn render(self, texts: &'static Texts, theme: Option<&'static str>, wants_parts: bool) -> Result<Reply, Error> {
+        if wants_parts {
+            return Reply::console(&ConfirmPart { form: self });
+        }
+        let frame = PlainFrame { texts, title: self.words.title.to_owned(), theme };
+        Reply::console(&ConfirmPage { frame, form: self })
+    }
+}
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::staff(Method::POST, "/app/confirm", decode, confirm)
+            .with_form()
+            .with_password_hashing()
+            .writes(Grade::Vital)
+            .answering(&[(303, ""), (307, "")]),
+    ]
+}
+
+/// Succeeds if the user has confirmed their identity within the last ten minutes. Call this function before a dangerous
+/// act. The form that was sent must not have a file, and its route must not hash a password, because such a form is not
+/// carried.
+///
+/// # Errors
+/// [`Refusal::ConfirmationRequired`]
+pub(super) fn require_recent(tx: &Tx<'_>, who: &Principal) -> Result<(), Error> {
+    require(tx, who, None)
+}
+
+/// Does the same as [`require_recent`] for a form that is not carried. After the confirmation, the user returns to
+/// `page`.
+///
+/// # Errors
+/// [`Refusal::ConfirmationRequired`]
+pub(super) fn require_recent_or_return(tx: &Tx<'_>, who: &Principal, page: &'static str) -> Result<(), Error> {
+    require(tx, who, Some(page))
+}
+
+fn require(tx: &Tx<'_>, who: &Principal, return_to: Option<&'static str>) -> Result<(), Error> {
+    let digest = session_digest(who)?;
+    let confirmed_at = store::session::confirmed_at(tx, &digest)?.ok_or(Refusal::Unauthorized { sent: true })?;
+    let factors = store::second_factor::factors(tx, &who.user_id)?;
+    if step_up_for_factors(factors, confirmed_at, tx.now) == StepUp::Confirmed {
+        return Ok(());
+    }
+    let language = store::user::preferences(tx, &who.user_id)?.language;
+    let (has_totp, has_passkey) = (factors.has_totp, factors.passkeys > 0);
+    Err(Refusal::ConfirmationRequired(Confirmation { has_totp, has_passkey, return_to, language }).into())
+}
+
+/// Answers a request that requires a confirmation: asks for the confirmation, and carries the form.
+pub(in crate::http::pages) fn instead(
+    request: &StaffRequest,
+    required: &Confirmation,
+    language: Language,
+) -> Result<Reply, Error> {
+    let texts = required.language.as_deref().map_or_else(|| texts::of_language(language), texts::of_tag);
+    let target = return_path::parse(&request.target).unwrap_or(START);
+    let (name, path) = match required.return_to {
+        Some(page) => ("next", page),
+        None if request.is_safe => ("next", target),
+        None => ("to", target),
+    };
+    let form = ConfirmForm {
+        words: STEP_UP.of(texts),
+        action: action(name, path),
+        cancel: required.return_to.unwrap_or(START).to_owned(),
+        factors: Factors { has_totp: required.has_totp, passkeys: usize::from(required.has_passkey) },
+        error: None,
+        fields: if name == "to" { request.fields.clone() } else { Vec::new() },
+    };
+    form.render(texts, visit::theme_of(&request.cookies), request.wants_parts)
+}
+
+fn action(name: &str, path: &str) -> String {
+    let path: String = form_urlencoded::byte_serialize(path.as_bytes()).collect();
+    format!("/app/confirm?{name}={path}")
+}
+
+/// What happens after a confirmation.
+enum Then {
+    /// The browser sends the carried form to this path.
+    Repeat(String),
+    /// The browser opens this page.
+    Open(String),
+}
+
+/// A confirmation.
+struct ConfirmInput {
+    visit: Visit,
+    then: Then,
+    fields: Vec<(String, String)>,
+    factors: Factors,
+    /// The code that the caller spends, nothing for a correct password, or the refusal.
+    entered: Result<Option<FactorCode>, Refusal>,
+}
+
+/// Checks the code or the password, which are throttled like sign-ins.
+///
+/// # Errors
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated.
+fn decode(ctx: &Ctx, request: &Request) -> Result<ConfirmInput, Error> {
+    let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
+    let path = |name| Ok::<_, Refusal>(request.query(name)?.as_deref().and_then(return_path::parse).map(str::to_owned));
+    let then = match (path("to")?, path("next")?) {
+        (Some(target), _) => Then::Repeat(target),
+        (None, page) => Then::Open(page.unwrap_or_else(|| START.to_owned())),
+    };
+    let code = form.text("confirmation.code")?.unwrap_or_default();
+    let password = form.text("confirmation.password")?.unwrap_or_default();
+    let who = visit::user_of_session(ctx, request)?;
+    let (user, factors) = ctx.store.read(|tx| {
+        let user = store::user::find(tx, &who.user_id)?.ok_or(Refusal::Unauthorized { sent: true })?;
+        Ok((user, store::second_factor::factors(tx, &who.user_id)?))
+    })?;
+    let entered = if factors.is_empty() {
+        session::check_password(ctx, request, &who.email, password).map(|_| None)
+    } else {
+        let email = &user.profile.email;
+        session::check_code(ctx, request, email, &who.user_id, code, session_digest(&who)?).map(Some)
+    };
+    let entered = match entered {
+        Err(Error::Refused(refusal)) => Err(refusal),
+        other => Ok(other?),
+    };
+    Ok(ConfirmInput { visit: Visit::decode(request)?, then, fields: form.carried_fields(), factors, entered })
+}
+
+/// `POST /app/confirm`: records the confirmation, and sends the carried form again, or opens a page.
+///
+/// # Errors
+/// As pages: `forbidden` for a wrong code or a wrong password; `rate_limited`.
+fn confirm(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ConfirmInput) -> Result<Reply, Error> {
+    let refusal = match &input.entered {
+        Ok(None) if store::second_factor::factors(tx, &who.user_id)?.is_empty() => None,
+        Ok(Some(code)) if store::second_factor::spend(tx, &who.user_id, code)? => {
+            store::second_factor::record_use(tx, &store::activity::stamp(&*ctx.world), who, code)?;
+            None
+        }
+        Ok(_) => Some(Refusal::Unauthorized { sent: true }),
+        Err(refusal) => Some(refusal.clone()),
+    };
+    if let Some(refusal) = refusal {
+        return refuse(tx, who, input, &refusal);
+    }
+    store::session::confirm(tx, &session_digest(who)?)?;
+    Ok(match &input.then {
+        Then::Repeat(target) => Reply::repeat_at(target),
+        Then::Open(page) => Reply::see_other(page),
+    })
+}
+
+/// Shows the form again. The session stays, so a wrong code or password is no `unauthorized`.
+fn refuse(tx: &Tx<'_>, who: &Principal, input: &ConfirmInput, refusal: &Refusal) -> Result<Reply, Error> {
+    let texts = input.visit.texts_for(tx, who)?;
+    let words = STEP_UP.of(texts);
+    let error = match refusal {
+        Refusal::Unauthorized { .. } if input.factors.is_empty() => words.wrong_password.to_owned(),
+        other => fault_text(words, other),
+    };
+    let (name, path, fields) = match &input.then {
+        Then::Repeat(target) => ("to", target, input.fields.clone()),
+        Then::Open(page) => ("next", page, Vec::new()),
+    };
+    let form = ConfirmForm {
+        words,
+        action: action(name, path),
+        cancel: START.to_owned(),
+        factors: input.factors,
+        error: Some(error),
+        fields,
+    };
+    let status = match refusal {
+        Refusal::RateLimited { .. } => refusal.clone(),
+        _ => Refusal::Forbidden("the code or the password is wrong"),
+    };
+    Ok(form.render(texts, input.visit.theme, input.visit.wants_parts)?.refusing(&status))
+}

@@ -1,0 +1,9 @@
+//! The path of the page with the second factors.
+
+pub(super) const PATH: &str = "/app/me/second-factor";
+
+/// Returns the query that names the page to which the user goes on.
+pub(super) fn next_query(next: Option<&str>) -> String {
+    next.map(|next| format!("?next={}", form_urlencoded::byte_serialize(next.as_bytes()).collect::<String>()))
+        .unwrap_or_default()
+}

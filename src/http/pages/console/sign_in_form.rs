@@ -1,0 +1,89 @@
+//! The form of the first step of a sign-in, and what both steps carry.
+
+use askama::Template;
+
+use super::frame::PlainFrame;
+use super::visit::Visit;
+use crate::domain::refusal::Refusal;
+use crate::domain::return_path;
+use crate::http::pages::texts::console::sign_in::{SIGN_IN, SignInTexts};
+use crate::http::server::form::Form;
+use crate::http::server::reply::Reply;
+use crate::store::Error;
+
+/// The prefix of the hidden fields that carry the fields of a form through the sign-in.
+pub(super) const SENT_PREFIX: &str = "sent.";
+
+/// The page on which people begin.
+pub(super) const START: &str = "/app";
+
+#[derive(Template)]
+#[template(path = "console/sign_in.html", config = "src/http/pages/templates/askama.toml")]
+pub(super) struct SignInPage<'a> {
+    pub(super) frame: PlainFrame,
+    pub(super) words: &'static SignInTexts,
+    pub(super) error: Option<String>,
+    /// The reason why the person must sign in.
+    pub(super) reason: Option<&'static str>,
+    pub(super) email: &'a str,
+    pub(super) carried: &'a Carried,
+}
+
+#[derive(Template)]
+#[template(path = "console/resume.html", config = "src/http/pages/templates/askama.toml")]
+struct ResumePage<'a> {
+    frame: PlainFrame,
+    words: &'static SignInTexts,
+    sent: &'a SentForm,
+}
+
+/// A form that was sent without a session.
+pub(super) struct SentForm {
+    pub(super) target: String,
+    pub(super) fields: Vec<(String, String)>,
+}
+
+/// What happens after the sign-in. The forms of both steps carry it.
+#[derive(Default)]
+pub(super) struct Carried {
+    /// The page that the person wanted.
+    pub(super) next: Option<String>,
+    pub(super) sent: Option<SentForm>,
+}
+
+impl Carried {
+    pub(super) fn decode(form: &Form) -> Result<Self, Refusal> {
+        let path = |name| Ok::<_, Refusal>(form.text(name)?.and_then(return_path::parse).map(str::to_owned));
+        let sent = path("to")?.map(|target| SentForm { target, fields: carried_fields(form) });
+        Ok(Self { next: path("next")?, sent })
+    }
+
+    /// Redirects to the page that the person wanted. If the person had sent a form without a session, offers to send it
+    /// now.
+    pub(super) fn resume(&self, visit: &Visit) -> Result<Reply, Error> {
+        let Some(sent) = &self.sent else { return Ok(Reply::see_other(self.next.as_deref().unwrap_or(START))) };
+        let words = SIGN_IN.of(visit.texts());
+        Reply::console(&ResumePage { frame: visit.plain_frame(words.resume), words, sent })
+    }
+}
+
+/// Shows the form of the first step.
+pub(super) fn show(visit: &Visit, reason: Option<&'static str>, carried: &Carried) -> Result<Reply, Error> {
+    let words = SIGN_IN.of(visit.texts());
+    let frame = visit.plain_frame(words.title);
+    Reply::console(&SignInPage { frame, words, error: None, reason, email: "", carried })
+}
+
+/// Shows the form of the first step again, because the second step cannot be completed.
+pub(super) fn start_over(visit: &Visit, error: &str, carried: &Carried) -> Result<Reply, Error> {
+    let words = SIGN_IN.of(visit.texts());
+    let (frame, error) = (visit.plain_frame(words.title), Some(error.to_owned()));
+    let page = SignInPage { frame, words, error, reason: None, email: "", carried };
+    Reply::console_refusal(&Refusal::Unauthorized { sent: true }, &page)
+}
+
+/// Returns the fields that the sign-in form carries for another form.
+fn carried_fields(form: &Form) -> Vec<(String, String)> {
+    let carried = |(name, value): &(String, String)| Some((name.strip_prefix(SENT_PREFIX)?.to_owned(), value.clone()));
+    form.fields().iter().filter_map(carried).collect()
+}

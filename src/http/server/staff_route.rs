@@ -1,0 +1,44 @@
+//! Routes of the staff console, and of the pages by which staff sign in.
+
+use hyper::Method;
+
+use super::access_rule::{AccessRule, authorize};
+use super::ctx::Ctx;
+use super::reply::Reply;
+use super::request::Request;
+use super::resource::Audience;
+use super::route::{DecodeActOrRead, Route};
+use crate::domain::user::Principal;
+use crate::store::{Error, Tx};
+
+impl Route {
+    /// Does the same as [`Route::page_act_or_read`] for the pages by which staff sign in.
+    pub(in crate::http) fn staff_sign_in<W: Send + 'static, R: Send + 'static>(
+        method: Method,
+        path: &'static str,
+        decode: DecodeActOrRead<W, R>,
+        act: fn(&Ctx, &Tx<'_>, &W) -> Result<Reply, Error>,
+        read: fn(&Ctx, &Tx<'_>, &R) -> Result<Reply, Error>,
+    ) -> Self {
+        Self { audience: Audience::Staff, ..Self::page_act_or_read(method, path, decode, act, read) }
+    }
+
+    /// Creates a page or a form of the staff console, for sessions.
+    pub(in crate::http) fn staff<W: Send + 'static>(
+        method: Method,
+        path: &'static str,
+        decode: fn(&Ctx, &Request) -> Result<W, Error>,
+        act: fn(&Ctx, &Tx<'_>, &Principal, &W) -> Result<Reply, Error>,
+    ) -> Self {
+        let route = Self::new(method, path, AccessRule::Staff, decode, move |ctx, tx, who, input| {
+            act(ctx, tx, &authorize(who, AccessRule::Staff)?, input)
+        });
+        Self { audience: Audience::Staff, requires_second_factor: true, ..route }
+    }
+
+    /// Admits users who lack the second factor that they must have: for the pages on which they set up one.
+    pub(in crate::http) fn before_second_factor(mut self) -> Self {
+        self.requires_second_factor = false;
+        self
+    }
+}
