@@ -6,7 +6,8 @@
 -- A customer of the service. All records except users belong to exactly one organization. A disabled organization has no
 -- portal, and only admins see it. `retention_days`: candidates are erased this long after the last decision; null for
 -- never. `privacy_notice`: the text that candidates consent to, in Markdown; blank for the service's own text.
--- `decision_visible_after_hours`: candidates see a decision after this delay; null for never.
+-- `decision_visible_after_hours`: candidates see a decision after this delay; null for never. `require_second_factor`: all
+-- members must have a second factor, not only owners and admins.
 CREATE TABLE organizations (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   slug TEXT NOT NULL,
@@ -24,6 +25,7 @@ CREATE TABLE organizations (
   retention_days INTEGER CHECK (retention_days BETWEEN 1 AND 3650),
   privacy_notice TEXT NOT NULL,
   decision_visible_after_hours INTEGER CHECK (decision_visible_after_hours BETWEEN 0 AND 8760),
+  require_second_factor INTEGER NOT NULL CHECK (require_second_factor IN (0, 1)),
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 ) STRICT;

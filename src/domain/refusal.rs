@@ -55,7 +55,7 @@ pub enum Refusal {
         /// The origin of `--base-url`.
         own: String,
     },
-    /// The roles of the signed-in user require a second factor, and the user has none.
+    /// The signed-in user must have a second factor, and has none.
     SecondFactorMissing,
     /// The act requires that the user confirms their identity first.
     ConfirmationRequired(Confirmation),
@@ -152,7 +152,7 @@ impl Refusal {
             Self::Invalid(errors) => sentences(errors),
             Self::Unauthorized { .. } => "this request needs a valid API key or session".to_owned(),
             Self::SecondFactorMissing => {
-                "your roles require a second factor; set one up at /app/me/second-factor".to_owned()
+                "your account needs a second factor; set one up at /app/me/second-factor".to_owned()
             }
             Self::ConfirmationRequired(_) => {
                 "this act requires a confirmation with a second factor, or the password, within the last 10 minutes"

@@ -39,7 +39,7 @@ impl Factors {
     pub fn require_removable(self, is_required: bool) -> Result<(), Refusal> {
         if is_required && self.count() == 1 {
             return Err(Refusal::Conflict(
-                "your roles require a second factor, so the last one can be replaced but not removed",
+                "your account needs a second factor, so the last one can be replaced but not removed",
             ));
         }
         Ok(())
@@ -50,11 +50,21 @@ impl Factors {
     }
 }
 
-/// Returns whether a user with these roles must have a second factor: platform admins, and owners and admins of an
-/// organization. Nobody must have one in a demonstration, which anybody with its link may enter.
-pub fn is_required(platform_role: PlatformRole, org_roles: &[OrgRole], is_demo: bool) -> bool {
-    let administers = |role: &OrgRole| matches!(role, OrgRole::Owner | OrgRole::Admin);
-    !is_demo && (platform_role == PlatformRole::Admin || org_roles.iter().any(administers))
+/// A membership, as far as it can require a second factor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FactorMembership {
+    pub org_role: OrgRole,
+    /// Whether the organization requires a second factor of all its members.
+    pub organization_requires: bool,
+}
+
+/// Returns whether a user must have a second factor: platform admins, owners and admins of an organization, and members
+/// of an organization that requires one. Nobody must have one in a demonstration, which anybody with its link may enter.
+pub fn is_required(platform_role: PlatformRole, memberships: &[FactorMembership], is_demo: bool) -> bool {
+    let requires = |membership: &FactorMembership| {
+        membership.organization_requires || matches!(membership.org_role, OrgRole::Owner | OrgRole::Admin)
+    };
+    !is_demo && (platform_role == PlatformRole::Admin || memberships.iter().any(requires))
 }
 
 /// A code that a user enters as their second factor.
@@ -82,7 +92,7 @@ pub enum StepUp {
     Factor,
     /// Enter the password, because the user has no second factor and needs none.
     Password,
-    /// Set up the second factor that their roles require.
+    /// Set up the second factor that they must have.
     SetUp,
 }
 
@@ -113,16 +123,19 @@ mod tests {
     const PASSKEY: Factors = Factors { has_totp: false, passkeys: 1 };
 
     #[test]
-    fn platform_admins_owners_and_admins_must_have_a_factor_except_in_a_demonstration() {
-        for (platform_role, org_roles, expected) in [
-            (PlatformRole::User, &[][..], false),
-            (PlatformRole::User, &[OrgRole::Member, OrgRole::Moderator, OrgRole::HrRepresentative], false),
-            (PlatformRole::User, &[OrgRole::Owner], true),
-            (PlatformRole::User, &[OrgRole::Member, OrgRole::Admin], true),
-            (PlatformRole::Admin, &[], true),
+    fn admins_owners_and_members_of_strict_organizations_must_have_a_factor_except_in_a_demonstration() {
+        let of = |org_role, organization_requires| FactorMembership { org_role, organization_requires };
+        for (platform_role, memberships, expected) in [
+            (PlatformRole::User, vec![], false),
+            (PlatformRole::User, vec![of(OrgRole::Member, false), of(OrgRole::HrRepresentative, false)], false),
+            (PlatformRole::User, vec![of(OrgRole::Moderator, false)], false),
+            (PlatformRole::User, vec![of(OrgRole::Owner, false)], true),
+            (PlatformRole::User, vec![of(OrgRole::Member, false), of(OrgRole::Admin, false)], true),
+            (PlatformRole::User, vec![of(OrgRole::Member, false), of(OrgRole::Member, true)], true),
+            (PlatformRole::Admin, vec![], true),
         ] {
-            assert_eq!(is_required(platform_role, org_roles, false), expected, "{platform_role:?} {org_roles:?}");
-            assert!(!is_required(platform_role, org_roles, true));
+            assert_eq!(is_required(platform_role, &memberships, false), expected, "{platform_role:?} {memberships:?}");
+            assert!(!is_required(platform_role, &memberships, true));
         }
     }
 

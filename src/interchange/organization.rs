@@ -51,6 +51,7 @@ impl Object for Organization {
         "retentionDays",
         "privacyNotice",
         "decisionVisibleAfterHours",
+        "requireSecondFactor",
         "hrIntegration",
         "members",
         "roles",
@@ -94,6 +95,7 @@ fn record(fields: &mut Fields<'_, '_>) -> Option<organization::OrganizationRecor
     // Null means never; a missing member means the default.
     let is_never = fields.is_null("decisionVisibleAfterHours");
     let visible_after = fields.integer("decisionVisibleAfterHours", &DECISION_VISIBLE_AFTER_HOURS);
+    let require_second_factor = fields.boolean("requireSecondFactor");
     let (portal_enabled, portal_theme) = portal?.unwrap_or_default();
     Some(organization::OrganizationRecord {
         id: id?,
@@ -111,6 +113,7 @@ fn record(fields: &mut Fields<'_, '_>) -> Option<organization::OrganizationRecor
         privacy_notice: privacy_notice?,
         decision_visible_after_hours: visible_after?
             .or_else(|| (!is_never).then_some(DECISION_VISIBLE_AFTER_HOURS_DEFAULT)),
+        require_second_factor: require_second_factor?.unwrap_or(false),
     })
 }
 
@@ -190,6 +193,7 @@ pub(super) struct ExportedOrganization<'s> {
     #[serde(skip_serializing_if = "String::is_empty")]
     privacy_notice: String,
     decision_visible_after_hours: Option<i64>,
+    require_second_factor: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     hr_integration: Option<ExportedHrIntegration>,
     members: LazyArray<'s, membership::OrgMember, ExportedMember>,
@@ -244,6 +248,7 @@ impl<'s> ExportedOrganization<'s> {
             retention_days: organization.retention_days,
             privacy_notice: organization.privacy_notice,
             decision_visible_after_hours: organization.decision_visible_after_hours,
+            require_second_factor: organization.require_second_factor,
             hr_integration: integration.map(|(integration, _)| ExportedHrIntegration {
                 url: integration.url.as_str().to_owned(),
                 secret: integration.secret.and_then(exported),

@@ -195,7 +195,7 @@ mod tests {
         (
             "organizations",
             "id slug slug_key name domain logo portal_enabled portal_theme require_external_position_id enabled time_zone \
-             pay_transparency retention_days privacy_notice decision_visible_after_hours created_at updated_at",
+             pay_transparency retention_days privacy_notice decision_visible_after_hours require_second_factor created_at updated_at",
         ),
         ("portal_changes", "organization_id number"),
         ("readiness", "id at"),

@@ -1,22 +1,29 @@
 //! The second factors of a user, of all kinds together. Each kind has its own module ([`super::totp`]).
 
-use super::{activity, membership, recovery_code, totp};
+use super::{activity, recovery_code, totp};
+use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Stamp};
 use crate::domain::id::UserId;
-use crate::domain::second_factor::{self, FactorCode, Factors};
-use crate::domain::user::{PlatformRole, Principal};
+use crate::domain::second_factor::{self, FactorCode, FactorMembership, Factors};
+use crate::domain::user::{OrgRole, PlatformRole, Principal};
 
 /// Returns the second factors of a user.
 pub fn factors(tx: &Tx<'_>, user: &UserId) -> Result<Factors, Error> {
     Ok(Factors { has_totp: totp::exists(tx, user)?, passkeys: 0 })
 }
 
-/// Returns whether a user's roles require a second factor.
+/// Returns whether a user's roles or organizations require a second factor.
 pub fn is_required(tx: &Tx<'_>, user: &UserId, platform_role: PlatformRole, is_demo: bool) -> Result<bool, Error> {
-    let memberships = membership::of_user(tx, user)?;
-    let org_roles: Vec<_> = memberships.iter().map(|membership| membership.org_role).collect();
-    Ok(second_factor::is_required(platform_role, &org_roles, is_demo))
+    let sql = "SELECT m.org_role, o.require_second_factor
+               FROM memberships m
+               JOIN organizations o ON o.id = m.organization_id
+               WHERE m.user_id = $1";
+    let memberships = tx.all(sql, [user.as_str()], |row| {
+        let mut columns = Columns::of(row);
+        Ok(FactorMembership { org_role: columns.parse(OrgRole::parse)?, organization_requires: columns.read()? })
+    })?;
+    Ok(second_factor::is_required(platform_role, &memberships, is_demo))
 }
 
 /// Returns whether [`spend`] would accept a code.

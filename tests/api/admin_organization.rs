@@ -70,6 +70,7 @@ fn full_body() -> Value {
         "retentionDays": 180,
         "privacyNotice": "We keep **what you send** for 180 days.\n",
         "decisionVisibleAfterHours": 24,
+        "requireSecondFactor": true,
     })
 }
 
@@ -104,7 +105,8 @@ fn omitted_members_get_their_defaults() {
         "id": organization["id"], "slug": "acme", "name": "Acme", "domain": "", "logo": "",
         "portal": { "enabled": false, "theme": {} }, "requireExternalPositionId": false, "enabled": true,
         "timeZone": "UTC", "payTransparency": false, "retentionDays": null,
-        "privacyNotice": "", "decisionVisibleAfterHours": 72, "createdAt": "2026-11-21T09:00:00.000000Z", "updatedAt": "2026-11-21T09:00:00.000000Z",
+        "privacyNotice": "", "decisionVisibleAfterHours": 72, "requireSecondFactor": false,
+        "createdAt": "2026-11-21T09:00:00.000000Z", "updatedAt": "2026-11-21T09:00:00.000000Z",
     });
     assert_eq!(organization, expected);
     app.anonymous().get("/api/public/portal/acme").refused(404, "not_found");
@@ -135,6 +137,7 @@ fn all_validation_errors_are_reported_together() {
         "name": " ", "slug": "a b", "domain": 1, "logo": "ftp://a", "portal": { "enabled": "yes", "theme": { "primaryColor": "teal", "showSalary": 1 } },
         "requireExternalPositionId": "no", "enabled": 1, "timeZone": "Mars/Olympus", "payTransparency": [], "retentionDays": 0,
         "privacyNotice": 1, "decisionVisibleAfterHours": -1,
+        "requireSecondFactor": 0,
     });
     let fields = [
         "name",
@@ -151,6 +154,7 @@ fn all_validation_errors_are_reported_together() {
         "retentionDays",
         "privacyNotice",
         "decisionVisibleAfterHours",
+        "requireSecondFactor",
     ];
     assert_eq!(create(&app, &wrong).refused(400, "validation_error").fields(), fields);
     for (name, value) in [("portal", json!([])), ("portal", json!(true)), ("logo", json!(1)), ("timeZone", json!(1))] {
@@ -181,6 +185,7 @@ fn limits_accept_the_bound_and_refuse_the_value_beyond_it() {
         ("decisionVisibleAfterHours", json!(8_760), json!(8_761)),
         ("decisionVisibleAfterHours", Value::Null, json!(1.5)),
         ("decisionVisibleAfterHours", json!(24), json!("24")),
+        ("requireSecondFactor", json!(true), json!("true")),
     ];
     for (nth, (name, good, bad)) in cases.into_iter().enumerate() {
         let mut body = json!({ "slug": format!("acme-{nth}"), "name": "Acme" });
@@ -299,6 +304,7 @@ fn a_change_leaves_omitted_members_unchanged() {
         ("retentionDays", json!(30)),
         ("privacyNotice", json!("")),
         ("decisionVisibleAfterHours", json!(0)),
+        ("requireSecondFactor", json!(false)),
     ];
     for (name, value) in changes {
         expected[name] = value.clone();

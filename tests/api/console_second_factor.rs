@@ -8,6 +8,7 @@ use crate::support::{App, Client, Hiring};
 crate::tests![
     owners_and_admins_must_set_up_a_factor_before_anything_else,
     other_members_need_no_factor,
+    an_organization_can_require_a_factor_of_all_its_members,
     a_form_sent_without_the_required_factor_is_refused_in_words,
     the_page_goes_on_where_the_person_was_going,
     an_app_is_set_up_with_a_code_and_ten_recovery_codes_are_shown_once,
@@ -30,7 +31,7 @@ const SET_UP: &str = "/app/me/authenticator";
 const REMOVE: &str = "/app/me/authenticator/remove";
 const CODES: &str = "/app/me/recovery-codes";
 
-/// Starts a service in which the roles require second factors.
+/// Starts a service that requires second factors.
 fn strict() -> (App, Hiring) {
     let app = App::with(Options { requires_second_factors: true, ..Options::default() });
     let hiring = app.hiring();
@@ -65,7 +66,7 @@ fn owners_and_admins_must_set_up_a_factor_before_anything_else() {
                 browser.submit(&path, &[]).expect(403);
             }
         }
-        assert!(browser.get(PATH).expect(200).text().contains("Your roles require a second factor."));
+        assert!(browser.get(PATH).expect(200).text().contains("Your account needs a second factor."));
         let phone = set_up_app(&app, &browser);
         browser.get("/app").expect(200);
         assert!(!browser.get(PATH).expect(200).text().contains("Please set one up now"));
@@ -85,11 +86,26 @@ fn other_members_need_no_factor() {
     member.get("/app").expect(303);
 }
 
+fn an_organization_can_require_a_factor_of_all_its_members() {
+    let (app, hiring) = strict();
+    let other = app.hiring();
+    let members = [app.browser(&hiring, "member"), app.browser(&other, "member")];
+    let path = format!("/api/admin/organizations/{}", hiring.organization_id);
+    app.admin().patch(&path, &serde_json::json!({ "requireSecondFactor": true })).expect(200);
+    members[0].get("/app").expect(303);
+    members[1].get("/app").expect(200);
+    set_up_app(&app, &members[0]);
+    members[0].get("/app").expect(200);
+    members[0].submit(REMOVE, &[]).expect(409);
+    app.admin().patch(&path, &serde_json::json!({ "requireSecondFactor": false })).expect(200);
+    members[0].submit(REMOVE, &[]).expect(303);
+}
+
 fn a_form_sent_without_the_required_factor_is_refused_in_words() {
     let (app, hiring) = strict();
     let owner = app.browser(&hiring, "owner");
     let page = owner.submit("/app/me/preferences", &[("language", "de")]).expect(403).text();
-    assert!(page.contains("Your roles require a second factor.") && page.contains(PATH), "{page}");
+    assert!(page.contains("Your account needs a second factor.") && page.contains(PATH), "{page}");
     let part = owner.submit_for_parts("/app/me/preferences", &[("language", "de")]).expect(403).text();
     assert!(part.contains("<template data-dialog>") && part.contains(PATH), "{part}");
     assert_eq!(count(&app, "user_preferences"), "0");

@@ -73,6 +73,7 @@ fn every_given_member_is_exported() {
         ("retentionDays", json!(180)),
         ("privacyNotice", json!("ä".repeat(20_000))),
         ("decisionVisibleAfterHours", json!(8_760)),
+        ("requireSecondFactor", json!(true)),
     ] {
         set(&mut document, &format!("{ORGANIZATION}/{name}"), value);
     }
@@ -89,7 +90,7 @@ fn missing_members_are_exported_with_their_defaults() {
     let organization = &output["organizations"][0];
     let expected = json!({ "domain": "", "logo": "", "portal": { "enabled": false, "theme": {} },
         "requireExternalPositionId": false, "enabled": true, "timeZone": "UTC", "payTransparency": false,
-        "decisionVisibleAfterHours": 72, "members": [] });
+        "decisionVisibleAfterHours": 72, "requireSecondFactor": false, "members": [] });
     assert_within(&expected, organization, "");
     assert_eq!(organization.get("retentionDays"), None);
     assert_eq!(organization.get("privacyNotice"), None);

@@ -87,6 +87,7 @@ fn wrong_values_of_users_and_organizations_are_findings_at_their_members() {
         ("/organizations/0/timeZone", json!("Berlin"), "a time zone that this system knows"),
         ("/organizations/0/timeZone", json!(1), "a time zone that this system knows"),
         ("/organizations/0/payTransparency", json!("yes"), "true or false"),
+        ("/organizations/0/requireSecondFactor", json!("yes"), "true or false"),
         ("/organizations/0/retentionDays", json!(0), "an integer from 1 to 3650"),
         ("/organizations/0/retentionDays", json!(3_651), "an integer from 1 to 3650"),
         ("/organizations/0/retentionDays", json!(30.0), "an integer from 1 to 3650"),

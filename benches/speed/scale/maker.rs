@@ -60,8 +60,9 @@ fn people(connection: &Connection, _: &Size) {
 
 fn organizations(connection: &Connection, size: &Size) {
     let sql = "INSERT INTO organizations (id, slug, slug_key, name, domain, logo, portal_enabled, portal_theme,
-                 require_external_position_id, enabled, time_zone, pay_transparency, privacy_notice, created_at, updated_at)
-               VALUES ($1, $2, $2, $3, $4, $5, 1, $6, 0, 1, 'UTC', 0, '', $7, $7)";
+                 require_external_position_id, enabled, time_zone, pay_transparency, privacy_notice, require_second_factor,
+                 created_at, updated_at)
+               VALUES ($1, $2, $2, $3, $4, $5, 1, $6, 0, 1, 'UTC', 0, '', 0, $7, $7)";
     let mut insert = connection.prepare(sql).unwrap();
     let theme = json!({ "primaryColor": "#0f766e", "showSalary": true }).to_string();
     let large = usize::from(size.large_portal_roles > 0);

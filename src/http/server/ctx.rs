@@ -33,7 +33,7 @@ pub struct Settings {
     /// The limits on the disk space for uploads.
     pub uploads: UploadLimits,
     pub trusted_proxies: Vec<IpNet>,
-    /// Whether users whose roles require a second factor must have one. False in a demonstration.
+    /// Whether the service requires second factors of the users who must have one. False in a demonstration.
     pub requires_second_factors: bool,
     /// The contact URIs of `/.well-known/security.txt`. Without contacts, this file does not exist.
     pub security_contacts: Vec<String>,

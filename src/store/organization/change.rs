@@ -72,6 +72,7 @@ struct OrganizationDetail<'a> {
     retention_days: Option<i64>,
     privacy_notice: &'a str,
     decision_visible_after_hours: Option<i64>,
+    require_second_factor: bool,
 }
 
 impl<'a> OrganizationDetail<'a> {
@@ -90,6 +91,7 @@ impl<'a> OrganizationDetail<'a> {
             retention_days: organization.retention_days,
             privacy_notice: &organization.privacy_notice,
             decision_visible_after_hours: organization.decision_visible_after_hours,
+            require_second_factor: organization.require_second_factor,
         })
     }
 }

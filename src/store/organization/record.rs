@@ -36,6 +36,8 @@ pub struct OrganizationRecord {
     pub privacy_notice: String,
     /// The delay in hours before candidates see a decision; `None` if they never see decisions.
     pub decision_visible_after_hours: Option<i64>,
+    /// Whether all members must have a second factor, not only owners and admins.
+    pub require_second_factor: bool,
 }
 
 impl OrganizationRecord {
@@ -56,6 +58,7 @@ impl OrganizationRecord {
             retention_days: None,
             privacy_notice: String::new(),
             decision_visible_after_hours: Some(DECISION_VISIBLE_AFTER_HOURS_DEFAULT),
+            require_second_factor: false,
         }
     }
 }
@@ -70,8 +73,8 @@ pub struct Organization {
 
 /// The columns of [`Organization`] in the order in which [`organization`] reads them.
 const COLUMNS: &str = "id, slug, name, domain, logo, portal_enabled, portal_theme, require_external_position_id,
-  enabled, time_zone, pay_transparency, retention_days, privacy_notice, decision_visible_after_hours, created_at,
-  updated_at";
+  enabled, time_zone, pay_transparency, retention_days, privacy_notice, decision_visible_after_hours,
+  require_second_factor, created_at, updated_at";
 
 fn organization(row: &Row<'_>) -> Result<Organization, Error> {
     let mut columns = Columns::of(row);
@@ -91,6 +94,7 @@ fn organization(row: &Row<'_>) -> Result<Organization, Error> {
             retention_days: columns.read()?,
             privacy_notice: columns.read()?,
             decision_visible_after_hours: columns.read()?,
+            require_second_factor: columns.read()?,
         },
         created_at: columns.time()?,
         updated_at: columns.time()?,
@@ -102,15 +106,14 @@ fn organization(row: &Row<'_>) -> Result<Organization, Error> {
 pub fn insert(tx: &Tx<'_>, organization: &OrganizationRecord, created_at: Timestamp) -> Result<bool, Error> {
     let sql = "INSERT INTO organizations (id, slug, slug_key, name, domain, logo, portal_enabled, portal_theme,
                  require_external_position_id, enabled, time_zone, pay_transparency, retention_days,
-                 privacy_notice, decision_visible_after_hours, created_at, updated_at)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16)
+                 privacy_notice, decision_visible_after_hours, require_second_factor, created_at, updated_at)
+               VALUES ($1, $2, lower($2), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16)
                ON CONFLICT DO NOTHING";
     let touched = tx.run(
         sql,
         (
             organization.id.as_str(),
             organization.slug.as_str(),
-            organization.slug.key(),
             &organization.name,
             &organization.domain,
             &organization.logo,
@@ -123,6 +126,7 @@ pub fn insert(tx: &Tx<'_>, organization: &OrganizationRecord, created_at: Timest
             organization.retention_days,
             &organization.privacy_notice,
             organization.decision_visible_after_hours,
+            organization.require_second_factor,
             created_at.micros(),
         ),
     )?;
@@ -131,15 +135,15 @@ pub fn insert(tx: &Tx<'_>, organization: &OrganizationRecord, created_at: Timest
 
 pub(super) fn update(tx: &Tx<'_>, organization: &OrganizationRecord) -> Result<(), Error> {
     let sql = "UPDATE organizations
-               SET slug = $1, slug_key = $2, name = $3, domain = $4, logo = $5, portal_enabled = $6, portal_theme = $7,
-                 require_external_position_id = $8, enabled = $9, time_zone = $10, pay_transparency = $11,
-                 retention_days = $12, privacy_notice = $13, decision_visible_after_hours = $14, updated_at = $15
+               SET slug = $1, slug_key = lower($1), name = $2, domain = $3, logo = $4, portal_enabled = $5, portal_theme = $6,
+                 require_external_position_id = $7, enabled = $8, time_zone = $9, pay_transparency = $10,
+                 retention_days = $11, privacy_notice = $12, decision_visible_after_hours = $13,
+                 require_second_factor = $14, updated_at = $15
                WHERE id = $16";
     tx.run(
         sql,
         (
             organization.slug.as_str(),
-            organization.slug.key(),
             &organization.name,
             &organization.domain,
             &organization.logo,
@@ -152,6 +156,7 @@ pub(super) fn update(tx: &Tx<'_>, organization: &OrganizationRecord) -> Result<(
             organization.retention_days,
             &organization.privacy_notice,
             organization.decision_visible_after_hours,
+            organization.require_second_factor,
             tx.now.micros(),
             organization.id.as_str(),
         ),

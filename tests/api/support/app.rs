@@ -44,7 +44,7 @@ pub(crate) struct Options {
     pub(crate) uploads: UploadLimits,
     /// The networks of trusted proxies.
     pub(crate) trusted_proxies: Vec<&'static str>,
-    /// Whether users whose roles require a second factor must have one. Most tests sign in with a password alone.
+    /// Whether the service requires second factors of the users who must have one. Most tests sign in with a password alone.
     pub(crate) requires_second_factors: bool,
     /// Contacts for security reports.
     pub(crate) security_contacts: Vec<&'static str>,

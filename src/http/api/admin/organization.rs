@@ -64,6 +64,7 @@ struct OrganizationInput {
     privacy_notice: Option<String>,
     /// The delay before candidates see a decision. With `Some(None)`, candidates never see a decision.
     decision_visible_after_hours: Option<Option<i64>>,
+    require_second_factor: Option<bool>,
 }
 
 impl OrganizationInput {
@@ -90,6 +91,7 @@ impl OrganizationInput {
             privacy_notice: fields.lines("privacyNotice", PRIVACY_NOTICE_CHARACTERS_MAX),
             decision_visible_after_hours: fields
                 .change("decisionVisibleAfterHours", |fields, name| fields.integer(name, DECISION_VISIBLE_AFTER_HOURS)),
+            require_second_factor: fields.boolean("requireSecondFactor"),
         }
     }
 
@@ -115,6 +117,7 @@ impl OrganizationInput {
             decision_visible_after_hours: self
                 .decision_visible_after_hours
                 .unwrap_or(before.decision_visible_after_hours),
+            require_second_factor: self.require_second_factor.unwrap_or(before.require_second_factor),
         })
     }
 
@@ -281,6 +284,7 @@ pub(in crate::http) fn wire(organization: Organization) -> Result<WireOrganizati
         retention_days: record.retention_days,
         privacy_notice: record.privacy_notice,
         decision_visible_after_hours: record.decision_visible_after_hours,
+        require_second_factor: record.require_second_factor,
         created_at: created_at.to_string(),
         updated_at: updated_at.to_string(),
         cursor_time: created_at,
@@ -303,6 +307,7 @@ pub(in crate::http) struct WireOrganization {
     retention_days: Option<i64>,
     privacy_notice: String,
     decision_visible_after_hours: Option<i64>,
+    require_second_factor: bool,
     created_at: String,
     updated_at: String,
     #[serde(skip)]
