@@ -1,16 +1,16 @@
 // Signs in and sends a form at addresses other than the service's own on loopback: plain HTTP on another address, HTTPS
 // through a proxy, and an address that `--base-url` does not name.
 
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { createInterface } from 'node:readline';
 
 import { launch, screenshot, visitor } from './browser.mjs';
+import { serve } from './service.mjs';
 
 /// Returns a port that is free now.
 async function freePort() {
@@ -23,18 +23,9 @@ async function freePort() {
 }
 
 /// Starts a service with the sample company. Returns its process and the link to its console.
-async function serve(name, listen, baseUrl) {
-  const args = ['serve', '--demo', '--db', `${name}.db`, '--listen', listen, '--base-url', baseUrl];
-  const service = spawn(process.env.PROGRAM, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  const listening = new Promise((resolve, reject) => {
-    service.on('exit', (code) => reject(new Error(`the service ended with ${code}`)));
-    createInterface({ input: service.stderr }).on('line', (line) => line.startsWith('listening on ') && resolve());
-  });
-  const link = new Promise((resolve) => {
-    createInterface({ input: service.stdout }).on('line', (line) => line.startsWith('console: ') && resolve(line.slice(9)));
-  });
-  await listening;
-  return { service, link: await link };
+async function serveDemo(name, listen, baseUrl) {
+  const { service, printed } = await serve(['--demo', '--db', `${name}.db`, '--listen', listen, '--base-url', baseUrl]);
+  return { service, link: await printed('console: ') };
 }
 
 /// Signs in with the link and saves the preferences. Returns the status of the last answer.
@@ -91,7 +82,7 @@ export async function check(browser, company, fault) {
   }
   const [plain, wrong, secure, behind] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
 
-  const onAddress = await serve('plain', `0.0.0.0:${plain}`, `http://${address}:${plain}`);
+  const onAddress = await serveDemo('plain', `0.0.0.0:${plain}`, `http://${address}:${plain}`);
   await inNewBrowser(fault, address, [`http://${address}:${plain}`], async (page) => {
     const status = await signInAndSave(page, onAddress.link);
     if (status !== 303) {
@@ -101,7 +92,7 @@ export async function check(browser, company, fault) {
   });
   onAddress.service.kill();
 
-  const elsewhere = await serve('wrong', `0.0.0.0:${wrong}`, 'https://jobs.example.com');
+  const elsewhere = await serveDemo('wrong', `0.0.0.0:${wrong}`, 'https://jobs.example.com');
   await inNewBrowser(fault, address, [`http://${address}:${wrong}`], async (page) => {
     const opened = `http://${address}:${wrong}`;
     const status = await signInAndSave(page, elsewhere.link.replace('https://jobs.example.com', opened));
@@ -113,7 +104,7 @@ export async function check(browser, company, fault) {
   });
   elsewhere.service.kill();
 
-  const hidden = await serve('secure', `127.0.0.1:${behind}`, `https://localhost:${secure}`);
+  const hidden = await serveDemo('secure', `127.0.0.1:${behind}`, `https://localhost:${secure}`);
   const ended = proxy(secure, `http://127.0.0.1:${behind}`);
   await inNewBrowser(fault, 'localhost', [`https://localhost:${secure}`], async (page) => {
     const status = await signInAndSave(page, hidden.link);

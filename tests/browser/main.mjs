@@ -12,7 +12,9 @@ const parts = {
   zoom: 'Zoom, large text and small windows',
   hostile: 'Script injection',
   embed: 'The embedded list of roles on another origin',
+  'console-journey': 'The first day of an organization in the staff console',
   'console-addresses': 'The staff console at other addresses',
+  'console-speed': 'Decisions on a role with 2,000 candidates',
   'console-hostile': 'Script injection in the staff console',
   'console-pages': 'Every page of the staff console',
 };

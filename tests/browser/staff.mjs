@@ -1,11 +1,7 @@
 // Browsers in which staff of the sample company are signed in.
 
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
-
 import { visitor } from './browser.mjs';
-
-const run = promisify(execFile);
+import { run } from './service.mjs';
 
 /// The address of the service with the sample company.
 export const { CONSOLE: base } = process.env;
@@ -13,9 +9,8 @@ export const { CONSOLE: base } = process.env;
 export const PASSWORD = 'a quite different sentence';
 
 /// Returns a link by which this user signs in once.
-export async function linkOf(email, { base: at = base, db = 'demo.db' } = {}) {
-  const { stdout } = await run(process.env.PROGRAM, ['sign-in-link', '--db', db, '--email', email, '--base-url', at]);
-  return stdout.trim();
+export function linkOf(email, { base: at = base, db = 'demo.db' } = {}) {
+  return run('sign-in-link', '--db', db, '--email', email, '--base-url', at);
 }
 
 /// Returns a browser context in which the user with this address is signed in.
