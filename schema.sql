@@ -537,6 +537,7 @@ CREATE TABLE activities (
 CREATE INDEX activities_of_organization ON activities (organization_id, number);
 CREATE INDEX activities_by_action ON activities (organization_id, action, number);
 CREATE INDEX activities_of_role ON activities (role_id, number) WHERE role_id IS NOT NULL;
+CREATE INDEX activities_of_role_alone ON activities (role_id, number) WHERE role_id IS NOT NULL AND candidate_id IS NULL;
 CREATE INDEX activities_of_candidate ON activities (candidate_id, number) WHERE candidate_id IS NOT NULL;
 CREATE TRIGGER activities_are_appended
 BEFORE INSERT ON activities

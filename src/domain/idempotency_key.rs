@@ -200,6 +200,7 @@ mod tests {
             (Refusal::Conflict(""), true),
             (Refusal::ConflictWith(String::new()), true),
             (Refusal::Gone(""), true),
+            (Refusal::PreconditionFailed(Vec::new()), false),
             (Refusal::Forbidden(""), false),
             (Refusal::Unauthorized { sent: true }, false),
             (Refusal::RateLimited { retry_after_s: 1 }, false),

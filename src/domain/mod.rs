@@ -46,6 +46,7 @@ pub mod retention;
 pub mod return_path;
 pub mod role;
 pub mod role_step;
+pub mod role_version;
 pub mod search;
 pub mod second_factor;
 pub mod session;

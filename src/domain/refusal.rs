@@ -1,6 +1,7 @@
 //! The closed list of refusals. One `match` in the `http` module maps each refusal to its status.
 
 use super::api_key::scope::Scope;
+use super::role_version::{self, LaterChange};
 
 /// An invalid field and the reason, in words for the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +73,8 @@ pub enum Refusal {
     CreatedBefore(String),
     /// The resource existed and was removed.
     Gone(&'static str),
+    /// The resource is no longer in a version that `If-Match` names. The changes since then, the newest first.
+    PreconditionFailed(Vec<LaterChange>),
     /// An earlier, different request used this `Idempotency-Key`.
     IdempotencyKeyReused,
     /// The body is larger than this many bytes.
@@ -145,6 +148,14 @@ impl Refusal {
         }
     }
 
+    /// Returns the changes that the caller has not seen, if the refusal names any.
+    pub fn later_changes(&self) -> &[LaterChange] {
+        match self {
+            Self::PreconditionFailed(changes) => changes,
+            _ => &[],
+        }
+    }
+
     /// Returns the sentence for the caller: the problem and, where possible, the next step.
     pub fn sentence(&self) -> String {
         match self {
@@ -175,6 +186,7 @@ impl Refusal {
                 "an earlier request with this Idempotency-Key created {id}; its response contained a secret and was not stored. \
                  If the secret is lost, revoke {id} and repeat the request with another Idempotency-Key"
             ),
+            Self::PreconditionFailed(changes) => role_version::refusal_sentence(changes),
             Self::IdempotencyKeyReused => "this Idempotency-Key was used for another request; use a new one".to_owned(),
             Self::MethodNotAllowed(allow) => format!("this path accepts {allow}"),
             Self::PayloadTooLarge(bytes_max) => format!("the body must be at most {bytes_max} bytes"),

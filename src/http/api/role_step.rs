@@ -3,8 +3,8 @@
 
 use hyper::Method;
 
-use super::role::find::find_to_manage;
 use super::role::input::{StepInput, decode_step_type};
+use super::role::version::{RoleTarget, tagged};
 use super::role::wire::WireStep;
 use crate::domain::api_key::Scope;
 use crate::domain::candidate_step::StepType;
@@ -15,11 +15,11 @@ use crate::domain::text::NAME_CHARACTERS_MAX;
 use crate::domain::user::Principal;
 use crate::http::api::envelope;
 use crate::http::api::resource::ROLE;
-use crate::http::api::visible::ROLE_NOT_VISIBLE;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::{Answer, Route};
+use crate::store::role::Role;
 use crate::store::role_step::RoleStep;
 use crate::store::{self, Error, Grade, Tx};
 
@@ -29,8 +29,21 @@ const STEP_REMOVED: Refusal = Refusal::Conflict("the step was removed from the r
 pub(in crate::http) fn routes() -> Vec<Route> {
     let (steps, order) = ("/api/v1/roles/{id}/steps", "/api/v1/roles/{id}/steps/order");
     let (step, scope) = ("/api/v1/roles/{id}/steps/{stepId}", Scope::RolesWrite);
-    let answers: &[Answer] =
-        &[(200, ""), (400, "validation_error"), (403, "forbidden"), (404, "not_found"), (409, "conflict")];
+    let answers: &[Answer] = &[
+        (200, ""),
+        (400, "validation_error"),
+        (403, "forbidden"),
+        (404, "not_found"),
+        (409, "conflict"),
+        (412, "precondition_failed"),
+    ];
+    let reorder_answers: &[Answer] = &[
+        (200, ""),
+        (400, "validation_error"),
+        (403, "forbidden"),
+        (404, "not_found"),
+        (412, "precondition_failed"),
+    ];
     vec![
         Route::scoped(ROLE, scope, Method::POST, steps, decode_add, add)
             .with_body()
@@ -39,52 +52,52 @@ pub(in crate::http) fn routes() -> Vec<Route> {
         Route::scoped(ROLE, scope, Method::PUT, order, decode_order, reorder)
             .with_body()
             .writes(Grade::Durable)
-            .answering(&[(200, ""), (400, "validation_error"), (403, "forbidden"), (404, "not_found")]),
+            .answering(reorder_answers),
         Route::scoped(ROLE, scope, Method::PATCH, step, decode_change, change)
             .with_body()
             .writes(Grade::Durable)
             .answering(answers),
-        Route::scoped(ROLE, scope, Method::DELETE, step, decode_id, remove).writes(Grade::Durable).answering(&[
-            (200, ""),
-            (403, "forbidden"),
-            (404, "not_found"),
-            (409, "conflict"),
-        ]),
+        Route::scoped(ROLE, scope, Method::DELETE, step, decode_id, remove).writes(Grade::Durable).answering(answers),
     ]
 }
 
 struct StepAddInput {
-    role: RoleId,
+    role: RoleTarget,
     step: StepInput,
     /// The position, counted from 1. `None` adds the step at the end.
     order: Option<i64>,
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; `not_found` if
-/// the path has no valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; otherwise as
+/// [`RoleTarget::decode`].
 fn decode_add(_: &Ctx, request: &Request) -> Result<StepAddInput, Error> {
     let mut fields = request.object()?;
     let step = StepInput::decode(&mut fields);
     let order = fields.integer("order", 1..=STEPS_MAX as i64);
-    let step = fields.valid_with(step)?;
-    Ok(StepAddInput { role: request.id_param("id", ROLE_NOT_VISIBLE)?, step, order })
+    let (role, step) = RoleTarget::decode(request, fields.valid_with(step))?;
+    Ok(StepAddInput { role, step, order })
 }
 
 /// `POST /api/v1/roles/{id}/steps`: adds a step to the pipeline. Existing applications do not get the step.
 ///
 /// # Errors
-/// As [`find_to_manage`]; `conflict` if the role has the maximum number of steps; `validation_error` for a position
+/// As [`RoleTarget::load`]; `conflict` if the role has the maximum number of steps; `validation_error` for a position
 /// beyond the end.
 fn add(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &StepAddInput) -> Result<Reply, Error> {
-    let role = find_to_manage(tx, caller, &input.role)?;
+    let role = input.role.load(tx, caller)?;
     let mut order = pipeline_ids(tx, &role.record.id)?;
     let position = role_step::new_step_order(order.len(), input.order)?;
     let StepInput { name, step_type } = input.step.clone();
     let step = RoleStep { id: ctx.world.id(), name, order: i64::try_from(position).ok(), step_type };
     order.insert(position - 1, step.id.clone());
     store::role_step::add(tx, caller, &role, &step, &order, &store::activity::stamp(&*ctx.world))?;
-    Ok(envelope::with_data(WireStep::new(step)))
+    step_reply(tx, &role, envelope::with_data(WireStep::new(step)))
+}
+
+/// Adds the new version of the role to the answer to a change of its steps.
+fn step_reply(tx: &Tx<'_>, role: &Role, reply: Reply) -> Result<Reply, Error> {
+    tagged(reply, tx, &role.organization_id, &role.record.id)
 }
 
 fn pipeline_ids(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<RoleStepId>, Error> {
@@ -92,38 +105,38 @@ fn pipeline_ids(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<RoleStepId>, Error> {
 }
 
 struct StepOrderInput {
-    role: RoleId,
+    role: RoleTarget,
     /// An item is `None` if its text is not a valid id.
     steps: Vec<Option<RoleStepId>>,
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` without a list of `stepIds`; `not_found` if the
-/// path has no valid role id.
+/// `bad_request` if the body is not a JSON object; `validation_error` without a list of `stepIds`; otherwise as
+/// [`RoleTarget::decode`].
 fn decode_order(_: &Ctx, request: &Request) -> Result<StepOrderInput, Error> {
     let mut fields = request.object()?;
     let steps = fields.required_strings("stepIds");
-    let steps = fields.valid_with(steps)?;
+    let (role, steps) = RoleTarget::decode(request, fields.valid_with(steps))?;
     let steps = steps.iter().map(|id| RoleStepId::parse(id)).collect();
-    Ok(StepOrderInput { role: request.id_param("id", ROLE_NOT_VISIBLE)?, steps })
+    Ok(StepOrderInput { role, steps })
 }
 
 /// `PUT /api/v1/roles/{id}/steps/order`: sets the order of all steps of the pipeline.
 ///
 /// # Errors
-/// As [`find_to_manage`]; `validation_error` unless the body names each step of the pipeline exactly once.
+/// As [`RoleTarget::load`]; `validation_error` unless the body names each step of the pipeline exactly once.
 fn reorder(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &StepOrderInput) -> Result<Reply, Error> {
-    let role = find_to_manage(tx, caller, &input.role)?;
+    let role = input.role.load(tx, caller)?;
     let before = pipeline_ids(tx, &role.record.id)?;
     let after = role_step::require_complete_order(&before, &input.steps)?;
     store::role_step::reorder(tx, caller, &role, &before, &after, &store::activity::stamp(&*ctx.world))?;
     let steps = store::role_step::of_role_with_removed(tx, &role.record.id)?;
-    Ok(envelope::with_data(steps.into_iter().map(WireStep::new).collect::<Vec<_>>()))
+    step_reply(tx, &role, envelope::with_data(steps.into_iter().map(WireStep::new).collect::<Vec<_>>()))
 }
 
 /// The step that a path names.
 struct StepPath {
-    role: RoleId,
+    role: RoleTarget,
     /// `None` if the text is not a valid id. [`StepPath::load`] refuses the request later, because a plain member must
     /// get a 403 instead.
     step: Option<RoleStepId>,
@@ -131,20 +144,21 @@ struct StepPath {
 
 impl StepPath {
     /// # Errors
-    /// `not_found` if the path has no valid role id.
-    fn decode(request: &Request) -> Result<Self, Error> {
-        let role = request.id_param("id", ROLE_NOT_VISIBLE)?;
+    /// As [`RoleTarget::decode`].
+    fn decode(request: &Request, body: Result<(), Refusal>) -> Result<Self, Error> {
+        let (role, ()) = RoleTarget::decode(request, body)?;
         Ok(Self { role, step: RoleStepId::parse(request.param("stepId")) })
     }
 
     /// Loads the role and the step, for a caller who may change them.
     ///
     /// # Errors
-    /// As [`find_to_manage`]; `not_found` if the role has no such step; `conflict` if the step was removed.
-    fn load(&self, tx: &Tx<'_>, caller: &Principal) -> Result<(store::role::Role, RoleStep), Error> {
-        let role = find_to_manage(tx, caller, &self.role)?;
+    /// As [`RoleTarget::load`]; `not_found` if the role has no such step; `conflict` if the step was removed.
+    fn load(&self, tx: &Tx<'_>, caller: &Principal) -> Result<(Role, RoleStep), Error> {
+        let role = self.role.find(tx, caller)?;
         let step = self.step.as_ref().ok_or(NO_STEP)?;
         let step = store::role_step::find(tx, &role.record.id, step)?.ok_or(NO_STEP)?;
+        self.role.require_version(tx, &role)?;
         if step.order.is_none() {
             return Err(STEP_REMOVED.into());
         }
@@ -165,8 +179,7 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<StepChangeInput, Error> {
     let mut fields = request.object()?;
     let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);
     let step_type = decode_step_type(&mut fields);
-    fields.valid()?;
-    Ok(StepChangeInput { path: StepPath::decode(request)?, name, step_type })
+    Ok(StepChangeInput { path: StepPath::decode(request, fields.valid())?, name, step_type })
 }
 
 /// `PATCH /api/v1/roles/{id}/steps/{stepId}`: changes the name or the type of a step. Existing applications do not
@@ -182,13 +195,13 @@ fn change(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &StepChangeInput) -
         ..before.clone()
     };
     store::role_step::change(tx, caller, &role, &before, &after, &store::activity::stamp(&*ctx.world))?;
-    Ok(envelope::with_data(WireStep::new(after)))
+    step_reply(tx, &role, envelope::with_data(WireStep::new(after)))
 }
 
 /// # Errors
 /// As [`StepPath::decode`].
 fn decode_id(_: &Ctx, request: &Request) -> Result<StepPath, Error> {
-    StepPath::decode(request)
+    StepPath::decode(request, Ok(()))
 }
 
 /// `DELETE /api/v1/roles/{id}/steps/{stepId}`: removes a step from the pipeline. Existing applications that have the
@@ -202,5 +215,5 @@ fn remove(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, path: &StepPath) -> Result
     role_step::require_removable(role.record.seats.status, order.len())?;
     order.retain(|id| *id != step.id);
     store::role_step::remove(tx, caller, &role, &step, &order, &store::activity::stamp(&*ctx.world))?;
-    Ok(envelope::success())
+    step_reply(tx, &role, envelope::success())
 }

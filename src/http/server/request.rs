@@ -14,6 +14,7 @@ use super::form::Form;
 use super::language::Language;
 use super::reply::page::StaffRequest;
 use super::unknown_members::UnknownMembers;
+use crate::domain::entity_tag::{IF_MATCH_MUST_BE, IfMatch};
 use crate::domain::host;
 use crate::domain::id::Id;
 use crate::domain::refusal::Refusal;
@@ -146,6 +147,16 @@ impl Request {
     pub(super) fn header_list(&self, name: &HeaderName) -> Option<String> {
         let values = self.header_values(name);
         (!values.is_empty()).then(|| values.join(", "))
+    }
+
+    /// Returns the condition of `If-Match`; `None` if the request has no such field.
+    ///
+    /// # Errors
+    /// `validation_error` if the field is neither `*` nor a list of entity tags.
+    pub(in crate::http) fn if_match(&self) -> Result<Option<IfMatch>, Refusal> {
+        let invalid = || Refusal::invalid("If-Match", IF_MATCH_MUST_BE);
+        let field = self.header_list(&header::IF_MATCH);
+        field.map(|field| IfMatch::parse(&field).ok_or_else(invalid)).transpose()
     }
 
     /// Returns the user agent, truncated to the length that the usage log stores.

@@ -1,5 +1,6 @@
 //! Roles: their rows (`record`), their seats, which decisions change (`seats`), changes by staff (`change`), lists
-//! (`list`), numbers for lists (`overview`), and the job that closes them after their closing date (`closing`).
+//! (`list`), numbers for lists (`overview`), versions for `If-Match` (`version`), and the job that closes them after
+//! their closing date (`closing`).
 
 mod change;
 pub(super) mod closing;
@@ -7,9 +8,11 @@ mod list;
 pub(super) mod overview;
 pub(super) mod record;
 mod seats;
+pub(super) mod version;
 
 pub use self::change::{ApplicationCounts, add, applications, delete, save};
 pub use self::list::{RoleFilter, RolePage, page};
 pub use self::overview::{RoleOverview, counts, overview};
 pub use self::record::{Role, RoleRecord, exists, find, insert, of_organization};
 pub use self::seats::{save_seats, seats};
+pub use self::version::{require_version, version};

@@ -120,6 +120,10 @@ fn complete(mut fragment: Object, route: &Operation, components: &mut Object, pr
         let returns = fragment.get("returns").cloned().unwrap_or(json!(default_returns(&fragment)));
         responses.insert(status.to_string(), json!({ "description": returns, "content": content }));
     }
+    if fragment.contains_key("versioned") {
+        let tag = json!({ "ETag": { "$ref": "#/components/headers/RoleETag" } });
+        responses.values_mut().for_each(|response| response["headers"] = tag.clone());
+    }
     if has_etag(route) {
         responses.insert("304".to_owned(), json!({ "description": "The caller's copy is current." }));
     }
@@ -183,6 +187,9 @@ fn parameters(fragment: &Object, route: &Operation) -> Vec<Value> {
     }
     if has_etag(route) {
         parameters.push(common("IfNoneMatch"));
+    }
+    if route.answers.contains(&(412, "precondition_failed")) {
+        parameters.push(common("IfMatch"));
     }
     if is_repeatable(route) {
         parameters.push(common("IdempotencyKey"));

@@ -56,8 +56,10 @@ fn refusal(status: u16, codes: &[&str], more: Option<&'static str>, is_page: boo
             "type": "about:blank", "title": problem["title"], "status": status, "detail": problem["detail"],
             "success": false, "code": code, "requestId": "req_01kbj8v6crfqnrs7r2wz5m6d3e"
         });
-        if let Some(errors) = problem.get("errors") {
-            body["errors"] = errors.clone();
+        for member in ["errors", "changes"] {
+            if let Some(entries) = problem.get(member) {
+                body[member] = entries.clone();
+            }
         }
         examples.insert((*code).to_owned(), json!({ "value": body }));
     }

@@ -5,12 +5,14 @@ pub(in crate::http) mod act;
 pub(in crate::http) mod find;
 pub(in crate::http) mod input;
 mod list;
+pub(in crate::http::api) mod version;
 pub(in crate::http) mod wire;
 
 use hyper::Method;
 
-use self::find::{find, find_to_manage};
+use self::find::find;
 use self::input::{RoleChange, StepInput};
+use self::version::{RoleTarget, tagged};
 use self::wire::{WireChangedRole, WireRoleInFull, WireWarning};
 use crate::domain::api_key::Scope;
 use crate::domain::id::{OrganizationId, RoleId};
@@ -32,9 +34,14 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     let (open_path, close_path, reopen_path) =
         ("/api/v1/roles/{id}/open", "/api/v1/roles/{id}/close", "/api/v1/roles/{id}/reopen");
     let (reads, writes) = (Scope::RolesRead, Scope::RolesWrite);
-    let without_body: &[Answer] = &[(200, ""), (403, "forbidden"), (404, "not_found"), (409, "conflict")];
-    let with_body: &[Answer] =
-        &[(200, ""), (400, "validation_error"), (403, "forbidden"), (404, "not_found"), (409, "conflict")];
+    let changes: &[Answer] = &[
+        (200, ""),
+        (400, "validation_error"),
+        (403, "forbidden"),
+        (404, "not_found"),
+        (409, "conflict"),
+        (412, "precondition_failed"),
+    ];
     vec![
         list::route(roles),
         Route::scoped(ORGANIZATION, writes, Method::POST, roles, decode_create, create)
@@ -45,20 +52,20 @@ pub(in crate::http) fn routes() -> Vec<Route> {
         Route::scoped(ROLE, writes, Method::PATCH, role, decode_change, change)
             .with_body()
             .writes(Grade::Durable)
-            .answering(with_body),
-        Route::scoped(ROLE, writes, Method::DELETE, role, decode_id, delete)
+            .answering(changes),
+        Route::scoped(ROLE, writes, Method::DELETE, role, decode_target, delete)
             .writes(Grade::Durable)
-            .answering(without_body),
-        Route::scoped(ROLE, writes, Method::POST, open_path, decode_id, open)
+            .answering(changes),
+        Route::scoped(ROLE, writes, Method::POST, open_path, decode_target, open)
             .writes(Grade::Durable)
-            .answering(without_body),
+            .answering(changes),
         Route::scoped(ROLE, writes, Method::POST, close_path, decode_close, close)
             .with_body()
             .writes(Grade::Durable)
-            .answering(with_body),
-        Route::scoped(ROLE, writes, Method::POST, reopen_path, decode_id, reopen)
+            .answering(changes),
+        Route::scoped(ROLE, writes, Method::POST, reopen_path, decode_target, reopen)
             .writes(Grade::Durable)
-            .answering(without_body),
+            .answering(changes),
     ]
 }
 
@@ -66,6 +73,12 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 /// `not_found` if the path has no valid id.
 fn decode_id(_: &Ctx, request: &Request) -> Result<RoleId, Error> {
     Ok(request.id_param("id", ROLE_NOT_VISIBLE)?)
+}
+
+/// # Errors
+/// The errors of [`RoleTarget::decode`].
+fn decode_target(_: &Ctx, request: &Request) -> Result<RoleTarget, Error> {
+    RoleTarget::decode(request, Ok(())).map(|(target, ())| target)
 }
 
 struct RoleCreateInput {
@@ -105,7 +118,8 @@ fn create(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCreateInput) -
 /// The errors of [`find()`].
 fn get(_: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Reply, Error> {
     let role = find(tx, caller, id)?;
-    Ok(envelope::with_data(in_full(tx, role)?))
+    let organization = role.organization_id.clone();
+    tagged(envelope::with_data(in_full(tx, role)?), tx, &organization, id)
 }
 
 fn in_full(tx: &Tx<'_>, role: Role) -> Result<WireRoleInFull, Error> {
@@ -115,38 +129,39 @@ fn in_full(tx: &Tx<'_>, role: Role) -> Result<WireRoleInFull, Error> {
 }
 
 struct RoleChangeInput {
-    id: RoleId,
+    target: RoleTarget,
     change: RoleChange,
 }
 
 /// # Errors
-/// The errors of [`decode_create`].
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; otherwise the
+/// errors of [`RoleTarget::decode`].
 fn decode_change(_: &Ctx, request: &Request) -> Result<RoleChangeInput, Error> {
     let mut fields = request.object()?;
     let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);
     let change = RoleChange::decode(&mut fields, name);
-    fields.valid()?;
-    Ok(RoleChangeInput { id: request.id_param("id", ROLE_NOT_VISIBLE)?, change })
+    let (target, ()) = RoleTarget::decode(request, fields.valid())?;
+    Ok(RoleChangeInput { target, change })
 }
 
 /// `PATCH /api/v1/roles/{id}`: changes the members that the body contains; `null` clears a member. If there are more
 /// positions than hires, a filled role becomes open. If all positions are filled, an open role becomes filled.
 ///
 /// # Errors
-/// The errors of [`find_to_manage`]; `conflict` for fewer positions than hires; `validation_error` if `salaryMax` is
+/// The errors of [`RoleTarget::load`]; `conflict` for fewer positions than hires; `validation_error` if `salaryMax` is
 /// less than `salaryMin`, or for a new closing date in the past.
 fn change(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleChangeInput) -> Result<Reply, Error> {
-    let before = find_to_manage(tx, caller, &input.id)?;
+    let before = input.target.load(tx, caller)?;
     act::change(ctx, tx, caller, &before, &input.change)?;
-    changed_reply(tx, &before.organization_id, &input.id)
+    changed_reply(tx, &before.organization_id, &before.record.id)
 }
 
 /// `DELETE /api/v1/roles/{id}`: deletes a draft without applications. Its activity remains.
 ///
 /// # Errors
-/// The errors of [`find_to_manage`]; `conflict` for any other role.
-fn delete(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Reply, Error> {
-    act::delete(ctx, tx, caller, &find_to_manage(tx, caller, id)?)?;
+/// The errors of [`RoleTarget::load`]; `conflict` for any other role.
+fn delete(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, target: &RoleTarget) -> Result<Reply, Error> {
+    act::delete(ctx, tx, caller, &target.load(tx, caller)?)?;
     Ok(envelope::success())
 }
 
@@ -154,56 +169,57 @@ fn delete(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Rep
 /// public.
 ///
 /// # Errors
-/// The errors of [`find_to_manage`]; `conflict` if the role is not a draft or has no steps, or if its closing date has
+/// The errors of [`RoleTarget::load`]; `conflict` if the role is not a draft or has no steps, or if its closing date has
 /// passed.
-fn open(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Reply, Error> {
-    let before = find_to_manage(tx, caller, id)?;
+fn open(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, target: &RoleTarget) -> Result<Reply, Error> {
+    let before = target.load(tx, caller)?;
     act::open(ctx, tx, caller, &before)?;
-    changed_reply(tx, &before.organization_id, id)
+    changed_reply(tx, &before.organization_id, &before.record.id)
 }
 
 struct RoleCloseInput {
-    id: RoleId,
+    target: RoleTarget,
     reason: String,
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or invalid `reason`; `not_found` if
-/// the path has no valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or invalid `reason`; otherwise the
+/// errors of [`RoleTarget::decode`].
 fn decode_close(_: &Ctx, request: &Request) -> Result<RoleCloseInput, Error> {
     let mut fields = request.object()?;
     let reason = fields.required_lines("reason", CLOSE_REASON_CHARACTERS_MAX);
-    let reason = fields.valid_with(reason)?;
-    Ok(RoleCloseInput { id: request.id_param("id", ROLE_NOT_VISIBLE)?, reason })
+    let (target, reason) = RoleTarget::decode(request, fields.valid_with(reason))?;
+    Ok(RoleCloseInput { target, reason })
 }
 
 /// `POST /api/v1/roles/{id}/close`: closes a role and removes it from the portal. Its signup links stop working. Its
 /// applications do not change.
 ///
 /// # Errors
-/// The errors of [`find_to_manage`]; `conflict` if the role is neither open nor filled.
+/// The errors of [`RoleTarget::load`]; `conflict` if the role is neither open nor filled.
 fn close(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCloseInput) -> Result<Reply, Error> {
-    let before = find_to_manage(tx, caller, &input.id)?;
+    let before = input.target.load(tx, caller)?;
     act::close(ctx, tx, caller, &before, &input.reason)?;
-    changed_reply(tx, &before.organization_id, &input.id)
+    changed_reply(tx, &before.organization_id, &before.record.id)
 }
 
 /// `POST /api/v1/roles/{id}/reopen`: opens a closed role again. The role becomes filled if all its positions are filled.
 ///
 /// # Errors
-/// The errors of [`find_to_manage`]; `conflict` if the role is not closed or has no steps, or if its closing date has
+/// The errors of [`RoleTarget::load`]; `conflict` if the role is not closed or has no steps, or if its closing date has
 /// passed.
-fn reopen(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Reply, Error> {
-    let before = find_to_manage(tx, caller, id)?;
+fn reopen(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, target: &RoleTarget) -> Result<Reply, Error> {
+    let before = target.load(tx, caller)?;
     act::reopen(ctx, tx, caller, &before)?;
-    changed_reply(tx, &before.organization_id, id)
+    changed_reply(tx, &before.organization_id, &before.record.id)
 }
 
-/// Answers with the current state of a role, and with any warnings.
+/// Answers with the current state of a role and its version, and with any warnings.
 fn changed_reply(tx: &Tx<'_>, organization: &OrganizationId, id: &RoleId) -> Result<Reply, Error> {
     let role = store::role::find(tx, organization, id)?.ok_or(ROLE_NOT_VISIBLE)?;
     let warnings = warnings(tx, &role)?;
-    Ok(Reply::json(&WireChangedRole { success: true, data: in_full(tx, role)?, warnings }))
+    let reply = Reply::json(&WireChangedRole { success: true, data: in_full(tx, role)?, warnings });
+    tagged(reply, tx, organization, id)
 }
 
 fn warnings(tx: &Tx<'_>, role: &Role) -> Result<Vec<WireWarning>, Error> {

@@ -12,12 +12,12 @@ use hyper::{Response, StatusCode};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::problem::{WireFieldError, WireProblem, detail_and_fields};
+use super::problem::WireProblem;
 use crate::domain::attachment::DIGEST_BYTES;
 use crate::domain::entity_tag;
 use crate::domain::id::{self, AttachmentId, CandidateId, OrganizationId, RequestId};
 use crate::domain::idempotency_key::{StoredBody, StoredResponse};
-use crate::domain::refusal::{FieldError, Refusal};
+use crate::domain::refusal::Refusal;
 use crate::store::Error;
 
 /// The value of `Retry-After` if the service is unavailable, in seconds.
@@ -211,21 +211,8 @@ impl Reply {
     /// Returns the problem document for a failed or refused request (RFC 9457).
     pub(in crate::http) fn problem(error: &Error, realm: &str, request_id: &str) -> Self {
         let (status, code, headers) = status_code_and_fields(error, realm);
-        let (detail, errors) = detail_and_fields(error);
-        let errors = errors
-            .iter()
-            .map(|FieldError { field, detail }| WireFieldError { field: field.into(), detail: detail.into() });
-        let problem = WireProblem {
-            kind: "about:blank".into(),
-            title: title(status).into(),
-            status: status.as_u16(),
-            detail: detail.into(),
-            success: false,
-            code: code.into(),
-            request_id: request_id.into(),
-            errors: errors.collect(),
-        };
-        Self::of_problem(status, headers, &problem)
+        let title = status.canonical_reason().unwrap_or("Error");
+        Self::of_problem(status, headers, &WireProblem::of(error, status.as_u16(), title, code, request_id))
     }
 
     fn of_problem(status: StatusCode, headers: Vec<(HeaderName, HeaderValue)>, problem: &WireProblem<'_>) -> Self {
@@ -312,9 +299,11 @@ pub(super) fn not_modified_if_matching(
     response
 }
 
-/// Returns whether the client already has the response with these fields.
+/// Returns whether the client already has the response with these fields. Nobody may have a copy of a response that
+/// must not be stored: its `ETag`, if any, is for `If-Match` and does not describe the whole response.
 pub(super) fn is_matching(response: &HeaderMap, request: &HeaderMap) -> bool {
-    if !request.contains_key(header::IF_NONE_MATCH) {
+    let is_storable = response.get(header::CACHE_CONTROL).is_none_or(|control| control != "no-store");
+    if !request.contains_key(header::IF_NONE_MATCH) || !is_storable {
         return false;
     }
     let Some(tag) = response.get(header::ETAG).and_then(|tag| tag.to_str().ok()) else { return false };
@@ -369,6 +358,7 @@ fn status_code_and_fields(error: &Error, realm: &str) -> (StatusCode, Code, Vec<
         Refusal::Conflict(_) | Refusal::ConflictWith(_) | Refusal::CreatedBefore(_) => {
             (StatusCode::CONFLICT, "conflict", Vec::new())
         }
+        Refusal::PreconditionFailed(_) => (StatusCode::PRECONDITION_FAILED, "precondition_failed", Vec::new()),
         Refusal::Gone(_) => (StatusCode::GONE, "gone", Vec::new()),
         Refusal::IdempotencyKeyReused => (StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", Vec::new()),
         Refusal::PayloadTooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", Vec::new()),
@@ -393,8 +383,4 @@ fn status_code_and_fields(error: &Error, realm: &str) -> (StatusCode, Code, Vec<
 
 fn encode(value: &impl Serialize) -> Bytes {
     serde_json::to_vec(value).expect("wire structs have string keys and no number that JSON cannot express").into()
-}
-
-fn title(status: StatusCode) -> String {
-    status.canonical_reason().unwrap_or("Error").to_owned()
 }
