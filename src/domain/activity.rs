@@ -133,6 +133,12 @@ words! {
     }
 }
 
+/// Returns whether the act only read something, so that nobody has to see it as a change. The parameter is the word of
+/// the act, which this version of the program may not know.
+pub fn is_reading(action: &str) -> bool {
+    matches!(Action::parse(action), Some(Action::AttachmentOpened | Action::CandidateExported))
+}
+
 /// The subject of an activity row: an organization and its affected records, or the service itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
@@ -317,6 +323,19 @@ mod tests {
         hashes.sort_unstable();
         hashes.dedup();
         assert_eq!(hashes.len(), 10);
+    }
+
+    #[test]
+    fn opening_and_exporting_change_nothing() {
+        for (action, expected) in [
+            ("document.opened", true),
+            ("candidate.exported", true),
+            ("candidate_step.moved", false),
+            ("candidate_role.signed_up", false),
+            ("note.of_another_version", false),
+        ] {
+            assert_eq!(is_reading(action), expected, "{action}");
+        }
     }
 
     #[test]

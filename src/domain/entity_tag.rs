@@ -91,8 +91,28 @@ mod tests {
             assert_eq!(IfMatch::parse(field).map(|condition| condition.matches("a")), Some(matches_a), "{field}");
         }
         for field in [
-            "", " ", "a", "\"", "\"a", "a\"", "\"a\"b", "\"a\" \"b\"", "\"a\",", ",\"a\"", "\"a\",,\"b\"", "*,\"a\"", "\"a\",*",
-            "**", "w/\"a\"", "W/", "W/a", "W/W/\"a\"", "\"a b\"", "\"a\tb\"", "\"a\u{7f}\"", "'a'",
+            "",
+            " ",
+            "a",
+            "\"",
+            "\"a",
+            "a\"",
+            "\"a\"b",
+            "\"a\" \"b\"",
+            "\"a\",",
+            ",\"a\"",
+            "\"a\",,\"b\"",
+            "*,\"a\"",
+            "\"a\",*",
+            "**",
+            "w/\"a\"",
+            "W/",
+            "W/a",
+            "W/W/\"a\"",
+            "\"a b\"",
+            "\"a\tb\"",
+            "\"a\u{7f}\"",
+            "'a'",
         ] {
             assert_eq!(IfMatch::parse(field), None, "{field}");
         }

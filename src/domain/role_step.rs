@@ -2,7 +2,9 @@
 //!
 //! Applications have copies of the steps, so changes to a pipeline do not affect existing applications.
 
+use super::candidate_step::StepType;
 use super::id::RoleStepId;
+use super::language;
 use super::refusal::Refusal;
 use super::role::RoleStatus;
 
@@ -62,6 +64,35 @@ pub fn require_removable(status: RoleStatus, steps: usize) -> Result<(), Refusal
     Ok(())
 }
 
+/// The languages of the names in [`DEFAULT_PIPELINE`], in the same order. The first is the fallback.
+const DEFAULT_LANGUAGES: [&str; 4] = ["en", "de", "fr", "es"];
+
+/// The steps that fit most roles, with their names in each language. Candidates see the names on their status pages.
+const DEFAULT_PIPELINE: [(StepType, [&str; 4]); 4] = [
+    (StepType::Application, ["Applied", "Bewerbung", "Candidature", "Solicitud"]),
+    (StepType::Screening, ["Screening", "Vorauswahl", "Présélection", "Preselección"]),
+    (StepType::Interview, ["Interview", "Vorstellungsgespräch", "Entretien", "Entrevista"]),
+    (StepType::Offer, ["Offer", "Angebot", "Offre", "Oferta"]),
+];
+
+/// Returns the name and type of each step of the default pipeline, in the language of the tag (BCP 47), or else in
+/// English.
+pub fn default_pipeline(language_tag: &str) -> [(&'static str, StepType); 4] {
+    let index = language::find(&DEFAULT_LANGUAGES, language_tag).unwrap_or(0);
+    DEFAULT_PIPELINE.map(|(step_type, names)| (names[index], step_type))
+}
+
+/// Succeeds if a pipeline of `steps` steps may begin with the default pipeline.
+///
+/// # Errors
+/// `conflict` if the pipeline has steps: nobody wants a step twice.
+pub fn require_no_steps(steps: usize) -> Result<(), Refusal> {
+    if steps > 0 {
+        return Err(Refusal::Conflict("the role has steps already; add single steps instead"));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::id::Id;
@@ -101,6 +132,24 @@ mod tests {
             assert!(refusal.sentence().contains(words), "{requested:?}: {refusal:?}");
         }
         assert_eq!(require_complete_order(&[], &[]), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn the_default_pipeline_has_four_steps_in_each_language() {
+        let types = [StepType::Application, StepType::Screening, StepType::Interview, StepType::Offer];
+        for (tag, expected) in [
+            ("en", ["Applied", "Screening", "Interview", "Offer"]),
+            ("de-CH", ["Bewerbung", "Vorauswahl", "Vorstellungsgespräch", "Angebot"]),
+            ("FR", ["Candidature", "Présélection", "Entretien", "Offre"]),
+            ("es", ["Solicitud", "Preselección", "Entrevista", "Oferta"]),
+            ("nl", ["Applied", "Screening", "Interview", "Offer"]),
+            ("", ["Applied", "Screening", "Interview", "Offer"]),
+        ] {
+            assert_eq!(default_pipeline(tag).map(|(name, _)| name), expected, "{tag}");
+            assert_eq!(default_pipeline(tag).map(|(_, step_type)| step_type), types, "{tag}");
+        }
+        assert_eq!(require_no_steps(0), Ok(()));
+        assert!(matches!(require_no_steps(1), Err(Refusal::Conflict(_))));
     }
 
     #[test]

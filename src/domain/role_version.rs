@@ -48,7 +48,9 @@ pub fn refusal_sentence(changes: &[LaterChange]) -> String {
         1 => " and 1 other change".to_owned(),
         count => format!(" and {count} other changes"),
     };
-    format!("the role has changed since the version that If-Match names: {action}{members} by {by} at {at}{others}; {NEXT}")
+    format!(
+        "the role has changed since the version that If-Match names: {action}{members} by {by} at {at}{others}; {NEXT}"
+    )
 }
 
 #[cfg(test)]

@@ -9,7 +9,9 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::StepType;
 use crate::domain::id::{Id, RoleId, RoleStepId};
+use crate::domain::role_step;
 use crate::domain::user::Principal;
+use crate::world::World;
 
 /// A step in the pipeline of a role.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,6 +118,28 @@ pub fn add(
     tx.run(sql, (step.id.as_str(), id, &step.name, step.step_type.as_str()))?;
     set_order(tx, &role.record.id, order)?;
     append_activity(tx, who, Action::RoleStepAdded, role, &activity::detail(&None::<()>, &detail(step))?, stamp)
+}
+
+/// Adds the default pipeline to a role without steps, with names in the language of the tag (BCP 47). Each step has an
+/// activity row, as if the user had added the steps one by one.
+///
+/// # Errors
+/// `conflict` if the pipeline has steps.
+pub fn add_default_steps(
+    tx: &Tx<'_>,
+    world: &dyn World,
+    who: &Principal,
+    role: &Role,
+    language_tag: &str,
+) -> Result<(), Error> {
+    role_step::require_no_steps(of_role(tx, &role.record.id)?.len())?;
+    let mut order: Vec<RoleStepId> = Vec::new();
+    for (position, (name, step_type)) in (1..).zip(role_step::default_pipeline(language_tag)) {
+        let step = RoleStep { id: world.id(), name: name.to_owned(), order: Some(position), step_type };
+        order.push(step.id.clone());
+        add(tx, who, role, &step, &order, &activity::stamp(world))?;
+    }
+    Ok(())
 }
 
 /// Changes the name and type of a step, and appends an activity row. Does nothing if `before` and `after` are equal.

@@ -92,11 +92,14 @@ mod report;
 mod response_cache;
 mod retention;
 mod role_change;
+mod role_changes;
 mod role_closing_day;
+mod role_copy;
 mod role_create;
 mod role_list;
 mod role_state;
 mod role_step;
+mod role_version;
 #[path = "../rounds/mod.rs"]
 mod rounds;
 mod session;
@@ -240,11 +243,14 @@ fn main() -> ExitCode {
         response_cache::tests(),
         retention::tests(),
         role_change::tests(),
+        role_changes::tests(),
         role_closing_day::tests(),
+        role_copy::tests(),
         role_create::tests(),
         role_list::tests(),
         role_state::tests(),
         role_step::tests(),
+        role_version::tests(),
         session::tests(),
         session_guessing::tests(),
         signup::tests(),

@@ -50,7 +50,7 @@ fn status_of(id: &str) -> String {
 }
 
 /// Advances both clocks by a few seconds and waits for a run of the job: the run closes a role whose date is long past.
-fn wait_for_run(app: &App) {
+pub(crate) fn wait_for_run(app: &App) {
     let marker = closing_on(app, "UTC", "2020-01-01");
     app.pass(10);
     wait_until(app, &status_of(&marker.role_id), "closed");

@@ -77,6 +77,10 @@ const { roles } = await (await fetch(`${base}/api/public/portal/halmwind`)).json
 assert.deepEqual(list.links, roles.map(({ id, name }) => ({ text: name, url: `${base}/careers/halmwind/roles/${id}?lang=en` })));
 assert.deepEqual([list.label, list.lang, list.status, list.retry], ['Open roles', 'en', '', '']);
 assert.ok(list.facts.includes('Engineering · Rostock, Germany · Hybrid · €68,000 – €86,000 a year'), list.facts.join('\n'));
+for (const { closesOn } of roles.filter((role) => role.closesOn)) {
+  const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(closesOn));
+  assert.ok(list.facts.some((fact) => fact.endsWith(`Apply until ${day}`)), `${closesOn}: ${list.facts.join('\n')}`);
+}
 // puppeteer defines its own globals.
 const names = (await globals()).filter((name) => !before.includes(name) && !/^(puppeteer_|__aria)/.test(name));
 assert.deepEqual(names, [], 'the script defines a global');

@@ -37,13 +37,8 @@ pub(in crate::http) fn routes() -> Vec<Route> {
         (409, "conflict"),
         (412, "precondition_failed"),
     ];
-    let reorder_answers: &[Answer] = &[
-        (200, ""),
-        (400, "validation_error"),
-        (403, "forbidden"),
-        (404, "not_found"),
-        (412, "precondition_failed"),
-    ];
+    let reorder_answers: &[Answer] =
+        &[(200, ""), (400, "validation_error"), (403, "forbidden"), (404, "not_found"), (412, "precondition_failed")];
     vec![
         Route::scoped(ROLE, scope, Method::POST, steps, decode_add, add)
             .with_body()

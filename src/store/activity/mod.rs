@@ -4,6 +4,7 @@
 pub(super) mod chain;
 pub(super) mod page;
 pub mod platform;
+pub mod role_changes;
 
 use serde::Serialize;
 use serde_json::{Map, Value};

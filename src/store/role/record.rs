@@ -53,6 +53,20 @@ impl RoleRecord {
             created_at,
         }
     }
+
+    /// Creates a draft with the texts and facts of this role, but without its hires and its closing date.
+    #[must_use]
+    pub fn copied(&self, id: RoleId, name: Option<String>, created_at: Timestamp) -> Self {
+        Self {
+            id,
+            name: name.unwrap_or_else(|| self.name.clone()),
+            seats: Seats { status: RoleStatus::Draft, positions: self.seats.positions, hired: 0 },
+            close_reason: None,
+            closes_on: None,
+            created_at,
+            ..self.clone()
+        }
+    }
 }
 
 /// A role with its organization.

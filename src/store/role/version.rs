@@ -9,7 +9,8 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::entity_tag::IfMatch;
 use crate::domain::id::{ActivityId, Id, OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;
-use crate::domain::role_version::{ChangeAuthor, KNOWN_VERSIONS_MAX, LATER_CHANGES_MAX, LaterChange};
+use crate::domain::role_version::{KNOWN_VERSIONS_MAX, LATER_CHANGES_MAX, LaterChange};
+use crate::store::activity::role_changes::author;
 
 /// Returns the version of a role. A role without activity, which was imported and never changed, has its own id as its
 /// version.
@@ -58,11 +59,8 @@ fn newest_known(
                WHERE id = $1 AND organization_id = $2 AND role_id = $3 AND candidate_id IS NULL";
     let mut newest = None;
     for tag in tags.iter().take(KNOWN_VERSIONS_MAX) {
-        let number = if tag == role.as_str() {
-            Some(0)
-        } else {
-            tx.value(sql, (tag, organization.as_str(), role.as_str()))?
-        };
+        let number =
+            if tag == role.as_str() { Some(0) } else { tx.value(sql, (tag, organization.as_str(), role.as_str()))? };
         newest = newest.max(number);
     }
     Ok(newest)
@@ -96,12 +94,6 @@ fn later_change(row: &Row<'_>) -> Result<LaterChange, Error> {
         by: author(&mut columns)?,
         members: changed_members(columns.text()?),
     })
-}
-
-/// Reads the two columns of the user. They are null if no user acted.
-pub(in crate::store) fn author(columns: &mut Columns<'_>) -> Result<Option<ChangeAuthor>, Error> {
-    let (id, name): (Option<String>, Option<String>) = (columns.read()?, columns.read()?);
-    Ok(id.zip(name).map(|(id, name)| ChangeAuthor { id, name }))
 }
 
 /// Returns the members that differ between the two sides of a detail. A side is null if the act created or removed

@@ -5,9 +5,9 @@ mod full_disk;
 
 use crate::db::row::Connection;
 
-use super::activity::{page as activity, platform};
+use super::activity::{page as activity, platform, role_changes};
 use super::board::card;
-use super::role::overview;
+use super::role::{overview, version};
 use super::{board, inbox, report};
 
 /// Returns the plan of a query, one line for each step.
@@ -88,6 +88,10 @@ fn no_query_for_a_page_sorts_rows_or_reads_unrelated_rows() {
             "activities_by_action (organization_id=? AND action=? AND number<?)",
         ),
         (activities(activity::OF_ROLE), "activities_of_role (role_id=? AND number<?)"),
+        (role_changes::NEWEST.to_owned(), "activities_of_role (role_id=?)"),
+        (role_changes::SINCE.to_owned(), "activities_of_role (role_id=? AND number>?)"),
+        (version::NEWEST.to_owned(), "activities_of_role_alone (role_id=?)"),
+        (version::LATER.to_owned(), "activities_of_role_alone (role_id=? AND number>?)"),
         (activities(activity::OF_CANDIDATE), "activities_of_candidate (candidate_id=? AND number<?)"),
     ] {
         for connection in files() {

@@ -77,6 +77,7 @@ pub(crate) fn lines() -> Vec<Line> {
             request_to(format!("{}/close", role(hiring))).with(json!({ "reason": "no budget" }))
         }),
         manages("POST /api/v1/roles/{id}/reopen", |app, hiring| request_to(format!("{}/reopen", closed(app, hiring)))),
+        manages("POST /api/v1/roles/{id}/copy", |_, hiring| request_to(format!("{}/copy", role(hiring)))),
         manages("POST /api/v1/roles/{id}/steps", |_, hiring| {
             request_to(format!("{}/steps", role(hiring))).with(json!({ "name": "Second interview" }))
         }),
@@ -132,6 +133,7 @@ pub(crate) fn lines() -> Vec<Line> {
             request_to(format!("{}/retry", pinged(app, hiring)))
         }),
         reads("GET /api/v1/roles/{id}/board", |_, hiring| request_to(role_subpath(hiring, "board"))),
+        reads("GET /api/v1/roles/{id}/changes", |_, hiring| request_to(role_subpath(hiring, "changes"))),
         reads("GET /api/v1/organizations/{id}/status", |_, hiring| request_to(organization_subpath(hiring, "status"))),
         reads("GET /api/v1/roles/{id}/report", |_, hiring| request_to(role_subpath(hiring, "report"))),
         reads("GET /api/v1/organizations/{id}/activity", |_, hiring| {

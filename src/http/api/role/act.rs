@@ -37,6 +37,23 @@ pub(in crate::http) fn create(
     store::role::add(tx, caller, organization, &record, &steps, &store::activity::stamp(&*ctx.world))
 }
 
+/// Creates a draft with this id, with the role's texts, facts and pipeline. Without a `name`, it has the role's name.
+/// The draft has no applications, no hires and no closing date. Steps that were removed from the pipeline are not
+/// copied.
+pub(in crate::http) fn copy(
+    ctx: &Ctx,
+    tx: &Tx<'_>,
+    caller: &Principal,
+    role: &Role,
+    id: RoleId,
+    name: Option<String>,
+) -> Result<(), Error> {
+    let record = role.record.copied(id, name, tx.now);
+    let steps = store::role_step::of_role(tx, &role.record.id)?;
+    let steps: Vec<_> = steps.into_iter().map(|step| PipelineStep { id: ctx.world.id(), ..step }).collect();
+    store::role::add(tx, caller, &role.organization_id, &record, &steps, &store::activity::stamp(&*ctx.world))
+}
+
 /// Changes a role. If there are more positions than hires, a filled role becomes open. If all positions are filled, an
 /// open role becomes filled.
 ///

@@ -1,7 +1,8 @@
-//! `/api/v1/organizations/{id}/roles` and `/api/v1/roles/{id}`: staff create, list, change, open, close, reopen and
-//! delete roles. The steps of a role's pipeline are in `role_step`.
+//! `/api/v1/organizations/{id}/roles` and `/api/v1/roles/{id}`: staff create, list, copy, change, open, close, reopen
+//! and delete roles. The steps of a role's pipeline are in `role_step`.
 
 pub(in crate::http) mod act;
+mod changes;
 pub(in crate::http) mod find;
 pub(in crate::http) mod input;
 mod list;
@@ -10,7 +11,7 @@ pub(in crate::http) mod wire;
 
 use hyper::Method;
 
-use self::find::find;
+use self::find::{find, find_to_manage};
 use self::input::{RoleChange, StepInput};
 use self::version::{RoleTarget, tagged};
 use self::wire::{WireChangedRole, WireRoleInFull, WireWarning};
@@ -66,6 +67,11 @@ pub(in crate::http) fn routes() -> Vec<Route> {
         Route::scoped(ROLE, writes, Method::POST, reopen_path, decode_target, reopen)
             .writes(Grade::Durable)
             .answering(changes),
+        Route::scoped(ROLE, writes, Method::POST, "/api/v1/roles/{id}/copy", decode_copy, copy)
+            .with_body()
+            .writes(Grade::Durable)
+            .answering(&[(200, ""), (400, "validation_error"), (403, "forbidden"), (404, "not_found")]),
+        changes::route("/api/v1/roles/{id}/changes"),
     ]
 }
 
@@ -212,6 +218,34 @@ fn reopen(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, target: &RoleTarget) -> Re
     let before = target.load(tx, caller)?;
     act::reopen(ctx, tx, caller, &before)?;
     changed_reply(tx, &before.organization_id, &before.record.id)
+}
+
+struct RoleCopyInput {
+    role: RoleId,
+    /// The name of the draft; `None` for the name of the copied role.
+    name: Option<String>,
+}
+
+/// # Errors
+/// `bad_request` if the body is not a JSON object; `validation_error` for an invalid `name`; `not_found` if the path has
+/// no valid id.
+fn decode_copy(_: &Ctx, request: &Request) -> Result<RoleCopyInput, Error> {
+    let mut fields = request.object()?;
+    let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);
+    fields.valid()?;
+    Ok(RoleCopyInput { role: request.id_param("id", ROLE_NOT_VISIBLE)?, name })
+}
+
+/// `POST /api/v1/roles/{id}/copy`: creates a draft with the role's texts, facts and pipeline. The draft has no
+/// applications, no hires and no closing date. Steps that were removed from the pipeline are not copied.
+///
+/// # Errors
+/// The errors of [`find_to_manage`].
+fn copy(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCopyInput) -> Result<Reply, Error> {
+    let role = find_to_manage(tx, caller, &input.role)?;
+    let id: RoleId = ctx.world.id();
+    act::copy(ctx, tx, caller, &role, id.clone(), input.name.clone())?;
+    changed_reply(tx, &role.organization_id, &id)
 }
 
 /// Answers with the current state of a role and its version, and with any warnings.

@@ -62,6 +62,10 @@ pub(in crate::http::api) fn tagged(
     organization: &OrganizationId,
     role: &RoleId,
 ) -> Result<Reply, Error> {
-    let version = store::role::version(tx, organization, role)?;
-    Ok(reply.with(header::ETAG, &format!("\"{version}\"")))
+    Ok(reply.with(header::ETAG, &entity_tag(tx, organization, role)?))
+}
+
+/// Returns the `ETag` of the role.
+pub(super) fn entity_tag(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<String, Error> {
+    Ok(format!("\"{}\"", store::role::version(tx, organization, role)?))
 }

@@ -16,24 +16,28 @@
       title: 'Open roles', loading: 'Loading open roles…', empty: 'There are no open roles right now.',
       failed: 'The open roles could not be loaded.', retry: 'Try again', portal: 'See all roles',
       remote: 'Remote', hybrid: 'Hybrid', onsite: 'On site', from: 'from {0}', to: 'up to {0}',
+      until: 'Apply until {0}',
       hour: '{0} an hour', day: '{0} a day', week: '{0} a week', month: '{0} a month', year: '{0} a year',
     },
     de: {
       title: 'Offene Stellen', loading: 'Offene Stellen werden geladen …', empty: 'Zurzeit sind keine Stellen offen.',
       failed: 'Die offenen Stellen konnten nicht geladen werden.', retry: 'Erneut versuchen', portal: 'Alle Stellen ansehen',
       remote: 'Remote', hybrid: 'Hybrid', onsite: 'Vor Ort', from: 'ab {0}', to: 'bis {0}',
+      until: 'Bewerbung bis {0}',
       hour: '{0} pro Stunde', day: '{0} pro Tag', week: '{0} pro Woche', month: '{0} pro Monat', year: '{0} pro Jahr',
     },
     fr: {
       title: 'Postes à pourvoir', loading: 'Chargement des postes…', empty: 'Aucun poste n’est à pourvoir pour le moment.',
       failed: 'Les postes n’ont pas pu être chargés.', retry: 'Réessayer', portal: 'Voir tous les postes',
       remote: 'À distance', hybrid: 'Hybride', onsite: 'Sur site', from: 'à partir de {0}', to: 'jusqu’à {0}',
+      until: 'Candidature jusqu’au {0}',
       hour: '{0} par heure', day: '{0} par jour', week: '{0} par semaine', month: '{0} par mois', year: '{0} par an',
     },
     es: {
       title: 'Puestos vacantes', loading: 'Cargando los puestos vacantes…', empty: 'Ahora mismo no hay puestos vacantes.',
       failed: 'No se han podido cargar los puestos vacantes.', retry: 'Reintentar', portal: 'Ver todos los puestos',
       remote: 'En remoto', hybrid: 'Híbrido', onsite: 'Presencial', from: 'desde {0}', to: 'hasta {0}',
+      until: 'Solicitudes hasta el {0}',
       hour: '{0} por hora', day: '{0} al día', week: '{0} a la semana', month: '{0} al mes', year: '{0} al año',
     },
   };
@@ -99,9 +103,16 @@
     return texts[period] ? fill(texts[period], text) : text;
   };
 
+  // The closing date is a day in the organization's time zone, so it is not converted.
+  const until = ({ closesOn }) => {
+    const locale = lang === 'en' ? 'en-GB' : lang;
+    const format = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' });
+    return closesOn && fill(texts.until, format.format(new Date(closesOn)));
+  };
+
   const roleItem = (role) => {
     const url = `${portal}/roles/${encodeURIComponent(role.id)}${query}`;
-    const facts = [role.department, role.location, role.workType && texts[role.workType], salary(role)];
+    const facts = [role.department, role.location, role.workType && texts[role.workType], salary(role), until(role)];
     const line = facts.filter((fact) => fact && fact.trim()).join(' · ');
     return createElement('li', { part: 'role' },
       createElement('a', { part: 'link', href: url }, role.name),
