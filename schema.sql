@@ -71,7 +71,7 @@ CREATE TABLE organization_statuses (
 ) STRICT, WITHOUT ROWID;
 
 -- A person who can sign in. `email_key` is the lower-cased copy by which addresses are compared. Keys and sessions of a
--- disabled user are not valid.
+-- disabled user are not valid. `last_seen_at`: the last use of a session, to the minute; null before the first.
 CREATE TABLE users (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   email TEXT NOT NULL,
@@ -80,6 +80,7 @@ CREATE TABLE users (
   platform_role TEXT NOT NULL CHECK (platform_role IN ('user', 'admin')),
   enabled INTEGER NOT NULL CHECK (enabled IN (0, 1)),
   password_hash TEXT,
+  last_seen_at INTEGER,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 ) STRICT;

@@ -33,6 +33,8 @@ words! {
         MembershipPut = "membership.put",
         /// A user's membership ended.
         MembershipRemoved = "membership.removed",
+        /// An administrator made a link by which a member signs in once.
+        SignInLinkIssued = "sign_in_link.issued",
         /// A role was created as a draft.
         RoleCreated = "role.created",
         /// A role or its positions were changed.

@@ -31,6 +31,7 @@ pub mod invitation;
 pub mod keyed_hash;
 pub mod language;
 pub mod logo;
+pub mod membership;
 pub mod network;
 pub mod organization;
 pub mod pace;

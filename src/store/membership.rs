@@ -7,8 +7,9 @@ use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::id::{Id, OrganizationId, UserId};
+use crate::domain::membership::MemberFacts;
 use crate::domain::timestamp::Timestamp;
-use crate::domain::user::{OrgRole, Principal, membership_since};
+use crate::domain::user::{OrgRole, PlatformRole, Principal, membership_since};
 
 /// A member of an organization.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,6 +192,81 @@ pub fn of_organization(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec
     tx.all(sql, [organization.as_str()], |row| {
         let mut columns = Columns::of(row);
         Ok(OrgMember { user_id: columns.parse(UserId::parse)?, org_role: columns.parse(OrgRole::parse)? })
+    })
+}
+
+/// A member with everything that the members' page shows.
+#[derive(Debug, Clone)]
+pub struct MemberProfile {
+    pub user_id: UserId,
+    pub name: String,
+    pub email: String,
+    pub enabled: bool,
+    pub has_password: bool,
+    /// The last use of a session, to the minute; `None` before the first sign-in.
+    pub last_seen_at: Option<Timestamp>,
+    pub facts: MemberFacts,
+}
+
+/// Returns the members of an organization, newest first, and at most `rows_max` of them.
+pub fn profiles(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    who: &Principal,
+    rows_max: usize,
+) -> Result<Vec<MemberProfile>, Error> {
+    let sql = format!(
+        "{PROFILE}
+         WHERE m.organization_id = $1
+         ORDER BY m.created_at DESC, m.user_id DESC
+         LIMIT $2"
+    );
+    let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
+    tx.all(&sql, (organization.as_str(), rows_max), |row| profile(row, who))
+}
+
+/// Finds one member of an organization.
+pub fn find_profile(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    who: &Principal,
+    user: &UserId,
+) -> Result<Option<MemberProfile>, Error> {
+    let sql = format!(
+        "{PROFILE}
+         WHERE m.organization_id = $1 AND m.user_id = $2"
+    );
+    tx.one(&sql, (organization.as_str(), user.as_str()), |row| profile(row, who))
+}
+
+/// The query for the columns that [`profile`] reads, without its condition.
+const PROFILE: &str =
+    "SELECT m.user_id, u.name, u.email, u.enabled, u.password_hash IS NOT NULL, u.last_seen_at, m.org_role,
+    u.platform_role,
+    EXISTS (SELECT 1 FROM memberships e WHERE e.user_id = m.user_id AND e.organization_id <> m.organization_id),
+    EXISTS (SELECT 1 FROM memberships o
+            WHERE o.organization_id = m.organization_id AND o.org_role = 'owner' AND o.user_id <> m.user_id)
+  FROM memberships m
+  JOIN users u ON u.id = m.user_id";
+
+fn profile(row: &Row<'_>, who: &Principal) -> Result<MemberProfile, Error> {
+    let mut columns = Columns::of(row);
+    let user_id = columns.parse(UserId::parse)?;
+    let is_self = user_id == who.user_id;
+    Ok(MemberProfile {
+        user_id,
+        name: columns.read()?,
+        email: columns.read()?,
+        enabled: columns.read()?,
+        has_password: columns.read()?,
+        last_seen_at: columns.read::<Option<i64>>()?.map(Timestamp::from_micros),
+        facts: MemberFacts {
+            org_role: columns.parse_or_none(OrgRole::parse)?,
+            platform_role: columns.parse(PlatformRole::parse)?,
+            is_self,
+            is_member_elsewhere: columns.read()?,
+            has_other_owner: columns.read()?,
+        },
     })
 }
 

@@ -220,7 +220,7 @@ mod tests {
         ("spent_links", "digest spent_at"),
         ("status_pages", "number digest candidate_role_id signup_id is_trusted locale issued_at withdrawn_at"),
         ("totp_secrets", "user_id secret confirmed_at last_step"),
-        ("users", "id email email_key name platform_role enabled password_hash created_at updated_at"),
+        ("users", "id email email_key name platform_role enabled password_hash last_seen_at created_at updated_at"),
     ];
 
     fn columns_of_schema() -> BTreeSet<(String, String)> {

@@ -83,6 +83,15 @@ pub fn insert(tx: &Tx<'_>, new: &NewSession) -> Result<(), Error> {
                VALUES ($1, $2, $3, $4, $5, $6, $6, $6)";
     let NewSession { digest, id, user_id, address, user_agent } = new;
     tx.run(sql, (digest.as_slice(), id.as_str(), user_id.as_str(), address, user_agent, tx.now.micros()))?;
+    record_user_seen(tx, digest)
+}
+
+/// Records that the user of this session is here. The session itself is deleted when it ends.
+fn record_user_seen(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<(), Error> {
+    let sql = "UPDATE users
+               SET last_seen_at = $1
+               WHERE id = (SELECT user_id FROM sessions WHERE digest = $2)";
+    tx.run(sql, (tx.now.micros(), digest.as_slice()))?;
     Ok(())
 }
 
@@ -135,6 +144,14 @@ pub fn end_others(tx: &Tx<'_>, user: &UserId, current: &[u8; 32]) -> Result<(), 
     Ok(())
 }
 
+/// Ends all sessions of a user.
+pub fn end_all(tx: &Tx<'_>, user: &UserId) -> Result<(), Error> {
+    let sql = "DELETE FROM sessions
+               WHERE user_id = $1";
+    tx.run(sql, [user.as_str()])?;
+    Ok(())
+}
+
 /// Returns whether [`touch`] has something to record: the last recorded use is older than [`TOUCH_INTERVAL`], or the
 /// session was deleted.
 pub fn touch_is_due(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
@@ -150,7 +167,9 @@ pub fn touch(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
     let sql = "UPDATE sessions
                SET last_seen_at = CASE WHEN last_seen_at < $1 THEN $1 ELSE last_seen_at END
                WHERE digest = $2";
-    Ok(tx.run(sql, (tx.now.micros(), digest.as_slice()))? > 0)
+    let exists = tx.run(sql, (tx.now.micros(), digest.as_slice()))? > 0;
+    record_user_seen(tx, digest)?;
+    Ok(exists)
 }
 
 /// Returns when the session was last confirmed, or `None` if the session does not exist.

@@ -1,10 +1,15 @@
 //! Links by which a user signs in once without a password. The file stores only the digest of each token.
 
+use serde::Serialize;
+
+use super::activity;
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
-use crate::domain::id::{Id, UserId};
+use crate::domain::activity::{Action, Subject};
+use crate::domain::id::{Id, OrganizationId, UserId};
 use crate::domain::sign_in_link::{self, LinkPurpose, SIGN_IN_TOKEN_BYTES};
 use crate::domain::text::Email;
+use crate::domain::user::Principal;
 use crate::world::World;
 
 /// A link that still works, with its user.
@@ -40,6 +45,31 @@ pub fn create(
     let digest = sign_in_link::digest(&token);
     tx.run(sql, (digest.as_slice(), user.as_str(), purpose.as_str(), invited_by, tx.now.micros(), expires_at))?;
     Ok(token)
+}
+
+/// Creates a link for a member of an organization, and records the act.
+pub fn issue(
+    tx: &Tx<'_>,
+    world: &dyn World,
+    who: &Principal,
+    organization: &OrganizationId,
+    user: &UserId,
+    purpose: LinkPurpose,
+) -> Result<String, Error> {
+    let token = create(tx, world, user, purpose, Some(&who.user_id))?;
+    let issued = IssuedDetail { user_id: user.as_str(), purpose: purpose.as_str() };
+    let detail = activity::detail(&None::<()>, &issued)?;
+    let subject = Subject::of_organization(organization.clone());
+    activity::append(tx, &activity::stamp(world), Some(who), Action::SignInLinkIssued, &subject, &detail)?;
+    Ok(token)
+}
+
+/// The detail of a link in an activity row.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct IssuedDetail<'a> {
+    user_id: &'a str,
+    purpose: &'static str,
 }
 
 /// Finds the link with this token. Returns `None` if there is no such link, it was used, it has expired, or its user is

@@ -390,7 +390,7 @@ fn a_caller_who_lost_access_gets_no_stored_response() {
     app.admin().delete(&format!("/api/admin/api-keys/{key_id}")).expect(200);
     repeated.post_empty(&hiring.hire(0)).refused(401, "unauthorized");
     // An admin who was demoted gets no stored response either.
-    app.change("INSERT INTO users SELECT 'user_second', 'second@x.example', 'second@x.example', 'Second', 'admin', 1, NULL, 0, 0");
+    app.change("INSERT INTO users SELECT 'user_second', 'second@x.example', 'second@x.example', 'Second', 'admin', 1, NULL, NULL, 0, 0");
     let second = with_key(&app.user("user_second"), "k");
     let body = json!({ "name": "n", "userId": "user_none" });
     second.post("/api/admin/api-keys", &body).refused(404, "not_found");

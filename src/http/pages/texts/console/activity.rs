@@ -76,6 +76,7 @@ static LABELS: &[Label] = &[
     ("retention.confirmed", ["Retention confirmed", "Aufbewahrung bestätigt", "Conservation confirmée", "Conservación confirmada"]),
     ("membership.put", ["Membership changed", "Mitgliedschaft geändert", "Appartenance modifiée", "Pertenencia cambiada"]),
     ("membership.removed", ["Membership ended", "Mitgliedschaft beendet", "Appartenance terminée", "Pertenencia terminada"]),
+    ("sign_in_link.issued", ["Sign-in link made", "Anmeldelink erstellt", "Lien de connexion créé", "Enlace de acceso creado"]),
     ("role.created", ["Role created", "Stelle angelegt", "Poste créé", "Puesto creado"]),
     ("role.changed", ["Role changed", "Stelle geändert", "Poste modifié", "Puesto cambiado"]),
     ("role.opened", ["Role opened", "Stelle geöffnet", "Poste ouvert", "Puesto abierto"]),
