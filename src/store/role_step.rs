@@ -8,7 +8,7 @@ use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::StepType;
-use crate::domain::id::{Id, RoleId, RoleStepId};
+use crate::domain::id::{Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::role_step;
 use crate::domain::user::Principal;
 use crate::world::World;
@@ -100,6 +100,22 @@ fn role_step(row: &Row<'_>) -> Result<RoleStep, Error> {
         name: columns.read()?,
         order: columns.read()?,
         step_type: columns.parse(StepType::parse)?,
+    })
+}
+
+/// Counts the candidates who are at each step of a role now.
+pub fn candidate_counts(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    role: &RoleId,
+) -> Result<Vec<(RoleStepId, i64)>, Error> {
+    let sql = "SELECT at_role_step_id, count(*)
+               FROM candidate_roles
+               WHERE organization_id = $1 AND role_id = $2 AND at_role_step_id IS NOT NULL
+               GROUP BY at_role_step_id";
+    tx.all(sql, (organization.as_str(), role.as_str()), |row| {
+        let mut columns = Columns::of(row);
+        Ok((columns.parse(RoleStepId::parse)?, columns.read()?))
     })
 }
 
