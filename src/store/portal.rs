@@ -2,7 +2,7 @@
 
 use super::role::RoleRecord;
 use super::role::record::{COLUMNS, record};
-use crate::db::row::Columns;
+use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::text::Slug;
@@ -30,27 +30,43 @@ pub struct PortalOrganization {
     pub has_logo: bool,
 }
 
+/// The query for the columns that [`portal_organization`] reads, without its condition.
+const SELECT: &str =
+    "SELECT o.id, o.name, o.slug, o.domain, o.logo, o.portal_theme, o.time_zone, o.privacy_notice, o.updated_at,
+       EXISTS (SELECT 1 FROM organization_logos l WHERE l.organization_id = o.id)
+     FROM organizations o";
+
 /// Returns the organization with this slug, if the organization and its portal are enabled.
 pub fn organization(tx: &Tx<'_>, slug: &Slug) -> Result<Option<PortalOrganization>, Error> {
-    let sql =
-        "SELECT o.id, o.name, o.slug, o.domain, o.logo, o.portal_theme, o.time_zone, o.privacy_notice, o.updated_at,
-                 EXISTS (SELECT 1 FROM organization_logos l WHERE l.organization_id = o.id)
-               FROM organizations o
-               WHERE o.slug_key = $1 AND o.portal_enabled = 1 AND o.enabled = 1";
-    tx.one(sql, [slug.key()], |row| {
-        let mut columns = Columns::of(row);
-        Ok(PortalOrganization {
-            id: columns.parse(OrganizationId::parse)?,
-            name: columns.read()?,
-            slug: columns.read()?,
-            domain: columns.read()?,
-            logo: columns.read()?,
-            theme: Theme::from_row(columns.text()?),
-            time_zone: columns.read()?,
-            privacy_notice: columns.read()?,
-            updated_at: columns.time()?,
-            has_logo: columns.read()?,
-        })
+    let sql = format!(
+        "{SELECT}
+         WHERE o.slug_key = $1 AND o.portal_enabled = 1 AND o.enabled = 1"
+    );
+    tx.one(&sql, [slug.key()], portal_organization)
+}
+
+/// Returns an organization as its portal would show it, even if the portal is disabled. Only staff may see it.
+pub fn in_preview(tx: &Tx<'_>, id: &OrganizationId) -> Result<Option<PortalOrganization>, Error> {
+    let sql = format!(
+        "{SELECT}
+         WHERE o.id = $1"
+    );
+    tx.one(&sql, [id.as_str()], portal_organization)
+}
+
+fn portal_organization(row: &Row<'_>) -> Result<PortalOrganization, Error> {
+    let mut columns = Columns::of(row);
+    Ok(PortalOrganization {
+        id: columns.parse(OrganizationId::parse)?,
+        name: columns.read()?,
+        slug: columns.read()?,
+        domain: columns.read()?,
+        logo: columns.read()?,
+        theme: Theme::from_row(columns.text()?),
+        time_zone: columns.read()?,
+        privacy_notice: columns.read()?,
+        updated_at: columns.time()?,
+        has_logo: columns.read()?,
     })
 }
 

@@ -50,7 +50,10 @@ mod console_decision;
 mod console_document;
 mod console_inbox;
 mod console_me;
+mod console_membership;
 mod console_review;
+mod console_role;
+mod console_role_step;
 mod console_roles;
 mod console_second_factor;
 mod console_sign_in;
@@ -204,6 +207,9 @@ fn main() -> ExitCode {
         console_me::tests(),
         console_roles::tests(),
         console_second_factor::tests(),
+        console_membership::tests(),
+        console_role::tests(),
+        console_role_step::tests(),
         console_sign_in::tests(),
         console_sign_in_code::tests(),
         deployment::tests(),

@@ -10,7 +10,7 @@ pub(in crate::http) mod attachment;
 pub(in crate::http) mod board;
 pub(in crate::http) mod candidate;
 pub(in crate::http) mod candidate_step;
-mod decode;
+pub(in crate::http) mod decode;
 mod envelope;
 pub(in crate::http) mod erasure;
 mod existing;

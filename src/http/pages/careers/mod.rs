@@ -23,6 +23,8 @@ mod visit;
 
 use hyper::Method;
 
+pub(super) use self::role::preview;
+
 use crate::http::server::resource::Audience;
 use crate::http::server::route::Route;
 use crate::store::Grade;

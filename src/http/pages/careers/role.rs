@@ -11,9 +11,9 @@ use super::visit::{PortalVisit, valid_until_change};
 use super::{missing, url};
 use crate::domain::id::{Id, RoleId};
 use crate::http::api::portal::{self, has_closing_day_passed};
-use crate::http::pages::frame::Frame;
+use crate::http::pages::frame::{Branding, Frame};
 use crate::http::pages::markdown;
-use crate::http::pages::texts::fill;
+use crate::http::pages::texts::{Texts, fill};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -60,8 +60,32 @@ pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Repl
         RoleLookup::Found(role, organization) => (role, organization),
         RoleLookup::Missing(reply) => return Ok(reply),
     };
-    let visit = &input.visit;
-    let texts = visit.texts;
+    let texts = input.visit.texts;
+    let page = page(ctx, texts, &organization, &role);
+    let frame =
+        input.visit.frame(&organization, page.frame.title, &url::role_path(&organization.slug, role.id.as_str()));
+    let reply = Reply::rendered(&RolePage { frame, ..page })?;
+    valid_until_change(reply, texts, &organization, tx)
+}
+
+/// Renders the posting as candidates would see it, for a frame of the staff console. Nothing in the posting can be
+/// sent, and links open another tab.
+pub(in crate::http::pages) fn preview(
+    ctx: &Ctx,
+    texts: &'static Texts,
+    organization: &PortalOrganization,
+    role: &RoleRecord,
+) -> Result<Reply, Error> {
+    Reply::framed(&RolePage { is_preview: true, ..page(ctx, texts, organization, role) })
+}
+
+/// Returns the page of a posting. Its frame has no links to other languages.
+fn page<'a>(
+    ctx: &Ctx,
+    texts: &'static Texts,
+    organization: &'a PortalOrganization,
+    role: &'a RoleRecord,
+) -> RolePage<'a> {
     let path = url::role_path(&organization.slug, role.id.as_str());
     let title = fill(texts.careers.role_title, &[("role", &role.name), ("organization", &organization.name)]);
     let body = role.description.markdown();
@@ -69,25 +93,33 @@ pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Repl
     let with_text = |day: Date| (day.to_string(), texts.day(day));
     let posted = ctx.world.local_day(&organization.time_zone, role.created_at);
     let dates =
-        PostingDates { posted: posted.to_string(), valid_through: closing_day::last_second(ctx, &organization, &role) };
+        PostingDates { posted: posted.to_string(), valid_through: closing_day::last_second(ctx, organization, role) };
     let base = &ctx.settings.base_url;
-    let employer = employer(&organization, shows_salary);
-    let reply = Reply::rendered(&RolePage {
-        frame: visit.frame(&organization, title, &path),
+    let employer = employer(organization, shows_salary);
+    let PortalOrganization { name, slug, has_logo, .. } = organization;
+    let frame = Frame {
+        texts,
+        title,
+        organization: Some(Branding { name, slug, has_logo: *has_logo }),
+        languages: Vec::new(),
+        is_indexed: false,
+    };
+    RolePage {
+        frame,
         canonical: url::role_url(base, &organization.slug, role.id.as_str()),
         logo: organization.has_logo.then(|| url::file_url(base, &organization.slug, "logo")),
         excerpt: markdown::summary(body),
-        facts: role_facts(texts, &role, shows_salary),
+        facts: role_facts(texts, role, shows_salary),
         description: markdown::to_html(body),
         apply: format!("{path}/apply?lang={}", texts.tag),
         home: format!("{}?lang={}", url::list_path(&organization.slug), texts.tag),
         all_roles: fill(texts.common.all_roles, &[("organization", &organization.name)]),
-        posting: posting::json_ld(base, &employer, &role, &dates),
+        posting: posting::json_ld(base, &employer, role, &dates),
         posted: with_text(posted),
         closes_on: role.closes_on.map(|day| with_text(day.date())),
-        role: &role,
-    })?;
-    valid_until_change(reply, texts, &organization, tx)
+        role,
+        is_preview: false,
+    }
 }
 
 fn employer(organization: &PortalOrganization, shows_salary: bool) -> Employer<'_> {
@@ -134,4 +166,6 @@ struct RolePage<'a> {
     all_roles: String,
     /// The posting as JSON-LD that is safe in HTML.
     posting: String,
+    /// Whether the page is a preview for staff.
+    is_preview: bool,
 }

@@ -21,6 +21,7 @@ const MODULES: &[&str] = &[
     include_str!("../templates/console/draft.js"),
     include_str!("../templates/console/board.js"),
     include_str!("../templates/console/queue.js"),
+    include_str!("../templates/console/copy.js"),
 ];
 
 static STYLE: LazyLock<String> = LazyLock::new(|| minify(include_str!("../templates/console/console.css")));

@@ -2,6 +2,7 @@
 
 use crate::http::pages::texts::Texts;
 use crate::http::pages::texts::console::frame::{FRAME, FrameTexts};
+use crate::http::pages::texts::console::membership::MEMBERSHIP;
 
 /// The frame of a page for a signed-in user. `templates/console/layout.html` renders it.
 pub(super) struct ConsoleFrame {
@@ -43,6 +44,7 @@ pub(super) enum NavItem {
     Inbox,
     Roles,
     Candidates,
+    Members,
     Me,
 }
 
@@ -69,6 +71,7 @@ impl ConsoleFrame {
             let of = |page| format!("/app/{}/{page}", organization.slug);
             links.push(link(NavItem::Roles, of("roles"), words.roles, "g r"));
             links.push(link(NavItem::Candidates, of("candidates"), words.candidates, "g c"));
+            links.push(link(NavItem::Members, of("members"), MEMBERSHIP.of(self.texts).title, "g m"));
         }
         links.push(link(NavItem::Me, "/app/me".to_owned(), words.me, "g s"));
         links

@@ -13,13 +13,17 @@ mod candidate;
 pub(super) mod confirm;
 mod decision;
 mod document;
+mod field;
 mod fields;
 mod frame;
 mod home;
 mod join;
 mod labels;
 mod me;
+mod membership;
 mod review;
+mod role;
+mod role_step;
 mod roles;
 pub(super) mod second_factor;
 pub(super) mod sign_in;
@@ -48,6 +52,9 @@ pub(in crate::http) fn routes() -> Vec<Route> {
         activity_page::routes(),
         second_factor::routes(),
         confirm::routes(),
+        role::routes(),
+        role_step::routes(),
+        membership::routes(),
     ]
     .into_iter()
     .flatten()

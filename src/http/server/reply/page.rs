@@ -28,6 +28,10 @@ const CONSOLE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src '
                               connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; \
                               frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types console";
 
+/// The content security policy of a page that the staff console shows in a frame. Nothing in the page can be sent.
+const FRAMED_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'none'; base-uri 'none'; \
+                             frame-ancestors 'self'";
+
 /// A request to the staff console, so that it can go on after a sign-in.
 #[derive(Debug, Clone)]
 pub(in crate::http) struct StaffRequest {
@@ -75,6 +79,16 @@ impl Reply {
             .with(header::REFERRER_POLICY, "same-origin")
             .with(header::CACHE_CONTROL, "no-store")
             .with(header::VARY, "X-Part, Accept-Language, Cookie"))
+    }
+
+    /// Creates a 200 reply with a page that the console shows in a frame.
+    pub(in crate::http) fn framed(page: &impl askama::Template) -> Result<Self, Error> {
+        let mut reply = Self::rendered(page)?;
+        reply.headers.retain(|(name, _)| *name != header::CONTENT_SECURITY_POLICY);
+        Ok(reply
+            .with(header::CONTENT_SECURITY_POLICY, FRAMED_POLICY)
+            .with(header::CACHE_CONTROL, "no-store")
+            .with(header::VARY, "Accept-Language, Cookie"))
     }
 
     /// Creates a page of the console with the status of a refusal. The page explains the refusal.

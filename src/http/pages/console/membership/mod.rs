@@ -1,0 +1,319 @@
+//! `/app/{orgSlug}/members`: the members of an organization. Its owners and admins invite, change and remove them, and
+//! make links for people who cannot sign in. The rules are in `domain/membership`.
+
+mod page;
+
+use hyper::Method;
+
+use self::page::{MemberPage, TypedInvitation};
+use super::visit::{self, ABSENT, Visit};
+use crate::domain::id::UserId;
+use crate::domain::membership::{
+    MemberFacts, require_administrator, require_assignable, require_removable, require_resettable,
+};
+use crate::domain::refusal::Refusal;
+use crate::domain::sign_in_link::LinkPurpose;
+use crate::domain::text::{Email, NAME_CHARACTERS_MAX};
+use crate::domain::user::{OrgRole, PlatformRole, Principal, UserProfile};
+use crate::http::api::decode;
+use crate::http::pages::texts::console::membership::MembershipTexts;
+use crate::http::server::body_fields::BodyFields;
+use crate::http::server::ctx::Ctx;
+use crate::http::server::reply::Reply;
+use crate::http::server::request::Request;
+use crate::http::server::route::Route;
+use crate::store::access::VisibleOrganization;
+use crate::store::membership::{MemberProfile, OrgMember};
+use crate::store::{self, Error, Grade, Tx};
+
+const ALREADY_MEMBER: Refusal = Refusal::Conflict("the user is already a member of the organization");
+const CHANGED_MEANWHILE: Refusal = Refusal::Conflict("somebody else has changed the member");
+
+pub(super) fn routes() -> Vec<Route> {
+    let members = "/app/{orgSlug}/members";
+    let (role, link) = ("/app/{orgSlug}/members/{userId}/role", "/app/{orgSlug}/members/{userId}/link");
+    let remove_path = "/app/{orgSlug}/members/{userId}/remove";
+    let act = |route: Route| route.writes(Grade::Vital).with_form();
+    vec![
+        Route::staff(Method::GET, members, decode_page, show).answering(&[(200, "")]),
+        act(Route::staff(Method::POST, members, decode_invitation, invite)).answering(&[
+            (200, ""),
+            (303, ""),
+            (409, "conflict"),
+        ]),
+        act(Route::staff(Method::POST, role, decode_role, change_role)).answering(&[(303, ""), (409, "conflict")]),
+        act(Route::staff(Method::POST, link, decode_member, issue_link)).answering(&[(200, ""), (409, "conflict")]),
+        act(Route::staff(Method::POST, remove_path, decode_member, remove)).answering(&[(303, ""), (409, "conflict")]),
+    ]
+}
+
+struct MemberPageInput {
+    visit: Visit,
+    done: Option<String>,
+}
+
+/// # Errors
+/// `validation_error` if a parameter is repeated.
+fn decode_page(_: &Ctx, request: &Request) -> Result<MemberPageInput, Error> {
+    Ok(MemberPageInput { visit: Visit::decode(request)?, done: request.query("done")? })
+}
+
+/// `GET /app/{orgSlug}/members`: shows the members and what each may do. Only owners and admins see when a member was
+/// last here and whether they have a second factor.
+///
+/// # Errors
+/// As pages: `not_found` if the organization does not exist or the caller may not see it.
+fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MemberPageInput) -> Result<Reply, Error> {
+    let organization = input.visit.organization(tx, who)?;
+    let mut page = MemberPage::new(tx, who, &input.visit, &organization)?;
+    page.set_notice(input.done.as_deref());
+    Reply::console(&page)
+}
+
+struct InvitationInput {
+    visit: Visit,
+    typed: TypedInvitation,
+}
+
+/// # Errors
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated.
+fn decode_invitation(_: &Ctx, request: &Request) -> Result<InvitationInput, Error> {
+    let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
+    let text = |name| Ok::<_, Refusal>(form.text(name)?.unwrap_or_default().trim().to_owned());
+    let typed = TypedInvitation { name: text("name")?, email: text("email")?, org_role: text("orgRole")? };
+    Ok(InvitationInput { visit: Visit::decode(request)?, typed })
+}
+
+/// An invitation with valid values.
+struct Invitation {
+    name: String,
+    email: Email,
+    org_role: OrgRole,
+}
+
+/// # Errors
+/// `validation_error`, which names every invalid field.
+fn checked(typed: &TypedInvitation) -> Result<Invitation, Refusal> {
+    let members = [("name", &typed.name), ("email", &typed.email), ("orgRole", &typed.org_role)];
+    let members = members.into_iter().map(|(name, typed)| (name.to_owned(), typed.as_str().into()));
+    let mut fields = BodyFields::new(members.collect());
+    let (name, email) = (fields.required_text("name", NAME_CHARACTERS_MAX), decode::required_email(&mut fields));
+    let org_role = fields.word("orgRole", OrgRole::WORDS, OrgRole::parse);
+    let (name, (email, org_role)) = fields.valid_with(name.zip(email.zip(org_role)))?;
+    Ok(Invitation { name, email, org_role })
+}
+
+/// `POST /app/{orgSlug}/members`: adds a person to the organization, and creates the user if there is none with the
+/// address. A person who has no account yet gets a link, which the answer shows once.
+///
+/// # Errors
+/// As pages: `not_found`; `forbidden` unless the caller may give this role; `validation_error` with the form; `conflict`
+/// if the person is a member.
+fn invite(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &InvitationInput) -> Result<Reply, Error> {
+    let organization = input.visit.organization(tx, who)?;
+    require_administrator(organization.caller)?;
+    let refuse = |refusal: Refusal, mark: fn(&mut MemberPage, &TypedInvitation, &Refusal)| {
+        let mut page = MemberPage::new(tx, who, &input.visit, &organization)?;
+        mark(&mut page, &input.typed, &refusal);
+        Reply::console_refusal(&refusal, &page)
+    };
+    let invitation = match checked(&input.typed) {
+        Ok(invitation) => invitation,
+        Err(refusal) => return refuse(refusal, MemberPage::refuse_invitation),
+    };
+    let existing = store::user::find_by_email(tx, &invitation.email)?.map(|user| user.profile);
+    if let Some(user) = &existing
+        && let Some(member) = store::membership::find_profile(tx, &organization.id, who, &user.id)?
+    {
+        // The same form once more: the person needs the link that the first answer showed.
+        let is_repeated = member.facts.org_role == Some(invitation.org_role) && !has_account(tx, &member)?;
+        if is_repeated && require_resettable(organization.caller, member.facts).is_ok() {
+            return show_link(ctx, tx, who, &input.visit, &organization, &member);
+        }
+        return refuse(ALREADY_MEMBER, MemberPage::refuse_member);
+    }
+    add(ctx, tx, who, &organization, existing, &invitation)?;
+    let user = store::user::find_by_email(tx, &invitation.email)?.ok_or(ABSENT)?.profile;
+    let member = store::membership::find_profile(tx, &organization.id, who, &user.id)?.ok_or(ABSENT)?;
+    if has_account(tx, &member)? || require_resettable(organization.caller, member.facts).is_err() {
+        return Ok(Reply::see_other(&format!("/app/{}/members?done=added", organization.slug)));
+    }
+    show_link(ctx, tx, who, &input.visit, &organization, &member)
+}
+
+/// Adds a user to the organization. Creates the user if there is none.
+///
+/// # Errors
+/// `forbidden` if the role or the person is above the caller.
+fn add(
+    ctx: &Ctx,
+    tx: &Tx<'_>,
+    who: &Principal,
+    organization: &VisibleOrganization,
+    existing: Option<UserProfile>,
+    invitation: &Invitation,
+) -> Result<(), Error> {
+    let facts = MemberFacts {
+        org_role: None,
+        platform_role: existing.as_ref().map_or(PlatformRole::User, |user| user.platform_role),
+        is_self: existing.as_ref().is_some_and(|user| user.id == who.user_id),
+        is_member_elsewhere: false,
+        has_other_owner: true,
+    };
+    require_assignable(organization.caller, facts, invitation.org_role)?;
+    let stamp = || store::activity::stamp(&*ctx.world);
+    let user_id = match existing {
+        Some(user) => user.id,
+        None => {
+            let Invitation { name, email, .. } = invitation;
+            let (id, platform_role): (UserId, _) = (ctx.world.id(), PlatformRole::User);
+            let (name, email) = (name.clone(), email.clone());
+            let user = UserProfile { id: id.clone(), email, name, platform_role, enabled: true };
+            store::user::create(tx, &stamp(), Some(who), &user)?;
+            id
+        }
+    };
+    let member = OrgMember { user_id, org_role: invitation.org_role };
+    store::membership::put(tx, &stamp(), Some(who), &organization.id, &member)
+}
+
+/// Returns whether a person can sign in without a link, or has signed in before.
+fn has_account(tx: &Tx<'_>, member: &MemberProfile) -> Result<bool, Error> {
+    let has_factor = !store::second_factor::factors(tx, &member.user_id)?.is_empty();
+    Ok(member.has_password || has_factor || member.last_seen_at.is_some())
+}
+
+/// Makes a link for a member, and shows it. A person who has an account is signed out everywhere.
+fn show_link(
+    ctx: &Ctx,
+    tx: &Tx<'_>,
+    who: &Principal,
+    visit: &Visit,
+    organization: &VisibleOrganization,
+    member: &MemberProfile,
+) -> Result<Reply, Error> {
+    let purpose = if has_account(tx, member)? { LinkPurpose::Reset } else { LinkPurpose::Invitation };
+    if purpose != LinkPurpose::Invitation {
+        store::session::end_all(tx, &member.user_id)?;
+    }
+    let user = &member.user_id;
+    let token = store::sign_in_link::issue(tx, &*ctx.world, who, &organization.id, user, purpose)?;
+    let mut page = MemberPage::new(tx, who, visit, organization)?;
+    page.show_link(&member.name, format!("{}/join/{token}", ctx.settings.base_url), purpose);
+    Reply::console(&page)
+}
+
+/// A request about one member.
+struct MemberVisit {
+    visit: Visit,
+    user_id: UserId,
+}
+
+/// # Errors
+/// `not_found` if the path has no valid id; `validation_error` if `lang` is repeated.
+fn decode_member(_: &Ctx, request: &Request) -> Result<MemberVisit, Error> {
+    Ok(MemberVisit { visit: Visit::decode(request)?, user_id: visit::id(request, "userId")? })
+}
+
+impl MemberVisit {
+    /// Returns the organization and the member, for a caller who administers the organization.
+    ///
+    /// # Errors
+    /// `not_found` if one of them does not exist or the caller may not see it; `forbidden` for any other caller.
+    fn find(&self, tx: &Tx<'_>, who: &Principal) -> Result<(VisibleOrganization, MemberProfile), Error> {
+        let organization = self.visit.organization(tx, who)?;
+        let found = store::membership::find_profile(tx, &organization.id, who, &self.user_id)?;
+        let member = found.ok_or(ABSENT)?;
+        require_administrator(organization.caller)?;
+        Ok((organization, member))
+    }
+
+    /// Shows the members as they are now, and the reason why nothing was done.
+    fn refuse(
+        &self,
+        tx: &Tx<'_>,
+        who: &Principal,
+        organization: &VisibleOrganization,
+        refusal: &Refusal,
+        message: fn(&MembershipTexts) -> &'static str,
+    ) -> Result<Reply, Error> {
+        let Refusal::Conflict(_) = refusal else { return Err(refusal.clone().into()) };
+        let mut page = MemberPage::new(tx, who, &self.visit, organization)?;
+        page.refuse(message);
+        Reply::console_refusal(refusal, &page)
+    }
+}
+
+/// A new role of a member, and the role from which the form was made.
+struct RoleInput {
+    member: MemberVisit,
+    org_role: OrgRole,
+    before: Option<OrgRole>,
+}
+
+/// # Errors
+/// As [`decode_member`]; `unsupported_media_type` for a body that is not a form; `validation_error` for an unknown role.
+fn decode_role(ctx: &Ctx, request: &Request) -> Result<RoleInput, Error> {
+    let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
+    let member = decode_member(ctx, request)?;
+    let role = |name| Ok::<_, Refusal>(form.text(name)?.and_then(OrgRole::parse));
+    let org_role = role("orgRole")?.ok_or_else(|| Refusal::invalid("orgRole", "must be a role"))?;
+    Ok(RoleInput { member, org_role, before: role("before")? })
+}
+
+/// `POST /app/{orgSlug}/members/{userId}/role`: gives a member another role.
+///
+/// # Errors
+/// As pages: `not_found`; `forbidden` if the member or the role is above the caller; `conflict` if no owner would remain,
+/// or if somebody else has changed the member since the form was made.
+fn change_role(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleInput) -> Result<Reply, Error> {
+    let (organization, member) = input.member.find(tx, who)?;
+    let refuse = |refusal: &Refusal, message| input.member.refuse(tx, who, &organization, refusal, message);
+    let done = Reply::see_other(&format!("/app/{}/members?done=changed", organization.slug));
+    if member.facts.org_role == Some(input.org_role) {
+        return Ok(done);
+    }
+    if let Err(refusal) = require_assignable(organization.caller, member.facts, input.org_role) {
+        return refuse(&refusal, |words| words.last_owner);
+    }
+    if member.facts.org_role != input.before {
+        return refuse(&CHANGED_MEANWHILE, |words| words.changed_meanwhile);
+    }
+    let changed = OrgMember { user_id: member.user_id, org_role: input.org_role };
+    store::membership::put(tx, &store::activity::stamp(&*ctx.world), Some(who), &organization.id, &changed)?;
+    Ok(done)
+}
+
+/// `POST /app/{orgSlug}/members/{userId}/link`: makes a link by which the member chooses a password. Earlier links stop
+/// working. A member who has an account is signed out everywhere.
+///
+/// # Errors
+/// As pages: `not_found`; `forbidden` if the member is above the caller, or is a member of another organization;
+/// `conflict` for the caller's own account and for a disabled user.
+fn issue_link(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MemberVisit) -> Result<Reply, Error> {
+    let (organization, member) = input.find(tx, who)?;
+    if let Err(refusal) = require_resettable(organization.caller, member.facts) {
+        return input.refuse(tx, who, &organization, &refusal, |words| words.own);
+    }
+    if !member.enabled {
+        let refusal = Refusal::Conflict("the user is disabled");
+        return input.refuse(tx, who, &organization, &refusal, |words| words.user_disabled);
+    }
+    show_link(ctx, tx, who, &input.visit, &organization, &member)
+}
+
+/// `POST /app/{orgSlug}/members/{userId}/remove`: removes a member from the organization. The user remains.
+///
+/// # Errors
+/// As pages: `not_found`; `forbidden` if the member is above the caller; `conflict` for the last owner.
+fn remove(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MemberVisit) -> Result<Reply, Error> {
+    let (organization, member) = input.find(tx, who)?;
+    if let Err(refusal) = require_removable(organization.caller, member.facts) {
+        return input.refuse(tx, who, &organization, &refusal, |words| words.last_owner);
+    }
+    let stamp = store::activity::stamp(&*ctx.world);
+    store::membership::remove(tx, &stamp, Some(who), &organization.id, &member.user_id)?;
+    let is_gone = member.facts.is_self && !who.is_admin();
+    let next = if is_gone { "/app".to_owned() } else { format!("/app/{}/members?done=removed", organization.slug) };
+    Ok(Reply::see_other(&next))
+}

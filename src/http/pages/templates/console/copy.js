@@ -1,0 +1,15 @@
+// Shows the buttons with `data-copy="ID"`, which copy the value of the field with this id. Outside a secure context the
+// field is selected instead, so that the person can copy it.
+document.querySelectorAll("[data-copy]").forEach((button) => {
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const field = document.getElementById(button.dataset.copy);
+    field.select();
+    try {
+      await navigator.clipboard.writeText(field.value);
+      say(button.dataset.copied);
+    } catch {
+      field.focus();
+    }
+  });
+});
