@@ -22,6 +22,7 @@ crate::tests![
     an_administrator_who_is_demoted_in_the_middle_does_nothing,
     plain_members_see_names_and_rights_only,
     members_of_other_organizations_are_answered_like_unknown_ones,
+    dangerous_acts_require_a_recent_confirmation,
     the_last_use_of_a_session_is_shown,
     scripts_in_names_are_text,
 ];
@@ -313,6 +314,26 @@ fn members_of_other_organizations_are_answered_like_unknown_ones() {
         assert!(texts.iter().all(|text| *text == texts[0]));
     }
     assert_eq!(app.sql("SELECT count(*) FROM memberships"), ["10"]);
+}
+
+fn dangerous_acts_require_a_recent_confirmation() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    app.pass(10 * 60);
+    let role = |org_role: &'static str, before: &'static str| [("orgRole", org_role), ("before", before)];
+    owner.submit(&path(&hiring, ""), &invitation("X", "x@example.com", "admin")).expect(403);
+    owner.submit(&of(&hiring, "member", "link"), &[]).expect(403);
+    owner.submit(&of(&hiring, "member", "role"), &role("owner", "member")).expect(403);
+    owner.submit(&of(&hiring, "admin", "role"), &role("member", "admin")).expect(403);
+    owner.submit(&of(&hiring, "admin", "remove"), &[]).expect(403);
+    assert_eq!(app.sql("SELECT count(*) FROM activities"), ["0"]);
+    owner.submit(&path(&hiring, ""), &invitation("X", "x@example.com", "member")).expect(200);
+    owner.submit(&of(&hiring, "member", "role"), &role("moderator", "member")).expect(303);
+    owner.submit(&of(&hiring, "moderator", "remove"), &[]).expect(303);
+    let owner = app.browser(&hiring, "owner");
+    owner.submit(&of(&hiring, "member", "link"), &[]).expect(200);
+    owner.submit(&of(&hiring, "admin", "remove"), &[]).expect(303);
 }
 
 fn the_last_use_of_a_session_is_shown() {

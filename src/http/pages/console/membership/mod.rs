@@ -6,10 +6,11 @@ mod page;
 use hyper::Method;
 
 use self::page::{MemberPage, TypedInvitation};
+use super::confirm::require_recent;
 use super::visit::{self, ABSENT, Visit};
 use crate::domain::id::UserId;
 use crate::domain::membership::{
-    MemberFacts, require_administrator, require_assignable, require_removable, require_resettable,
+    MemberFacts, may_administer, require_administrator, require_assignable, require_removable, require_resettable,
 };
 use crate::domain::refusal::Refusal;
 use crate::domain::sign_in_link::LinkPurpose;
@@ -128,10 +129,12 @@ fn invite(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &InvitationInput) -> R
         // The same form once more: the person needs the link that the first answer showed.
         let is_repeated = member.facts.org_role == Some(invitation.org_role) && !has_account(tx, &member)?;
         if is_repeated && require_resettable(organization.caller, member.facts).is_ok() {
+            require_recent_for(tx, who, &[member.facts.org_role])?;
             return show_link(ctx, tx, who, &input.visit, &organization, &member);
         }
         return refuse(ALREADY_MEMBER, MemberPage::refuse_member);
     }
+    require_recent_for(tx, who, &[Some(invitation.org_role)])?;
     add(ctx, tx, who, &organization, existing, &invitation)?;
     let user = store::user::find_by_email(tx, &invitation.email)?.ok_or(ABSENT)?.profile;
     let member = store::membership::find_profile(tx, &organization.id, who, &user.id)?.ok_or(ABSENT)?;
@@ -139,6 +142,16 @@ fn invite(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &InvitationInput) -> R
         return Ok(Reply::see_other(&format!("/app/{}/members?done=added", organization.slug)));
     }
     show_link(ctx, tx, who, &input.visit, &organization, &member)
+}
+
+/// Succeeds unless one of these roles may administer the organization and the caller has not confirmed their identity
+/// recently.
+///
+/// # Errors
+/// [`Refusal::ConfirmationRequired`]
+fn require_recent_for(tx: &Tx<'_>, who: &Principal, org_roles: &[Option<OrgRole>]) -> Result<(), Error> {
+    let administers = |role: &Option<OrgRole>| may_administer(*role, PlatformRole::User);
+    if org_roles.iter().any(administers) { require_recent(tx, who) } else { Ok(()) }
 }
 
 /// Adds a user to the organization. Creates the user if there is none.
@@ -192,7 +205,7 @@ fn show_link(
     organization: &VisibleOrganization,
     member: &MemberProfile,
 ) -> Result<Reply, Error> {
-    let purpose = if has_account(tx, member)? { LinkPurpose::Reset } else { LinkPurpose::Invitation };
+    let purpose = if has_account(tx, member)? { LinkPurpose::FactorReset } else { LinkPurpose::Invitation };
     if purpose != LinkPurpose::Invitation {
         store::session::end_all(tx, &member.user_id)?;
     }
@@ -279,6 +292,7 @@ fn change_role(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleInput) -> Re
     if member.facts.org_role != input.before {
         return refuse(&CHANGED_MEANWHILE, |words| words.changed_meanwhile);
     }
+    require_recent_for(tx, who, &[member.facts.org_role, Some(input.org_role)])?;
     let changed = OrgMember { user_id: member.user_id, org_role: input.org_role };
     store::membership::put(tx, &store::activity::stamp(&*ctx.world), Some(who), &organization.id, &changed)?;
     Ok(done)
@@ -299,6 +313,7 @@ fn issue_link(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MemberVisit) -> R
         let refusal = Refusal::Conflict("the user is disabled");
         return input.refuse(tx, who, &organization, &refusal, |words| words.user_disabled);
     }
+    require_recent(tx, who)?;
     show_link(ctx, tx, who, &input.visit, &organization, &member)
 }
 
@@ -311,6 +326,7 @@ fn remove(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MemberVisit) -> Resul
     if let Err(refusal) = require_removable(organization.caller, member.facts) {
         return input.refuse(tx, who, &organization, &refusal, |words| words.last_owner);
     }
+    require_recent_for(tx, who, &[member.facts.org_role])?;
     let stamp = store::activity::stamp(&*ctx.world);
     store::membership::remove(tx, &stamp, Some(who), &organization.id, &member.user_id)?;
     let is_gone = member.facts.is_self && !who.is_admin();
