@@ -567,6 +567,27 @@ BEGIN
   SELECT raise(ABORT, 'activities are only appended');
 END;
 
+-- A decision batch: decisions that a user made in one request on applications to one role, for a day. It contains only
+-- the decisions that were made. The activity row of each decision has the state before it, which an undo restores.
+CREATE TABLE decision_batches (
+  number INTEGER NOT NULL PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
+  organization_id TEXT NOT NULL,
+  role_id TEXT NOT NULL,
+  user_id TEXT NOT NULL REFERENCES users (id),
+  action TEXT NOT NULL CHECK (action IN ('reject', 'move', 'validate')),
+  created_at INTEGER NOT NULL,
+  undone_at INTEGER,
+  FOREIGN KEY (role_id, organization_id) REFERENCES roles (id, organization_id)
+) STRICT;
+CREATE INDEX decision_batches_by_time ON decision_batches (created_at);
+CREATE TABLE decision_batch_items (
+  batch_number INTEGER NOT NULL REFERENCES decision_batches (number),
+  position INTEGER NOT NULL CHECK (position >= 1),
+  activity_number INTEGER NOT NULL REFERENCES activities (number),
+  PRIMARY KEY (batch_number, position)
+) STRICT, WITHOUT ROWID;
+
 -- The `number` of the last activity that the outbox has turned into deliveries. Deliveries for later activities are owed
 -- too. The service writes them a moment later, because each additional write would delay the answer to a hire.
 CREATE TABLE hr_intake (

@@ -82,6 +82,8 @@ ids! {
     ApplicationId = "app",
     /// The id of one step of an application.
     CandidateStepId = "cstep",
+    /// The id of a decision batch, which is several decisions that were made in one request.
+    DecisionBatchId = "batch",
     /// The id of a signup, which is a submitted application form.
     SignupId = "sign",
     /// The id of an attachment, which is a CV or other file submitted with an application.

@@ -16,6 +16,7 @@ pub mod charset;
 pub mod clock;
 pub mod closing_day;
 pub mod colour;
+pub mod decision_batch;
 pub mod disk;
 pub mod encoding;
 pub mod entity_tag;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::api::openapi::Description;
 use super::api::signup as public_signup;
 use super::api::{
-    access, activity, admin, api_key, application, attachment, board, candidate, candidate_step, erasure, export,
-    health, hr_delivery, hr_integration, logo, me, openapi, organization_status, portal, report, role, role_step,
-    security_txt, session, status_link, usage,
+    access, activity, admin, api_key, application, attachment, board, candidate, candidate_step, decision_batch,
+    erasure, export, health, hr_delivery, hr_integration, logo, me, openapi, organization_status, portal, report, role,
+    role_step, security_txt, session, status_link, usage,
 };
 use super::pages::{asset, careers, console, home, problem, signup, status_page};
 use super::server::resource::Audience;
@@ -42,6 +42,7 @@ fn all(description: &Arc<Description>) -> Vec<Route> {
         application::routes(),
         status_link::routes(),
         candidate_step::routes(),
+        decision_batch::routes(),
         attachment::routes(),
         erasure::routes(),
         export::routes(),
@@ -98,7 +99,8 @@ mod tests {
             let Idempotency::ByKey(resource) = route.idempotency else { continue };
             let is_platform_route = route.path.starts_with("/api/admin/");
             assert_eq!(resource.caller_roles.is_none(), is_platform_route, "{}", route.path);
-            assert_eq!(resource.names_candidate, route.path.contains("/candidate"), "{}", route.path);
+            let names_candidate = route.path.contains("/candidate") || route.path.contains("/decisions");
+            assert_eq!(resource.names_candidate, names_candidate, "{}", route.path);
             assert!(is_platform_route || route.path.contains("/{id}"), "{}", route.path);
         }
     }

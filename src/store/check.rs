@@ -1,8 +1,9 @@
 //! The check of a file. It covers SQLite's integrity check, foreign keys, recounts of status caches and hires, the word
-//! index, applications, attachments, the usage log, the activity chain, and deliveries.
+//! index, applications, attachments, the usage log, the activity chain, decision batches, and deliveries.
 
 use std::path::Path;
 
+use super::decision_batch::record as decision_batch;
 use super::{activity, attachment, candidate, erasure, organization};
 use crate::db::check::{FINDINGS_OF_A_KIND_MAX, foreign_keys, integrity};
 use crate::db::connection::{self, Use};
@@ -42,6 +43,7 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
         progress("checking the activity chain");
         findings.extend(activity::chain::broken_links(tx, FINDINGS_OF_A_KIND_MAX)?);
         findings.extend(activity::chain::unexplained_erasures(tx, FINDINGS_OF_A_KIND_MAX)?);
+        findings.extend(decision_batch::inconsistencies(tx, FINDINGS_OF_A_KIND_MAX)?);
         progress("checking deliveries to HR systems");
         findings.extend(intake(tx)?);
         findings.extend(deliveries(tx)?);

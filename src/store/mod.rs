@@ -18,6 +18,7 @@ pub mod candidate_step;
 pub mod careers;
 pub mod change_number;
 pub mod check;
+pub mod decision_batch;
 pub mod description;
 pub mod erasure;
 mod expiry;

@@ -171,6 +171,8 @@ mod tests {
         ("candidate_words", "organization_id in_name candidate_number block"),
         ("candidates", "number id organization_id erased_at created_at updated_at"),
         ("credential_changes", "id number"),
+        ("decision_batch_items", "batch_number position activity_number"),
+        ("decision_batches", "number id organization_id role_id user_id action created_at undone_at"),
         ("document_pieces", "document_number number"),
         ("documents", "number id signup_id digest media_type bytes created_at"),
         ("erasures_asked", "candidate_number candidate_role_id asked_at"),

@@ -58,6 +58,8 @@ mod console_roles;
 mod console_second_factor;
 mod console_sign_in;
 mod console_sign_in_code;
+mod decision_batch;
+mod decision_batch_request;
 mod deployment;
 mod dry_run;
 mod failure;
@@ -85,6 +87,7 @@ mod portal_role;
 mod race;
 mod race_admin;
 mod race_candidates;
+mod race_decision_batch;
 mod race_decisions;
 mod race_privacy;
 mod race_roles;
@@ -212,6 +215,8 @@ fn main() -> ExitCode {
         console_role_step::tests(),
         console_sign_in::tests(),
         console_sign_in_code::tests(),
+        decision_batch::tests(),
+        decision_batch_request::tests(),
         deployment::tests(),
         dry_run::tests(),
         failure::tests(),
@@ -239,6 +244,7 @@ fn main() -> ExitCode {
         race::tests(),
         race_admin::tests(),
         race_candidates::tests(),
+        race_decision_batch::tests(),
         race_decisions::tests(),
         race_privacy::tests(),
         race_roles::tests(),

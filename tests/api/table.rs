@@ -27,6 +27,7 @@ fn the_table_has_exactly_the_listed_routes() {
         "POST /api/v1/candidate-steps/{id}/move",
         "POST /api/v1/candidate-steps/{id}/reopen",
         "POST /api/v1/candidate-steps/{id}/undo",
+        "POST /api/v1/roles/{id}/decisions",
         "POST /api/admin/organizations",
         "GET /api/admin/organizations",
         "GET /api/admin/organizations/{id}",
@@ -192,7 +193,7 @@ fn every_route_declares_the_answers_that_its_entry_implies() {
         assert!(!is_admin || declares(403, "forbidden"), "{route_name}");
         assert_eq!(route.path.starts_with("/api/admin/"), is_admin, "{route_name}");
         assert_eq!(route.path.starts_with("/api/public/"), route.cors(), "{route_name}");
-        let pipeline_paths = ["/api/v1/candidate-steps/", "/api/v1/candidate-roles/"];
+        let pipeline_paths = ["/api/v1/candidate-steps/", "/api/v1/candidate-roles/", "/api/v1/roles/{id}/decisions"];
         let decides =
             pipeline_paths.iter().any(|prefix| route.path.starts_with(prefix)) && !route.path.ends_with("/status-link");
         assert_eq!(route.access == AccessRule::Scoped(Scope::PipelineWrite), decides, "{route_name}");

@@ -2,7 +2,7 @@
 
 use super::past_act::ActKind;
 use super::status::ApplicationStatus;
-use super::step::{CandidateStep, current_step};
+use super::step::{CandidateStep, current_index, current_step};
 use crate::domain::id::{ApplicationId, CandidateId, OrganizationId, RoleId, RoleStepId};
 use crate::domain::organization::StatusCounts;
 use crate::domain::refusal::Refusal;
@@ -101,11 +101,26 @@ impl StepFacts {
         &self.steps[self.addressed]
     }
 
+    /// Returns the index of the current step. An import can leave a candidate who has passed every step without a current
+    /// step; the final step then takes its place.
+    pub fn current_or_final_index(&self) -> usize {
+        self.current_index().unwrap_or(self.final_index())
+    }
+
+    /// Returns whether the candidate of an application in progress is at the step that the caller named.
+    pub(in crate::domain) fn is_at_addressed_step(&self) -> bool {
+        self.current_index() == Some(self.addressed)
+    }
+
+    fn current_index(&self) -> Option<usize> {
+        current_index(self.steps.iter().map(|step| step.status))
+    }
+
     pub(super) fn final_index(&self) -> usize {
         self.steps.len() - 1
     }
 
-    pub(super) fn require_authority(&self) -> Result<(), Refusal> {
+    pub(in crate::domain) fn require_authority(&self) -> Result<(), Refusal> {
         if !user::may_manage(self.caller_org_role, self.caller_platform_role) {
             return Err(Refusal::Forbidden(
                 "your role in the organization does not allow you to manage its candidates' steps",
@@ -119,7 +134,7 @@ impl StepFacts {
     }
 
     /// Checks that the candidate can still move through the pipeline.
-    pub(super) fn require_in_progress(&self) -> Result<(), Refusal> {
+    pub(in crate::domain) fn require_in_progress(&self) -> Result<(), Refusal> {
         match self.application_status {
             ApplicationStatus::InProgress => Ok(()),
             ApplicationStatus::Hired => Err(Refusal::Conflict("the candidate has already been hired for this role")),

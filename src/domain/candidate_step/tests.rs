@@ -7,7 +7,7 @@ use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{OrgRole, PlatformRole};
 
 pub(in crate::domain) const THEN: Timestamp = Timestamp::from_micros(1_000);
-pub(super) const NOW: Timestamp = Timestamp::from_micros(2_000);
+pub(in crate::domain) const NOW: Timestamp = Timestamp::from_micros(2_000);
 
 fn step(order: i64, status: StepStatus) -> CandidateStep {
     let rejected = status == StepStatus::Rejected;
@@ -46,7 +46,7 @@ pub(in crate::domain) fn facts(statuses: &[StepStatus], addressed: usize) -> Ste
     }
 }
 
-pub(super) fn hired(statuses: &[StepStatus], addressed: usize) -> StepFacts {
+pub(in crate::domain) fn hired(statuses: &[StepStatus], addressed: usize) -> StepFacts {
     let record = HireRecord { hired_date: THEN, offer_accepted_date: None, external_position_id: None, notes: None };
     StepFacts {
         application_status: ApplicationStatus::Hired,
@@ -57,7 +57,7 @@ pub(super) fn hired(statuses: &[StepStatus], addressed: usize) -> StepFacts {
 }
 
 /// Returns the statuses of all steps after a decision.
-pub(super) fn after(facts: &StepFacts, decision: &Decision) -> Vec<StepStatus> {
+pub(in crate::domain) fn after(facts: &StepFacts, decision: &Decision) -> Vec<StepStatus> {
     let now = |step: &CandidateStep| decision.steps.iter().find(|changed| changed.id == step.id).cloned();
     facts.steps.iter().map(|step| now(step).unwrap_or_else(|| step.clone()).status).collect()
 }

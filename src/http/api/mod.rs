@@ -11,6 +11,7 @@ pub(in crate::http) mod board;
 pub(in crate::http) mod candidate;
 pub(in crate::http) mod candidate_step;
 pub(in crate::http) mod decode;
+pub(in crate::http) mod decision_batch;
 mod envelope;
 pub(in crate::http) mod erasure;
 mod existing;

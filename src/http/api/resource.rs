@@ -13,6 +13,9 @@ pub(in crate::http) const CANDIDATES: Resource = naming_candidate(roles_at_organ
 
 pub(in crate::http) const ROLE: Resource = without_candidate(roles_at_role);
 
+/// The candidates of a role. The path contains the role's id.
+pub(in crate::http) const CANDIDATES_OF_ROLE: Resource = naming_candidate(roles_at_role);
+
 pub(in crate::http) const CANDIDATE: Resource = naming_candidate(roles_at_candidate);
 
 pub(in crate::http) const APPLICATION: Resource = naming_candidate(roles_at_application);

@@ -24,6 +24,10 @@ pub(crate) fn lines() -> Vec<Line> {
         manages("POST /api/v1/candidate-steps/{id}/undo", |_, hiring| {
             request_to(hiring.decision(0, 1, "undo")).granting(409, "conflict")
         }),
+        manages("POST /api/v1/roles/{id}/decisions", |_, hiring| {
+            let body = json!({ "action": "reject", "candidateRoleIds": [hiring.candidates[0].application_id] });
+            request_to(format!("{}/decisions", role(hiring))).with(body)
+        }),
         admin("POST /api/admin/organizations", |_, hiring| {
             let slug = format!("{}-too", hiring.slug);
             request_to("/api/admin/organizations").with(json!({ "slug": slug, "name": "Acme too" }))

@@ -67,6 +67,7 @@ const FRAGMENTS: &[&str] = &[
     include_str!("role.json"),
     include_str!("candidate.json"),
     include_str!("candidate_step.json"),
+    include_str!("decision_batch.json"),
     include_str!("api_key.json"),
     include_str!("usage.json"),
     include_str!("organization.json"),

@@ -316,6 +316,11 @@ fn policy(style: &str) -> String {
     format!("default-src 'none'; style-src '{style}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 }
 
+/// Returns the code of a refusal, for an answer that reports the outcomes of several acts.
+pub(in crate::http) fn code_of(refusal: &Refusal) -> Code {
+    status_code_and_fields(&Error::Refused(refusal.clone()), "").1
+}
+
 /// Maps an error to its status, code and header fields. No other code decides the status of an error.
 fn status_code_and_fields(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, HeaderValue)>) {
     let field = |name, value: &str| HeaderValue::from_str(value).map(|value| vec![(name, value)]).unwrap_or_default();

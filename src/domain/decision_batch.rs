@@ -1,0 +1,221 @@
+//! Decision batches: `POST …/roles/{id}/decisions` makes one decision on many applications to a role.
+//!
+//! Each application is decided on by the rule of the single act, so this module has no outcomes of its own. It adds
+//! three checks, because nobody looks at each application of a batch: only applications in progress are decided on, so
+//! that a batch never reverses a hire; a candidate who has left the named step is not decided on; and an application
+//! that is named twice is decided on once.
+
+use std::time::Duration;
+
+use super::activity::Action;
+use super::candidate_step::{self, Decision, MoveInput, RejectInput, StepFacts, ValidateInput};
+use super::id::RoleStepId;
+use super::refusal::Refusal;
+use super::timestamp::Timestamp;
+use super::words::words;
+
+/// The maximum number of applications in a batch: more than anybody reads on one screen. Other writes wait while the
+/// batch is decided on, less than 0.1 s.
+pub const ITEMS_MAX: usize = 500;
+
+/// The time for which a batch is stored. It exceeds the time for which a decision can be undone, so that a late request
+/// learns why it is refused.
+pub const STORED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The application was named twice in one request.
+pub const NAMED_TWICE: Refusal = Refusal::Conflict("the request names this application twice");
+
+words! {
+    /// The decision of a batch.
+    BatchAction {
+        /// Rejects each candidate.
+        Reject = "reject",
+        /// Moves each candidate to one step of the role.
+        Move = "move",
+        /// Moves each candidate to the next step.
+        Validate = "validate",
+    }
+}
+
+/// The decision of a batch, with its input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BatchDecision {
+    /// Rejects each candidate at the current step.
+    Reject(RejectInput),
+    /// Moves each candidate to this step of the role.
+    Move(RoleStepId, MoveInput),
+    /// Validates each candidate's current step.
+    Validate(ValidateInput),
+}
+
+impl BatchDecision {
+    /// Returns the word for the decision.
+    pub fn action(&self) -> BatchAction {
+        match self {
+            Self::Reject(_) => BatchAction::Reject,
+            Self::Move(..) => BatchAction::Move,
+            Self::Validate(_) => BatchAction::Validate,
+        }
+    }
+}
+
+/// The way in which an item names its application.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamedBy {
+    /// By its own id. The candidate may be at any step.
+    Application,
+    /// By the id of the step that the candidate must be at.
+    Step,
+}
+
+/// The plan for one application.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The action to record.
+    pub action: Action,
+    /// The facts, which address the step to decide on.
+    pub facts: StepFacts,
+    /// The decision.
+    pub decision: Decision,
+}
+
+/// Plans the decision on one application of a batch. If the application is named by a step, `facts` address that step.
+///
+/// # Errors
+/// `forbidden` without authority over the steps; `conflict` if the candidate was erased, the application has ended, the
+/// candidate has left the named step, or the rule of the single act refuses the decision.
+pub fn plan(facts: StepFacts, named_by: NamedBy, decision: &BatchDecision, now: Timestamp) -> Result<Plan, Refusal> {
+    facts.require_authority()?;
+    facts.require_in_progress()?;
+    if named_by == NamedBy::Step && !facts.is_at_addressed_step() {
+        return Err(Refusal::Conflict("the candidate is no longer at this step"));
+    }
+    let here = facts.current_or_final_index();
+    let (action, facts, decision) = match decision {
+        BatchDecision::Reject(input) => {
+            let facts = StepFacts { addressed: here, ..facts };
+            let decision = candidate_step::reject(&facts, input, now)?;
+            (Action::Rejected, facts, decision)
+        }
+        BatchDecision::Validate(input) => {
+            let facts = StepFacts { addressed: here, ..facts };
+            let decision = candidate_step::validate(&facts, input, now)?;
+            (Action::Validated, facts, decision)
+        }
+        BatchDecision::Move(to, input) => {
+            let target = facts.steps.iter().position(|step| step.role_step_id == *to);
+            let addressed = target.ok_or(Refusal::Conflict("the application does not have this step"))?;
+            let facts = StepFacts { addressed, ..facts };
+            let decision = candidate_step::move_to(&facts, input, now)?;
+            (Action::Moved, facts, decision)
+        }
+    };
+    Ok(Plan { action, facts, decision })
+}
+
+/// Returns the time that is [`STORED_FOR`] before `now`. Batches from before that time are deleted.
+pub fn stored_since(now: Timestamp) -> Timestamp {
+    now.minus(STORED_FOR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::candidate_step::tests::{NOW, after, facts, hired};
+    use super::super::candidate_step::{ApplicationStatus, StepStatus};
+    use super::super::id::Id;
+    use super::super::role::{RoleStatus, Seats};
+    use super::super::user::OrgRole;
+    use super::*;
+    use StepStatus::{InProgress, Pending, Rejected, Skipped, Validated};
+
+    fn reject() -> BatchDecision {
+        BatchDecision::Reject(RejectInput::default())
+    }
+
+    fn move_to(step: usize) -> BatchDecision {
+        BatchDecision::Move(RoleStepId::parse(&format!("step_{step}")).unwrap(), MoveInput::default())
+    }
+
+    fn validate() -> BatchDecision {
+        BatchDecision::Validate(ValidateInput::default())
+    }
+
+    #[test]
+    fn each_application_is_decided_on_at_its_current_step() {
+        for (before, decision, action, expected) in [
+            ([Validated, InProgress, Pending], reject(), Action::Rejected, [Validated, Rejected, Pending]),
+            ([Validated, Pending, Pending], reject(), Action::Rejected, [Validated, Rejected, Pending]),
+            ([Validated, Validated, Skipped], reject(), Action::Rejected, [Validated, Validated, Rejected]),
+            ([InProgress, Pending, Pending], move_to(3), Action::Moved, [Validated, Skipped, InProgress]),
+            ([Validated, Validated, InProgress], move_to(1), Action::Moved, [InProgress, Pending, Pending]),
+            ([InProgress, Pending, Pending], validate(), Action::Validated, [Validated, InProgress, Pending]),
+            ([Validated, Pending, Pending], validate(), Action::Validated, [Validated, Validated, InProgress]),
+        ] {
+            for addressed in 0..3 {
+                let plan = plan(facts(&before, addressed), NamedBy::Application, &decision, NOW).unwrap();
+                assert_eq!(
+                    (plan.action, after(&plan.facts, &plan.decision)),
+                    (action, expected.to_vec()),
+                    "{before:?}"
+                );
+                let decided_on = plan.facts.addressed_step();
+                assert_eq!(decided_on.id, plan.decision.answer_step.id);
+            }
+        }
+    }
+
+    #[test]
+    fn a_candidate_who_has_left_the_named_step_is_not_decided_on() {
+        let before = [Validated, InProgress, Pending];
+        for decision in [reject(), move_to(3), validate()] {
+            for addressed in [0, 2] {
+                let refused = plan(facts(&before, addressed), NamedBy::Step, &decision, NOW).unwrap_err();
+                assert!(refused.sentence().contains("no longer at this step"), "{refused:?}");
+            }
+            assert!(plan(facts(&before, 1), NamedBy::Step, &decision, NOW).is_ok());
+        }
+    }
+
+    #[test]
+    fn only_applications_in_progress_are_decided_on() {
+        let before = [Validated, InProgress, Pending];
+        let status = |application_status| StepFacts { application_status, ..facts(&before, 1) };
+        for decision in [reject(), move_to(1), validate()] {
+            for facts in [
+                hired(&[Validated, Validated], 1),
+                status(ApplicationStatus::NotSelected),
+                status(ApplicationStatus::Withdrawn),
+                StepFacts { is_erased: true, ..facts(&before, 1) },
+            ] {
+                let refused = plan(facts, NamedBy::Application, &decision, NOW);
+                assert!(matches!(refused, Err(Refusal::Conflict(_))), "{refused:?}");
+            }
+            let member = StepFacts { caller_org_role: Some(OrgRole::Member), ..facts(&before, 1) };
+            assert!(matches!(plan(member, NamedBy::Application, &decision, NOW), Err(Refusal::Forbidden(_))));
+        }
+    }
+
+    #[test]
+    fn the_role_may_have_any_status() {
+        for status in [RoleStatus::Draft, RoleStatus::Filled, RoleStatus::Closed] {
+            for decision in [reject(), move_to(2), validate()] {
+                let seats = Seats { status, positions: 1, hired: 1 };
+                let facts = StepFacts { seats, ..facts(&[InProgress, Pending], 0) };
+                assert!(plan(facts, NamedBy::Application, &decision, NOW).is_ok(), "{status:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_rules_of_the_single_acts_refuse_decisions() {
+        for (before, decision, words) in [
+            ([Validated, InProgress], move_to(9), "does not have this step"),
+            ([Validated, InProgress], move_to(2), "already at this step"),
+            ([Validated, InProgress], validate(), "hire the candidate"),
+            ([Validated, Skipped], validate(), "the step is skipped"),
+        ] {
+            let refused = plan(facts(&before, 0), NamedBy::Application, &decision, NOW).unwrap_err();
+            assert!(matches!(refused, Refusal::Conflict(_)) && refused.sentence().contains(words), "{refused:?}");
+        }
+    }
+}

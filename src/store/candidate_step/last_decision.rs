@@ -1,0 +1,41 @@
+//! The last decision on an application, for a caller who did not know of it.
+
+use crate::db::row::Columns;
+use crate::db::tx::{Error, Tx};
+use crate::domain::candidate_step::StepFacts;
+use crate::domain::id::{Id, UserId};
+use crate::domain::timestamp::Timestamp;
+
+/// The last decision on an application.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastDecision {
+    /// The number of its activity row.
+    pub number: i64,
+    /// The word for the action.
+    pub action: String,
+    pub at: Timestamp,
+    /// The id and the name of the user who decided; `None` for the candidate or the service itself.
+    pub by: Option<(UserId, String)>,
+}
+
+/// Finds the last decision on an application, including withdrawals.
+pub fn last_decision(tx: &Tx<'_>, facts: &StepFacts) -> Result<Option<LastDecision>, Error> {
+    let sql = "SELECT v.number, v.action, v.at, u.id, u.name
+               FROM activities v
+               LEFT JOIN users u ON u.id = v.user_id
+               WHERE v.candidate_id = $1 AND v.candidate_role_id = $2
+                 AND v.action IN ('candidate_step.validated', 'candidate_step.moved', 'candidate_step.rejected',
+                   'candidate_step.reopened', 'candidate_step.hired', 'candidate_step.hire_reversed',
+                   'candidate_step.undone', 'candidate_role.withdrawn')
+               ORDER BY v.number DESC
+               LIMIT 1";
+    tx.one(sql, (facts.candidate_id.as_str(), facts.application_id.as_str()), |row| {
+        let mut columns = Columns::of(row);
+        Ok(LastDecision {
+            number: columns.read()?,
+            action: columns.read()?,
+            at: columns.time()?,
+            by: columns.parse_or_none(UserId::parse)?.zip(columns.read()?),
+        })
+    })
+}

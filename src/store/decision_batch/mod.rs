@@ -1,0 +1,231 @@
+//! Decision batches: one decision on many applications to a role, in one transaction. Each application is decided on by
+//! itself, with the rule, the activity row and the counts of the single act. A refused application does not stop the
+//! others.
+//!
+//! The functions take the caller and facts, so that every part of the service decides in the same way. `record` stores
+//! the batches.
+
+pub(super) mod record;
+
+use std::collections::HashSet;
+
+use self::record::NewBatch;
+use super::candidate_step::LastDecision;
+use super::{activity, candidate_step};
+use crate::db::row::Columns;
+use crate::db::tx::{Error, Tx};
+use crate::domain::candidate_step::StepFacts;
+use crate::domain::decision_batch::{self, BatchDecision, NAMED_TWICE, NamedBy, Plan};
+use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, DecisionBatchId, Id, RoleStepId};
+use crate::domain::refusal::Refusal;
+use crate::domain::user::Principal;
+use crate::world::World;
+pub use record::BatchRole;
+
+/// The item names nothing in the role. An item of another organization or of an erased candidate gets the same refusal.
+const NO_ITEM: Refusal = Refusal::NotFound("the role has no such application or step");
+
+/// The step of a move does not exist, or is not a step of the role.
+pub const NO_ROLE_STEP: Refusal = Refusal::NotFound("the role has no such step");
+
+/// An item of a batch, as the caller names it. A text that cannot be an id names nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BatchItem {
+    Application(String),
+    /// A candidate step, which must be the candidate's current step.
+    Step(String),
+}
+
+/// An item and its outcome.
+#[derive(Debug)]
+pub struct DecidedItem {
+    pub application_id: Option<ApplicationId>,
+    /// The step that was decided on or, after a refusal, the step that the caller named.
+    pub step_id: Option<CandidateStepId>,
+    pub candidate_id: Option<CandidateId>,
+    pub outcome: ItemOutcome,
+}
+
+/// The outcome of an item.
+#[derive(Debug)]
+pub enum ItemOutcome {
+    Done,
+    /// A rule refuses the decision. The last decision on the application may be the reason.
+    Refused(Refusal, Option<LastDecision>),
+    /// The decision could not be saved, because the file contradicts itself or the program has a defect. The other
+    /// items are not affected. The text is for the log.
+    Failed(String),
+}
+
+/// A batch that was carried out.
+#[derive(Debug)]
+pub struct DecidedBatch {
+    /// The id of the stored batch. `None` if no decision was made.
+    pub id: Option<DecisionBatchId>,
+    /// The items, in the order of the request.
+    pub items: Vec<DecidedItem>,
+}
+
+/// Decides on each item, and stores the batch. Check that the caller may manage the role before calling this function.
+/// An item that cannot be decided on is refused in its outcome.
+///
+/// # Errors
+/// `not_found` if the decision is a move to a step that the role does not have.
+pub fn decide(
+    tx: &Tx<'_>,
+    world: &dyn World,
+    who: &Principal,
+    role: BatchRole<'_>,
+    decision: &BatchDecision,
+    items: &[BatchItem],
+) -> Result<DecidedBatch, Error> {
+    let mut activity_numbers = Vec::new();
+    let items = run(tx, who, role, decision, items, |plan| {
+        let Plan { action, facts, decision } = plan;
+        candidate_step::save(tx, who, *action, facts, decision, &activity::stamp(world))?;
+        activity_numbers.push(activity::head(tx)?.number);
+        Ok(())
+    })?;
+    if activity_numbers.is_empty() {
+        return Ok(DecidedBatch { id: None, items });
+    }
+    let new = NewBatch { id: world.id(), action: decision.action(), activity_numbers };
+    record::insert(tx, who, role, &new)?;
+    Ok(DecidedBatch { id: Some(new.id), items })
+}
+
+/// Does the same as [`decide`], but saves nothing.
+///
+/// # Errors
+/// As [`decide`].
+pub fn preview(
+    tx: &Tx<'_>,
+    who: &Principal,
+    role: BatchRole<'_>,
+    decision: &BatchDecision,
+    items: &[BatchItem],
+) -> Result<DecidedBatch, Error> {
+    Ok(DecidedBatch { id: None, items: run(tx, who, role, decision, items, |_| Ok(()))? })
+}
+
+/// Plans the decision on each item, and carries out each plan with `act`.
+fn run(
+    tx: &Tx<'_>,
+    who: &Principal,
+    role: BatchRole<'_>,
+    decision: &BatchDecision,
+    items: &[BatchItem],
+    mut act: impl FnMut(&Plan) -> Result<(), Error>,
+) -> Result<Vec<DecidedItem>, Error> {
+    if let BatchDecision::Move(step, _) = decision {
+        require_step(tx, role, step)?;
+    }
+    let mut named = HashSet::new();
+    let mut decided = Vec::with_capacity(items.len());
+    for item in items {
+        let Some((named_by, facts)) = load(tx, who, role, item)? else {
+            decided.push(DecidedItem::unknown());
+            continue;
+        };
+        if !named.insert(facts.application_id.clone()) {
+            decided.push(DecidedItem::undecided(&facts, named_by, ItemOutcome::Refused(NAMED_TWICE, None)));
+            continue;
+        }
+        decided.push(match decision_batch::plan(facts.clone(), named_by, decision, tx.now) {
+            Ok(plan) => match save_alone(tx, || act(&plan))? {
+                None => DecidedItem::done(&plan.facts),
+                Some(why) => DecidedItem::undecided(&facts, named_by, ItemOutcome::Failed(why)),
+            },
+            Err(refusal) => {
+                let last_decision = candidate_step::last_decision(tx, &facts)?;
+                DecidedItem::undecided(&facts, named_by, ItemOutcome::Refused(refusal, last_decision))
+            }
+        });
+    }
+    Ok(decided)
+}
+
+/// Runs `act` in its own savepoint. Returns the reason for the log if a defect prevents the act, so that one damaged
+/// application does not prevent the decisions on the others.
+///
+/// # Errors
+/// The other errors of `act`, which concern the whole file.
+fn save_alone(tx: &Tx<'_>, act: impl FnOnce() -> Result<(), Error>) -> Result<Option<String>, Error> {
+    match tx.savepoint(act) {
+        Ok(()) => Ok(None),
+        Err(Error::Defect(why)) => Ok(Some(why)),
+        Err(error) => Err(error),
+    }
+}
+
+/// # Errors
+/// `not_found` if the role has no such step. A step that was removed from the pipeline remains in the applications that
+/// have it.
+fn require_step(tx: &Tx<'_>, role: BatchRole<'_>, step: &RoleStepId) -> Result<(), Error> {
+    let sql = "SELECT 1
+               FROM role_steps s
+               JOIN roles r ON r.id = s.role_id
+               WHERE s.id = $1 AND r.id = $2 AND r.organization_id = $3";
+    if tx.exists(sql, (step.as_str(), role.id.as_str(), role.organization_id.as_str()))? {
+        return Ok(());
+    }
+    Err(NO_ROLE_STEP.into())
+}
+
+/// Loads the facts about the application of an item. Returns `None` if the item names nothing in the role, or an
+/// application whose candidate was erased.
+fn load(
+    tx: &Tx<'_>,
+    who: &Principal,
+    role: BatchRole<'_>,
+    item: &BatchItem,
+) -> Result<Option<(NamedBy, StepFacts)>, Error> {
+    let (named_by, step) = match item {
+        BatchItem::Application(id) => (NamedBy::Application, first_step(tx, role, id)?),
+        BatchItem::Step(id) => (NamedBy::Step, CandidateStepId::parse(id)),
+    };
+    let Some(step) = step else { return Ok(None) };
+    let facts = candidate_step::load(tx, who, &step)?;
+    let is_named = |facts: &StepFacts| {
+        facts.role_id == *role.id && facts.organization_id == *role.organization_id && !facts.is_erased
+    };
+    Ok(facts.filter(is_named).map(|facts| (named_by, facts)))
+}
+
+/// Finds the first step of an application to the role.
+fn first_step(tx: &Tx<'_>, role: BatchRole<'_>, application: &str) -> Result<Option<CandidateStepId>, Error> {
+    let Some(id) = ApplicationId::parse(application) else { return Ok(None) };
+    let sql = "SELECT s.id
+               FROM candidate_roles a
+               JOIN candidate_role_steps s ON s.candidate_role_id = a.id
+               WHERE a.id = $1 AND a.role_id = $2 AND a.organization_id = $3
+               ORDER BY s.step_order
+               LIMIT 1";
+    tx.one(sql, (id.as_str(), role.id.as_str(), role.organization_id.as_str()), |row| {
+        Columns::of(row).parse(CandidateStepId::parse)
+    })
+}
+
+impl DecidedItem {
+    /// Creates an item that was decided on at the addressed step.
+    fn done(facts: &StepFacts) -> Self {
+        Self {
+            application_id: Some(facts.application_id.clone()),
+            step_id: Some(facts.addressed_step().id.clone()),
+            candidate_id: Some(facts.candidate_id.clone()),
+            outcome: ItemOutcome::Done,
+        }
+    }
+
+    /// Creates an item that was not decided on. It has a step only if the caller named one.
+    fn undecided(facts: &StepFacts, named_by: NamedBy, outcome: ItemOutcome) -> Self {
+        let done = Self::done(facts);
+        Self { step_id: done.step_id.filter(|_| named_by == NamedBy::Step), outcome, ..done }
+    }
+
+    /// Creates an item that names nothing in the role.
+    fn unknown() -> Self {
+        let outcome = ItemOutcome::Refused(NO_ITEM, None);
+        Self { application_id: None, step_id: None, candidate_id: None, outcome }
+    }
+}
