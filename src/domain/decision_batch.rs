@@ -1,4 +1,5 @@
-//! Decision batches: `POST …/roles/{id}/decisions` makes one decision on many applications to a role.
+//! Decision batches: `POST …/roles/{id}/decisions` makes one decision on many applications to a role, and `…/undo` undoes
+//! the batch for 10 minutes.
 //!
 //! Each application is decided on by the rule of the single act, so this module has no outcomes of its own. It adds
 //! three checks, because nobody looks at each application of a batch: only applications in progress are decided on, so
@@ -8,8 +9,10 @@
 use std::time::Duration;
 
 use super::activity::Action;
-use super::candidate_step::{self, Decision, MoveInput, RejectInput, StepFacts, ValidateInput};
-use super::id::RoleStepId;
+use super::candidate_step::{
+    self, AttributedAct, Decision, MoveInput, RejectInput, StepFacts, UNDO_PERIOD, ValidateInput,
+};
+use super::id::{RoleStepId, UserId};
 use super::refusal::Refusal;
 use super::timestamp::Timestamp;
 use super::words::words;
@@ -18,12 +21,14 @@ use super::words::words;
 /// batch is decided on, less than 0.1 s.
 pub const ITEMS_MAX: usize = 500;
 
-/// The time for which a batch is stored. It exceeds the time for which a decision can be undone, so that a late request
-/// learns why it is refused.
+/// The time for which a batch is stored. It exceeds [`UNDO_PERIOD`], so that a late request learns why it is refused.
 pub const STORED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The application was named twice in one request.
 pub const NAMED_TWICE: Refusal = Refusal::Conflict("the request names this application twice");
+
+/// Something has followed the decision that was to be undone.
+pub const CHANGED_SINCE: Refusal = Refusal::Conflict("the application was changed after this decision");
 
 words! {
     /// The decision of a batch.
@@ -111,6 +116,63 @@ pub fn plan(facts: StepFacts, named_by: NamedBy, decision: &BatchDecision, now: 
         }
     };
     Ok(Plan { action, facts, decision })
+}
+
+/// The facts about a batch that somebody wants to undo.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BatchFacts {
+    /// The user who made the decisions.
+    pub user_id: UserId,
+    /// The time of the decisions.
+    pub created_at: Timestamp,
+    /// The time at which the batch was undone.
+    pub undone_at: Option<Timestamp>,
+}
+
+impl BatchFacts {
+    /// Checks that the caller can undo the batch.
+    ///
+    /// # Errors
+    /// `conflict` if the batch was undone, or after [`UNDO_PERIOD`]; `forbidden` for another user.
+    pub fn require_undoable(&self, caller: &UserId, now: Timestamp) -> Result<(), Refusal> {
+        if self.undone_at.is_some() {
+            return Err(Refusal::Conflict("these decisions have already been undone"));
+        }
+        if now.since(self.created_at) >= UNDO_PERIOD {
+            return Err(Refusal::Conflict(
+                "these decisions are more than 10 minutes old; move the candidates back, or reopen the steps with a reason",
+            ));
+        }
+        if self.user_id != *caller {
+            return Err(Refusal::Forbidden("only the person who made these decisions can undo them"));
+        }
+        Ok(())
+    }
+}
+
+/// Returns the time from which a batch of this time can no longer be undone.
+pub fn undo_until(created_at: Timestamp) -> Timestamp {
+    created_at.plus(UNDO_PERIOD)
+}
+
+/// Plans how to undo a decision of a batch by the rule of the single undo. `is_last` is true if nothing has followed the
+/// decision. `acts` are the newest acts on the application, newest first.
+///
+/// # Errors
+/// `conflict` if something has followed the decision; otherwise the errors of [`candidate_step::undo`].
+pub fn plan_undo(
+    facts: StepFacts,
+    is_last: bool,
+    acts: &[AttributedAct],
+    caller: &UserId,
+    now: Timestamp,
+) -> Result<Plan, Refusal> {
+    facts.require_authority()?;
+    if !is_last {
+        return Err(CHANGED_SINCE);
+    }
+    let decision = candidate_step::undo(&facts, acts, caller, now)?;
+    Ok(Plan { action: Action::Undone, facts, decision })
 }
 
 /// Returns the time that is [`STORED_FOR`] before `now`. Batches from before that time are deleted.
@@ -204,6 +266,30 @@ mod tests {
                 assert!(plan(facts, NamedBy::Application, &decision, NOW).is_ok(), "{status:?}");
             }
         }
+    }
+
+    #[test]
+    fn only_the_same_person_undoes_a_batch_and_only_once_within_10_minutes() {
+        let user = |id: &str| UserId::parse(id).unwrap();
+        let batch = BatchFacts { user_id: user("ingrid"), created_at: NOW, undone_at: None };
+        let late = undo_until(NOW);
+        let last = Timestamp::from_micros(late.micros() - 1);
+        assert_eq!(batch.require_undoable(&user("ingrid"), last), Ok(()));
+        assert!(matches!(batch.require_undoable(&user("ingrid"), late), Err(Refusal::Conflict(_))));
+        assert!(matches!(batch.require_undoable(&user("grace"), last), Err(Refusal::Forbidden(_))));
+        let undone = BatchFacts { undone_at: Some(NOW), ..batch };
+        assert!(matches!(undone.require_undoable(&user("ingrid"), NOW), Err(Refusal::Conflict(_))));
+    }
+
+    #[test]
+    fn a_decision_that_something_has_followed_is_not_undone() {
+        let before = facts(&[Validated, InProgress, Pending], 1);
+        let ingrid = UserId::parse("ingrid").unwrap();
+        assert_eq!(plan_undo(before.clone(), false, &[], &ingrid, NOW), Err(CHANGED_SINCE));
+        let refused = plan_undo(before.clone(), true, &[], &ingrid, NOW).unwrap_err();
+        assert!(matches!(refused, Refusal::Conflict(_)) && refused != CHANGED_SINCE, "{refused:?}");
+        let erased = StepFacts { is_erased: true, ..before };
+        assert!(plan_undo(erased, false, &[], &ingrid, NOW).unwrap_err().sentence().contains("erased"));
     }
 
     #[test]

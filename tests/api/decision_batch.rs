@@ -53,7 +53,9 @@ fn a_batch_does_what_the_single_acts_do() {
         };
         let id = app.sql("SELECT id FROM decision_batches").join("");
         let items = [item(0), item(1), item(2)];
-        let expected = json!({ "success": true, "batchId": id, "done": 3, "refused": 0, "items": items });
+        let expected = json!({
+            "success": true, "batchId": id, "undoUntil": answer["undoUntil"], "done": 3, "refused": 0, "items": items,
+        });
         assert_eq!(answer, expected, "{action}");
         assert_eq!(traces(&app), singly, "{action}");
         assert_eq!(app.check(), Vec::<String>::new());

@@ -60,6 +60,7 @@ mod console_sign_in;
 mod console_sign_in_code;
 mod decision_batch;
 mod decision_batch_request;
+mod decision_batch_undo;
 mod deployment;
 mod dry_run;
 mod failure;
@@ -217,6 +218,7 @@ fn main() -> ExitCode {
         console_sign_in_code::tests(),
         decision_batch::tests(),
         decision_batch_request::tests(),
+        decision_batch_undo::tests(),
         deployment::tests(),
         dry_run::tests(),
         failure::tests(),

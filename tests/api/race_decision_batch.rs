@@ -6,13 +6,15 @@ use std::cell::RefCell;
 use serde_json::{Value, json};
 
 use super::race::{ORGANIZATION_ROUNDS, ROUNDS, RaceOrganization, import_organization, role_for_round};
-use super::support::race::{First, Lane, assert_sound, connected_clients, duel, run_together};
+use super::support::race::{First, Lane, assert_sound, connected_clients, count, duel, run_together};
 use super::support::{Answer, App};
 
 crate::tests![
     eight_concurrent_batches_decide_on_each_application_once,
     a_concurrent_batch_and_hire_happen_in_sequence,
     a_concurrent_batch_and_validation_happen_in_sequence,
+    eight_concurrent_undos_of_a_batch_make_one_undo,
+    a_concurrent_undo_of_a_batch_and_of_one_decision_happen_in_sequence,
 ];
 
 /// The number of applications in each batch.
@@ -71,6 +73,54 @@ fn a_concurrent_batch_and_validation_happen_in_sequence() {
         validation.clone().expect(200);
         First::Right
     });
+}
+
+/// Decides on a batch, and returns the request that undoes it.
+fn undo_of(app: &App, organization: &RaceOrganization, role: usize) -> Lane {
+    let batch = batch(organization, role).send(&app.anonymous()).expect(200).json();
+    let id = batch["batchId"].as_str().unwrap();
+    Lane::new("POST", &format!("/api/v1/roles/{}/decisions/{id}/undo", organization.role_id(role)), &organization.key)
+}
+
+fn eight_concurrent_undos_of_a_batch_make_one_undo() {
+    let app = App::start();
+    let organization = import_organization(&app, ROUNDS, 1, ITEMS);
+    let mut clients = connected_clients(&app, 8);
+    for round in 0..ROUNDS {
+        let undo = undo_of(&app, &organization, round);
+        let answers = run_together(&mut clients, |_, client| undo.send(client));
+        assert_eq!((count(&answers, 200), count(&answers, 409)), (1, 7), "round {round}");
+    }
+    let undos = app.sql("SELECT count(*) FROM activities WHERE action = 'candidate_step.undone'");
+    assert_eq!(undos, [(ROUNDS * ITEMS).to_string()]);
+    assert_sound(&app);
+}
+
+fn a_concurrent_undo_of_a_batch_and_of_one_decision_happen_in_sequence() {
+    let app = App::start();
+    let organizations = RefCell::new(Vec::new());
+    duel(
+        &app,
+        |round| {
+            let mut organizations = organizations.borrow_mut();
+            let role = role_for_round(&app, &mut organizations, round, 1, ITEMS);
+            let organization = organizations.last().unwrap();
+            [undo_of(&app, organization, role), organization.decide("undo", role, 1, 0)]
+        },
+        |_, answers| {
+            if outcomes(&answers[0]) == ["done"; ITEMS] {
+                answers[1].clone().refused(409, "conflict");
+                return First::Left;
+            }
+            assert_eq!(outcomes(&answers[0]), ["done", "conflict", "done"]);
+            answers[1].clone().expect(200);
+            First::Right
+        },
+    );
+    let twice = "SELECT candidate_role_id FROM activities WHERE action = 'candidate_step.undone'
+       GROUP BY candidate_role_id HAVING count(*) <> 1";
+    assert_eq!(app.sql(twice), Vec::<String>::new());
+    assert_sound(&app);
 }
 
 /// Races a batch with a decision on its second application. `judge` gets the outcomes of the batch and the answer to the

@@ -28,6 +28,7 @@ fn the_table_has_exactly_the_listed_routes() {
         "POST /api/v1/candidate-steps/{id}/reopen",
         "POST /api/v1/candidate-steps/{id}/undo",
         "POST /api/v1/roles/{id}/decisions",
+        "POST /api/v1/roles/{id}/decisions/{batchId}/undo",
         "POST /api/admin/organizations",
         "GET /api/admin/organizations",
         "GET /api/admin/organizations/{id}",

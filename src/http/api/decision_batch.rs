@@ -1,4 +1,5 @@
-//! `POST /api/v1/roles/{id}/decisions`: one decision on many applications to a role.
+//! `POST /api/v1/roles/{id}/decisions` and `…/decisions/{batchId}/undo`: one decision on many applications to a role, and
+//! its undo.
 //!
 //! Each application has its own outcome in the answer. A dry run (`dryRun=true`) makes all checks against a snapshot and
 //! answers with the outcomes, but saves nothing.
@@ -12,7 +13,7 @@ use crate::domain::api_key::Scope;
 use crate::domain::candidate_step::{
     MoveInput, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, RejectInput, ValidateInput,
 };
-use crate::domain::decision_batch::{BatchAction, BatchDecision, ITEMS_MAX};
+use crate::domain::decision_batch::{self as rule, BatchAction, BatchDecision, ITEMS_MAX};
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, DecisionBatchId, Id, RoleId, RoleStepId};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
@@ -27,14 +28,23 @@ use crate::store::candidate_step::LastDecision;
 use crate::store::decision_batch::{self, BatchItem, BatchRole, DecidedBatch, DecidedItem, ItemOutcome};
 use crate::store::{Error, Grade, Tx};
 
+const NO_BATCH: Refusal = Refusal::NotFound("the role has no such decisions, or they were made more than a day ago");
+
 /// The decision on one item could not be saved. The log has the reason.
 const NOT_SAVED: &str = "the decision could not be saved; the service's log has the reason";
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let answers: &[Answer] = &[(200, ""), (400, "validation_error"), (403, "forbidden"), (404, "not_found")];
-    let (scope, path) = (Scope::PipelineWrite, "/api/v1/roles/{id}/decisions");
+    let undo_answers: &[Answer] =
+        &[(200, ""), (400, "validation_error"), (403, "forbidden"), (404, "not_found"), (409, "conflict")];
+    let (path, undo_path) = ("/api/v1/roles/{id}/decisions", "/api/v1/roles/{id}/decisions/{batchId}/undo");
+    let scope = Scope::PipelineWrite;
     let decide = Route::scoped(CANDIDATES_OF_ROLE, scope, Method::POST, path, decode_decide, decide);
-    vec![decide.with_body().writes(Grade::Durable).with_dry_run().answering(answers)]
+    let undo = Route::scoped(CANDIDATES_OF_ROLE, scope, Method::POST, undo_path, decode_undo, undo);
+    vec![
+        decide.with_body().writes(Grade::Durable).with_dry_run().answering(answers),
+        undo.writes(Grade::Durable).with_dry_run().answering(undo_answers),
+    ]
 }
 
 struct DecideInput {
@@ -116,7 +126,43 @@ fn decide(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &DecideInput) -> Re
     });
     let wire = batch.items.iter().zip(named).map(|(item, named)| WireItem::new(item, named)).collect();
     log_failures(ctx, &batch);
-    Ok(reply(&batch, wire, input.is_dry_run))
+    let undo_until = batch.id.as_ref().map(|_| rule::undo_until(tx.now).to_string());
+    Ok(reply(&batch, undo_until, wire, input.is_dry_run))
+}
+
+struct UndoInput {
+    role: RoleId,
+    batch: DecisionBatchId,
+    is_dry_run: bool,
+}
+
+/// # Errors
+/// `validation_error` if `dryRun` is neither `true` nor `false`; `not_found` if the path has no valid ids.
+fn decode_undo(_: &Ctx, request: &Request) -> Result<UndoInput, Error> {
+    let is_dry_run = request.is_dry_run()?;
+    let role = request.id_param("id", ROLE_NOT_VISIBLE)?;
+    Ok(UndoInput { role, batch: request.id_param("batchId", NO_BATCH)?, is_dry_run })
+}
+
+/// `POST /api/v1/roles/{id}/decisions/{batchId}/undo`: undoes each decision that nothing has followed. The others are
+/// refused in their outcomes.
+///
+/// # Errors
+/// `not_found` if the role or the batch does not exist, or the caller may not see it; `forbidden` for a plain member,
+/// and for another user than the one who decided; `conflict` if the batch was undone, or after 10 minutes.
+fn undo(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &UndoInput) -> Result<Reply, Error> {
+    let (organization_id, roles) = visible::role(tx, caller, &input.role)?;
+    let role = BatchRole { organization_id: &organization_id, id: &input.role };
+    let stored = decision_batch::find(tx, role, &input.batch)?.ok_or(NO_BATCH)?;
+    roles.require_manager()?;
+    let batch = if input.is_dry_run {
+        decision_batch::preview_undo(tx, caller, role, &stored)?
+    } else {
+        decision_batch::undo(tx, &*ctx.world, caller, role, &stored)?
+    };
+    let wire = batch.items.iter().map(|item| WireItem::new(item, (None, None))).collect();
+    log_failures(ctx, &batch);
+    Ok(reply(&batch, None, wire, input.is_dry_run))
 }
 
 /// Logs the decisions that could not be saved.
@@ -132,12 +178,13 @@ fn log_failures(ctx: &Ctx, batch: &DecidedBatch) {
 /// The answer contains no personal data of candidates, but the idempotency key and the digest of the request may. They
 /// are erased with the candidate if the request is about one candidate. A request about several candidates is not about
 /// any one of them.
-fn reply(batch: &DecidedBatch, items: Vec<WireItem<'_>>, is_dry_run: bool) -> Reply {
+fn reply(batch: &DecidedBatch, undo_until: Option<String>, items: Vec<WireItem<'_>>, is_dry_run: bool) -> Reply {
     let done = batch.items.iter().filter(|item| matches!(item.outcome, ItemOutcome::Done)).count();
     let reply = Reply::json(&WireBatch {
         success: true,
         dry_run: is_dry_run,
         batch_id: batch.id.as_ref().map(DecisionBatchId::as_str),
+        undo_until,
         done,
         refused: items.len() - done,
         items,
@@ -185,6 +232,7 @@ struct WireBatch<'a> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     dry_run: bool,
     batch_id: Option<&'a str>,
+    undo_until: Option<String>,
     done: usize,
     refused: usize,
     items: Vec<WireItem<'a>>,

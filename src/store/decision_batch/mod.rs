@@ -3,7 +3,7 @@
 //! others.
 //!
 //! The functions take the caller and facts, so that every part of the service decides in the same way. `record` stores
-//! the batches.
+//! the batches, and `undo` undoes them.
 
 pub(super) mod record;
 
@@ -20,7 +20,7 @@ use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, DecisionBat
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
 use crate::world::World;
-pub use record::BatchRole;
+pub use record::{Batch, BatchRole, find};
 
 /// The item names nothing in the role. An item of another organization or of an erased candidate gets the same refusal.
 const NO_ITEM: Refusal = Refusal::NotFound("the role has no such application or step");
@@ -92,6 +92,60 @@ pub fn decide(
     let new = NewBatch { id: world.id(), action: decision.action(), activity_numbers };
     record::insert(tx, who, role, &new)?;
     Ok(DecidedBatch { id: Some(new.id), items })
+}
+
+/// Undoes each decision of the batch that nothing has followed. Check that the caller may manage the role before calling
+/// this function.
+///
+/// # Errors
+/// `conflict` if the batch was undone, or after 10 minutes; `forbidden` for another user than the one who decided.
+pub fn undo(
+    tx: &Tx<'_>,
+    world: &dyn World,
+    who: &Principal,
+    role: BatchRole<'_>,
+    batch: &Batch,
+) -> Result<DecidedBatch, Error> {
+    let items = run_undo(tx, who, role, batch, |plan| {
+        candidate_step::save(tx, who, plan.action, &plan.facts, &plan.decision, &activity::stamp(world))
+    })?;
+    record::set_undone(tx, batch)?;
+    Ok(DecidedBatch { id: Some(batch.id.clone()), items })
+}
+
+/// Does the same as [`undo`], but saves nothing.
+///
+/// # Errors
+/// As [`undo`].
+pub fn preview_undo(tx: &Tx<'_>, who: &Principal, role: BatchRole<'_>, batch: &Batch) -> Result<DecidedBatch, Error> {
+    Ok(DecidedBatch { id: Some(batch.id.clone()), items: run_undo(tx, who, role, batch, |_| Ok(()))? })
+}
+
+/// Plans how to undo each decision of a batch, and carries out each plan with `act`.
+fn run_undo(
+    tx: &Tx<'_>,
+    who: &Principal,
+    role: BatchRole<'_>,
+    batch: &Batch,
+    mut act: impl FnMut(&Plan) -> Result<(), Error>,
+) -> Result<Vec<DecidedItem>, Error> {
+    batch.facts.require_undoable(&who.user_id, tx.now)?;
+    let mut items = Vec::new();
+    for (activity_number, step) in record::decisions(tx, role, batch)? {
+        let gone = || Error::Defect(format!("step {step} of decision batch {} is gone", batch.id));
+        let facts = candidate_step::load(tx, who, &step)?.ok_or_else(gone)?;
+        let last = candidate_step::last_decision(tx, &facts)?;
+        let is_last = last.as_ref().is_some_and(|last| last.number == activity_number);
+        let acts = if is_last { candidate_step::recent_acts(tx, &facts)? } else { Vec::new() };
+        items.push(match decision_batch::plan_undo(facts.clone(), is_last, &acts, &who.user_id, tx.now) {
+            Ok(plan) => match save_alone(tx, || act(&plan))? {
+                None => DecidedItem::done(&plan.facts),
+                Some(why) => DecidedItem::undecided(&facts, NamedBy::Step, ItemOutcome::Failed(why)),
+            },
+            Err(refusal) => DecidedItem::undecided(&facts, NamedBy::Step, ItemOutcome::Refused(refusal, last)),
+        });
+    }
+    Ok(items)
 }
 
 /// Does the same as [`decide`], but saves nothing.

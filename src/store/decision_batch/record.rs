@@ -3,8 +3,8 @@
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
-use crate::domain::decision_batch::{self, BatchAction};
-use crate::domain::id::{DecisionBatchId, OrganizationId, RoleId};
+use crate::domain::decision_batch::{self, BatchAction, BatchFacts};
+use crate::domain::id::{CandidateStepId, DecisionBatchId, Id, OrganizationId, RoleId, UserId};
 use crate::domain::user::Principal;
 
 /// The maximum number of expired batches that a new batch deletes. It exceeds 1, so that their number shrinks. Deleting
@@ -24,6 +24,60 @@ pub(super) struct NewBatch {
     pub(super) action: BatchAction,
     /// The number of the activity row of each decision.
     pub(super) activity_numbers: Vec<i64>,
+}
+
+/// A stored batch.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    number: i64,
+    pub id: DecisionBatchId,
+    pub facts: BatchFacts,
+}
+
+/// Finds a batch of decisions on applications to a role.
+pub fn find(tx: &Tx<'_>, role: BatchRole<'_>, id: &DecisionBatchId) -> Result<Option<Batch>, Error> {
+    let sql = "SELECT number, id, user_id, created_at, undone_at
+               FROM decision_batches
+               WHERE id = $1 AND role_id = $2 AND organization_id = $3";
+    tx.one(sql, (id.as_str(), role.id.as_str(), role.organization_id.as_str()), |row| {
+        let mut columns = Columns::of(row);
+        Ok(Batch {
+            number: columns.read()?,
+            id: columns.parse(DecisionBatchId::parse)?,
+            facts: BatchFacts {
+                user_id: columns.parse(UserId::parse)?,
+                created_at: columns.time()?,
+                undone_at: columns.time_or_none()?,
+            },
+        })
+    })
+}
+
+/// Returns the decisions of a batch, in order: the number of each activity row, and the step that was decided on.
+pub(super) fn decisions(tx: &Tx<'_>, role: BatchRole<'_>, batch: &Batch) -> Result<Vec<(i64, CandidateStepId)>, Error> {
+    let sql = "SELECT v.number, v.candidate_role_step_id
+               FROM decision_batch_items i
+               JOIN activities v ON v.number = i.activity_number
+               WHERE i.batch_number = $1 AND v.organization_id = $2
+               ORDER BY i.position";
+    tx.all(sql, (batch.number, role.organization_id.as_str()), |row| {
+        let mut columns = Columns::of(row);
+        Ok((columns.read()?, columns.parse(CandidateStepId::parse)?))
+    })
+}
+
+/// Records that a batch was undone.
+///
+/// # Errors
+/// [`Error::Defect`] if it was undone before. Check this before calling this function.
+pub(super) fn set_undone(tx: &Tx<'_>, batch: &Batch) -> Result<(), Error> {
+    let sql = "UPDATE decision_batches
+               SET undone_at = $1
+               WHERE number = $2 AND undone_at IS NULL";
+    match tx.run(sql, (tx.now.micros(), batch.number))? {
+        1 => Ok(()),
+        _ => Err(Error::Defect(format!("decision batch {} was undone twice", batch.id))),
+    }
 }
 
 /// Stores a batch, and deletes some of the batches that have expired.
@@ -70,7 +124,7 @@ pub(in crate::store) fn inconsistencies(tx: &Tx<'_>, findings_max: usize) -> Res
              JOIN activities v ON v.number = i.activity_number
              WHERE i.batch_number = b.number
                AND (v.organization_id IS NOT b.organization_id OR v.role_id IS NOT b.role_id
-                 OR v.user_id IS NOT b.user_id OR v.candidate_role_id IS NULL
+                 OR v.user_id IS NOT b.user_id OR v.candidate_role_step_id IS NULL
                  OR v.action <> CASE b.action
                    WHEN 'reject' THEN 'candidate_step.rejected'
                    WHEN 'move' THEN 'candidate_step.moved'

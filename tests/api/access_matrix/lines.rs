@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::line::{Line, admin, erases, lists, manages, reads, request_to};
 use crate::attachment;
+use crate::decision_batch_undo;
 use crate::support::{App, Hiring};
 
 pub(crate) fn lines() -> Vec<Line> {
@@ -27,6 +28,10 @@ pub(crate) fn lines() -> Vec<Line> {
         manages("POST /api/v1/roles/{id}/decisions", |_, hiring| {
             let body = json!({ "action": "reject", "candidateRoleIds": [hiring.candidates[0].application_id] });
             request_to(format!("{}/decisions", role(hiring))).with(body)
+        }),
+        manages("POST /api/v1/roles/{id}/decisions/{batchId}/undo", |app, hiring| {
+            // The decisions have already been undone, so all callers with access get the same refusal.
+            request_to(decision_batch_undo::path_of_undone(app, hiring)).granting(409, "conflict")
         }),
         admin("POST /api/admin/organizations", |_, hiring| {
             let slug = format!("{}-too", hiring.slug);
