@@ -6,8 +6,8 @@ use super::api::openapi::Description;
 use super::api::signup as public_signup;
 use super::api::{
     access, activity, admin, api_key, application, attachment, board, candidate, candidate_step, decision_batch,
-    erasure, export, health, hr_delivery, hr_integration, logo, me, openapi, organization_status, portal, report, role,
-    role_step, security_txt, session, status_link, usage,
+    erasure, export, health, hr_delivery, hr_integration, in_progress, logo, me, openapi, organization_status, portal,
+    report, role, role_step, security_txt, session, status_link, usage,
 };
 use super::pages::{asset, careers, console, home, problem, signup, status_page};
 use super::server::resource::Audience;
@@ -57,6 +57,7 @@ fn all(description: &Arc<Description>) -> Vec<Route> {
         hr_integration::routes(),
         hr_delivery::routes(),
         board::routes(),
+        in_progress::routes(),
         organization_status::routes(),
         report::routes(),
         activity::routes(),

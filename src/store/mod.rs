@@ -30,6 +30,7 @@ mod hooks;
 pub mod hr_delivery;
 pub mod hr_integration;
 pub mod idempotency_key;
+pub mod in_progress;
 pub mod inbox;
 pub mod invitation;
 mod json_object;

@@ -76,6 +76,7 @@ mod hr_order;
 mod hr_retry;
 mod hr_send;
 mod idempotency;
+mod in_progress;
 mod logo;
 mod me;
 mod openapi;
@@ -234,6 +235,7 @@ fn main() -> ExitCode {
         hr_retry::tests(),
         hr_send::tests(),
         idempotency::tests(),
+        in_progress::tests(),
         logo::tests(),
         me::tests(),
         openapi::tests(),

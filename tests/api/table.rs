@@ -69,6 +69,7 @@ fn the_table_has_exactly_the_listed_routes() {
         "DELETE /api/v1/roles/{id}/steps/{stepId}",
         "GET /api/v1/roles/{id}/board",
         "GET /api/v1/roles/{id}/changes",
+        "GET /api/v1/roles/{id}/in-progress",
         "GET /api/v1/organizations/{id}/status",
         "GET /api/v1/roles/{id}/report",
         "GET /api/admin/activity",

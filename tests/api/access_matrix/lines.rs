@@ -141,6 +141,7 @@ pub(crate) fn lines() -> Vec<Line> {
         admin("POST /api/admin/hr-deliveries/{id}/retry", |app, hiring| {
             request_to(format!("{}/retry", pinged(app, hiring)))
         }),
+        reads("GET /api/v1/roles/{id}/in-progress", |_, hiring| request_to(role_subpath(hiring, "in-progress"))),
         reads("GET /api/v1/roles/{id}/board", |_, hiring| request_to(role_subpath(hiring, "board"))),
         reads("GET /api/v1/roles/{id}/changes", |_, hiring| request_to(role_subpath(hiring, "changes"))),
         reads("GET /api/v1/organizations/{id}/status", |_, hiring| request_to(organization_subpath(hiring, "status"))),
