@@ -93,6 +93,30 @@ pub fn require_withdrawable(status: ApplicationStatus) -> Result<(), Refusal> {
     }
 }
 
+/// `POST …/candidate-roles/{id}/transfer`: checks that an application with this status can be left for another role.
+/// [`require_addable`] checks the other role.
+///
+/// # Errors
+/// `conflict` if the candidate was erased or is under a legal hold, the application has ended, or it is to the same role.
+pub fn require_transferable(
+    status: ApplicationStatus,
+    is_erased: bool,
+    is_held: bool,
+    is_same_role: bool,
+) -> Result<(), Refusal> {
+    if is_erased {
+        return Err(Refusal::Conflict("the candidate was erased; there is nothing left to transfer"));
+    }
+    if is_held {
+        return Err(Refusal::Conflict("the candidate is under a legal hold, so the application stays where it is"));
+    }
+    require_withdrawable(status)?;
+    if is_same_role {
+        return Err(Refusal::Conflict("the application is already to this role"));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::id::Id;
@@ -112,6 +136,25 @@ mod tests {
             let found = require_addable(role, steps, is_erased, has_applied).err().map(|refusal| refusal.sentence());
             assert_eq!(found.is_some(), words.is_some(), "{role:?}");
             assert!(found.unwrap_or_default().contains(words.unwrap_or_default()), "{role:?}");
+        }
+    }
+
+    #[test]
+    fn only_applications_in_progress_are_transferred_and_only_to_another_role() {
+        use ApplicationStatus::{Hired, InProgress, NotSelected, Withdrawn};
+        for (status, is_erased, is_held, is_same_role, words) in [
+            (InProgress, false, false, false, None),
+            (InProgress, false, false, true, Some("already to this role")),
+            (InProgress, false, true, true, Some("legal hold")),
+            (Withdrawn, true, true, true, Some("erased")),
+            (Withdrawn, false, false, false, Some("Withdrawn")),
+            (Hired, false, false, false, Some("Hired")),
+            (NotSelected, false, false, true, Some("Not Selected")),
+        ] {
+            let refused = require_transferable(status, is_erased, is_held, is_same_role).err();
+            let found = refused.map(|refusal| refusal.sentence());
+            assert_eq!(found.is_some(), words.is_some(), "{status:?}: {found:?}");
+            assert!(found.unwrap_or_default().contains(words.unwrap_or_default()), "{status:?}");
         }
     }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::api::openapi::Description;
 use super::api::signup as public_signup;
 use super::api::{
-    access, activity, admin, api_key, application, attachment, board, candidate, candidate_step, decision_batch,
-    erasure, export, health, hr_delivery, hr_integration, in_progress, logo, me, openapi, organization_status, portal,
-    report, role, role_step, security_txt, session, status_link, usage,
+    access, activity, admin, api_key, application, application_transfer, attachment, board, candidate, candidate_step,
+    decision_batch, erasure, export, health, hr_delivery, hr_integration, in_progress, logo, me, openapi,
+    organization_status, portal, report, role, role_step, security_txt, session, status_link, usage,
 };
 use super::pages::{asset, careers, console, home, problem, signup, status_page};
 use super::server::resource::Audience;
@@ -40,6 +40,7 @@ fn all(description: &Arc<Description>) -> Vec<Route> {
         role_step::routes(),
         candidate::routes(),
         application::routes(),
+        application_transfer::routes(),
         status_link::routes(),
         candidate_step::routes(),
         decision_batch::routes(),

@@ -35,6 +35,7 @@ mod candidate_step_reject;
 mod candidate_step_reopen;
 mod candidate_step_undo;
 mod candidate_step_validate;
+mod candidate_transfer;
 mod candidate_withdraw;
 mod careers;
 mod careers_embed;
@@ -194,6 +195,7 @@ fn main() -> ExitCode {
         candidate_step_reopen::tests(),
         candidate_step_undo::tests(),
         candidate_step_validate::tests(),
+        candidate_transfer::tests(),
         candidate_withdraw::tests(),
         careers::tests(),
         careers_embed::tests(),

@@ -81,6 +81,7 @@ fn the_table_has_exactly_the_listed_routes() {
         "GET /api/v1/candidates/{id}",
         "PATCH /api/v1/candidates/{id}",
         "POST /api/v1/candidate-roles/{id}/withdraw",
+        "POST /api/v1/candidate-roles/{id}/transfer",
         "POST /api/v1/candidate-roles/{id}/status-link",
         "GET /status/{token}",
         "GET /status/{token}/data",

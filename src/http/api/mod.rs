@@ -6,6 +6,7 @@ pub(in crate::http) mod activity;
 pub(in crate::http) mod admin;
 pub(in crate::http) mod api_key;
 pub(in crate::http) mod application;
+pub(in crate::http) mod application_transfer;
 pub(in crate::http) mod attachment;
 pub(in crate::http) mod board;
 pub(in crate::http) mod candidate;

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::line::{Line, admin, erases, lists, manages, reads, request_to};
 use crate::attachment;
+use crate::candidate_transfer;
 use crate::decision_batch_undo;
 use crate::support::{App, Hiring};
 
@@ -106,6 +107,11 @@ pub(crate) fn lines() -> Vec<Line> {
         reads("GET /api/v1/candidates/{id}", |_, hiring| request_to(hiring.candidate_path(0))),
         manages("PATCH /api/v1/candidates/{id}", |_, hiring| {
             request_to(hiring.candidate_path(0)).with(json!({ "name": "Ada" }))
+        }),
+        manages("POST /api/v1/candidate-roles/{id}/transfer", |app, hiring| {
+            let other = candidate_transfer::other_role(app, hiring);
+            let path = format!("/api/v1/candidate-roles/{}/transfer", hiring.candidates[0].application_id);
+            request_to(path).with(json!({ "roleId": other }))
         }),
         manages("POST /api/v1/candidate-roles/{id}/withdraw", |_, hiring| {
             request_to(format!("/api/v1/candidate-roles/{}/withdraw", hiring.candidates[0].application_id))

@@ -13,7 +13,8 @@ use crate::store::candidate::Candidate;
 use crate::store::signup;
 use crate::store::{self, Error, Tx};
 
-pub(super) const NO_ROLE: Refusal = Refusal::NotFound("there is no role with this roleId in the organization");
+pub(in crate::http::api) const NO_ROLE: Refusal =
+    Refusal::NotFound("there is no role with this roleId in the organization");
 
 /// Returns a candidate, and the caller's roles in the candidate's organization.
 ///
