@@ -112,6 +112,10 @@ fn each_decision_changes_the_application_and_returns_to_the_candidate() {
                 .replace("Candidate 1 was withdrawn", "The application of Candidate 1 was withdrawn")],
         );
     }
+    // The page shows where a withdrawn application ended, although its steps did not change.
+    let page = recruiter.get(&candidate_path(&hiring, 0)).expect(200);
+    assert_has(&page, &["<li class=\"rejected\"><b dir=\"auto\">Call</b> <span class=\"quiet\">Withdrawn"]);
+    assert!(!page.text().contains("here now"));
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
@@ -137,6 +141,8 @@ fn the_message_says_when_the_status_page_shows_the_decision() {
     let advanced = follow(&recruiter, act(&recruiter, &hiring, 1, "advance", 1, &[]));
     assert_has(&advanced, &["Their status page shows it from 21 November 2026, 09:22."]);
     let rejected = follow(&recruiter, act(&recruiter, &hiring, 1, "reject", 2, &[]));
+    let hire = recruiter.get(&act_path(&hiring, 2, "hire")).expect(200);
+    assert_has(&hire, &["They have no status page."]);
     assert_has(&rejected, &["Their status page shows it from 24 November 2026, 09:12."]);
     for (hours, text) in [(json!(0), "shows it now"), (json!(null), "never shows it"), (json!(24), "from 22 November")]
     {
@@ -152,6 +158,7 @@ fn a_hire_shows_its_effects_first_and_carries_them_out() {
     let page = recruiter.get(&path).expect(200);
     let skips = "Skips the open steps: Interview.";
     assert_has(&page, &["Takes position 1 of 2 of Engineer.", skips, "No HR system is connected", "Hire Candidate 1"]);
+    assert_has(&page, &["They have no status page."]);
     assert!(!page.text().contains("last position"));
     assert_eq!(status(&app, &hiring, 0), "In Progress");
     let fields = [("hiredDate", "2026-12-01"), ("offerAcceptedDate", ""), ("notes", "Welcome")];
@@ -261,6 +268,7 @@ fn the_last_decision_is_undone_for_ten_minutes_by_the_person_who_made_it() {
         assert_has(&page, &["data-key=\"z\"", &format!("action=\"{}\"", act_path(&hiring, 0, "undo"))]);
         let page = follow(&recruiter, undo(&recruiter, 0));
         assert_has(&page, &["The last decision about Candidate 1 was undone.", "Decision undone"]);
+        assert!(!page.text().contains("status page"));
         assert!(!page.text().contains("data-key=\"z\""));
         assert_eq!(hiring.step_statuses(&app, 0), before, "{name}");
         undo(&recruiter, 0).expect(409);

@@ -1,6 +1,6 @@
 //! An application on the page of its candidate.
 
-use crate::domain::candidate_step::{CandidateStep, HireRecord};
+use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, HireRecord, StepStatus};
 use crate::domain::timestamp::Timestamp;
 use crate::http::pages::console::activity::Reader;
 use crate::http::pages::console::decision::panel::DecisionPanel;
@@ -71,7 +71,7 @@ pub(super) fn load(
         is_running: application.current.is_some(),
         applied: When::new(texts, place.zone, record.applied_at, place.now),
         panel: (!is_erased).then(panel),
-        steps: steps.iter().map(|step| step_view(place, step)).collect(),
+        steps: steps.iter().map(|step| step_view(place, record.status, step)).collect(),
         signup: signups.original.as_ref().map(|signup| place.signup(signup)),
         later: signups.later.iter().map(|signup| place.signup(signup)).collect(),
         later_label: texts.counted(&CANDIDATE.of(texts).later, signups.later.len()),
@@ -79,13 +79,19 @@ pub(super) fn load(
     })
 }
 
-fn step_view(place: Place<'_>, step: &CandidateStep) -> StepView {
+fn step_view(place: Place<'_>, application: ApplicationStatus, step: &CandidateStep) -> StepView {
+    // A withdrawal leaves the steps as they are.
+    let has_ended_here = step.status == StepStatus::InProgress && application != ApplicationStatus::InProgress;
+    let (status, class) = match has_ended_here {
+        true => (labels::status(place.texts, application), "rejected"),
+        false => (labels::step_status(place.texts, step.status), step.status.as_str()),
+    };
     let when = |at| When::new(place.texts, place.zone, at, place.now);
     let reader = Reader { texts: place.texts, zone: place.zone, now: place.now };
     StepView {
         name: step.name.clone(),
-        status: labels::step_status(place.texts, step.status),
-        class: step.status.as_str(),
+        status,
+        class,
         when: step.rejected_at.or(step.validated_at).map(when),
         reason: step.outcome_reason.as_deref().map(|reason| reader.reason(reason)),
         note: step.rejection_reason.clone().filter(|note| !note.trim().is_empty()),

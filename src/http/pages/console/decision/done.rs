@@ -127,11 +127,14 @@ impl Act<'_> {
         words: &'static DoneTexts,
         action: Action,
     ) -> Result<Option<String>, Error> {
-        if store::status_page::of_application(tx, &self.application.record.id)?.is_none() {
-            return Ok(Some(words.sees_nothing.to_owned()));
-        }
-        let is_decision = matches!(action, Action::Rejected | Action::HireReversed | Action::Hired);
+        let id = &self.application.record.id;
         Ok(match action {
+            // The page is as if nobody had made the decision.
+            Action::Undone => None,
+            Action::Rejected | Action::HireReversed | Action::Hired => {
+                Some(decision_shown(tx, texts, self.organization, id, self.latest.at)?)
+            }
+            _ if store::status_page::of_application(tx, id)?.is_none() => Some(words.sees_nothing.to_owned()),
             Action::Validated | Action::Moved => {
                 Some(self.seen_from(texts, words, self.latest.at.plus(UNDO_PERIOD), tx.now))
             }
@@ -139,24 +142,34 @@ impl Act<'_> {
             Action::Reopened if self.application.record.status == ApplicationStatus::InProgress => {
                 Some(words.sees_reopened.to_owned())
             }
-            _ if is_decision => Some(self.decision_visible(tx, texts, words)?),
             _ => None,
         })
-    }
-
-    /// Returns when the status page shows a rejection, a hire or the reversal of a hire.
-    fn decision_visible(&self, tx: &Tx<'_>, texts: &'static Texts, words: &'static DoneTexts) -> Result<String, Error> {
-        let record = store::organization::find(tx, &self.organization.id)?.map(|organization| organization.record);
-        let Some(hours) = record.and_then(|record| record.decision_visible_after_hours) else {
-            return Ok(words.sees_never.to_owned());
-        };
-        let hours = u64::try_from(hours).unwrap_or_default();
-        let from = self.latest.at.plus(Duration::from_secs(hours * 3_600));
-        Ok(if hours == 0 { words.sees_now.to_owned() } else { self.seen_from(texts, words, from, tx.now) })
     }
 
     fn seen_from(&self, texts: &'static Texts, words: &DoneTexts, from: Timestamp, now: Timestamp) -> String {
         let when = When::new(texts, &self.organization.time_zone, from, now);
         fill(words.sees_from, &[("time", &when.exact)])
     }
+}
+
+/// Returns when the status page of an application shows a rejection, a hire or the reversal of a hire that is made at
+/// this time.
+pub(super) fn decision_shown(
+    tx: &Tx<'_>,
+    texts: &'static Texts,
+    organization: &VisibleOrganization,
+    application: &ApplicationId,
+    at: Timestamp,
+) -> Result<String, Error> {
+    let words = DONE.of(texts);
+    if store::status_page::of_application(tx, application)?.is_none() {
+        return Ok(words.sees_nothing.to_owned());
+    }
+    let record = store::organization::find(tx, &organization.id)?.map(|organization| organization.record);
+    let Some(hours) = record.and_then(|record| record.decision_visible_after_hours) else {
+        return Ok(words.sees_never.to_owned());
+    };
+    let hours = u64::try_from(hours).unwrap_or_default();
+    let when = When::new(texts, &organization.time_zone, at.plus(Duration::from_secs(hours * 3_600)), tx.now);
+    Ok(if hours == 0 { words.sees_now.to_owned() } else { fill(words.sees_from, &[("time", &when.exact)]) })
 }

@@ -4,6 +4,7 @@
 use askama::Template;
 
 use super::act;
+use super::done::decision_shown;
 use super::refused;
 use super::scene::{Scene, Target};
 use crate::domain::activity::Action;
@@ -208,6 +209,8 @@ fn effects(
         Some(_) => words.hr_held.to_owned(),
         None => words.hr_none.to_owned(),
     });
+    let id = &scene.application.record.id;
+    effects.push(decision_shown(tx, texts, &scene.organization, id, tx.now)?);
     Ok(effects)
 }
 
