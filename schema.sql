@@ -332,7 +332,8 @@ CREATE INDEX candidate_words_of_block ON candidate_words (organization_id, in_na
 -- A candidate's application to one role of the same organization. Only a hired application has the hire columns.
 -- `candidate_number` is a copy of the candidate's number, for lists in that order. While the application is in progress,
 -- `at_role_step_id` is the candidate's step since `at_since`. It has no foreign key: the application's own steps
--- reference the role steps, so an unused role step can be deleted without a scan of all applications.
+-- reference the role steps, so an unused role step can be deleted without a scan of all applications. `later_due_on`: the
+-- day, in the organization's time zone, until which staff put the application aside.
 CREATE TABLE candidate_roles (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL,
@@ -348,11 +349,13 @@ CREATE TABLE candidate_roles (
   offer_accepted_date INTEGER,
   external_position_id TEXT,
   hire_notes TEXT,
+  later_due_on TEXT CHECK (later_due_on GLOB '[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]'),
   FOREIGN KEY (candidate_id, organization_id) REFERENCES candidates (id, organization_id),
   FOREIGN KEY (role_id, organization_id) REFERENCES roles (id, organization_id),
   UNIQUE (candidate_id, role_id),
   UNIQUE (id, organization_id),
   CHECK (status = 'In Progress' OR at_role_step_id IS NULL),
+  CHECK (status = 'In Progress' OR later_due_on IS NULL),
   CHECK ((at_role_step_id IS NULL) = (at_since IS NULL)),
   CHECK ((status = 'Hired') = (hired_date IS NOT NULL)),
   CHECK (status = 'Hired' OR
@@ -360,6 +363,7 @@ CREATE TABLE candidate_roles (
 ) STRICT;
 CREATE INDEX candidate_roles_of_role ON candidate_roles (role_id, status, candidate_number);
 CREATE INDEX candidate_roles_of_organization ON candidate_roles (organization_id, status, candidate_number);
+CREATE INDEX candidate_roles_later ON candidate_roles (organization_id, later_due_on, id) WHERE later_due_on IS NOT NULL;
 CREATE INDEX candidate_roles_at_step ON candidate_roles (role_id, at_role_step_id, at_since, id)
 WHERE status = 'In Progress';
 

@@ -84,6 +84,10 @@ words! {
         CandidateRoleSignedUpAgain = "candidate_role.signed_up_again",
         /// An application was withdrawn.
         CandidateRoleWithdrawn = "candidate_role.withdrawn",
+        /// Staff put an application aside until a due day.
+        PutAside = "candidate_role.put_aside",
+        /// Staff took up an application that had been put aside.
+        TakenUp = "candidate_role.taken_up",
         /// A candidate passed a step.
         Validated = "candidate_step.validated",
         /// A candidate was moved to another step, forward or back.

@@ -31,6 +31,7 @@ pub mod idempotency_key;
 pub mod invitation;
 pub mod keyed_hash;
 pub mod language;
+pub mod later;
 pub mod logo;
 pub mod membership;
 pub mod network;

@@ -6,7 +6,7 @@ use super::api::openapi::Description;
 use super::api::signup as public_signup;
 use super::api::{
     access, activity, admin, api_key, application, application_transfer, attachment, board, candidate, candidate_step,
-    decision_batch, erasure, export, health, hr_delivery, hr_integration, in_progress, logo, me, openapi,
+    decision_batch, erasure, export, health, hr_delivery, hr_integration, in_progress, later, logo, me, openapi,
     organization_status, portal, report, role, role_step, security_txt, session, status_link, usage,
 };
 use super::pages::{asset, careers, console, home, problem, signup, status_page};
@@ -41,6 +41,7 @@ fn all(description: &Arc<Description>) -> Vec<Route> {
         candidate::routes(),
         application::routes(),
         application_transfer::routes(),
+        later::routes(),
         status_link::routes(),
         candidate_step::routes(),
         decision_batch::routes(),

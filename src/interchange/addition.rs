@@ -319,5 +319,6 @@ pub(super) fn new_application(
         }
     };
     let steps = role_steps.iter().zip(statuses).map(step).collect();
-    Application { candidate, record: store::application::ApplicationRecord { id, status, applied_at, hire }, steps }
+    let record = store::application::ApplicationRecord { id, status, applied_at, hire, later_due_on: None };
+    Application { candidate, record, steps }
 }

@@ -16,6 +16,7 @@ use crate::domain::candidate_step::{
 };
 use crate::domain::erasure::{Privacy, REASON_CHARACTERS_MAX};
 use crate::domain::id::{ApplicationId, CandidateId};
+use crate::domain::later::{DUE_DAY_MUST_BE, DueDay};
 use crate::domain::plain;
 use crate::domain::text;
 use crate::store::{Error, application, candidate, candidate_step};
@@ -55,6 +56,7 @@ impl Object for CandidateEntry {
         "offerAcceptedDate",
         "externalPositionId",
         "hireNotes",
+        "laterDueOn",
         "steps",
     ];
     type Arrays = CandidateArrays;
@@ -68,6 +70,7 @@ impl Object for CandidateEntry {
         let status = fields.word("status", ApplicationStatus::WORDS, ApplicationStatus::parse);
         let status = status.map(|status| status.unwrap_or(ApplicationStatus::InProgress));
         let hire = hire(&mut fields, status);
+        let later_due_on = later_due_on(&mut fields, status);
         let privacy = privacy(&mut fields);
         let (name, email, privacy) = (name?, email?, privacy?);
         if let Some(contradiction) = privacy.contradiction(&name, &email, status?) {
@@ -82,7 +85,13 @@ impl Object for CandidateEntry {
             }
         };
         let applied_at = applied_at?.unwrap_or(fields.context.now);
-        let record = application::ApplicationRecord { id: application_id?, status: status?, applied_at, hire: hire? };
+        let record = application::ApplicationRecord {
+            id: application_id?,
+            status: status?,
+            applied_at,
+            hire: hire?,
+            later_due_on: later_due_on?,
+        };
         Some(Self { index: fields.at().index(), candidate, record, steps: arrays.steps })
     }
 }
@@ -125,6 +134,16 @@ fn hire(fields: &mut Fields<'_, '_>, status: Option<ApplicationStatus>) -> Optio
         return None;
     }
     Some(None)
+}
+
+/// Reads the later mark. Its day may have passed.
+fn later_due_on(fields: &mut Fields<'_, '_>, status: Option<ApplicationStatus>) -> Option<Option<DueDay>> {
+    let due_on = fields.optional("laterDueOn", DUE_DAY_MUST_BE, |value| DueDay::parse(value.as_str()?))?;
+    if due_on.is_some() && status? != ApplicationStatus::InProgress {
+        fields.object_finding("only an application that is In Progress has laterDueOn");
+        return None;
+    }
+    Some(due_on)
 }
 
 impl CandidateEntry {
@@ -184,12 +203,14 @@ pub(super) struct ExportedCandidate<'s> {
     external_position_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hire_notes: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    later_due_on: Option<String>,
     steps: LazyArray<'s, CandidateStep, ExportedCandidateStep>,
 }
 
 impl<'s> ExportedCandidate<'s> {
     pub(super) fn new(source: &'s ExportSource<'s>, (application, candidate): ApplicationRow) -> Result<Self, Error> {
-        let application::ApplicationRecord { id, status, applied_at, hire } = application;
+        let application::ApplicationRecord { id, status, applied_at, hire, later_due_on } = application;
         let application_id = id.to_string();
         let steps = move || candidate_step::of_application(source.tx, &id);
         let (hired_date, offer_accepted_date, external_position_id, hire_notes) = match hire {
@@ -214,6 +235,7 @@ impl<'s> ExportedCandidate<'s> {
             offer_accepted_date,
             external_position_id,
             hire_notes,
+            later_due_on: later_due_on.map(|day| day.to_string()),
             steps: source.array(steps, ExportedCandidateStep::new),
         })
     }

@@ -11,6 +11,7 @@ use crate::db::path;
 use crate::db::row::Columns;
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::id::{CandidateId, Id, OrganizationId};
+use crate::domain::later::DueDay;
 use crate::domain::organization::StatusCounts;
 use crate::domain::timestamp::Timestamp;
 
@@ -36,6 +37,7 @@ pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>,
         progress("checking the word index of candidates");
         findings.extend(candidate::word_index::inconsistencies(tx, FINDINGS_OF_A_KIND_MAX)?);
         findings.extend(applications(tx)?);
+        findings.extend(later_marks(tx)?);
         progress("checking attachments and their signups");
         findings.extend(attachment::check::inconsistencies(tx, FINDINGS_OF_A_KIND_MAX)?);
         progress("checking the usage log of every key");
@@ -121,6 +123,21 @@ fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
         let (id, hired, counted): (&str, i64, i64) = (columns.text()?, columns.read()?, columns.read()?);
         Ok(format!("role {id} records {hired} hires, but {counted} of its applications are Hired"))
     })
+}
+
+/// Checks that each later mark is a calendar day. A constraint of the table checks that the application is in progress.
+fn later_marks(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
+    let sql = "SELECT id, later_due_on
+               FROM candidate_roles
+               WHERE later_due_on IS NOT NULL
+               ORDER BY id";
+    let findings = tx.all(sql, [], |row| {
+        let mut columns = Columns::of(row);
+        let (id, day) = (columns.text()?, columns.text()?);
+        let is_sound = DueDay::parse(day).is_some();
+        Ok((!is_sound).then(|| format!("application {id} is put aside until {day}, which is not a calendar day")))
+    })?;
+    Ok(findings.into_iter().flatten().take(FINDINGS_OF_A_KIND_MAX).collect())
 }
 
 /// Compares the candidate number and the current step of each application with its candidate and its steps. Lists and

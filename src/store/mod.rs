@@ -34,6 +34,7 @@ pub mod in_progress;
 pub mod inbox;
 pub mod invitation;
 mod json_object;
+pub mod later;
 pub mod logo;
 pub mod membership;
 mod open;

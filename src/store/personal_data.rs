@@ -56,11 +56,12 @@ pub const PERSONAL_DATA: &[PersonalData] = &[
     },
     PersonalData {
         table: "candidate_roles",
-        columns: &["external_position_id", "hire_notes"],
+        columns: &["external_position_id", "hire_notes", "later_due_on"],
         exported: Exported::At("/candidate/applications/*/hireNotes"),
         erased: Erased::Cleared {
-            set: "external_position_id = NULL, hire_notes = NULL",
-            rows: "candidate_id = $1 AND (external_position_id IS NOT NULL OR hire_notes IS NOT NULL)",
+            set: "external_position_id = NULL, hire_notes = NULL, later_due_on = NULL",
+            rows: "candidate_id = $1 AND
+                   (external_position_id IS NOT NULL OR hire_notes IS NOT NULL OR later_due_on IS NOT NULL)",
         },
     },
     // Erasures do not change `outcome_type`, because reports count applications by their outcome type.

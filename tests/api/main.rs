@@ -24,6 +24,7 @@ mod candidate_change;
 mod candidate_erase;
 mod candidate_export;
 mod candidate_hold;
+mod candidate_later;
 mod candidate_list;
 mod candidate_read;
 mod candidate_role_status_link;
@@ -184,6 +185,7 @@ fn main() -> ExitCode {
         candidate_erase::tests(),
         candidate_export::tests(),
         candidate_hold::tests(),
+        candidate_later::tests(),
         candidate_list::tests(),
         candidate_read::tests(),
         candidate_role_status_link::tests(),

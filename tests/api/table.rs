@@ -82,6 +82,8 @@ fn the_table_has_exactly_the_listed_routes() {
         "PATCH /api/v1/candidates/{id}",
         "POST /api/v1/candidate-roles/{id}/withdraw",
         "POST /api/v1/candidate-roles/{id}/transfer",
+        "PUT /api/v1/candidate-roles/{id}/later",
+        "DELETE /api/v1/candidate-roles/{id}/later",
         "POST /api/v1/candidate-roles/{id}/status-link",
         "GET /status/{token}",
         "GET /status/{token}/data",

@@ -118,6 +118,12 @@ fn digests(dir: &WorkDir) -> Vec<[u8; 32]> {
     statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
+/// Returns the day until which applications are put aside.
+fn due_day(dir: &WorkDir) -> String {
+    let connection = rusqlite::Connection::open(dir.path("a.db")).unwrap();
+    connection.query_row("SELECT max(later_due_on) FROM candidate_roles", [], |row| row.get(0)).unwrap()
+}
+
 /// Returns an HR system that answers with the body of the request.
 fn echo() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -184,10 +190,11 @@ fn send_with_key(
     service.send(method, path, &fields, &body).expect(200).json()
 }
 
-/// Leaves traces of every kind: hires with deliveries and their answers, rejections and holds with notes.
+/// Leaves traces of every kind: later marks, hires with deliveries and their answers, rejections and holds with notes.
 fn leave_traces(service: &RunningService, key: &str, nth: usize, person: &Person) {
     let (id, note) = (&person.id, person.note());
     let step = format!("/api/v1/candidate-steps/c{id}_1");
+    send(service, key, "PUT", &format!("/api/v1/candidate-roles/app_{id}/later"), &json!({ "days": 200 }));
     if nth.is_multiple_of(2) {
         let hire = json!({ "notes": note, "externalPositionId": person.family });
         // This idempotency key is a name, as a client may choose it.
@@ -196,8 +203,8 @@ fn leave_traces(service: &RunningService, key: &str, nth: usize, person: &Person
             send_with_key(service, key, "POST", &format!("{step}/hire"), &hire, &idempotency_key);
         }
     }
-    // Every second hired candidate is rejected later, which clears the notes of the hire.
-    if nth.is_multiple_of(3) && (nth % 2 == 1 || nth.is_multiple_of(60)) {
+    // Every second hired candidate is rejected later, which clears the notes of the hire. Some candidates stay put aside.
+    if nth.is_multiple_of(3) && nth % 90 != 45 && (nth % 2 == 1 || nth.is_multiple_of(60)) {
         let body = json!({ "outcomeNotes": note, "outcomeType": "company", "outcomeReason": person.name() });
         send(service, key, "POST", &format!("{step}/reject"), &body);
     }
@@ -290,7 +297,8 @@ fn no_byte_of_erased_candidates_is_left_even_after_an_old_backup_is_restored() {
     dir.run(&["backup", "--db", "a.db", "old.backup"]).succeeded();
     let opened = "SELECT count(*) FROM activities WHERE action = 'document.opened'";
     assert_eq!(dir.number("a.db", opened), ERASED as i64);
-    let needles: Vec<String> = erased.iter().flat_map(|(_, person)| person.needles()).collect();
+    let people_needles = erased.iter().flat_map(|(_, person)| person.needles());
+    let needles: Vec<String> = people_needles.chain([due_day(&dir)]).collect();
     let digests = digests(&dir);
     assert_eq!(digests.len(), 2 * ERASED);
     assert!(!found(&dir, &digests).is_empty());

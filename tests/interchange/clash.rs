@@ -131,6 +131,14 @@ fn only_a_hired_application_has_hire_members() {
 }
 
 #[test]
+fn only_an_application_in_progress_has_a_later_mark() {
+    for candidate in [1, 2] {
+        let document = with(&format!("{CANDIDATES}/{candidate}/laterDueOn"), json!("2026-11-01"));
+        assert_refused(&document, &format!("{CANDIDATES}/{candidate}"), "only an application that is In Progress");
+    }
+}
+
+#[test]
 fn only_a_decided_step_has_decision_members() {
     let step = format!("{CANDIDATES}/3/steps/0");
     for name in ["rejectedAt", "rejectionReason", "outcomeType", "outcomeReason"] {

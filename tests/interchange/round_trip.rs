@@ -79,6 +79,7 @@ fn every_given_member_is_exported() {
     }
     set(&mut document, "/users/0/enabled", json!(false));
     set(&mut document, &format!("{CANDIDATES}/1/hiredDate"), json!("2026-11-01T00:00:00.000000Z"));
+    set(&mut document, &format!("{CANDIDATES}/0/laterDueOn"), json!("2026-11-01"));
     assert_within(&document, &through(&document), "");
 }
 

@@ -162,6 +162,8 @@ fn wrong_values_of_candidates_are_findings_at_their_members() {
         ("1/offerAcceptedDate", json!(0), "RFC 3339"),
         ("1/externalPositionId", json!("x".repeat(256)), "at most 255 characters"),
         ("1/hireNotes", json!([]), "a string"),
+        ("0/laterDueOn", json!("2026-02-30"), "a calendar day"),
+        ("0/laterDueOn", json!("2026-12-01T00:00:00Z"), "a calendar day"),
         ("2/steps/0/id", json!("ä"), "an id of"),
         ("2/steps/0/roleStepId", json!("step_9"), "not the id of one of the role's steps"),
         ("2/steps/0/name", json!(""), "not blank"),

@@ -4,6 +4,7 @@ use super::past_act::ActKind;
 use super::status::ApplicationStatus;
 use super::step::{CandidateStep, current_index, current_step};
 use crate::domain::id::{ApplicationId, CandidateId, OrganizationId, RoleId, RoleStepId};
+use crate::domain::later::DueDay;
 use crate::domain::organization::StatusCounts;
 use crate::domain::refusal::Refusal;
 use crate::domain::role::Seats;
@@ -44,6 +45,8 @@ pub struct StepFacts {
     pub applied_at: Timestamp,
     /// The details of the hire, while the candidate is hired.
     pub hire: Option<HireRecord>,
+    /// The day until which staff put the application aside.
+    pub later_due_on: Option<DueDay>,
     /// All steps of the application, in order.
     pub steps: Vec<CandidateStep>,
     /// The index in `steps` of the step that the caller named.
@@ -78,6 +81,8 @@ pub struct Decision {
     /// The time at which the candidate originally reached that step, if the decision returns them to it. Otherwise,
     /// they reach the step now.
     pub back_since: Option<Timestamp>,
+    /// The day until which the application is put aside after the decision. Only an undo leaves one.
+    pub later_due_on: Option<DueDay>,
     /// The change to the organization's counts.
     pub status_change: StatusCounts,
     /// The caller's remark. Only the activity stores it.
@@ -172,6 +177,7 @@ impl StepFacts {
             seats,
             at_role_step,
             back_since: None,
+            later_due_on: None,
             status_change,
             remark: None,
         }

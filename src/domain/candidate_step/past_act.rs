@@ -2,6 +2,7 @@
 //! acts.
 
 use super::status::{ApplicationStatus, StepStatus};
+use crate::domain::later::DueDay;
 use crate::domain::timestamp::Timestamp;
 
 /// The kind of an act on an application.
@@ -40,6 +41,8 @@ pub struct PastAct {
     pub steps_before: Vec<(usize, StepState)>,
     /// The states of the changed steps after the act, each with the step's index.
     pub steps_after: Vec<(usize, StepState)>,
+    /// The day until which the application was put aside before the act.
+    pub later_before: Option<DueDay>,
 }
 
 /// The status of a step and the time of its rejection or validation.

@@ -41,6 +41,7 @@ pub(in crate::domain) fn facts(statuses: &[StepStatus], addressed: usize) -> Ste
         addressed,
         is_erased: false,
         is_held: false,
+        later_due_on: None,
         caller_org_role: Some(OrgRole::HrRepresentative),
         caller_platform_role: PlatformRole::User,
     }

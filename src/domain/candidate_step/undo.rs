@@ -59,7 +59,8 @@ pub fn undo(facts: &StepFacts, acts: &[AttributedAct], caller: &UserId, now: Tim
     let back_since = Some(at_step_since(facts.applied_at, &steps));
     let addressed = last.step.filter(|index| *index < steps.len()).unwrap_or(facts.addressed);
     let decision = facts.decision(steps, addressed, last.status_before, None, facts.seats);
-    Ok(Decision { back_since, remark: Some(Remark::Undone(last.act)), ..decision })
+    let later_due_on = last.later_before.or(facts.later_due_on);
+    Ok(Decision { back_since, later_due_on, remark: Some(Remark::Undone(last.act)), ..decision })
 }
 
 const OTHER_STATE: Refusal = Refusal::Conflict(
@@ -150,6 +151,7 @@ mod tests {
     };
     use super::*;
     use crate::domain::id::Id;
+    use crate::domain::later::DueDay;
     use crate::domain::user::OrgRole;
     use StepStatus::{InProgress, Pending, Skipped, Validated};
 
@@ -179,6 +181,7 @@ mod tests {
         }
         after.application_status = decision.application_status;
         after.hire = decision.hire;
+        after.later_due_on = decision.later_due_on;
         after.seats = decision.seats;
         let act = PastAct {
             act: kind,
@@ -188,6 +191,7 @@ mod tests {
             status_after: decision.application_status,
             steps_before,
             steps_after,
+            later_before: facts.later_due_on,
         };
         let by = by.map(|id| ActingUser { id: user(id), name: format!("The {id}") });
         (after, AttributedAct { act, by })
@@ -235,6 +239,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn an_undo_restores_the_later_mark() {
+        let day = |text: &str| DueDay::parse(text);
+        let before = StepFacts { later_due_on: day("2026-12-01"), ..facts(&[Validated, InProgress, Pending], 2) };
+        for (after, act) in [moved(&before, Some("ingrid")), rejected(&before, Some("ingrid"))] {
+            assert_eq!(after.later_due_on, None);
+            let decision = undone(&after, std::slice::from_ref(&act)).unwrap();
+            assert_eq!(decide(&after, ActKind::Undone, None, Ok(decision)).0, before);
+        }
+        // A mark that was added after the move stays.
+        let (after, act) = moved(&StepFacts { later_due_on: None, ..before }, Some("ingrid"));
+        let after = StepFacts { later_due_on: day("2026-12-24"), ..after };
+        assert_eq!(undone(&after, &[act]).unwrap().later_due_on, day("2026-12-24"));
     }
 
     #[test]

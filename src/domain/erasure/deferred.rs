@@ -56,6 +56,7 @@ mod tests {
             status_after: after,
             steps_before: Vec::new(),
             steps_after: Vec::new(),
+            later_before: None,
         }
     }
 

@@ -21,6 +21,7 @@ pub(in crate::http) mod health;
 pub(in crate::http) mod hr_delivery;
 pub(in crate::http) mod hr_integration;
 pub(in crate::http) mod in_progress;
+pub(in crate::http) mod later;
 pub mod list_item;
 pub(in crate::http) mod logo;
 pub(in crate::http) mod me;

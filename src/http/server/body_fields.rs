@@ -227,6 +227,11 @@ impl BodyFields {
         self.required_strings(name)
     }
 
+    /// Returns whether the object has the member, and the member is not `null`.
+    pub(in crate::http) fn has(&self, name: &str) -> bool {
+        self.object.get(name).is_some_and(|value| !value.is_null())
+    }
+
     /// Reads an integer within bounds. `90.0` and `"90"` are not integers.
     pub(in crate::http) fn integer(&mut self, name: &str, bounds: std::ops::RangeInclusive<i64>) -> Option<i64> {
         let range = format!("must be between {} and {}", bounds.start(), bounds.end());

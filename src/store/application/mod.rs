@@ -12,6 +12,7 @@ use crate::domain::candidate_step::{
 };
 use crate::domain::erasure::Privacy;
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
+use crate::domain::later::DueDay;
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 
@@ -24,12 +25,15 @@ pub struct ApplicationRecord {
     pub applied_at: Timestamp,
     /// The record of the hire. Every application with the status `Hired` has one, and no other application does.
     pub hire: Option<HireRecord>,
+    /// The day until which staff put the application aside. Only an application in progress has one.
+    pub later_due_on: Option<DueDay>,
 }
 
 /// The columns of the table `candidate_roles a` that [`read_record`] reads.
 macro_rules! record_columns {
     () => {
-        "a.id, a.status, a.applied_at, a.hired_date, a.offer_accepted_date, a.external_position_id, a.hire_notes"
+        "a.id, a.status, a.applied_at, a.hired_date, a.offer_accepted_date, a.external_position_id, a.hire_notes,
+         a.later_due_on"
     };
 }
 
@@ -39,6 +43,7 @@ fn read_record(columns: &mut Columns<'_>) -> Result<ApplicationRecord, Error> {
         status: columns.parse(ApplicationStatus::parse)?,
         applied_at: columns.time()?,
         hire: read_hire(columns)?,
+        later_due_on: columns.parse_or_none(DueDay::parse)?,
     })
 }
 
@@ -72,8 +77,9 @@ pub fn insert(
 ) -> Result<bool, Error> {
     let sql = "INSERT INTO candidate_roles (id, organization_id, candidate_id, candidate_number, role_id, status,
                  at_role_step_id, at_since, applied_at, updated_at, hired_date, offer_accepted_date, external_position_id,
-                 hire_notes)
-               VALUES ($1, $2, $3, (SELECT number FROM candidates WHERE id = $3), $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+                 hire_notes, later_due_on)
+               VALUES ($1, $2, $3, (SELECT number FROM candidates WHERE id = $3), $4, $5, $6, $7, $8, $9, $10, $11, $12,
+                 $13, $14)
                ON CONFLICT DO NOTHING";
     let at_role_step = candidate_step::current_step(application.status, steps).map(|step| step.role_step_id.as_str());
     let since = candidate_step::at_step_since(application.applied_at, steps);
@@ -94,6 +100,7 @@ pub fn insert(
             offer_accepted_date,
             external_position_id,
             hire_notes,
+            application.later_due_on.map(|day| day.to_string()),
         ),
     )?;
     Ok(touched == 1)
@@ -108,8 +115,8 @@ pub fn save(tx: &Tx<'_>, facts: &StepFacts, decision: &Decision) -> Result<(), E
     let sql = "UPDATE candidate_roles
                SET status = $1, hired_date = $2, offer_accepted_date = $3, external_position_id = $4, hire_notes = $5,
                  at_role_step_id = $6, at_since = CASE WHEN at_role_step_id = $6 THEN at_since ELSE $7 END,
-                 updated_at = $8
-               WHERE id = $9 AND status = $10";
+                 later_due_on = $8, updated_at = $9
+               WHERE id = $10 AND status = $11";
     let (hired_date, offer_accepted_date, external_position_id, hire_notes) = hire_values(decision.hire.as_ref());
     let touched = tx.run(
         sql,
@@ -121,6 +128,7 @@ pub fn save(tx: &Tx<'_>, facts: &StepFacts, decision: &Decision) -> Result<(), E
             hire_notes,
             decision.at_role_step.as_ref().map(RoleStepId::as_str),
             decision.at_role_step.as_ref().map(|_| decision.back_since.unwrap_or(tx.now).micros()),
+            decision.later_due_on.map(|day| day.to_string()),
             tx.now.micros(),
             facts.application_id.as_str(),
             facts.application_status.as_str(),
@@ -232,7 +240,7 @@ pub fn find(tx: &Tx<'_>, organization: &OrganizationId, id: &ApplicationId) -> R
 /// [`Error::Defect`] if the application is not in progress. Check this before calling this function.
 fn withdraw(tx: &Tx<'_>, organization: &OrganizationId, id: &ApplicationId) -> Result<(), Error> {
     let sql = "UPDATE candidate_roles
-               SET status = 'Withdrawn', at_role_step_id = NULL, at_since = NULL, updated_at = $1
+               SET status = 'Withdrawn', at_role_step_id = NULL, at_since = NULL, later_due_on = NULL, updated_at = $1
                WHERE id = $2 AND organization_id = $3 AND status = 'In Progress'";
     require_one(tx.run(sql, (tx.now.micros(), id.as_str(), organization.as_str()))?, id)
 }

@@ -20,13 +20,17 @@ pub(super) fn detail_of(facts: &StepFacts, decision: &Decision) -> Result<String
     let is_changed = |step: &&CandidateStep| decision.steps.iter().any(|after| after.id == step.id);
     let changed = facts.steps.iter().filter(is_changed);
     let after = side(decision.application_status, decision.seats, decision.hire.as_ref(), decision.steps.iter());
+    let before = side(facts.application_status, facts.seats, facts.hire.as_ref(), changed);
+    let before = WrittenSide { later_due_on: facts.later_due_on.map(|day| day.to_string()), ..before };
+    let later_due_on = decision.later_due_on.map(|day| day.to_string());
+    let after = WrittenSide { later_due_on, ..after };
     let after = match &decision.remark {
         Some(Remark::OutcomeNotes(notes)) => WrittenSide { outcome_notes: Some(notes), ..after },
         Some(Remark::Reason(reason)) => WrittenSide { reason: Some(reason), ..after },
         Some(Remark::Undone(act)) => WrittenSide { undone: Some(action_of(*act).as_str()), ..after },
         None => after,
     };
-    activity::detail(&side(facts.application_status, facts.seats, facts.hire.as_ref(), changed), &after)
+    activity::detail(&before, &after)
 }
 
 /// Returns the action that records an act of this kind.
@@ -71,6 +75,7 @@ fn side<'a>(
         outcome_notes: None,
         reason: None,
         undone: None,
+        later_due_on: None,
     }
 }
 
@@ -87,6 +92,8 @@ struct WrittenSide<'a> {
     reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     undone: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    later_due_on: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -118,11 +125,13 @@ pub(super) struct RecordedDecision {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct RecordedSide {
     pub(super) application: String,
     /// The changed steps. The detail of a withdrawal lacks this member, because a withdrawal changes no step.
     #[serde(default)]
     pub(super) steps: Vec<RecordedStep>,
+    pub(super) later_due_on: Option<String>,
 }
 
 #[derive(Deserialize)]

@@ -9,6 +9,7 @@ use crate::domain::candidate_step::{
     StepStatus,
 };
 use crate::domain::id::{CandidateStepId, Id, UserId};
+use crate::domain::later::DueDay;
 use crate::domain::progress::{ApplicationHistory, ApplicationState};
 use crate::domain::timestamp::{Rounding, Timestamp};
 use crate::store::application::Application;
@@ -108,6 +109,7 @@ fn past_act(columns: &mut Columns<'_>, steps: &[CandidateStep]) -> Result<Option
         status_after,
         steps_before: step_states(&before, index),
         steps_after: step_states(&after, index),
+        later_before: before.later_due_on.as_deref().and_then(DueDay::parse),
     }))
 }
 

@@ -12,6 +12,7 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, Decision, StepFacts, StepStatus, StepType};
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
+use crate::domain::later::DueDay;
 use crate::domain::role::{RoleStatus, Seats};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{OrgRole, Principal};
@@ -25,8 +26,8 @@ pub use queue::{QueueDecision, QueueEntry, QueueScope, queue};
 pub fn load(tx: &Tx<'_>, who: &Principal, step: &CandidateStepId) -> Result<Option<StepFacts>, Error> {
     let sql = "SELECT a.id, a.organization_id, a.candidate_id, a.role_id, a.status, a.hired_date,
                  a.offer_accepted_date, a.external_position_id, a.hire_notes,
-                 r.status, r.positions, r.hired, o.require_external_position_id, m.org_role, c.erased_at, c.hold_reason IS NOT NULL,
-                 a.applied_at
+                 r.status, r.positions, r.hired, o.require_external_position_id, m.org_role, c.erased_at,
+                 c.hold_reason IS NOT NULL, a.applied_at, a.later_due_on
                FROM candidate_role_steps s
                JOIN candidate_roles a ON a.id = s.candidate_role_id
                JOIN roles r ON r.id = a.role_id
@@ -59,6 +60,7 @@ fn read_facts(row: &Row<'_>, who: &Principal) -> Result<StepFacts, Error> {
         is_erased: columns.time_or_none()?.is_some(),
         is_held: columns.read()?,
         applied_at: columns.time()?,
+        later_due_on: columns.parse_or_none(DueDay::parse)?,
         caller_platform_role: who.platform_role,
         steps: Vec::new(),
         addressed: 0,

@@ -125,7 +125,8 @@ fn add_application(
     let templates = role_step::of_role(tx, role)?.into_iter();
     let templates = templates.map(|step| StepTemplate { id: step.id, name: step.name, step_type: step.step_type });
     let steps = first_steps(templates.collect(), || world.id());
-    let record = ApplicationRecord { id: world.id(), status: ApplicationStatus::InProgress, applied_at, hire: None };
+    let status = ApplicationStatus::InProgress;
+    let record = ApplicationRecord { id: world.id(), status, applied_at, hire: None, later_due_on: None };
     application::recorded_act::add(tx, None, candidate, role, &record, &steps, &activity::stamp(world))?;
     Ok(record.id)
 }

@@ -6,6 +6,7 @@ use crate::db::tx::{self, Error};
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, HireRecord, StepStatus, StepType};
 use crate::domain::erasure::Privacy;
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
+use crate::domain::later::DueDay;
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 use crate::store::application::ApplicationRecord;
@@ -33,6 +34,7 @@ struct Stored {
     status: String,
     applied_at: i64,
     hire: Option<StoredHire>,
+    later_due_on: Option<String>,
     steps: Vec<StoredStep>,
 }
 
@@ -72,6 +74,7 @@ impl StagedApplication {
             status: application.status.as_str().to_owned(),
             applied_at: application.applied_at.micros(),
             hire: application.hire.as_ref().map(stored_hire),
+            later_due_on: application.later_due_on.map(|day| day.to_string()),
             steps: steps.iter().map(stored_step).collect(),
         };
         serde_json::to_string(&stored).map_err(|error| Error::Defect(error.to_string()))
@@ -101,6 +104,7 @@ impl StagedApplication {
                     external_position_id: hire.external_position_id,
                     notes: hire.notes,
                 }),
+                later_due_on: stored.later_due_on.map(|day| tx::word(&day, DueDay::parse)).transpose()?,
             },
             steps: stored.steps.into_iter().map(step).collect::<Result<_, _>>()?,
         })

@@ -3,6 +3,7 @@
 use super::*;
 use crate::domain::erasure::Privacy;
 use crate::domain::id::{ApplicationId, Id, OrganizationId, RoleId};
+use crate::domain::later::DueDay;
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 use crate::store::application::ApplicationRecord;
@@ -26,6 +27,7 @@ fn staged(number: usize) -> StagedApplication {
             status: ApplicationStatus::InProgress,
             applied_at: at,
             hire: None,
+            later_due_on: (number % 2 == 0).then(|| DueDay::parse("2027-03-17").unwrap()),
         },
         steps: Vec::new(),
     }

@@ -8,7 +8,7 @@ use crate::db::row::Connection;
 use super::activity::{page as activity, platform, role_changes};
 use super::board::card;
 use super::role::{overview, version};
-use super::{board, in_progress, inbox, report};
+use super::{board, in_progress, inbox, later, report};
 
 /// Returns the plan of a query, one line for each step.
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {
@@ -42,10 +42,10 @@ const FILLED: &str = "
     INSERT INTO role_steps (id, role_id, name, step_order, step_type)
     SELECT r.id || '_' || o.value, r.id, 'x', o.value, 'other' FROM roles r, json_each('[1,2,3]') o;
     INSERT INTO candidate_roles (id, organization_id, candidate_id, candidate_number, role_id, status, at_role_step_id,
-      at_since, applied_at, updated_at)
+      at_since, applied_at, updated_at, later_due_on)
     SELECT 'app_' || number, organization_id, id, number, 'role_' || (number % 21),
       iif(number % 2, 'In Progress', 'Not Selected'), iif(number % 2, 'role_' || (number % 21) || '_1', NULL),
-      iif(number % 2, number, NULL), 0, 0
+      iif(number % 2, number, NULL), 0, 0, iif(number % 10 = 1, '2026-12-01', NULL)
     FROM candidates;
     INSERT INTO candidate_role_steps (id, candidate_role_id, role_step_id, name, step_order, step_type, status)
     SELECT a.id || '_' || o.value, a.id, a.role_id || '_' || o.value, 'x', o.value, 'other', 'pending'
@@ -76,6 +76,10 @@ fn no_query_for_a_page_sorts_rows_or_reads_unrelated_rows() {
         (inbox::WITHDRAWALS.to_owned(), "SEARCH v USING INDEX activities_by_action (organization_id=? AND action=?)"),
         (overview::OVERVIEW.to_owned(), "INDEX candidate_roles_at_step (role_id=?"),
         (overview::COUNTS.to_owned(), "SEARCH roles USING COVERING INDEX roles_"),
+        (
+            later::DUE.to_owned(),
+            "candidate_roles_later (organization_id=? AND (later_due_on,id)>(?,?) AND later_due_on<?)",
+        ),
         (report::STEPS.to_owned(), "COVERING INDEX candidate_role_steps_of_role_step (role_step_id=?)"),
         (report::HIRES.to_owned(), "candidate_roles_of_role (role_id=? AND status=?)"),
         (activities(activity::OF_ORGANIZATION), "activities_of_organization (organization_id=? AND number<?)"),

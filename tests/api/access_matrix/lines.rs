@@ -116,6 +116,13 @@ pub(crate) fn lines() -> Vec<Line> {
         manages("POST /api/v1/candidate-roles/{id}/withdraw", |_, hiring| {
             request_to(format!("/api/v1/candidate-roles/{}/withdraw", hiring.candidates[0].application_id))
         }),
+        manages("PUT /api/v1/candidate-roles/{id}/later", |_, hiring| {
+            request_to(format!("/api/v1/candidate-roles/{}/later", hiring.candidates[0].application_id))
+                .with(json!({ "days": 3 }))
+        }),
+        manages("DELETE /api/v1/candidate-roles/{id}/later", |_, hiring| {
+            request_to(format!("/api/v1/candidate-roles/{}/later", hiring.candidates[0].application_id))
+        }),
         manages("POST /api/v1/candidate-roles/{id}/status-link", |_, hiring| {
             request_to(format!("/api/v1/candidate-roles/{}/status-link", hiring.candidates[0].application_id))
         }),

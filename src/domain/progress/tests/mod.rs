@@ -105,6 +105,7 @@ impl Case {
             status_after: decision.application_status,
             steps_before,
             steps_after,
+            later_before: None,
         });
         let (application_status, seats, hire) = (decision.application_status, decision.seats, decision.hire.clone());
         self.facts = StepFacts { application_status, seats, hire, steps, ..before.clone() };
@@ -118,7 +119,16 @@ impl Case {
             self.facts.application_status = status_after;
             let (steps_before, steps_after) = (Vec::new(), Vec::new());
             let act = ActKind::Withdrawn;
-            self.acts.push(PastAct { act, at, step: None, status_before, status_after, steps_before, steps_after });
+            self.acts.push(PastAct {
+                act,
+                at,
+                step: None,
+                status_before,
+                status_after,
+                steps_before,
+                steps_after,
+                later_before: None,
+            });
         }
         may.is_ok()
     }

@@ -83,6 +83,7 @@ pub(super) fn add(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &CandidateA
         status: ApplicationStatus::InProgress,
         applied_at: input.applied_at.unwrap_or(tx.now),
         hire: None,
+        later_due_on: None,
     };
     application_act::add(tx, Some(caller), &candidate, role, &application, &steps, &stamp())?;
     candidate_reply(tx, candidate)

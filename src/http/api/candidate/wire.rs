@@ -107,6 +107,8 @@ pub(in crate::http) struct WireApplicationInFull<'a> {
     later_signups: Vec<WireSignup<'a>>,
     #[serde(flatten)]
     hire: Option<WireHire<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    later_due_on: Option<String>,
     steps: Vec<WireStep<'a>>,
 }
 
@@ -121,6 +123,7 @@ impl<'a> WireApplicationInFull<'a> {
             signup: signups.original.as_ref().map(WireSignup::new),
             later_signups: signups.later.iter().map(WireSignup::new).collect(),
             hire: application.record.hire.as_ref().map(WireHire::new),
+            later_due_on: application.record.later_due_on.map(|day| day.to_string()),
             steps: steps.iter().map(|step| WireStep::new(role_id, id, step)).collect(),
         }
     }

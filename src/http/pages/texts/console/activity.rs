@@ -101,6 +101,8 @@ static LABELS: &[Label] = &[
     ("candidate_role.signed_up", ["Applied", "Beworben", "Candidature déposée", "Candidatura presentada"]),
     ("candidate_role.signed_up_again", ["Form sent again", "Formular noch einmal gesendet", "Formulaire envoyé de nouveau", "Formulario enviado de nuevo"]),
     ("candidate_role.withdrawn", ["Application withdrawn", "Bewerbung zurückgezogen", "Candidature retirée", "Candidatura retirada"]),
+    ("candidate_role.put_aside", ["Put aside", "Zurückgestellt", "Candidature mise de côté", "Candidatura aplazada"]),
+    ("candidate_role.taken_up", ["Taken up again", "Zurückstellung aufgehoben", "Candidature reprise", "Candidatura retomada"]),
     ("candidate_step.validated", ["Passed {step}", "{step} bestanden", "Étape franchie : {step}", "Superada la etapa {step}"]),
     ("candidate_step.moved", ["Moved to {step}", "Verschoben zu {step}", "Déplacement à l’étape {step}", "Movimiento a {step}"]),
     ("candidate_step.rejected", ["Rejected at {step}", "Absage bei {step}", "Refus à l’étape {step}", "Rechazo en {step}"]),

@@ -1,0 +1,128 @@
+//! Later marks: staff put an application in progress aside until a due day. On that day, the application comes back to
+//! the inbox. A decision on the application, and the end of the application, remove the mark.
+
+use jiff::ToSpan;
+use jiff::civil::Date;
+
+use super::candidate_step::ApplicationStatus;
+use super::refusal::Refusal;
+use super::timestamp::parse_date;
+
+/// The valid form, as the end of a sentence.
+pub const DUE_DAY_MUST_BE: &str = "a calendar day such as 2026-12-31";
+
+/// The maximum number of days from today to the due day. Staff look again at every application within a year.
+pub const DAYS_MAX: i64 = 365;
+
+/// The day on which an application comes back, in the organization's time zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DueDay(Date);
+
+impl DueDay {
+    /// Parses `YYYY-MM-DD`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let bytes = text.as_bytes();
+        if bytes.len() == 10 { parse_date(bytes).map(Self) } else { None }
+    }
+}
+
+/// Formats as `YYYY-MM-DD`.
+impl std::fmt::Display for DueDay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The due day as staff choose it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LaterInput {
+    /// This many days from today, 1 to [`DAYS_MAX`].
+    InDays(i64),
+    /// On this day.
+    On(DueDay),
+}
+
+/// `PUT /api/v1/candidate-roles/{id}/later`: returns the due day of an application with this status. `today` is the
+/// current day in the organization's time zone.
+///
+/// # Errors
+/// `conflict` if the application has ended; `validation_error` unless the day is after `today` and within a year.
+pub fn put_aside(status: ApplicationStatus, input: LaterInput, today: Date) -> Result<DueDay, Refusal> {
+    if status != ApplicationStatus::InProgress {
+        return Err(Refusal::ConflictWith(format!(
+            "the application is {}; only an application in progress can be put aside",
+            status.as_str()
+        )));
+    }
+    let last = today.checked_add(DAYS_MAX.days()).unwrap_or(Date::MAX);
+    match input {
+        LaterInput::InDays(days) => Ok(DueDay(today.checked_add(days.days()).unwrap_or(last))),
+        LaterInput::On(DueDay(day)) if day > today && day <= last => Ok(DueDay(day)),
+        LaterInput::On(_) => {
+            let detail = format!(
+                "must be after today and at most {DAYS_MAX} days from today; today is {today} in the organization's time \
+                 zone"
+            );
+            Err(Refusal::invalid("dueOn", detail))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn day(text: &str) -> DueDay {
+        DueDay::parse(text).unwrap()
+    }
+
+    fn aside(input: LaterInput) -> Result<DueDay, Refusal> {
+        put_aside(ApplicationStatus::InProgress, input, day("2026-11-21").0)
+    }
+
+    #[test]
+    fn only_calendar_days_are_parsed() {
+        assert_eq!(day("2028-02-29").to_string(), "2028-02-29");
+        for text in ["", "2027-02-29", "2026-1-1", "2026-12-31Z", " 2026-12-31", "+2026-12-3", "tomorrow!!"] {
+            assert_eq!(DueDay::parse(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_number_of_days_counts_from_today() {
+        for (days, expected) in [(1, "2026-11-22"), (3, "2026-11-24"), (7, "2026-11-28"), (DAYS_MAX, "2027-11-21")] {
+            assert_eq!(aside(LaterInput::InDays(days)), Ok(day(expected)), "{days}");
+        }
+    }
+
+    #[test]
+    fn a_due_day_is_after_today_and_within_a_year() {
+        for (text, is_accepted) in [
+            ("2026-11-20", false),
+            ("2026-11-21", false),
+            ("2026-11-22", true),
+            ("2027-11-21", true),
+            ("2027-11-22", false),
+            ("9999-12-31", false),
+        ] {
+            assert_eq!(aside(LaterInput::On(day(text))).is_ok(), is_accepted, "{text}");
+        }
+        let refused = aside(LaterInput::On(day("2026-11-21"))).unwrap_err();
+        assert_eq!(refused.errors()[0].field, "dueOn");
+        assert!(refused.errors()[0].detail.contains("today is 2026-11-21"));
+    }
+
+    #[test]
+    fn days_after_the_last_day_of_the_calendar_do_not_overflow() {
+        let put = |days| put_aside(ApplicationStatus::InProgress, LaterInput::InDays(days), Date::MAX);
+        assert_eq!(put(1), Ok(DueDay(Date::MAX)));
+    }
+
+    #[test]
+    fn an_application_that_has_ended_is_not_put_aside() {
+        for status in [ApplicationStatus::NotSelected, ApplicationStatus::Hired, ApplicationStatus::Withdrawn] {
+            let refused = put_aside(status, LaterInput::InDays(1), day("2026-11-21").0).unwrap_err();
+            assert!(refused.sentence().starts_with(&format!("the application is {}", status.as_str())), "{refused:?}");
+        }
+    }
+}
