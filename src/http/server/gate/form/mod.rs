@@ -35,8 +35,11 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a whole form may take: enough for the largest file over a slow mobile network.
 const FORM_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
-/// The maximum number of parts in a form: far more than the number of fields in any form of this service.
+/// The maximum number of parts in a multipart form: far more than the number of fields in any such form of this service.
 const PARTS_MAX: usize = 100;
+
+/// The maximum number of fields in a urlencoded form: a decision on 500 candidates has a field for each of them.
+const FIELDS_MAX: usize = 600;
 
 /// The maximum number of bytes in a part's head: enough for the longest file name, however it is encoded.
 const HEAD_BYTES_MAX: usize = 8 * 1_024;
@@ -144,16 +147,16 @@ pub(super) fn bytes_max(rules: &FormRules) -> usize {
 fn urlencoded(body: &[u8]) -> Result<Form, Refusal> {
     let mut fields: Vec<(String, String)> = Vec::new();
     for (name, value) in form_urlencoded::parse(body) {
-        if fields.len() == PARTS_MAX {
-            return Err(too_many_parts());
+        if fields.len() == FIELDS_MAX {
+            return Err(too_many_parts(FIELDS_MAX));
         }
         fields.push((name.into_owned(), value.into_owned()));
     }
     Ok(Form::new(fields, None))
 }
 
-fn too_many_parts() -> Refusal {
-    Refusal::bad_request(format!("the form must have at most {PARTS_MAX} parts"))
+fn too_many_parts(max: usize) -> Refusal {
+    Refusal::bad_request(format!("the form must have at most {max} parts"))
 }
 
 /// The reader of a multipart form.
@@ -230,7 +233,7 @@ impl<'a> FormReader<'a> {
         while let Some(mut part) = self.next_with_timeout(parts.next_field()).await? {
             self.parts += 1;
             if self.parts > PARTS_MAX {
-                return Err(too_many_parts().into());
+                return Err(too_many_parts(PARTS_MAX).into());
             }
             let head: usize = part.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
             if head > HEAD_BYTES_MAX {
