@@ -53,6 +53,13 @@ struct Page {
 
 const PAGES: &[Page] = &[
     Page { name: "inbox", path: |_| "/app".to_owned(), reads: 100, target: None },
+    Page { name: "roles", path: |_| "/app/acme/roles".to_owned(), reads: 100, target: None },
+    Page {
+        name: "board",
+        path: |_| "/app/acme/roles/role_big".to_owned(),
+        reads: 20,
+        target: Some(Duration::from_millis(10)),
+    },
     Page { name: "account", path: |_| "/app/me".to_owned(), reads: 400, target: None },
 ];
 

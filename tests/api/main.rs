@@ -46,6 +46,7 @@ mod careers_role;
 mod compression;
 mod console;
 mod console_board;
+mod console_board_decide;
 mod console_candidate;
 mod console_confirm;
 mod console_decision;
@@ -208,6 +209,7 @@ fn main() -> ExitCode {
         console::tests(),
         console_board::tests(),
         console_confirm::tests(),
+        console_board_decide::tests(),
         console_inbox::tests(),
         console_candidate::tests(),
         console_decision::tests(),

@@ -122,6 +122,8 @@ fn the_table_has_exactly_the_listed_routes() {
         "GET /app",
         "GET /app/{orgSlug}/roles",
         "GET /app/{orgSlug}/roles/{id}",
+        "GET /app/{orgSlug}/roles/{id}/decide",
+        "POST /app/{orgSlug}/roles/{id}/decide",
         "GET /app/me",
         "POST /app/me/password",
         "POST /app/me/preferences",

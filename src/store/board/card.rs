@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
-use crate::domain::id::{ApplicationId, CandidateId, Id, OrganizationId, RoleId, RoleStepId};
+use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::timestamp::Timestamp;
 
 /// A candidate at a step.
@@ -14,6 +14,8 @@ use crate::domain::timestamp::Timestamp;
 pub struct BoardCard {
     pub application_id: ApplicationId,
     pub role_step_id: RoleStepId,
+    /// The application's copy of the step.
+    pub candidate_step_id: CandidateStepId,
     pub candidate_id: CandidateId,
     pub candidate_name: String,
     /// The time at which the candidate reached the step.
@@ -49,7 +51,7 @@ pub fn card(
 macro_rules! select_cards {
     ($condition:literal) => {
         concat!(
-            "SELECT a.id, a.at_role_step_id, c.id, c.name, a.at_since, EXISTS (
+            "SELECT a.id, a.at_role_step_id, s.id, c.id, c.name, a.at_since, EXISTS (
                SELECT 1
                FROM signups g
                JOIN documents d ON d.signup_id = g.id
@@ -58,6 +60,7 @@ macro_rules! select_cards {
              FROM roles r
              JOIN candidate_roles a ON a.role_id = r.id
              JOIN candidates c ON c.number = a.candidate_number
+             JOIN candidate_role_steps s ON s.candidate_role_id = a.id AND s.role_step_id = a.at_role_step_id
              ",
             $condition
         )
@@ -79,6 +82,7 @@ fn board_card(row: &Row<'_>) -> Result<BoardCard, Error> {
     Ok(BoardCard {
         application_id: columns.parse(ApplicationId::parse)?,
         role_step_id: columns.parse(RoleStepId::parse)?,
+        candidate_step_id: columns.parse(CandidateStepId::parse)?,
         candidate_id: columns.parse(CandidateId::parse)?,
         candidate_name: columns.read()?,
         since: columns.time()?,
@@ -109,6 +113,41 @@ pub(in super::super) const OTHER_ROLES: &str = "SELECT a.id, o.name
      JOIN candidate_roles b ON b.candidate_id = a.candidate_id AND b.role_id <> a.role_id
      JOIN roles o ON o.id = b.role_id
      WHERE r.organization_id = $1 AND r.id = $2 AND a.status = 'In Progress'";
+
+/// Does the same as [`other_roles`] for one application.
+pub fn other_roles_of(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    application: &ApplicationId,
+) -> Result<Vec<String>, Error> {
+    tx.values(OTHER_ROLES_OF, (organization.as_str(), application.as_str()))
+}
+
+pub(in super::super) const OTHER_ROLES_OF: &str = "SELECT o.name
+     FROM candidate_roles a
+     JOIN candidate_roles b ON b.candidate_id = a.candidate_id AND b.role_id <> a.role_id
+     JOIN roles o ON o.id = b.role_id
+     WHERE a.organization_id = $1 AND a.id = $2";
+
+/// Returns since when the candidate with this position at a step, counted from 0, has been there. The candidate who has
+/// been there the longest comes first.
+pub fn since_at(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    role: &RoleId,
+    step: &RoleStepId,
+    position: i64,
+) -> Result<Option<Timestamp>, Error> {
+    let micros: Option<i64> = tx.value(SINCE_AT, (organization.as_str(), role.as_str(), step.as_str(), position))?;
+    Ok(micros.map(Timestamp::from_micros))
+}
+
+pub(in super::super) const SINCE_AT: &str = "SELECT a.at_since
+     FROM roles r
+     JOIN candidate_roles a ON a.role_id = r.id
+     WHERE r.organization_id = $1 AND r.id = $2 AND a.status = 'In Progress' AND a.at_role_step_id = $3
+     ORDER BY a.at_since
+     LIMIT 1 OFFSET $4";
 
 /// Returns up to `rows_max` hired candidates of a role, in the order in which they applied to the organization.
 pub fn hired(

@@ -35,6 +35,8 @@ pub(super) struct Column {
 pub(super) struct Card {
     /// The id of the application.
     pub(super) id: ApplicationId,
+    /// The id of the candidate step, which is the value of the card in forms.
+    pub(super) step: String,
     pub(super) candidate_id: String,
     pub(super) name: String,
     /// The time for which the candidate has been at the step.
@@ -80,6 +82,7 @@ impl Card {
             },
             also: also.map(|names| fill(words.also, &[("roles", &names.join(", "))])),
             id: card.application_id,
+            step: card.candidate_step_id.into(),
             candidate_id: card.candidate_id.into(),
             name: card.candidate_name,
             is_late,

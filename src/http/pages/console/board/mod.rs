@@ -1,20 +1,29 @@
-//! `GET /app/{orgSlug}/roles/{id}`: the board of a role. `column` has its columns and cards.
+//! `GET /app/{orgSlug}/roles/{id}`: the board of a role. `column` has its columns and cards, `decide` the decisions on
+//! it, `ask` the forms for their details, and `outcome` the answers.
 
+mod ask;
 mod column;
+mod decide;
+mod outcome;
 
 use std::collections::HashMap;
 
 use askama::Template;
 use hyper::Method;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use self::column::{CardFacts, Column};
+use super::decision::done::{self, Done};
 use super::frame::{ConsoleFrame, NavItem};
 use super::visit::{self, ABSENT, Visit};
-use crate::domain::id::{RoleId, RoleStepId};
+use crate::domain::id::{self, ApplicationId, RoleId, RoleStepId};
+use crate::domain::refusal::Refusal;
 use crate::domain::report::ApplicationCounts;
 use crate::domain::role::RoleStatus;
 use crate::domain::user::Principal;
 use crate::http::pages::texts::console::board::{BOARD, BoardTexts};
+use crate::http::pages::texts::console::deciding::{DECIDING, DecidingTexts};
+use crate::http::pages::texts::console::decision::{DECISION, DecisionTexts};
 use crate::http::pages::texts::{Texts, fill};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
@@ -23,7 +32,7 @@ use crate::http::server::route::Route;
 use crate::store::access::VisibleOrganization;
 use crate::store::board::{self, BoardCard};
 use crate::store::role::RoleRecord;
-use crate::store::{self, Error, Tx};
+use crate::store::{self, Error, Grade, Tx};
 
 /// The maximum number of hired candidates that the board lists: more than an organization hires for almost any role.
 const HIRED_ROWS_MAX: usize = 200;
@@ -36,15 +45,25 @@ const HIRED: &str = "hired";
 struct BoardPage {
     frame: ConsoleFrame,
     words: &'static BoardTexts,
+    deciding: &'static DecidingTexts,
+    decision: &'static DecisionTexts,
     path: String,
     /// The path of the organization's candidates.
     candidates: String,
+    /// The path of the organization's applications.
+    applications: String,
+    /// The step that a narrow screen shows, if the reader chose it.
+    view: Option<String>,
+    /// The message about the decision that led to this page.
+    done: Option<Done>,
     may_decide: bool,
     seats: String,
     /// The status of a role that is not open.
     status: Option<&'static str>,
     /// The URL of the public page, if there is one.
     posting: Option<String>,
+    /// The label and the URL of the review queue, if candidates are at the first step.
+    review: Option<(String, String)>,
     /// How to find candidates, if the role has none.
     next_step: Option<&'static str>,
     columns: Vec<Column>,
@@ -65,20 +84,78 @@ struct HiredRow {
 }
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![Route::staff(Method::GET, "/app/{orgSlug}/roles/{id}", decode, show).answering(&[(200, "")])]
+    let (board, decision) = ("/app/{orgSlug}/roles/{id}", "/app/{orgSlug}/roles/{id}/decide");
+    vec![
+        Route::staff(Method::GET, board, decode, show).answering(&[(200, "")]),
+        Route::staff(Method::GET, decision, ask::decode_menu, ask::menu).answering(&[(200, ""), (403, "forbidden")]),
+        Route::staff(Method::POST, decision, decide::decode, decide::decide)
+            .with_form()
+            .writes(Grade::Durable)
+            .answering(&[(200, ""), (303, ""), (409, "conflict")]),
+    ]
 }
 
+/// A request for a board, or for something on it.
 struct BoardInput {
     visit: Visit,
     role: RoleId,
     /// The step that a narrow screen shows.
     step: Option<String>,
+    /// The application whose decision led to this page.
+    done: Option<ApplicationId>,
+    /// The number of candidates of the decision that led to this page.
+    decided: Option<usize>,
+}
+
+impl BoardInput {
+    /// # Errors
+    /// `not_found` if the role does not exist in the organization, or the caller may not see it.
+    fn load(&self, tx: &Tx<'_>, who: &Principal) -> Result<Scene, Error> {
+        let organization = self.visit.organization(tx, who)?;
+        let role = store::role::find(tx, &organization.id, &self.role)?.ok_or(ABSENT)?.record;
+        Ok(Scene { organization, role })
+    }
+}
+
+/// A role of an organization that the caller may see.
+struct Scene {
+    organization: VisibleOrganization,
+    role: RoleRecord,
+}
+
+impl Scene {
+    fn path(&self) -> String {
+        format!("/app/{}/roles/{}", self.organization.slug, self.role.id)
+    }
+
+    /// Returns the URL of the board. `step` is the step that a narrow screen shows.
+    fn url(&self, step: Option<&str>) -> String {
+        let path = self.path();
+        step.filter(|step| id::is_id(step)).map_or_else(|| path.clone(), |step| format!("{path}?step={step}"))
+    }
+
+    /// Returns the path of the organization's candidates.
+    fn candidates(&self) -> String {
+        format!("/app/{}/candidates", self.organization.slug)
+    }
+
+    /// Returns the URL of the page that hires a candidate and leads back to the board.
+    fn hire_url(&self, application: &ApplicationId) -> String {
+        let back = utf8_percent_encode(&self.path(), NON_ALPHANUMERIC).to_string();
+        format!("/app/{}/applications/{application}/hire?back={back}", self.organization.slug)
+    }
 }
 
 /// # Errors
 /// `not_found` if the path has no valid id; `validation_error` if a parameter is repeated.
 fn decode(_: &Ctx, request: &Request) -> Result<BoardInput, Error> {
-    Ok(BoardInput { visit: Visit::decode(request)?, role: visit::id(request, "id")?, step: request.query("step")? })
+    Ok(BoardInput {
+        visit: Visit::decode(request)?,
+        role: visit::id(request, "id")?,
+        step: request.query("step")?,
+        done: done::decode(request)?,
+        decided: request.query("decided")?.and_then(|count| count.parse().ok()),
+    })
 }
 
 /// `GET /app/{orgSlug}/roles/{id}`: shows all candidates of the role's applications in progress, by step, and the hired
@@ -87,33 +164,54 @@ fn decode(_: &Ctx, request: &Request) -> Result<BoardInput, Error> {
 /// # Errors
 /// As a page: `not_found` if the role does not exist in the organization, or the caller may not see it.
 fn show(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput) -> Result<Reply, Error> {
-    let organization = input.visit.organization(tx, who)?;
-    let role = store::role::find(tx, &organization.id, &input.role)?.ok_or(ABSENT)?.record;
+    let scene = input.load(tx, who)?;
+    let mut page = page(ctx, tx, who, input, &scene)?;
+    let texts = page.frame.texts;
+    let back = scene.url(input.step.as_deref());
+    page.done = done::message(tx, who, &scene.organization, texts, input.done.as_ref(), &back)?;
+    page.frame.notice = input.decided.map(|count| texts.counted(&page.deciding.decided, count));
+    Reply::console(&page)
+}
+
+/// Answers a form that names no candidate.
+fn choose_first(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput) -> Result<Reply, Error> {
+    let mut page = page(ctx, tx, who, input, &input.load(tx, who)?)?;
+    page.frame.notice = Some(page.deciding.choose_first.to_owned());
+    Reply::console_refusal(&Refusal::invalid("card", "names no candidate"), &page)
+}
+
+fn page(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput, scene: &Scene) -> Result<BoardPage, Error> {
+    let Scene { organization, role } = scene;
     let texts = input.visit.texts_for(tx, who)?;
     let words = BOARD.of(texts);
-    let mut columns = columns(tx, texts, &organization, &role.id)?;
+    let mut columns = columns(tx, texts, organization, &role.id)?;
     let applications = board::applications(tx, &organization.id, &role.id)?;
-    let is_hired_here = input.step.as_deref() == Some(HIRED);
     choose_column(&mut columns, input.step.as_deref());
     let number = |count: i64| texts.number(count as f64);
     let is_public = role.public && role.seats.status == RoleStatus::Open && organization.portal_enabled;
     let posting = format!("{}/careers/{}/roles/{}", ctx.settings.base_url, organization.slug, role.id);
     let seats =
         [("free", number(role.seats.positions - role.seats.hired)), ("positions", number(role.seats.positions))];
-    Reply::console(&BoardPage {
-        frame: input.visit.frame(tx, who, Some(&organization), NavItem::Roles, role.name.clone())?,
+    Ok(BoardPage {
+        frame: input.visit.frame(tx, who, Some(organization), NavItem::Roles, role.name.clone())?,
         words,
-        path: format!("/app/{}/roles/{}", organization.slug, role.id),
-        candidates: format!("/app/{}/candidates", organization.slug),
+        deciding: DECIDING.of(texts),
+        decision: DECISION.of(texts),
+        path: scene.path(),
+        candidates: scene.candidates(),
+        applications: format!("/app/{}/applications", organization.slug),
+        done: None,
+        view: input.step.clone().filter(|step| id::is_id(step)),
         may_decide: organization.caller.require_manager().is_ok(),
         seats: fill(words.positions_open, &seats.each_ref().map(|(name, value)| (*name, value.as_str()))),
         status: status(words, role.seats.status),
-        next_step: next_step(words, &role, applications, is_public),
+        review: review(texts, scene, &columns),
+        next_step: next_step(words, role, applications, is_public),
         posting: is_public.then_some(posting),
         columns,
-        hired: hired(tx, texts, &organization, &role.id)?,
+        hired: hired(tx, texts, organization, &role.id)?,
         hired_count: number(applications.hired),
-        is_hired_here,
+        is_hired_here: input.step.as_deref() == Some(HIRED),
         not_selected: number(applications.not_selected),
         withdrawn: number(applications.withdrawn),
         withdrawn_count: applications.withdrawn,
@@ -167,6 +265,13 @@ fn hired(
             day: fill(words.hired_on, &[("day", &super::when::day(texts, &organization.time_zone, hired.hired_date))]),
         })
         .collect())
+}
+
+/// Returns the label and the URL of the review queue, if candidates are at the first step.
+fn review(texts: &'static Texts, scene: &Scene, columns: &[Column]) -> Option<(String, String)> {
+    let count = columns.first().map(|column| column.cards.len()).filter(|count| *count > 0)?;
+    let url = format!("/app/{}/review?role={}", scene.organization.slug, scene.role.id);
+    Some((texts.counted(&BOARD.of(texts).review, count), url))
 }
 
 fn status(words: &BoardTexts, status: RoleStatus) -> Option<&'static str> {

@@ -9,7 +9,7 @@ mod act;
 pub(super) mod done;
 mod hire;
 pub(super) mod panel;
-mod refused;
+pub(super) mod refused;
 pub(super) mod scene;
 
 use hyper::Method;

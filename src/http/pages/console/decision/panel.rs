@@ -111,7 +111,8 @@ fn next_step<'a>(current: Option<&CandidateStep>, steps: &'a [CandidateStep]) ->
     steps.iter().find(|step| step.order > here && step.status == StepStatus::Pending)
 }
 
-fn reasons(words: &'static DecisionTexts) -> Vec<ReasonOption> {
+/// Returns the documented reasons of a rejection.
+pub(in crate::http::pages::console) fn reasons(words: &'static DecisionTexts) -> Vec<ReasonOption> {
     let reasons = OutcomeReason::WORDS.iter().zip(words.reasons).zip(1..);
     reasons.map(|((value, label), key)| ReasonOption { key, value, label }).collect()
 }

@@ -3,6 +3,7 @@
 use askama::Template;
 
 use super::scene::{Scene, Target, candidate_path};
+use crate::domain::id::ApplicationId;
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
 use crate::http::pages::console::activity::Reader;
@@ -12,6 +13,7 @@ use crate::http::pages::texts::console::done::{DONE, DoneTexts};
 use crate::http::pages::texts::console::frame::FRAME;
 use crate::http::pages::texts::{Texts, fill};
 use crate::http::server::reply::Reply;
+use crate::store::access::VisibleOrganization;
 use crate::store::{self, Error, Tx};
 
 #[derive(Template)]
@@ -62,7 +64,19 @@ pub(super) fn reply(
     Reply::console_refusal(&refusal, &RefusedPage { frame, words, lines, candidate_url, back: target.back(scene) })
 }
 
-/// Returns who did what and when, and the current state.
+/// Returns who did what and when, and the current state of an application that the caller may see.
+///
+/// # Errors
+/// `not_found` if the organization has no such application.
+pub(in crate::http::pages::console) fn what_happened(
+    tx: &Tx<'_>,
+    texts: &'static Texts,
+    organization: &VisibleOrganization,
+    application: &ApplicationId,
+) -> Result<Vec<String>, Error> {
+    conflict_lines(tx, texts, &Scene::load(tx, organization.clone(), application)?)
+}
+
 fn conflict_lines(tx: &Tx<'_>, texts: &'static Texts, scene: &Scene) -> Result<Vec<String>, Error> {
     let words = DONE.of(texts);
     let (organization, candidate) = (&scene.organization, &scene.candidate);

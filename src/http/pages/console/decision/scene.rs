@@ -61,11 +61,7 @@ impl Target {
     /// # Errors
     /// `not_found` if the organization or the application does not exist, or the caller may not see it.
     pub(super) fn load(&self, tx: &Tx<'_>, who: &Principal) -> Result<Scene, Error> {
-        let organization = self.visit.organization(tx, who)?;
-        let application = store::application::find(tx, &organization.id, &self.application)?.ok_or(ABSENT)?;
-        let candidate = store::candidate::find(tx, &organization.id, &application.candidate_id)?.ok_or(ABSENT)?;
-        let steps = store::candidate_step::of_application(tx, &application.record.id)?;
-        Ok(Scene { organization, application, candidate, steps })
+        Scene::load(tx, self.visit.organization(tx, who)?, &self.application)
     }
 
     /// Returns the path of the page to which the browser returns.
@@ -97,6 +93,17 @@ pub(super) struct Scene {
 }
 
 impl Scene {
+    /// Loads an application of an organization that the caller may see.
+    ///
+    /// # Errors
+    /// `not_found` if the organization has no such application.
+    pub(super) fn load(tx: &Tx<'_>, organization: VisibleOrganization, id: &ApplicationId) -> Result<Self, Error> {
+        let application = store::application::find(tx, &organization.id, id)?.ok_or(ABSENT)?;
+        let candidate = store::candidate::find(tx, &organization.id, &application.candidate_id)?.ok_or(ABSENT)?;
+        let steps = store::candidate_step::of_application(tx, &application.record.id)?;
+        Ok(Self { organization, application, candidate, steps })
+    }
+
     /// Loads the facts for a decision at one of the application's steps.
     ///
     /// # Errors

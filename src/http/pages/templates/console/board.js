@@ -83,7 +83,11 @@ if (board) {
   }
   board.addEventListener("focusin", currentCard);
   board.addEventListener("change", showSelected);
-  document.addEventListener("swapped", showSelected);
+  document.addEventListener("swapped", () => {
+    showSelected();
+    // The current card may have left the page.
+    if (document.activeElement === document.body && !document.querySelector("dialog[open]")) focusCard(firstCard());
+  });
 
   /** The cards that the form names. */
   const namedCards = () => {
@@ -137,7 +141,7 @@ if (board) {
     drag.ghost.style.translate = `${drag.x - drag.dx}px ${drag.y - drag.dy}px`;
     const over = columnAt(drag.x, drag.y);
     board.querySelector(".column.over")?.classList.remove("over");
-    if (over && over !== drag.card.closest(".column") && (over.dataset.step || over.dataset.hire)) over.classList.add("over");
+    if (over && over !== drag.card.closest(".column") && (over.dataset.step || "hire" in over.dataset)) over.classList.add("over");
   };
   const lift = () => {
     const bounds = drag.card.getBoundingClientRect();
@@ -162,7 +166,10 @@ if (board) {
     return over;
   };
   const moveTo = (card, column) => {
-    if (column.dataset.hire) return location.assign(card.dataset.hire);
+    if ("hire" in column.dataset) {
+      const back = encodeURIComponent(location.pathname);
+      return location.assign(`${board.dataset.applications}/${card.id.slice(2)}/hire?back=${back}`);
+    }
     only = boxOf(card).checked ? null : card;
     current = card;
     const button = document.createElement("button");

@@ -11,6 +11,8 @@ pub(in crate::http) struct BoardTexts {
     pub(in crate::http) closed: &'static str,
     /// The link to the public page of the role.
     pub(in crate::http) posting: &'static str,
+    /// The link to the review queue of the first step.
+    pub(in crate::http) review: Counted,
     /// The name of the links to the steps, for screen readers.
     pub(in crate::http) steps: &'static str,
     /// The time for which a candidate has been at a step.
@@ -52,6 +54,7 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
         filled: "Filled",
         closed: "Closed",
         posting: "Public page",
+        review: Counted { one: "Review {count} new", many: "Review {count} new" },
         steps: "Steps",
         since_today: "since today",
         days_here: Counted { one: "{count} day here", many: "{count} days here" },
@@ -83,6 +86,7 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
         filled: "Besetzt",
         closed: "Geschlossen",
         posting: "Öffentliche Seite",
+        review: Counted { one: "{count} neue prüfen", many: "{count} neue prüfen" },
         steps: "Schritte",
         since_today: "seit heute",
         days_here: Counted { one: "seit {count} Tag", many: "seit {count} Tagen" },
@@ -114,6 +118,7 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
         filled: "Pourvu",
         closed: "Fermé",
         posting: "Page publique",
+        review: Counted { one: "Examiner {count} nouvelle", many: "Examiner {count} nouvelles" },
         steps: "Étapes",
         since_today: "depuis aujourd’hui",
         days_here: Counted { one: "depuis {count} jour", many: "depuis {count} jours" },
@@ -145,6 +150,7 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
         filled: "Cubierto",
         closed: "Cerrado",
         posting: "Página pública",
+        review: Counted { one: "Revisar {count} nueva", many: "Revisar {count} nuevas" },
         steps: "Pasos",
         since_today: "desde hoy",
         days_here: Counted { one: "desde hace {count} día", many: "desde hace {count} días" },

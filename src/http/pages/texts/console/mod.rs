@@ -4,6 +4,7 @@
 pub(in crate::http) mod activity;
 pub(in crate::http) mod board;
 pub(in crate::http) mod candidate;
+pub(in crate::http) mod deciding;
 pub(in crate::http) mod decision;
 pub(in crate::http) mod done;
 pub(in crate::http) mod frame;

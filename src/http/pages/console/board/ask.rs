@@ -1,0 +1,202 @@
+//! The forms that ask for the details of a decision on chosen candidates: the step to which they move, or the reason of a
+//! rejection. They are dialogs over the board, and pages of their own without JavaScript.
+
+use askama::Template;
+
+use super::decide::DecideInput;
+use super::{BoardInput, Scene};
+use crate::domain::candidate_step::{NOTES_CHARACTERS_MAX, StepFacts};
+use crate::domain::id::{CandidateStepId, Id};
+use crate::domain::user::Principal;
+use crate::http::pages::console::decision::panel::{ReasonOption, reasons};
+use crate::http::pages::console::frame::{ConsoleFrame, NavItem};
+use crate::http::pages::console::visit::{self, ABSENT, Visit};
+use crate::http::pages::texts::console::deciding::{DECIDING, DecidingTexts};
+use crate::http::pages::texts::console::decision::{DECISION, DecisionTexts};
+use crate::http::pages::texts::console::frame::FRAME;
+use crate::http::pages::texts::{Texts, fill};
+use crate::http::server::ctx::Ctx;
+use crate::http::server::reply::Reply;
+use crate::http::server::request::Request;
+use crate::store::{self, Error, Tx, board};
+
+/// The details that are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Question {
+    Move,
+    Reject,
+    /// Everything that can be decided about one candidate.
+    All,
+}
+
+#[derive(Template)]
+#[template(path = "console/board/ask_page.html", config = "src/http/pages/templates/askama.toml")]
+struct AskPage {
+    frame: ConsoleFrame,
+    form: AskForm,
+}
+
+#[derive(Template)]
+#[template(path = "console/board/ask_part.html", config = "src/http/pages/templates/askama.toml")]
+struct AskPart {
+    title: String,
+    close: &'static str,
+    form: AskForm,
+}
+
+/// The forms. `templates/console/board/ask_form.html` renders them.
+struct AskForm {
+    words: &'static DecidingTexts,
+    decision_words: &'static DecisionTexts,
+    /// The path to which the forms are sent.
+    action: String,
+    cards: Vec<String>,
+    view: Option<String>,
+    next: Option<String>,
+    notes_max: usize,
+    may_advance: bool,
+    /// The page that hires the candidate.
+    hire_url: Option<String>,
+    steps: Vec<StepOption>,
+    /// The reasons of a rejection, or nothing if the form does not ask for one.
+    reasons: Vec<ReasonOption>,
+    /// Whether digits choose a step or a reason.
+    has_keys: bool,
+}
+
+struct StepOption {
+    key: usize,
+    id: String,
+    name: String,
+}
+
+/// A request for everything that can be decided about one candidate.
+pub(super) struct MenuInput {
+    board: BoardInput,
+    card: String,
+}
+
+/// # Errors
+/// `not_found` if the path has no valid id; `validation_error` if a parameter is repeated.
+pub(super) fn decode_menu(_: &Ctx, request: &Request) -> Result<MenuInput, Error> {
+    let board = BoardInput {
+        visit: Visit::decode(request)?,
+        role: visit::id(request, "id")?,
+        step: request.query("view")?,
+        done: None,
+        decided: None,
+    };
+    Ok(MenuInput { board, card: request.query("card")?.unwrap_or_default() })
+}
+
+/// `GET …/decide`: shows everything that can be decided about one candidate on the board.
+///
+/// # Errors
+/// `not_found` if the role does not exist in the organization, the caller may not see it, or it has no such candidate;
+/// `forbidden` for a plain member.
+pub(super) fn menu(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MenuInput) -> Result<Reply, Error> {
+    let scene = input.board.load(tx, who)?;
+    let facts = facts(tx, who, &scene, &input.card)?.ok_or(ABSENT)?;
+    scene.organization.caller.require_manager()?;
+    let asked = Asked { scene: &scene, board: &input.board, cards: std::slice::from_ref(&input.card), next: None };
+    asked.reply(tx, who, Question::All, Some(&facts))
+}
+
+/// Asks for the details of a decision.
+///
+/// # Errors
+/// [`Error::Defect`] if the page cannot be rendered.
+pub(super) fn reply(
+    tx: &Tx<'_>,
+    who: &Principal,
+    scene: &Scene,
+    input: &DecideInput,
+    question: Question,
+) -> Result<Reply, Error> {
+    let only = match &input.cards[..] {
+        [card] => facts(tx, who, scene, card)?,
+        _ => None,
+    };
+    let asked = Asked { scene, board: &input.board, cards: &input.cards, next: input.next.clone() };
+    asked.reply(tx, who, question, only.as_ref())
+}
+
+fn facts(tx: &Tx<'_>, who: &Principal, scene: &Scene, card: &str) -> Result<Option<StepFacts>, Error> {
+    let Some(step) = CandidateStepId::parse(card) else { return Ok(None) };
+    let facts = store::candidate_step::load(tx, who, &step)?;
+    Ok(facts.filter(|facts| facts.organization_id == scene.organization.id && facts.role_id == scene.role.id))
+}
+
+struct Asked<'a> {
+    scene: &'a Scene,
+    board: &'a BoardInput,
+    cards: &'a [String],
+    next: Option<String>,
+}
+
+impl Asked<'_> {
+    /// `only` are the facts about the only candidate.
+    fn reply(self, tx: &Tx<'_>, who: &Principal, question: Question, only: Option<&StepFacts>) -> Result<Reply, Error> {
+        let texts = self.board.visit.texts_for(tx, who)?;
+        let title = self.title(tx, texts, question, only)?;
+        let form = self.form(tx, texts, question, only)?;
+        if self.board.visit.wants_parts {
+            return Reply::console(&AskPart { title, close: FRAME.of(texts).close, form });
+        }
+        let frame = self.board.visit.frame(tx, who, Some(&self.scene.organization), NavItem::Roles, title)?;
+        Reply::console(&AskPage { frame, form })
+    }
+
+    fn title(
+        &self,
+        tx: &Tx<'_>,
+        texts: &'static Texts,
+        question: Question,
+        only: Option<&StepFacts>,
+    ) -> Result<String, Error> {
+        let words = DECIDING.of(texts);
+        let (one, many) = match question {
+            Question::Move => (words.move_one, &words.move_many),
+            Question::Reject => (words.reject_one, &words.reject_many),
+            Question::All => (words.decide_one, &words.move_many),
+        };
+        let candidate = match only {
+            Some(facts) => store::candidate::find(tx, &facts.organization_id, &facts.candidate_id)?,
+            None => None,
+        };
+        Ok(match candidate {
+            Some(candidate) => fill(one, &[("name", &candidate.name)]),
+            None => texts.counted(many, self.cards.len()),
+        })
+    }
+
+    fn form(
+        &self,
+        tx: &Tx<'_>,
+        texts: &'static Texts,
+        question: Question,
+        only: Option<&StepFacts>,
+    ) -> Result<AskForm, Error> {
+        let (organization, role) = (&self.scene.organization, &self.scene.role);
+        let here = only.map(|facts| &facts.addressed_step().role_step_id);
+        let steps = board::steps(tx, &organization.id, &role.id)?.into_iter();
+        let steps = steps.filter(|step| step.order.is_some() && Some(&step.id) != here && question != Question::Reject);
+        let steps = steps.zip(1..).map(|(step, key)| StepOption { key, id: step.id.into(), name: step.name });
+        let is_menu = question == Question::All;
+        let hire_url = only.filter(|_| is_menu).map(|facts| self.scene.hire_url(&facts.application_id));
+        Ok(AskForm {
+            words: DECIDING.of(texts),
+            decision_words: DECISION.of(texts),
+            action: format!("{}/decide", self.scene.path()),
+            cards: self.cards.to_vec(),
+            view: self.board.step.clone(),
+            next: self.next.clone(),
+            notes_max: NOTES_CHARACTERS_MAX,
+            may_advance: is_menu && only.is_some_and(|facts| facts.addressed + 1 < facts.steps.len()),
+            hire_url,
+            steps: steps.collect(),
+            reasons: if question == Question::Move { Vec::new() } else { reasons(DECISION.of(texts)) },
+            has_keys: !is_menu,
+        })
+    }
+}

@@ -1,0 +1,214 @@
+//! The texts of decisions on a board: its controls, the forms that ask for details, and the message afterwards.
+
+use super::ByLanguage;
+use crate::http::pages::texts::Counted;
+
+pub(in crate::http) struct DecidingTexts {
+    /// The control that moves candidates to their next step.
+    pub(in crate::http) advance: &'static str,
+    /// The number of selected candidates. JavaScript fills in `{count}`.
+    pub(in crate::http) selected: &'static str,
+    /// The keys that select candidates, for the list of keys.
+    pub(in crate::http) key_select: &'static str,
+    pub(in crate::http) key_select_more: &'static str,
+    /// The link to everything that can be decided about a candidate, for screen readers. The candidate's name follows.
+    pub(in crate::http) menu: &'static str,
+    /// The titles of the forms, for one candidate with a `{name}` and for several.
+    pub(in crate::http) decide_one: &'static str,
+    pub(in crate::http) move_one: &'static str,
+    pub(in crate::http) move_many: Counted,
+    pub(in crate::http) reject_one: &'static str,
+    pub(in crate::http) reject_many: Counted,
+    pub(in crate::http) reject_button: &'static str,
+    /// The form names no candidate.
+    pub(in crate::http) choose_first: &'static str,
+    /// The message after a decision about several candidates.
+    pub(in crate::http) advanced: Counted,
+    pub(in crate::http) moved: Counted,
+    pub(in crate::http) rejected: Counted,
+    pub(in crate::http) decided: Counted,
+    pub(in crate::http) undone: Counted,
+    /// The button that undoes the decision.
+    pub(in crate::http) undo: &'static str,
+    /// The titles of the page about refused decisions.
+    pub(in crate::http) nothing_changed: &'static str,
+    pub(in crate::http) partly_done: &'static str,
+    /// The reasons of a refusal that do not come from somebody else: `{name}` and `{step}`.
+    pub(in crate::http) last_step: &'static str,
+    pub(in crate::http) cannot_move: &'static str,
+    pub(in crate::http) cannot_undo: &'static str,
+    pub(in crate::http) more_refused: Counted,
+    pub(in crate::http) gone: Counted,
+    pub(in crate::http) back: &'static str,
+}
+
+pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
+    en: DecidingTexts {
+        advance: "Advance",
+        selected: "Selected: {count}",
+        key_select: "Select the candidate",
+        key_select_more: "Select, and go on",
+        menu: "Decide about",
+        decide_one: "Decide about {name}",
+        move_one: "Move {name} to",
+        move_many: Counted { one: "Move {count} candidate to", many: "Move {count} candidates to" },
+        reject_one: "Reject {name}",
+        reject_many: Counted { one: "Reject {count} candidate", many: "Reject {count} candidates" },
+        reject_button: "Reject",
+        choose_first: "Nothing was changed. First select the candidates that you decide about.",
+        advanced: Counted {
+            one: "{count} candidate advanced to the next step.",
+            many: "{count} candidates advanced to their next steps.",
+        },
+        moved: Counted { one: "{count} candidate was moved.", many: "{count} candidates were moved." },
+        rejected: Counted { one: "{count} candidate was rejected.", many: "{count} candidates were rejected." },
+        decided: Counted {
+            one: "The decision about {count} candidate is saved.",
+            many: "The decision about {count} candidates is saved.",
+        },
+        undone: Counted { one: "{count} decision was undone.", many: "{count} decisions were undone." },
+        undo: "Undo",
+        nothing_changed: "Nothing was changed",
+        partly_done: "Not everything was changed",
+        last_step: "{name} is at the last step, {step}. Hire or reject them, or move them back.",
+        cannot_move: "{name} cannot be moved there.",
+        cannot_undo: "The decision about {name} cannot be undone any longer. Move or reopen instead.",
+        more_refused: Counted {
+            one: "{count} more candidate was not changed.",
+            many: "{count} more candidates were not changed.",
+        },
+        gone: Counted {
+            one: "{count} candidate is no longer on this board.",
+            many: "{count} candidates are no longer on this board.",
+        },
+        back: "Back to the board",
+    },
+    de: DecidingTexts {
+        advance: "Weiter",
+        selected: "Ausgewählt: {count}",
+        key_select: "Person auswählen",
+        key_select_more: "Auswählen und weiter",
+        menu: "Entscheiden über",
+        decide_one: "Entscheiden über {name}",
+        move_one: "{name} verschieben nach",
+        move_many: Counted { one: "{count} Person verschieben nach", many: "{count} Personen verschieben nach" },
+        reject_one: "{name} absagen",
+        reject_many: Counted { one: "{count} Person absagen", many: "{count} Personen absagen" },
+        reject_button: "Absagen",
+        choose_first: "Es wurde nichts geändert. Wählen Sie zuerst die Personen aus, über die Sie entscheiden.",
+        advanced: Counted {
+            one: "{count} Person ist einen Schritt weiter.",
+            many: "{count} Personen sind einen Schritt weiter.",
+        },
+        moved: Counted { one: "{count} Person wurde verschoben.", many: "{count} Personen wurden verschoben." },
+        rejected: Counted {
+            one: "{count} Person hat eine Absage erhalten.",
+            many: "{count} Personen haben eine Absage erhalten.",
+        },
+        decided: Counted {
+            one: "Die Entscheidung über {count} Person ist gespeichert.",
+            many: "Die Entscheidung über {count} Personen ist gespeichert.",
+        },
+        undone: Counted {
+            one: "{count} Entscheidung wurde rückgängig gemacht.",
+            many: "{count} Entscheidungen wurden rückgängig gemacht.",
+        },
+        undo: "Rückgängig",
+        nothing_changed: "Es wurde nichts geändert",
+        partly_done: "Nicht alles wurde geändert",
+        last_step: "{name} ist beim letzten Schritt, {step}. Sie können die Person einstellen, ihr absagen oder sie zurückverschieben.",
+        cannot_move: "{name} kann nicht dorthin verschoben werden.",
+        cannot_undo: "Die Entscheidung über {name} lässt sich nicht mehr rückgängig machen. Verschieben Sie die Person stattdessen.",
+        more_refused: Counted {
+            one: "{count} weitere Person blieb unverändert.",
+            many: "{count} weitere Personen blieben unverändert.",
+        },
+        gone: Counted {
+            one: "{count} Person ist nicht mehr in dieser Übersicht.",
+            many: "{count} Personen sind nicht mehr in dieser Übersicht.",
+        },
+        back: "Zurück zur Übersicht",
+    },
+    fr: DecidingTexts {
+        advance: "Étape suivante",
+        selected: "Sélection : {count}",
+        key_select: "Sélectionner la personne",
+        key_select_more: "Sélectionner et continuer",
+        menu: "Décider pour",
+        decide_one: "Décider pour {name}",
+        move_one: "Déplacer {name} vers",
+        move_many: Counted { one: "Déplacer {count} personne vers", many: "Déplacer {count} personnes vers" },
+        reject_one: "Refuser {name}",
+        reject_many: Counted { one: "Refuser {count} personne", many: "Refuser {count} personnes" },
+        reject_button: "Refuser",
+        choose_first: "Rien n’a été modifié. Sélectionnez d’abord les personnes concernées.",
+        advanced: Counted {
+            one: "{count} personne est passée à l’étape suivante.",
+            many: "{count} personnes sont passées à l’étape suivante.",
+        },
+        moved: Counted {
+            one: "{count} personne a été déplacée.", many: "{count} personnes ont été déplacées."
+        },
+        rejected: Counted { one: "{count} personne a été refusée.", many: "{count} personnes ont été refusées." },
+        decided: Counted {
+            one: "La décision pour {count} personne est enregistrée.",
+            many: "La décision pour {count} personnes est enregistrée.",
+        },
+        undone: Counted { one: "{count} décision a été annulée.", many: "{count} décisions ont été annulées." },
+        undo: "Annuler",
+        nothing_changed: "Rien n’a été modifié",
+        partly_done: "Tout n’a pas été modifié",
+        last_step: "{name} est à la dernière étape, {step}. Vous pouvez l’embaucher, refuser sa candidature ou revenir en arrière.",
+        cannot_move: "{name} ne peut pas être déplacé à cette étape.",
+        cannot_undo: "La décision pour {name} ne peut plus être annulée. Déplacez plutôt la personne.",
+        more_refused: Counted {
+            one: "{count} autre personne est restée inchangée.",
+            many: "{count} autres personnes sont restées inchangées.",
+        },
+        gone: Counted {
+            one: "{count} personne n’est plus sur ce tableau.",
+            many: "{count} personnes ne sont plus sur ce tableau.",
+        },
+        back: "Retour au tableau",
+    },
+    es: DecidingTexts {
+        advance: "Avanzar",
+        selected: "Selección: {count}",
+        key_select: "Seleccionar a la persona",
+        key_select_more: "Seleccionar y seguir",
+        menu: "Decidir sobre",
+        decide_one: "Decidir sobre {name}",
+        move_one: "Mover a {name} a",
+        move_many: Counted { one: "Mover a {count} persona a", many: "Mover a {count} personas a" },
+        reject_one: "Rechazar a {name}",
+        reject_many: Counted { one: "Rechazar a {count} persona", many: "Rechazar a {count} personas" },
+        reject_button: "Rechazar",
+        choose_first: "No se ha cambiado nada. Seleccione primero a las personas sobre las que decide.",
+        advanced: Counted {
+            one: "{count} persona ha avanzado al paso siguiente.",
+            many: "{count} personas han avanzado al paso siguiente.",
+        },
+        moved: Counted { one: "Se ha movido a {count} persona.", many: "Se ha movido a {count} personas." },
+        rejected: Counted { one: "Se ha rechazado a {count} persona.", many: "Se ha rechazado a {count} personas." },
+        decided: Counted {
+            one: "Se ha guardado la decisión sobre {count} persona.",
+            many: "Se ha guardado la decisión sobre {count} personas.",
+        },
+        undone: Counted { one: "Se ha deshecho {count} decisión.", many: "Se han deshecho {count} decisiones." },
+        undo: "Deshacer",
+        nothing_changed: "No se ha cambiado nada",
+        partly_done: "No se ha cambiado todo",
+        last_step: "{name} está en el último paso, {step}. Puede contratar o rechazar a la persona, o moverla hacia atrás.",
+        cannot_move: "No se puede mover a {name} a ese paso.",
+        cannot_undo: "La decisión sobre {name} ya no se puede deshacer. Mueva a la persona en su lugar.",
+        more_refused: Counted {
+            one: "{count} persona más no ha cambiado.",
+            many: "{count} personas más no han cambiado.",
+        },
+        gone: Counted {
+            one: "{count} persona ya no está en este tablero.",
+            many: "{count} personas ya no están en este tablero.",
+        },
+        back: "Volver al tablero",
+    },
+};

@@ -1,0 +1,452 @@
+//! `POST /app/{orgSlug}/roles/{id}/decide`: decisions on the chosen candidates of a board.
+
+use serde_json::json;
+
+use crate::support::console::form_body;
+use crate::support::hiring::{first_role_of, set_steps};
+use crate::support::race::{Runner, race};
+use crate::support::{Answer, App, Client, Hiring};
+
+crate::tests![
+    an_advance_leads_back_to_the_board_with_a_message,
+    a_move_forward_appends_the_card_to_its_new_step,
+    a_move_back_puts_the_card_in_its_old_place,
+    a_rejection_has_a_documented_reason_and_a_note,
+    several_candidates_are_decided_on_at_once,
+    a_candidate_whom_somebody_else_has_moved_is_not_decided_on,
+    the_others_are_decided_on_if_one_is_refused,
+    many_refusals_are_counted,
+    an_advance_at_the_last_step_says_what_to_do,
+    a_step_that_the_application_lacks_is_refused,
+    a_form_without_candidates_shows_the_board_again,
+    an_invalid_form_changes_nothing,
+    at_most_500_candidates_are_decided_on,
+    a_form_sent_twice_decides_once,
+    a_plain_member_is_forbidden,
+    steps_of_other_organizations_and_roles_are_unknown,
+    the_forms_ask_for_the_step_and_for_the_reason,
+    the_menu_of_a_candidate_has_every_act,
+    the_menu_needs_a_candidate_of_the_role,
+    the_same_person_undoes_a_decision_for_ten_minutes,
+    an_undo_of_several_decisions_restores_each,
+    nobody_else_undoes_a_decision,
+    hostile_names_are_text,
+    two_people_advance_one_candidate_once,
+];
+
+fn path(hiring: &Hiring) -> String {
+    format!("/app/{}/roles/{}/decide", hiring.slug, hiring.role_id)
+}
+
+/// Returns the value of a candidate's card while the candidate is at the second step.
+fn card(hiring: &Hiring, candidate: usize) -> &str {
+    &hiring.candidates[candidate].steps[1]
+}
+
+fn advance(owner: &Client, hiring: &Hiring, candidate: usize) -> Answer {
+    owner.submit(&path(hiring), &[("act", "advance"), ("card", card(hiring, candidate))])
+}
+
+fn an_advance_leads_back_to_the_board_with_a_message() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    let fields = [("act", "advance"), ("card", card(&hiring, 0)), ("view", hiring.role_steps[1].as_str())];
+    let answer = owner.submit(&path(&hiring), &fields).expect(303);
+    let board = format!("/app/{}/roles/{}", hiring.slug, hiring.role_id);
+    let expected = format!("{board}?step={}&done={}", hiring.role_steps[1], hiring.candidates[0].application_id);
+    assert_eq!(answer.header("location"), Some(expected.as_str()));
+    assert_eq!(hiring.step_statuses(&app, 0), ["validated", "validated", "in_progress", "pending"]);
+    let page = owner.get(&expected).expect(200).text();
+    assert!(page.contains("Candidate 1 is now at Interview."), "{page}");
+    let undo = format!("/app/{}/applications/{}/undo", hiring.slug, hiring.candidates[0].application_id);
+    assert!(page.contains(&format!("action=\"{undo}\"")), "{page}");
+    let sql = "SELECT action, user_id FROM activities ORDER BY number DESC LIMIT 1";
+    assert_eq!(app.sql(sql), [format!("candidate_step.validated|{}", hiring.staff("owner"))]);
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn a_move_forward_appends_the_card_to_its_new_step() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    let to = &hiring.role_steps[3];
+    let fields = [("to", to.as_str()), ("card", card(&hiring, 0)), ("next", "n-somebody")];
+    let parts = owner.submit_for_parts(&path(&hiring), &fields).expect(200).text();
+    let id = &hiring.candidates[0].application_id;
+    for text in [
+        format!("<template data-for=\"c-{id}\"></template>"),
+        format!("<template data-append=\"end-{to}\"><li class=\"card\" id=\"c-{id}\">"),
+        format!("value=\"{}\"", hiring.candidates[0].steps[3]),
+        format!("id=\"count-{to}\">1</span>"),
+        format!("id=\"count-{}\">2</span>", hiring.role_steps[1]),
+        "Candidate 1 is now at Offer.".to_owned(),
+        "<template data-focus=\"n-somebody\">".to_owned(),
+    ] {
+        assert!(parts.contains(&text), "{text}: {parts}");
+    }
+    assert!(!parts.contains("<html"), "{parts}");
+    assert_eq!(hiring.step_statuses(&app, 0), ["validated", "validated", "skipped", "in_progress"]);
+}
+
+fn a_move_back_puts_the_card_in_its_old_place() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    app.pass(60);
+    advance(&owner, &hiring, 0).expect(303);
+    let fields = [("to", hiring.role_steps[1].as_str()), ("card", hiring.candidates[0].steps[2].as_str())];
+    let parts = owner.submit_for_parts(&path(&hiring), &fields).expect(200).text();
+    let next = format!("data-before=\"c-{}\"", hiring.candidates[1].application_id);
+    assert!(parts.contains(&next) && parts.contains("18 days here"), "{parts}");
+    assert_eq!(hiring.step_statuses(&app, 0), ["validated", "in_progress", "pending", "pending"]);
+}
+
+fn a_rejection_has_a_documented_reason_and_a_note() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    let reject = |reason, notes| {
+        let fields = [("act", "reject"), ("card", card(&hiring, 0)), ("reason", reason), ("notes", notes)];
+        owner.submit_for_parts(&path(&hiring), &fields)
+    };
+    reject("no_such_reason", "").expect(400);
+    let parts = reject("lacking_skills", "No Rust\r\nyet").expect(200).text();
+    assert!(parts.contains("Candidate 1 was rejected at Call.") && !parts.contains("data-append"), "{parts}");
+    assert!(parts.contains("id=\"count-ended\">1</span>"), "{parts}");
+    let sql = format!(
+        "SELECT outcome_type, outcome_reason, rejection_reason FROM candidate_role_steps WHERE id = '{}'",
+        card(&hiring, 0)
+    );
+    assert_eq!(app.sql(&sql), ["rejected_by_organization|lacking_skills|No Rust\nyet"]);
+    // A reason and a note are optional.
+    owner.submit(&path(&hiring), &[("act", "reject"), ("card", card(&hiring, 1))]).expect(303);
+}
+
+fn several_candidates_are_decided_on_at_once() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    let all = |act| [("act", act), ("card", card(&hiring, 0)), ("card", card(&hiring, 1)), ("card", card(&hiring, 2))];
+    let answer = owner.submit(&path(&hiring), &all("advance")).expect(303);
+    let location = answer.header("location").unwrap();
+    assert!(location.ends_with("?decided=3"), "{location}");
+    assert!(owner.get(location).expect(200).text().contains("The decision about 3 candidates is saved."));
+    for candidate in 0..3 {
+        assert_eq!(hiring.step_statuses(&app, candidate)[2], "in_progress");
+    }
+    let cards = [0, 1, 2].map(|candidate| ("card", hiring.candidates[candidate].steps[2].as_str()));
+    let parts = owner.submit_for_parts(&path(&hiring), &[&cards[..], &[("act", "reject")]].concat()).expect(200).text();
+    assert!(parts.contains("3 candidates were rejected."), "{parts}");
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn a_candidate_whom_somebody_else_has_moved_is_not_decided_on() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let (owner, moderator) = (app.browser(&hiring, "owner"), app.browser(&hiring, "moderator"));
+    advance(&moderator, &hiring, 0).expect(303);
+    app.pass(120);
+    for act in ["advance", "reject"] {
+        let page = owner.submit(&path(&hiring), &[("act", act), ("card", card(&hiring, 0))]).expect(409).text();
+        for text in ["Nothing was changed", "by The moderator, 2 minutes ago", "Candidate 1 is at Interview."] {
+            assert!(page.contains(text), "{act} {text}: {page}");
+        }
+    }
+    // The module puts the card where it is now.
+    let fields = [("to", hiring.role_steps[3].as_str()), ("card", card(&hiring, 0))];
+    let parts = owner.submit_for_parts(&path(&hiring), &fields).expect(409).text();
+    assert!(parts.contains(&format!("data-append=\"end-{}\"", hiring.role_steps[2])), "{parts}");
+    assert!(parts.contains("by The moderator, 2 minutes ago"), "{parts}");
+    assert_eq!(hiring.step_statuses(&app, 0), ["validated", "validated", "in_progress", "pending"]);
+}
+
+fn the_others_are_decided_on_if_one_is_refused() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    advance(&owner, &hiring, 0).expect(303);
+    let fields =
+        [("act", "advance"), ("card", card(&hiring, 0)), ("card", card(&hiring, 1)), ("card", "cstep_unknown")];
+    let page = owner.submit(&path(&hiring), &fields).expect(200).text();
+    for text in [
+        "Not everything was changed",
+        "Candidate 2 is now at Interview.",
+        "Candidate 1 is at Interview.",
+        "1 candidate is no longer on this board.",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+}
+
+fn many_refusals_are_counted() {
+    let app = App::start();
+    let hiring = app.hiring_with(|document| {
+        let people = (0..7).map(|nth| {
+            json!({ "applicationId": format!("app_{nth}"), "name": format!("P{nth}"), "email": format!("p{nth}@a.example"),
+                "steps": [{ "id": format!("cs_{nth}"), "roleStepId": "step_only", "status": "in_progress" }] })
+        });
+        let role = first_role_of(document);
+        role["candidates"] = people.collect();
+        role["steps"] = json!([{ "id": "step_only", "name": "Only" }]);
+    });
+    let owner = app.browser(&hiring, "owner");
+    let values: Vec<String> = (0..7).map(|nth| format!("cs_{nth}")).collect();
+    let mut fields: Vec<(&str, &str)> = values.iter().map(|value| ("card", value.as_str())).collect();
+    fields.push(("act", "advance"));
+    let page = owner.submit(&path(&hiring), &fields).expect(409).text();
+    assert_eq!(page.matches("is at the last step, Only.").count(), 5, "{page}");
+    assert!(page.contains("2 more candidates were not changed."), "{page}");
+}
+
+fn an_advance_at_the_last_step_says_what_to_do() {
+    let app = App::start();
+    let hiring = app.hiring_with(|document| {
+        set_steps(document, 0, "In Progress", &["validated", "validated", "validated", "in_progress"]);
+    });
+    let fields = [("act", "advance"), ("card", hiring.candidates[0].steps[3].as_str())];
+    let page = app.browser(&hiring, "owner").submit(&path(&hiring), &fields).expect(409).text();
+    assert!(page.contains("Candidate 1 is at the last step, Offer. Hire or reject them"), "{page}");
+}
+
+fn a_step_that_the_application_lacks_is_refused() {
+    let app = App::start();
+    let (hiring, other) = (app.hiring(), app.hiring());
+    let owner = app.browser(&hiring, "owner");
+    for to in [other.role_steps[2].as_str(), "step_unknown", &hiring.role_steps[1]] {
+        let page = owner.submit(&path(&hiring), &[("to", to), ("card", card(&hiring, 0))]).expect(409).text();
+        assert!(page.contains("Candidate 1 cannot be moved there."), "{page}");
+    }
+}
+
+fn a_form_without_candidates_shows_the_board_again() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let page = app.browser(&hiring, "owner").submit(&path(&hiring), &[("act", "advance")]).expect(400).text();
+    assert!(page.contains("First select the candidates") && page.contains("id=\"board\""), "{page}");
+}
+
+fn an_invalid_form_changes_nothing() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    let long = "a".repeat(10_001);
+    for fields in [
+        &[("act", "hire")][..],
+        &[("act", "")],
+        &[],
+        &[("act", "advance"), ("act", "reject")],
+        &[("to", "not an id")],
+        &[("act", "reject"), ("notes", long.as_str())],
+        &[("act", "advance"), ("next", long.as_str())],
+    ] {
+        owner.submit(&path(&hiring), &[fields, &[("card", card(&hiring, 0))]].concat()).expect(400);
+    }
+    assert_eq!(hiring.step_statuses(&app, 0), ["validated", "in_progress", "pending", "pending"]);
+}
+
+fn at_most_500_candidates_are_decided_on() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    let mut fields = vec![("act", "advance"), ("card", card(&hiring, 0))];
+    fields.extend([("card", "cstep_unknown"); 500]);
+    owner.submit(&path(&hiring), &fields).expect(400);
+    assert_eq!(hiring.step_statuses(&app, 0)[1], "in_progress");
+    fields.pop();
+    let page = owner.submit(&path(&hiring), &fields).expect(200).text();
+    assert!(page.contains("499 candidates are no longer on this board."), "{page}");
+    assert_eq!(hiring.step_statuses(&app, 0)[2], "in_progress");
+}
+
+fn a_form_sent_twice_decides_once() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    advance(&owner, &hiring, 0).expect(303);
+    advance(&owner, &hiring, 0).expect(409);
+    let both = [("act", "advance"), ("card", card(&hiring, 1)), ("card", card(&hiring, 1))];
+    owner.submit(&path(&hiring), &both).expect(200);
+    for candidate in [0, 1] {
+        assert_eq!(hiring.step_statuses(&app, candidate), ["validated", "validated", "in_progress", "pending"]);
+    }
+}
+
+fn a_plain_member_is_forbidden() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let member = app.browser(&hiring, "member");
+    for fields in [
+        &[("act", "advance")][..],
+        &[("act", "ask-move")],
+        &[("act", "undo")],
+        &[("to", hiring.role_steps[2].as_str())],
+    ] {
+        member.submit(&path(&hiring), &[fields, &[("card", card(&hiring, 0))]].concat()).expect(403);
+    }
+    member.get(&format!("{}?card={}", path(&hiring), card(&hiring, 0))).expect(403);
+    let board = member.get(&format!("/app/{}/roles/{}", hiring.slug, hiring.role_id)).expect(200).text();
+    assert!(!board.contains("type=\"checkbox\"") && !board.contains("name=\"act\""), "{board}");
+    assert_eq!(hiring.step_statuses(&app, 0), ["validated", "in_progress", "pending", "pending"]);
+}
+
+fn steps_of_other_organizations_and_roles_are_unknown() {
+    let app = App::start();
+    let (hiring, other) = (app.hiring(), app.hiring());
+    let owner = app.browser(&hiring, "owner");
+    let shown = |value| {
+        let answer = owner.submit(&path(&hiring), &[("act", "advance"), ("card", value)]).expect(409);
+        answer.text().replace(answer.header("x-request-id").unwrap(), "")
+    };
+    assert_eq!(shown(card(&other, 0)), shown("cstep_unknown"));
+    assert_eq!(shown("<script>"), shown("cstep_unknown"));
+    assert_eq!(other.step_statuses(&app, 0), ["validated", "in_progress", "pending", "pending"]);
+    // A user of both organizations names a candidate of one on the board of the other.
+    app.change(&format!(
+        "INSERT INTO memberships VALUES ('{}', '{}', 'owner', 0)",
+        hiring.staff("owner"),
+        other.organization_id
+    ));
+    assert_eq!(shown(card(&other, 0)), shown("cstep_unknown"));
+    owner.get(&format!("{}?card={}", path(&hiring), card(&other, 0))).expect(404);
+}
+
+fn the_forms_ask_for_the_step_and_for_the_reason() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    let ask = |act| [("act", act), ("card", card(&hiring, 0)), ("next", "n-next")];
+    let page = owner.submit(&path(&hiring), &ask("ask-move")).expect(200).text();
+    assert!(page.contains("<h1 id=\"title\">Move Candidate 1 to</h1>"), "{page}");
+    for (step, is_offered) in [(0, true), (1, false), (2, true), (3, true)] {
+        let button = format!("<button name=\"to\" value=\"{}\"", hiring.role_steps[step]);
+        assert_eq!(page.contains(&button), is_offered, "{step}: {page}");
+    }
+    let dialog = owner.submit_for_parts(&path(&hiring), &ask("ask-reject")).expect(200).text();
+    for text in [
+        "<template data-dialog>",
+        "Reject Candidate 1",
+        "name=\"next\" value=\"n-next\"",
+        "value=\"lacking_skills\" data-key=\"1\"",
+    ] {
+        assert!(dialog.contains(text), "{text}: {dialog}");
+    }
+    assert!(!dialog.contains("name=\"to\""), "{dialog}");
+    let both = [("act", "ask-reject"), ("card", card(&hiring, 0)), ("card", card(&hiring, 1))];
+    let page = owner.submit(&path(&hiring), &both).expect(200).text();
+    assert!(page.contains("Reject 2 candidates") && page.matches("name=\"card\"").count() == 2, "{page}");
+    assert_eq!(hiring.step_statuses(&app, 0), ["validated", "in_progress", "pending", "pending"]);
+}
+
+fn the_menu_of_a_candidate_has_every_act() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    let page = owner.get(&format!("{}?card={}", path(&hiring), card(&hiring, 0))).expect(200).text();
+    let hire = format!("href=\"/app/{}/applications/{}/hire?back=", hiring.slug, hiring.candidates[0].application_id);
+    for text in ["Decide about Candidate 1", "value=\"advance\"", "name=\"to\"", "value=\"reject\"", &hire] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    let last = app.hiring_with(|document| {
+        set_steps(document, 0, "In Progress", &["validated", "validated", "validated", "in_progress"]);
+    });
+    let path = format!("{}?card={}", path(&last), last.candidates[0].steps[3]);
+    let page = app.browser(&last, "owner").with_header("X-Part", "1").get(&path).expect(200).text();
+    assert!(page.contains("<template data-dialog>") && !page.contains("value=\"advance\""), "{page}");
+}
+
+fn the_menu_needs_a_candidate_of_the_role() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    for query in ["", "?card=", "?card=cstep_unknown", "?card=%3Cscript%3E"] {
+        owner.get(&format!("{}{query}", path(&hiring))).expect(404);
+    }
+    owner.get(&format!("{}?card=a&card=b", path(&hiring))).expect(400);
+}
+
+fn the_same_person_undoes_a_decision_for_ten_minutes() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    let undo = [("act", "undo"), ("card", card(&hiring, 0))];
+    let before = hiring.step_statuses(&app, 0);
+    let parts =
+        owner.submit_for_parts(&path(&hiring), &[("act", "reject"), ("card", card(&hiring, 0))]).expect(200).text();
+    assert!(
+        parts.contains("<button data-key=\"z\">") && parts.contains(&format!("value=\"{}\"", card(&hiring, 0))),
+        "{parts}"
+    );
+    app.pass(599);
+    let parts = owner.submit_for_parts(&path(&hiring), &undo).expect(200).text();
+    assert!(parts.contains(&format!("data-append=\"end-{}\"", hiring.role_steps[1])), "{parts}");
+    assert!(!parts.contains("data-key=\"z\""), "an undo is not undone: {parts}");
+    assert_eq!(hiring.step_statuses(&app, 0), before);
+    advance(&owner, &hiring, 0).expect(303);
+    app.pass(600);
+    let page = owner.submit(&path(&hiring), &undo).expect(409).text();
+    assert!(page.contains("Nothing was changed"), "{page}");
+    assert_eq!(hiring.step_statuses(&app, 0)[2], "in_progress");
+}
+
+fn an_undo_of_several_decisions_restores_each() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    let all = |act| [("act", act), ("card", card(&hiring, 0)), ("card", card(&hiring, 1)), ("card", card(&hiring, 2))];
+    owner.submit(&path(&hiring), &all("reject")).expect(303);
+    let parts = owner.submit_for_parts(&path(&hiring), &all("undo")).expect(200).text();
+    assert!(parts.contains("3 decisions were undone."), "{parts}");
+    for candidate in 0..3 {
+        assert_eq!(hiring.step_statuses(&app, candidate), ["validated", "in_progress", "pending", "pending"]);
+    }
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn nobody_else_undoes_a_decision() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let (owner, moderator) = (app.browser(&hiring, "owner"), app.browser(&hiring, "moderator"));
+    advance(&owner, &hiring, 0).expect(303);
+    moderator.submit(&path(&hiring), &[("act", "undo"), ("card", card(&hiring, 0))]).expect(409);
+    assert_eq!(hiring.step_statuses(&app, 0)[2], "in_progress");
+}
+
+fn hostile_names_are_text() {
+    let app = App::start();
+    let hiring = app.hiring_with(|document| {
+        let hostile = json!("<script>alert(1)</script>\"'&");
+        first_role_of(document)["candidates"][0]["name"] = hostile.clone();
+        first_role_of(document)["steps"][2]["name"] = hostile;
+    });
+    let owner = app.browser(&hiring, "owner");
+    let answers = [
+        owner.get(&format!("{}?card={}", path(&hiring), card(&hiring, 0))).expect(200),
+        owner.submit_for_parts(&path(&hiring), &[("act", "ask-move"), ("card", card(&hiring, 0))]).expect(200),
+        owner.submit_for_parts(&path(&hiring), &[("act", "advance"), ("card", card(&hiring, 0))]).expect(200),
+        owner.submit(&path(&hiring), &[("act", "advance"), ("card", card(&hiring, 0))]).expect(409),
+    ];
+    for answer in answers {
+        let text = answer.text();
+        assert!(text.contains("&#60;script&#62;alert(1)") && !text.contains("<script>alert"), "{text}");
+    }
+}
+
+fn two_people_advance_one_candidate_once() {
+    let app = App::start();
+    for _ in 0..5 {
+        let hiring = app.hiring();
+        let body = form_body(&[("act", "advance"), ("card", card(&hiring, 0))]);
+        let runner = |org_role| Runner {
+            client: app.browser(&hiring, org_role).with_header("Content-Type", "application/x-www-form-urlencoded"),
+            method: "POST",
+            path: path(&hiring),
+            body: body.clone(),
+        };
+        let mut statuses: Vec<u16> =
+            race(vec![runner("owner"), runner("moderator")]).iter().map(|answer| answer.status).collect();
+        statuses.sort_unstable();
+        assert_eq!(statuses, [303, 409]);
+        assert_eq!(hiring.step_statuses(&app, 0), ["validated", "validated", "in_progress", "pending"]);
+    }
+}
