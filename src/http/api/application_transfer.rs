@@ -77,8 +77,13 @@ fn transfer(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &TransferInput) -
     let templates =
         pipeline.into_iter().map(|step| StepTemplate { id: step.id, name: step.name, step_type: step.step_type });
     let steps = candidate::first_steps(templates.collect(), || ctx.world.id());
-    let joined =
-        ApplicationRecord { id: ctx.world.id(), status: ApplicationStatus::InProgress, applied_at: tx.now, hire: None };
+    let joined = ApplicationRecord {
+        id: ctx.world.id(),
+        status: ApplicationStatus::InProgress,
+        applied_at: tx.now,
+        hire: None,
+        later_due_on: None,
+    };
     if !input.is_dry_run {
         let stamp = || store::activity::stamp(&*ctx.world);
         recorded_act::withdraw(tx, Some(caller), &organization, &left, input.reason.as_deref(), &stamp())?;
