@@ -37,6 +37,7 @@ pub mod membership;
 pub mod network;
 pub mod organization;
 pub mod pace;
+pub mod passkey;
 pub mod password;
 pub mod pending_sign_in;
 pub mod plain;
