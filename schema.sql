@@ -151,6 +151,33 @@ CREATE TABLE user_preferences (
   single_keys INTEGER NOT NULL CHECK (single_keys IN (0, 1))
 ) STRICT, WITHOUT ROWID;
 
+-- A passkey of a user (WebAuthn). `credential_id` and `user_id` identify it to the authenticator. `spki` is the public key,
+-- and `counter` the last signature counter; it is always 0 for an authenticator that does not count.
+CREATE TABLE passkeys (
+  id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
+  user_id TEXT NOT NULL REFERENCES users (id),
+  credential_id BLOB NOT NULL UNIQUE CHECK (length(credential_id) BETWEEN 1 AND 1023),
+  algorithm TEXT NOT NULL CHECK (algorithm IN ('ES256', 'EdDSA', 'RS256')),
+  spki BLOB NOT NULL CHECK (length(spki) > 0),
+  counter INTEGER NOT NULL CHECK (counter BETWEEN 0 AND 4294967295),
+  name TEXT NOT NULL CHECK (name <> ''),
+  created_at INTEGER NOT NULL,
+  last_used_at INTEGER
+) STRICT;
+CREATE INDEX passkeys_of_user ON passkeys (user_id, created_at, id);
+
+-- The challenges that browsers have not answered yet, for a few minutes. The file has only their SHA-256. A challenge is
+-- deleted when it is answered. `browser`: the digest of the browser's cookie. `user_id`: null before a sign-in.
+CREATE TABLE passkey_challenges (
+  digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
+  purpose TEXT NOT NULL CHECK (purpose IN ('register', 'sign_in', 'confirm')),
+  browser BLOB NOT NULL CHECK (length(browser) = 32),
+  user_id TEXT REFERENCES users (id),
+  issued_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX passkey_challenges_by_time ON passkey_challenges (issued_at);
+CREATE INDEX passkey_challenges_of_user ON passkey_challenges (user_id) WHERE user_id IS NOT NULL;
+
 -- A key that acts as a user. The file has only the SHA-256 of its text. Revoked keys stay, for audits. `scopes_explicit`:
 -- the creator of the key named its scopes, so they decide whether it opens `/api/admin`. `ended_at`: when the service saw
 -- that the key had expired. After that, the key stays expired even if the clock goes back.

@@ -134,6 +134,13 @@ words! {
         RecoveryCodeUsed = "recovery_code.used",
         /// All second factors of a user who lost them were removed.
         SecondFactorsReset = "second_factor.reset",
+        /// A user added a passkey.
+        PasskeyAdded = "passkey.added",
+        /// A user removed a passkey.
+        PasskeyRemoved = "passkey.removed",
+        /// A sign-in or a confirmation was refused because the passkey's signature counter went back, so a copy of the
+        /// authenticator exists.
+        PasskeyCloneRefused = "passkey.clone_refused",
         /// A command was run on the file.
         CommandRan = "command.ran",
     }

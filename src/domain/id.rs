@@ -72,6 +72,8 @@ ids! {
     UserId = "user",
     /// The id of a session, which is a signed-in browser.
     SessionId = "ses",
+    /// The id of a passkey, with which a user signs in.
+    PasskeyId = "pk",
     /// The id of a role, which is a job with one or more positions.
     RoleId = "role",
     /// The id of one step in a role's pipeline.

@@ -41,6 +41,7 @@ mod open;
 pub mod organization;
 pub mod outbox;
 mod parts;
+pub mod passkey;
 pub mod personal_data;
 pub mod portal;
 pub mod recovery_code;

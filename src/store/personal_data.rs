@@ -200,6 +200,8 @@ mod tests {
             "id slug slug_key name domain logo portal_enabled portal_theme require_external_position_id enabled time_zone \
              pay_transparency retention_days privacy_notice decision_visible_after_hours require_second_factor created_at updated_at",
         ),
+        ("passkey_challenges", "digest purpose browser user_id issued_at"),
+        ("passkeys", "id user_id credential_id algorithm spki counter name created_at last_used_at"),
         ("portal_changes", "organization_id number"),
         ("readiness", "id at"),
         ("recovery_codes", "user_id digest"),

@@ -1,6 +1,6 @@
 //! The second factors of a user, of all kinds together. Each kind has its own module ([`super::totp`]).
 
-use super::{activity, recovery_code, totp};
+use super::{activity, passkey, recovery_code, totp};
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Stamp};
@@ -10,7 +10,7 @@ use crate::domain::user::{OrgRole, PlatformRole, Principal};
 
 /// Returns the second factors of a user.
 pub fn factors(tx: &Tx<'_>, user: &UserId) -> Result<Factors, Error> {
-    Ok(Factors { has_totp: totp::exists(tx, user)?, passkeys: 0 })
+    Ok(Factors { has_totp: totp::exists(tx, user)?, passkeys: passkey::count(tx, user)? })
 }
 
 /// Returns whether a user's roles or organizations require a second factor.
@@ -65,6 +65,7 @@ pub fn reset(tx: &Tx<'_>, stamp: &Stamp, who: &Principal) -> Result<(), Error> {
 /// Deletes all second factors and recovery codes of a user.
 pub fn delete_all(tx: &Tx<'_>, user: &UserId) -> Result<(), Error> {
     totp::delete(tx, user)?;
+    passkey::delete_all(tx, user)?;
     recovery_code::delete_all(tx, user)
 }
 

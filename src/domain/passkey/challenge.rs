@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
-use super::PasskeyFault;
+use super::fault::PasskeyFault;
 use crate::domain::id::UserId;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::words::words;

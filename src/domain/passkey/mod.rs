@@ -4,6 +4,7 @@
 //! JSON of the client data. Extensions are neither requested nor read.
 
 mod challenge;
+mod fault;
 mod public_key;
 #[cfg(test)]
 mod tests;
@@ -11,9 +12,9 @@ mod tests;
 use sha2::{Digest as _, Sha256};
 
 pub use self::challenge::{Challenge, ChallengeUse, LIFETIME, StoredChallenge};
+pub use self::fault::PasskeyFault;
 pub use self::public_key::{PasskeyAlgorithm, PasskeyKey};
 use super::id::UserId;
-use super::words::words;
 
 /// The maximum number of passkeys of one user: several devices and spares.
 pub const PASSKEYS_MAX: usize = 20;
@@ -28,40 +29,6 @@ const BACKUP_ELIGIBLE: u8 = 0x08;
 const BACKED_UP: u8 = 0x10;
 const HAS_CREDENTIAL: u8 = 0x40;
 const HAS_EXTENSIONS: u8 = 0x80;
-
-words! {
-    /// The reason why a registration or an assertion is refused.
-    PasskeyFault {
-        /// The client data is of another ceremony.
-        WrongType = "wrong_type",
-        /// No such challenge was issued, or it was used before.
-        UnknownChallenge = "unknown_challenge",
-        /// The challenge was issued for another purpose, browser or user.
-        ForeignChallenge = "foreign_challenge",
-        /// The challenge has expired.
-        ExpiredChallenge = "expired_challenge",
-        /// The page has another origin.
-        WrongOrigin = "wrong_origin",
-        /// The page was in a frame of another origin.
-        CrossOrigin = "cross_origin",
-        /// The passkey is for another relying party.
-        WrongRelyingParty = "wrong_relying_party",
-        /// The user was not present.
-        UserNotPresent = "user_not_present",
-        /// The authenticator did not verify the user by a PIN or a biometric.
-        UserNotVerified = "user_not_verified",
-        /// The authenticator data is cut, has excess bytes, or contradicts itself.
-        Malformed = "malformed",
-        /// The key has an algorithm or a form that the service does not accept, or is not the key in the authenticator data.
-        WrongKey = "wrong_key",
-        /// The passkey belongs to another user.
-        WrongUser = "wrong_user",
-        /// The signature does not match.
-        WrongSignature = "wrong_signature",
-        /// The signature counter went back, so a copy of the authenticator exists.
-        Cloned = "cloned",
-    }
-}
 
 /// The service as authenticators know it: the origin of its pages and the host in that origin.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,0 +1,39 @@
+//! The reasons why a registration or an assertion is refused.
+
+use crate::domain::words::words;
+
+words! {
+    /// The reason why a registration or an assertion is refused.
+    PasskeyFault {
+        /// The client data is of another ceremony.
+        WrongType = "wrong_type",
+        /// No such challenge was issued, or it was used before.
+        UnknownChallenge = "unknown_challenge",
+        /// The challenge was issued for another purpose, browser or user.
+        ForeignChallenge = "foreign_challenge",
+        /// The challenge has expired.
+        ExpiredChallenge = "expired_challenge",
+        /// The page has another origin.
+        WrongOrigin = "wrong_origin",
+        /// The page was in a frame of another origin.
+        CrossOrigin = "cross_origin",
+        /// The passkey is for another relying party.
+        WrongRelyingParty = "wrong_relying_party",
+        /// The user was not present.
+        UserNotPresent = "user_not_present",
+        /// The authenticator did not verify the user by a PIN or a biometric.
+        UserNotVerified = "user_not_verified",
+        /// The authenticator data is cut, has excess bytes, or contradicts itself.
+        Malformed = "malformed",
+        /// The key has an algorithm or a form that the service does not accept, or is not the key in the authenticator data.
+        WrongKey = "wrong_key",
+        /// No enabled user has this passkey.
+        UnknownPasskey = "unknown_passkey",
+        /// The passkey belongs to another user.
+        WrongUser = "wrong_user",
+        /// The signature does not match.
+        WrongSignature = "wrong_signature",
+        /// The signature counter went back, so a copy of the authenticator exists.
+        Cloned = "cloned",
+    }
+}
