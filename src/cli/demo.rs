@@ -83,6 +83,12 @@ fn print_console_link(path: &Path, world: &dyn World, base_url: &str) -> Result<
     })
 }
 
+/// Returns the default base URL of a demo that listens at this URL. Browsers offer passkeys at `localhost`, but at no IP
+/// address.
+pub(super) fn base_url(url: &str) -> String {
+    url.replace("http://127.0.0.1:", "http://localhost:")
+}
+
 /// Looks for the organization rather than its portal, which somebody may have switched off.
 fn has_sample_company(tx: &Tx<'_>) -> Result<bool, Error> {
     match Slug::parse(SLUG) {

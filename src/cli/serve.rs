@@ -219,7 +219,8 @@ fn lacks_trusted_proxy(args: &Args, address: SocketAddr) -> bool {
 /// Opens the file and prepares the service. `url` contains the address on which the service listens.
 fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
     let world: Arc<dyn World> = Arc::new(Real::new());
-    let base_url = args.base_url.unwrap_or_else(|| url.to_owned());
+    let default_url = if args.demo { demo::base_url(url) } else { url.to_owned() };
+    let base_url = args.base_url.unwrap_or(default_url);
     let path = args.db.unwrap_or_else(|| PathBuf::from(if args.demo { demo::FILE } else { DB_DEFAULT }));
     let store = Store::open(&path, Arc::clone(&world)).map_err(|error| cannot_open(&error))?;
     report_repeated_erasures(store.erased_again(), &path);

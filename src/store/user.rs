@@ -202,6 +202,26 @@ fn has_other_admin(tx: &Tx<'_>, user: &UserId) -> Result<bool, Error> {
     tx.exists(sql, [user.as_str()])
 }
 
+/// Returns whether a user has a password.
+pub fn has_password(tx: &Tx<'_>, user: &UserId) -> Result<bool, Error> {
+    let sql = "SELECT 1
+               FROM users
+               WHERE id = $1 AND password_hash IS NOT NULL";
+    tx.exists(sql, [user.as_str()])
+}
+
+/// Removes the password of a user who signs in with a passkey instead, and ends all sessions of the user.
+pub fn remove_password(tx: &Tx<'_>, user: &UserId) -> Result<(), Error> {
+    let sql = "UPDATE users
+               SET password_hash = NULL, updated_at = $1
+               WHERE id = $2";
+    tx.run(sql, (tx.now.micros(), user.as_str()))?;
+    let sql = "DELETE FROM sessions
+               WHERE user_id = $1";
+    tx.run(sql, [user.as_str()])?;
+    Ok(())
+}
+
 /// Sets the password of a user, and ends their sessions except the one with the digest `current`.
 pub fn change_password(tx: &Tx<'_>, user: &UserId, hash: &str, current: Option<&[u8; 32]>) -> Result<(), Error> {
     let sql = "UPDATE users

@@ -51,7 +51,8 @@ fn count(app: &App, table: &str) -> String {
 
 fn owners_and_admins_must_set_up_a_factor_before_anything_else() {
     let (app, hiring) = strict();
-    let allowed = [PATH, SET_UP, "/app/sign-out"];
+    let passkeys = ["/app/me/passkeys/new", "/app/me/passkeys/options", "/app/me/passkeys"];
+    let allowed = [&[PATH, SET_UP, "/app/sign-out"], &passkeys[..]].concat();
     for org_role in ["owner", "admin"] {
         let browser = app.browser(&hiring, org_role);
         for route in staff_routes() {

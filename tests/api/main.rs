@@ -52,8 +52,10 @@ mod console_confirm;
 mod console_decision;
 mod console_document;
 mod console_inbox;
+mod console_join_passkey;
 mod console_me;
 mod console_membership;
+mod console_passkey;
 mod console_review;
 mod console_role;
 mod console_role_step;
@@ -214,8 +216,10 @@ fn main() -> ExitCode {
         console_candidate::tests(),
         console_decision::tests(),
         console_document::tests(),
+        console_join_passkey::tests(),
         console_review::tests(),
         console_me::tests(),
+        console_passkey::tests(),
         console_roles::tests(),
         console_second_factor::tests(),
         console_membership::tests(),

@@ -18,6 +18,7 @@ const parts = {
   'console-hostile': 'Script injection in the staff console',
   'console-pages': 'Every page of the staff console',
   'console-decide': 'Decisions in the staff console',
+  'console-passkeys': 'Passkeys in the staff console',
 };
 const wanted = process.env.PARTS ? process.env.PARTS.split(',') : Object.keys(parts);
 

@@ -14,7 +14,7 @@ fn labelled<'a>(stdout: &'a str, label: &str) -> &'a str {
 fn the_first_start_prints_links_a_key_and_a_command_to_try() {
     let dir = WorkDir::new();
     let service = dir.serve(&["--demo"]);
-    let url = service.url();
+    let url = service.url().replace("127.0.0.1", "localhost");
     assert!(dir.path("demo.db").exists() && !dir.path("appliance.db").exists());
     let portal = service.send("GET", "/api/public/portal/halmwind", &[], "").expect(200).json();
     assert!(portal["roles"].as_array().unwrap().len() > 1, "{portal}");
@@ -43,7 +43,7 @@ fn a_later_start_prints_the_command_for_a_new_key() {
     dir.serve(&["--demo"]).stop("TERM").succeeded();
     let exported = dir.run(&["export", "--db", "demo.db"]).succeeded().stdout;
     let service = dir.serve(&["--demo"]);
-    let url = service.url();
+    let url = service.url().replace("127.0.0.1", "localhost");
     let output = service.stop("TERM").succeeded();
     assert!(!output.stdout.contains("rpk_") && !output.stderr.contains("rpk_"), "{output:?}");
     assert_eq!(labelled(&output.stdout, "portal: "), format!("{url}/careers/halmwind"));
@@ -61,7 +61,8 @@ fn every_start_prints_a_link_that_signs_in_once_without_a_password() {
     for _ in 0..2 {
         let service = dir.serve(&["--demo"]);
         let line = service.wait_for_stdout(|line| line.starts_with("console: "));
-        let path = line.strip_prefix(&format!("console: {}", service.url())).unwrap().to_owned();
+        let url = service.url().replace("127.0.0.1", "localhost");
+        let path = line.strip_prefix(&format!("console: {url}")).unwrap().to_owned();
         let form = [("Content-Type", "application/x-www-form-urlencoded"), ("Sec-Fetch-Site", "same-origin")];
         let answer = service.send("POST", &path, &form, "").expect(303);
         let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();

@@ -101,6 +101,13 @@ impl FreshSession {
     }
 }
 
+impl FreshSession {
+    /// Logs the outcome of a sign-in without a password.
+    pub(in crate::http) fn log(&self, ctx: &Ctx, outcome: &str, account: &str) {
+        log_outcome(ctx, outcome, account, self.client);
+    }
+}
+
 /// Logs the outcome of a sign-in. The log shows keyed hashes of the account and the client, so it identifies nobody.
 fn log_outcome(ctx: &Ctx, outcome: &str, account: &str, client: IpAddr) {
     let hash = |kind, text: &str| keyed_hash(ctx.store.form_secret(), kind, text);
@@ -275,7 +282,8 @@ pub(in crate::http) fn end_session(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal) -
     Ok(set_cookie(ctx, "", 0))
 }
 
-fn set_cookie(ctx: &Ctx, value: &str, max_age_s: u64) -> String {
+/// Returns the value of `Set-Cookie` for the session cookie.
+pub(in crate::http) fn set_cookie(ctx: &Ctx, value: &str, max_age_s: u64) -> String {
     let name = cookie_name(ctx);
     let secure = if ctx.settings.is_https() { "; Secure" } else { "" };
     format!("{name}={value}; Path=/; Max-Age={max_age_s}; HttpOnly; SameSite=Lax{secure}")

@@ -100,6 +100,14 @@ pub fn count(tx: &Tx<'_>, user: &UserId) -> Result<usize, Error> {
     Ok(count.and_then(|count| usize::try_from(count).ok()).unwrap_or_default())
 }
 
+/// Returns whether any user has a passkey with this credential id.
+pub fn exists(tx: &Tx<'_>, credential_id: &[u8]) -> Result<bool, Error> {
+    let sql = "SELECT 1
+               FROM passkeys
+               WHERE credential_id = $1";
+    tx.exists(sql, [credential_id])
+}
+
 /// Finds the passkey with this credential id, if its user is enabled.
 fn find(tx: &Tx<'_>, credential_id: &[u8]) -> Result<Option<StoredPasskey>, Error> {
     let sql = "SELECT p.id, p.user_id, p.algorithm, p.spki, p.counter
@@ -153,14 +161,6 @@ fn record_use(tx: &Tx<'_>, passkey: &PasskeyId, counter: u32) -> Result<(), Erro
                WHERE id = $3";
     tx.run(sql, (counter, tx.now.micros(), passkey.as_str()))?;
     Ok(())
-}
-
-/// Renames a passkey of a user. Returns false if the user has no such passkey.
-pub fn rename(tx: &Tx<'_>, user: &UserId, passkey: &PasskeyId, name: &str) -> Result<bool, Error> {
-    let sql = "UPDATE passkeys
-               SET name = $1
-               WHERE id = $2 AND user_id = $3";
-    Ok(tx.run(sql, (name, passkey.as_str(), user.as_str()))? > 0)
 }
 
 /// Removes a passkey of the caller and records the act. Returns false if the caller has no such passkey. Does not check

@@ -2,6 +2,7 @@
 //! organization that hires.
 
 pub(crate) mod app;
+pub(crate) mod authenticator;
 pub(crate) mod client;
 pub(crate) mod console;
 pub(crate) mod crowd;

@@ -22,6 +22,7 @@ const MODULES: &[&str] = &[
     include_str!("../templates/console/board.js"),
     include_str!("../templates/console/queue.js"),
     include_str!("../templates/console/copy.js"),
+    include_str!("../templates/console/passkey.js"),
 ];
 
 static STYLE: LazyLock<String> = LazyLock::new(|| minify(include_str!("../templates/console/console.css")));

@@ -9,13 +9,16 @@ use askama::Template;
 use hyper::Method;
 
 use super::frame::PlainFrame;
+use super::passkey::{self, ChallengeRequest, PasskeyAnswer};
 use super::sign_in_code::fault_text;
 use super::visit::{self, Visit, session_digest};
+use crate::domain::passkey::{ChallengeUse, PasskeyFault};
 use crate::domain::refusal::{Confirmation, Refusal};
 use crate::domain::return_path;
 use crate::domain::second_factor::{FactorCode, Factors, StepUp, step_up_for_factors};
 use crate::domain::user::Principal;
 use crate::http::api::session;
+use crate::http::pages::texts::console::passkey::{PASSKEY, PasskeyTexts};
 use crate::http::pages::texts::console::step_up::{STEP_UP, StepUpTexts};
 use crate::http::pages::texts::{self, Texts};
 use crate::http::server::ctx::Ctx;
@@ -44,6 +47,7 @@ struct ConfirmPart {
 
 struct ConfirmForm {
     words: &'static StepUpTexts,
+    passkey: &'static PasskeyTexts,
     /// The URL that the form is sent to.
     action: String,
     /// The page to which the person returns without a confirmation.
@@ -71,7 +75,24 @@ pub(super) fn routes() -> Vec<Route> {
             .with_password_hashing()
             .writes(Grade::Vital)
             .answering(&[(303, ""), (307, "")]),
+        Route::staff(Method::POST, "/app/confirm/passkey-options", decode_options, options)
+            .with_form()
+            .writes(Grade::Vital)
+            .answering(&[(200, ""), (409, "conflict")]),
     ]
+}
+
+fn decode_options(ctx: &Ctx, request: &Request) -> Result<ChallengeRequest, Error> {
+    Ok(ChallengeRequest::decode(ctx, request)?)
+}
+
+/// `POST /app/confirm/passkey-options`: returns the options for the browser, with a new challenge.
+///
+/// # Errors
+/// As a page: `conflict` where browsers offer no passkeys.
+fn options(_: &Ctx, tx: &Tx<'_>, who: &Principal, request: &ChallengeRequest) -> Result<Reply, Error> {
+    let own = store::passkey::of_user(tx, &who.user_id)?;
+    request.for_assertion(tx, ChallengeUse::Confirm, Some(&who.user_id), &own)
 }
 
 /// Succeeds if the user has confirmed their identity within the last ten minutes. Call this function before a dangerous
@@ -120,6 +141,7 @@ pub(in crate::http::pages) fn instead(
     };
     let form = ConfirmForm {
         words: STEP_UP.of(texts),
+        passkey: PASSKEY.of(texts),
         action: action(name, path),
         cancel: required.return_to.unwrap_or(START).to_owned(),
         factors: Factors { has_totp: required.has_totp, passkeys: usize::from(required.has_passkey) },
@@ -142,17 +164,32 @@ enum Then {
     Open(String),
 }
 
+/// The proof of identity that a user sent.
+enum Entered {
+    /// The correct password.
+    Password,
+    /// A code, which the caller spends.
+    Code(FactorCode),
+    /// The answer of an authenticator, which the caller verifies.
+    Passkey(Box<PasskeyAnswer>),
+}
+
+/// The reason why the proof is refused.
+enum ConfirmFault {
+    Entered(Refusal),
+    Passkey(PasskeyFault),
+}
+
 /// A confirmation.
 struct ConfirmInput {
     visit: Visit,
     then: Then,
     fields: Vec<(String, String)>,
     factors: Factors,
-    /// The code that the caller spends, nothing for a correct password, or the refusal.
-    entered: Result<Option<FactorCode>, Refusal>,
+    entered: Result<Entered, Refusal>,
 }
 
-/// Checks the code or the password, which are throttled like sign-ins.
+/// Checks the code or the password, which are throttled like sign-ins. Decodes the answer of an authenticator.
 ///
 /// # Errors
 /// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated.
@@ -170,11 +207,13 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<ConfirmInput, Error> {
         let user = store::user::find(tx, &who.user_id)?.ok_or(Refusal::Unauthorized { sent: true })?;
         Ok((user, store::second_factor::factors(tx, &who.user_id)?))
     })?;
-    let entered = if factors.is_empty() {
-        session::check_password(ctx, request, &who.email, password).map(|_| None)
+    let entered = if PasskeyAnswer::is_in(form) {
+        PasskeyAnswer::decode(ctx, request).map(|answer| Entered::Passkey(Box::new(answer))).map_err(Error::Refused)
+    } else if factors.is_empty() {
+        session::check_password(ctx, request, &who.email, password).map(|_| Entered::Password)
     } else {
         let email = &user.profile.email;
-        session::check_code(ctx, request, email, &who.user_id, code, session_digest(&who)?).map(Some)
+        session::check_code(ctx, request, email, &who.user_id, code, session_digest(&who)?).map(Entered::Code)
     };
     let entered = match entered {
         Err(Error::Refused(refusal)) => Err(refusal),
@@ -186,19 +225,10 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<ConfirmInput, Error> {
 /// `POST /app/confirm`: records the confirmation, and sends the carried form again, or opens a page.
 ///
 /// # Errors
-/// As pages: `forbidden` for a wrong code or a wrong password; `rate_limited`.
+/// As pages: `forbidden` for a wrong code, a wrong password or a refused passkey; `rate_limited`.
 fn confirm(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ConfirmInput) -> Result<Reply, Error> {
-    let refusal = match &input.entered {
-        Ok(None) if store::second_factor::factors(tx, &who.user_id)?.is_empty() => None,
-        Ok(Some(code)) if store::second_factor::spend(tx, &who.user_id, code)? => {
-            store::second_factor::record_use(tx, &store::activity::stamp(&*ctx.world), who, code)?;
-            None
-        }
-        Ok(_) => Some(Refusal::Unauthorized { sent: true }),
-        Err(refusal) => Some(refusal.clone()),
-    };
-    if let Some(refusal) = refusal {
-        return refuse(tx, who, input, &refusal);
+    if let Some(fault) = fault(ctx, tx, who, input)? {
+        return refuse(tx, who, input, &fault);
     }
     store::session::confirm(tx, &session_digest(who)?)?;
     Ok(match &input.then {
@@ -207,13 +237,33 @@ fn confirm(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ConfirmInput) -> Res
     })
 }
 
+/// Verifies and spends the proof. Returns the reason why it is refused, if it is.
+fn fault(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ConfirmInput) -> Result<Option<ConfirmFault>, Error> {
+    Ok(match &input.entered {
+        Ok(Entered::Password) if store::second_factor::factors(tx, &who.user_id)?.is_empty() => None,
+        Ok(Entered::Code(code)) if store::second_factor::spend(tx, &who.user_id, code)? => {
+            store::second_factor::record_use(tx, &store::activity::stamp(&*ctx.world), who, code)?;
+            None
+        }
+        Ok(Entered::Passkey(answer)) => {
+            let accepted = answer.accept(ctx, tx, ChallengeUse::Confirm, Some(&who.user_id))?;
+            accepted.err().map(|refused| ConfirmFault::Passkey(refused.fault))
+        }
+        Ok(_) => Some(ConfirmFault::Entered(Refusal::Unauthorized { sent: true })),
+        Err(refusal) => Some(ConfirmFault::Entered(refusal.clone())),
+    })
+}
+
 /// Shows the form again. The session stays, so a wrong code or password is no `unauthorized`.
-fn refuse(tx: &Tx<'_>, who: &Principal, input: &ConfirmInput, refusal: &Refusal) -> Result<Reply, Error> {
+fn refuse(tx: &Tx<'_>, who: &Principal, input: &ConfirmInput, fault: &ConfirmFault) -> Result<Reply, Error> {
     let texts = input.visit.texts_for(tx, who)?;
     let words = STEP_UP.of(texts);
-    let error = match refusal {
-        Refusal::Unauthorized { .. } if input.factors.is_empty() => words.wrong_password.to_owned(),
-        other => fault_text(words, other),
+    let error = match fault {
+        ConfirmFault::Passkey(fault) => passkey::fault_text(PASSKEY.of(texts), *fault).to_owned(),
+        ConfirmFault::Entered(Refusal::Unauthorized { .. }) if input.factors.is_empty() => {
+            words.wrong_password.to_owned()
+        }
+        ConfirmFault::Entered(other) => fault_text(words, other),
     };
     let (name, path, fields) = match &input.then {
         Then::Repeat(target) => ("to", target, input.fields.clone()),
@@ -221,15 +271,16 @@ fn refuse(tx: &Tx<'_>, who: &Principal, input: &ConfirmInput, refusal: &Refusal)
     };
     let form = ConfirmForm {
         words,
+        passkey: PASSKEY.of(texts),
         action: action(name, path),
         cancel: START.to_owned(),
         factors: input.factors,
         error: Some(error),
         fields,
     };
-    let status = match refusal {
-        Refusal::RateLimited { .. } => refusal.clone(),
-        _ => Refusal::Forbidden("the code or the password is wrong"),
+    let status = match fault {
+        ConfirmFault::Entered(refusal @ Refusal::RateLimited { .. }) => refusal.clone(),
+        _ => Refusal::Forbidden("the code, the password or the passkey is wrong"),
     };
     Ok(form.render(texts, input.visit.theme, input.visit.wants_parts)?.refusing(&status))
 }

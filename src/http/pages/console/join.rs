@@ -12,6 +12,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::sign_in_link::LinkPurpose;
 use crate::http::api::session::FreshSession;
 use crate::http::pages::texts::console::join::{JOIN, JoinTexts};
+use crate::http::pages::texts::console::passkey::{PASSKEY, PasskeyTexts};
 use crate::http::pages::texts::console::sign_in::SIGN_IN;
 use crate::http::pages::texts::fill;
 use crate::http::server::ctx::Ctx;
@@ -32,9 +33,12 @@ struct JoinPage<'a> {
     token: &'a str,
     /// Who made the link, and the organizations that it opens.
     lines: Vec<String>,
-    email: &'a str,
+    email: String,
     asks_for_password: bool,
     error: Option<String>,
+    passkey: &'static PasskeyTexts,
+    offers_passkey: bool,
+    passkey_error: Option<&'static str>,
 }
 
 #[derive(Template)]
@@ -62,12 +66,12 @@ pub(super) fn routes() -> Vec<Route> {
 
 /// A request for the page of a link.
 pub(super) struct LinkVisit {
-    visit: Visit,
-    token: String,
+    pub(super) visit: Visit,
+    pub(super) token: String,
 }
 
 impl LinkVisit {
-    fn decode(request: &Request) -> Result<Self, Refusal> {
+    pub(super) fn decode(request: &Request) -> Result<Self, Refusal> {
         Ok(Self { visit: Visit::decode(request)?, token: request.param("token").to_owned() })
     }
 
@@ -76,7 +80,7 @@ impl LinkVisit {
     }
 
     /// Explains that the link does not work, or no longer works. The page does not say which.
-    fn gone(&self) -> Result<Reply, Error> {
+    pub(super) fn gone(&self) -> Result<Reply, Error> {
         let words = self.words();
         let sign_in = SIGN_IN.of(self.visit.texts()).title;
         let page = GonePage { frame: self.visit.plain_frame(words.gone), words, sign_in };
@@ -84,21 +88,46 @@ impl LinkVisit {
     }
 
     fn page(&self, tx: &Tx<'_>, link: &SignInLink, fault: Option<PasswordFault>) -> Result<Reply, Error> {
+        let mut page = self.form(tx, link)?;
+        let Some(fault) = fault else { return Reply::console(&page) };
+        page.error = Some(fault_text(page.words, fault));
+        Reply::console_refusal(&Refusal::invalid("password", fault.sentence()), &page)
+    }
+
+    /// Shows the page again after a refused passkey.
+    pub(super) fn passkey_refused(
+        &self,
+        tx: &Tx<'_>,
+        link: &SignInLink,
+        refusal: &Refusal,
+        error: &'static str,
+    ) -> Result<Reply, Error> {
+        let page = JoinPage { passkey_error: Some(error), ..self.form(tx, link)? };
+        Reply::console_refusal(refusal, &page)
+    }
+
+    fn form(&self, tx: &Tx<'_>, link: &SignInLink) -> Result<JoinPage<'_>, Error> {
         let words = self.words();
-        let page = JoinPage {
+        Ok(JoinPage {
             frame: self.visit.plain_frame(&fill(words.title, &[("name", &link.name)])),
             words,
             token: &self.token,
             lines: lines(tx, words, link)?,
-            email: link.email.as_str(),
+            email: link.email.as_str().to_owned(),
             asks_for_password: link.purpose.asks_for_password(),
-            error: fault.map(|fault| fault_text(words, fault)),
-        };
-        match fault {
-            None => Reply::console(&page),
-            Some(fault) => Reply::console_refusal(&Refusal::invalid("password", fault.sentence()), &page),
-        }
+            error: None,
+            passkey: PASSKEY.of(self.visit.texts()),
+            offers_passkey: offers_passkey(tx, link)?,
+            passkey_error: None,
+        })
     }
+}
+
+/// Returns whether the link lets its user add a passkey instead of choosing a password. A user with a second factor must
+/// use that factor, because the link alone is no proof of it.
+pub(super) fn offers_passkey(tx: &Tx<'_>, link: &SignInLink) -> Result<bool, Error> {
+    let has_factor = !store::second_factor::factors(tx, &link.user_id)?.is_empty();
+    Ok(link.purpose.asks_for_password() && (link.purpose.resets_factors() || !has_factor))
 }
 
 /// Returns the sentences about the link: who made it, and what it opens.

@@ -18,9 +18,11 @@ mod fields;
 mod frame;
 mod home;
 mod join;
+mod join_passkey;
 mod labels;
 mod me;
 mod membership;
+mod passkey;
 mod review;
 mod role;
 mod role_step;
@@ -29,6 +31,7 @@ pub(super) mod second_factor;
 pub(super) mod sign_in;
 mod sign_in_code;
 mod sign_in_form;
+mod sign_in_passkey;
 mod signup;
 mod visit;
 mod when;
@@ -40,7 +43,9 @@ pub(in crate::http) fn routes() -> Vec<Route> {
         asset::routes(),
         sign_in::routes(),
         sign_in_code::routes(),
+        sign_in_passkey::routes(),
         join::routes(),
+        join_passkey::routes(),
         home::routes(),
         me::routes(),
         roles::routes(),

@@ -12,6 +12,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::return_path;
 use crate::domain::second_factor::Factors;
 use crate::http::api::session::{self, CheckedPassword};
+use crate::http::pages::texts::console::passkey::{PASSKEY, PasskeyTexts};
 use crate::http::pages::texts::console::sign_in::{SIGN_IN, SignInTexts};
 use crate::http::pages::texts::{self, fill};
 use crate::http::server::authentication::cookie;
@@ -28,6 +29,7 @@ use crate::store::{self, Error, Grade, Tx};
 #[template(path = "console/sign_in_part.html", config = "src/http/pages/templates/askama.toml")]
 struct SignInPart {
     words: &'static SignInTexts,
+    passkey: &'static PasskeyTexts,
 }
 
 pub(super) fn routes() -> Vec<Route> {
@@ -98,6 +100,7 @@ impl SignInForm {
         let page = SignInPage {
             frame: self.visit.plain_frame(words.title),
             words,
+            passkey: PASSKEY.of(self.visit.texts()),
             error: Some(error),
             reason: None,
             email: &self.email,
@@ -167,7 +170,7 @@ pub(in crate::http::pages) fn instead(request: &StaffRequest, language: Language
     let texts = texts::of_language(language);
     let words = SIGN_IN.of(texts);
     if request.wants_parts {
-        return Reply::console(&SignInPart { words });
+        return Reply::console(&SignInPart { words, passkey: PASSKEY.of(texts) });
     }
     if request.is_safe {
         let next = return_path::parse(&request.target).unwrap_or(START);
@@ -179,6 +182,7 @@ pub(in crate::http::pages) fn instead(request: &StaffRequest, language: Language
     Reply::console(&SignInPage {
         frame: PlainFrame { texts, title: words.title.to_owned(), theme: visit::theme_of(&request.cookies) },
         words,
+        passkey: PASSKEY.of(texts),
         error: None,
         reason: Some(words.ended_with_form),
         email: "",

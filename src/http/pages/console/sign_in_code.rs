@@ -15,6 +15,7 @@ use crate::domain::pending_sign_in::{self, PendingFault};
 use crate::domain::refusal::Refusal;
 use crate::domain::second_factor::{FactorCode, Factors, PENDING_SIGN_IN_FOR};
 use crate::http::api::session::{self, CheckedPassword, FreshSession};
+use crate::http::pages::texts::console::passkey::{PASSKEY, PasskeyTexts};
 use crate::http::pages::texts::console::step_up::{STEP_UP, StepUpTexts};
 use crate::http::pages::texts::fill;
 use crate::http::server::ctx::Ctx;
@@ -35,9 +36,11 @@ const COOKIE_OF_HOST: &str = "__Host-appliance_sign_in";
 struct CodePage<'a> {
     frame: PlainFrame,
     words: &'static StepUpTexts,
+    passkey: &'static PasskeyTexts,
     error: Option<String>,
     /// Whether the user has an authenticator app. Otherwise, only a recovery code can be entered.
     has_totp: bool,
+    has_passkey: bool,
     carried: &'a Carried,
 }
 
@@ -62,7 +65,15 @@ impl CodeForm<'_> {
     fn page(&self, error: Option<String>) -> CodePage<'_> {
         let words = STEP_UP.of(self.visit.texts());
         let frame = self.visit.plain_frame(words.sign_in_title);
-        CodePage { frame, words, error, has_totp: self.factors.has_totp, carried: self.carried }
+        CodePage {
+            frame,
+            words,
+            passkey: PASSKEY.of(self.visit.texts()),
+            error,
+            has_totp: self.factors.has_totp,
+            has_passkey: self.factors.passkeys > 0,
+            carried: self.carried,
+        }
     }
 }
 

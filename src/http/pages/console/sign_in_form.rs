@@ -6,6 +6,7 @@ use super::frame::PlainFrame;
 use super::visit::Visit;
 use crate::domain::refusal::Refusal;
 use crate::domain::return_path;
+use crate::http::pages::texts::console::passkey::{PASSKEY, PasskeyTexts};
 use crate::http::pages::texts::console::sign_in::{SIGN_IN, SignInTexts};
 use crate::http::server::form::Form;
 use crate::http::server::reply::Reply;
@@ -22,6 +23,7 @@ pub(super) const START: &str = "/app";
 pub(super) struct SignInPage<'a> {
     pub(super) frame: PlainFrame,
     pub(super) words: &'static SignInTexts,
+    pub(super) passkey: &'static PasskeyTexts,
     pub(super) error: Option<String>,
     /// The reason why the person must sign in.
     pub(super) reason: Option<&'static str>,
@@ -70,15 +72,15 @@ impl Carried {
 /// Shows the form of the first step.
 pub(super) fn show(visit: &Visit, reason: Option<&'static str>, carried: &Carried) -> Result<Reply, Error> {
     let words = SIGN_IN.of(visit.texts());
-    let frame = visit.plain_frame(words.title);
-    Reply::console(&SignInPage { frame, words, error: None, reason, email: "", carried })
+    let (frame, passkey) = (visit.plain_frame(words.title), PASSKEY.of(visit.texts()));
+    Reply::console(&SignInPage { frame, words, passkey, error: None, reason, email: "", carried })
 }
 
 /// Shows the form of the first step again, because the second step cannot be completed.
 pub(super) fn start_over(visit: &Visit, error: &str, carried: &Carried) -> Result<Reply, Error> {
     let words = SIGN_IN.of(visit.texts());
     let (frame, error) = (visit.plain_frame(words.title), Some(error.to_owned()));
-    let page = SignInPage { frame, words, error, reason: None, email: "", carried };
+    let page = SignInPage { frame, words, passkey: PASSKEY.of(visit.texts()), error, reason: None, email: "", carried };
     Reply::console_refusal(&Refusal::Unauthorized { sent: true }, &page)
 }
 

@@ -6,11 +6,12 @@ use hyper::Method;
 use super::super::confirm;
 use super::super::frame::{ConsoleFrame, NavItem};
 use super::super::visit::{ABSENT, Visit};
-use super::authenticator;
 use super::path::{PATH, next_query};
+use super::{authenticator, passkey};
 use crate::domain::return_path;
 use crate::domain::second_factor::Factors;
 use crate::domain::user::Principal;
+use crate::http::pages::texts::console::passkey::{PASSKEY, PasskeyTexts};
 use crate::http::pages::texts::console::second_factor::{SECOND_FACTOR, SecondFactorTexts};
 use crate::http::pages::texts::{Texts, fill};
 use crate::http::server::ctx::Ctx;
@@ -24,6 +25,7 @@ use crate::store::{self, Error, Grade, Tx};
 struct FactorsPage {
     frame: ConsoleFrame,
     words: &'static SecondFactorTexts,
+    passkey: &'static PasskeyTexts,
     /// Whether the user must set up a factor before anything else.
     is_missing: bool,
     /// Whether the user has one factor and must keep it.
@@ -38,12 +40,12 @@ struct FactorsPage {
 
 /// A second factor of the user.
 struct FactorRow {
-    name: &'static str,
+    name: String,
     detail: String,
     /// The page that replaces the factor, if there is one.
     replace_url: Option<&'static str>,
-    /// The URL of the form that removes the factor.
-    remove_url: String,
+    /// The URL of the form that removes the factor; `None` for the only way to sign in.
+    remove_url: Option<String>,
 }
 
 pub(super) fn routes() -> Vec<Route> {
@@ -82,11 +84,14 @@ fn show(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &PageInput) -> Result<Re
         Some("replaced") => Some(words.replaced.to_owned()),
         Some("added") => Some(words.added.to_owned()),
         Some("removed") => Some(words.removed.to_owned()),
+        Some("passkey-added") => Some(PASSKEY.of(texts).added.to_owned()),
+        Some("passkey-removed") => Some(PASSKEY.of(texts).removed.to_owned()),
         _ => None,
     };
     Reply::console(&FactorsPage {
         frame,
         words,
+        passkey: PASSKEY.of(texts),
         is_missing: is_required && factors.is_empty(),
         is_last: factors.require_removable(is_required).is_err(),
         factors: rows(ctx, tx, who, texts)?,
@@ -100,12 +105,18 @@ fn show(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &PageInput) -> Result<Re
 fn rows(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, texts: &'static Texts) -> Result<Vec<FactorRow>, Error> {
     let words = SECOND_FACTOR.of(texts);
     let app = store::totp::find(tx, &who.user_id)?.map(|totp| FactorRow {
-        name: words.app,
+        name: words.app.to_owned(),
         detail: fill(words.app_since, &[("date", &texts.day(ctx.world.local_day("UTC", totp.confirmed_at)))]),
         replace_url: Some(authenticator::PATH),
-        remove_url: "/app/me/authenticator/remove".to_owned(),
+        remove_url: Some("/app/me/authenticator/remove".to_owned()),
     });
-    Ok(app.into_iter().collect())
+    let passkeys = passkey::rows(ctx, tx, who, texts)?.into_iter().map(|row| FactorRow {
+        name: row.name,
+        detail: row.detail,
+        replace_url: None,
+        remove_url: row.remove_url,
+    });
+    Ok(app.into_iter().chain(passkeys).collect())
 }
 
 fn recovery_left(

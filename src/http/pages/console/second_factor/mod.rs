@@ -3,13 +3,14 @@
 mod authenticator;
 mod list;
 mod missing;
+pub(super) mod passkey;
 mod path;
 mod qr_code;
-mod recovery;
+pub(super) mod recovery;
 
 pub(in crate::http::pages) use self::missing::instead;
 use crate::http::server::route::Route;
 
 pub(super) fn routes() -> Vec<Route> {
-    [list::routes(), authenticator::routes(), recovery::routes()].into_iter().flatten().collect()
+    [list::routes(), authenticator::routes(), passkey::routes(), recovery::routes()].into_iter().flatten().collect()
 }

@@ -55,7 +55,13 @@ fn replace(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, visit: &Visit) -> Result<Rep
 }
 
 /// Makes new recovery codes and shows them. `next` is the page to which the user goes on.
-pub(super) fn make(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, visit: &Visit, next: Option<&str>) -> Result<Reply, Error> {
+pub(in crate::http::pages::console) fn make(
+    ctx: &Ctx,
+    tx: &Tx<'_>,
+    who: &Principal,
+    visit: &Visit,
+    next: Option<&str>,
+) -> Result<Reply, Error> {
     let new_code = |_| {
         let mut random = [0; RANDOM_BYTES];
         ctx.world.fill(&mut random);

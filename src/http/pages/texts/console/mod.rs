@@ -13,6 +13,7 @@ pub(in crate::http) mod home;
 pub(in crate::http) mod join;
 pub(in crate::http) mod me;
 pub(in crate::http) mod membership;
+pub(in crate::http) mod passkey;
 pub(in crate::http) mod review;
 pub(in crate::http) mod role;
 pub(in crate::http) mod role_field;

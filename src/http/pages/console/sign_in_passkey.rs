@@ -1,0 +1,96 @@
+//! `/sign-in/passkey`: the sign-in with a passkey. It is both factors, because the authenticator verifies the user.
+
+use hyper::{Method, header};
+
+use super::passkey::{ChallengeRequest, PasskeyAnswer, fault_text};
+use super::sign_in_form::{self, Carried};
+use super::visit::Visit;
+use crate::domain::passkey::ChallengeUse;
+use crate::domain::refusal::Refusal;
+use crate::http::api::session::FreshSession;
+use crate::http::pages::texts::console::passkey::PASSKEY;
+use crate::http::server::ctx::Ctx;
+use crate::http::server::reply::Reply;
+use crate::http::server::request::Request;
+use crate::http::server::resource::Audience;
+use crate::http::server::route::Route;
+use crate::store::{Error, Grade, Refused, Tx};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        // The challenge of somebody who has not signed in is not worth an fsync.
+        Route::open(Audience::Staff, Method::POST, "/sign-in/passkey-options", decode_options, options)
+            .with_form()
+            .writes(Grade::Logged)
+            .answering(&[(200, ""), (403, "forbidden"), (409, "conflict")]),
+        Route::open(Audience::Staff, Method::POST, "/sign-in/passkey", decode, sign_in)
+            .with_form()
+            .writes(Grade::Vital)
+            .answering(&[
+                (200, ""),
+                (303, ""),
+                (400, "validation_error"),
+                (401, "unauthorized"),
+                (403, "forbidden"),
+                (409, "conflict"),
+            ]),
+    ]
+}
+
+fn decode_options(ctx: &Ctx, request: &Request) -> Result<ChallengeRequest, Error> {
+    Ok(ChallengeRequest::decode(ctx, request)?)
+}
+
+/// `POST /sign-in/passkey-options`: returns the options for the browser, with a new challenge.
+///
+/// # Errors
+/// As pages: `forbidden` for a request from another origin; `conflict` where browsers offer no passkeys.
+fn options(_: &Ctx, tx: &Tx<'_>, request: &ChallengeRequest) -> Result<Reply, Error> {
+    request.for_assertion(tx, ChallengeUse::SignIn, None, &[])
+}
+
+/// A sign-in with the answer of an authenticator.
+struct PasskeySignIn {
+    visit: Visit,
+    carried: Carried,
+    answer: PasskeyAnswer,
+    session: FreshSession,
+}
+
+/// # Errors
+/// `forbidden` for a request from another origin; `unsupported_media_type` for a body that is not a form;
+/// `validation_error` if a field is repeated or cannot be decoded; `conflict` where browsers offer no passkeys.
+fn decode(ctx: &Ctx, request: &Request) -> Result<PasskeySignIn, Error> {
+    let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
+    if request.origin().is_stated() {
+        request.origin().require_same(&ctx.settings.origin)?;
+    }
+    Ok(PasskeySignIn {
+        visit: Visit::decode(request)?,
+        carried: Carried::decode(form)?,
+        answer: PasskeyAnswer::decode(ctx, request)?,
+        session: FreshSession::of(ctx, request),
+    })
+}
+
+/// `POST /sign-in/passkey`: starts the session, and continues as after a sign-in with a password.
+///
+/// # Errors
+/// As a page: `unauthorized` for a refused passkey.
+fn sign_in(ctx: &Ctx, tx: &Tx<'_>, input: &PasskeySignIn) -> Result<Reply, Error> {
+    match input.answer.accept(ctx, tx, ChallengeUse::SignIn, None)? {
+        Ok(stored) => {
+            let (caller, cookie) = input.session.begin(ctx, tx, &stored.user_id)?;
+            input.session.log(ctx, "succeeded", &caller.email);
+            Ok(input.carried.resume(&input.visit)?.with(header::SET_COOKIE, &cookie))
+        }
+        Err(refused) => {
+            input.session.log(ctx, "failed", refused.user_id.as_ref().map_or("", |user| user.as_str()));
+            if let Some(user) = refused.user_id {
+                ctx.store.note_refused(Refused::SignIn(user));
+            }
+            let text = fault_text(PASSKEY.of(input.visit.texts()), refused.fault);
+            sign_in_form::start_over(&input.visit, text, &input.carried)
+        }
+    }
+}

@@ -1,0 +1,128 @@
+// Passkeys (WebAuthn). A form with `data-passkey` of `create` or `get` is sent with the answer of an authenticator. The URL
+// in `data-options` gives the options and the challenge. The form is hidden where the browser offers no passkeys, and
+// the element after it says why.
+
+const PASSKEY_PREFIX = "confirmation.";
+const PASSKEY_REFRESH_MS = 240_000;
+let passkeyRequest = new AbortController();
+
+function fromBase64url(text) {
+  return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
+}
+
+function toBase64url(buffer) {
+  const text = Array.from(new Uint8Array(buffer), (byte) => String.fromCharCode(byte)).join("");
+  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+/** Gets the options with a new challenge, as the browser's API expects them. */
+async function passkeyOptions(form) {
+  const answer = await fetch(form.dataset.options, { method: "POST", body: new URLSearchParams() });
+  if (answer.status === 409) throw new DOMException("", "SecurityError");
+  if (!answer.ok) throw new Error(`${answer.status}`);
+  const options = await answer.json();
+  options.challenge = fromBase64url(options.challenge);
+  if (options.user) options.user.id = fromBase64url(options.user.id);
+  for (const list of [options.excludeCredentials, options.allowCredentials]) {
+    for (const one of list ?? []) one.id = fromBase64url(one.id);
+  }
+  return options;
+}
+
+/** Puts the answer of the authenticator into hidden fields, and sends the form. */
+function sendPasskey(form, { rawId, response }) {
+  const answer = {
+    credential_id: rawId,
+    client_data: response.clientDataJSON,
+    authenticator_data: response.authenticatorData ?? response.getAuthenticatorData(),
+    signature: response.signature,
+    user_handle: response.userHandle,
+    public_key: response.getPublicKey?.(),
+  };
+  form.querySelectorAll("[data-answer]").forEach((field) => field.remove());
+  const add = (name, value) => {
+    const field = document.createElement("input");
+    field.type = "hidden";
+    field.name = PASSKEY_PREFIX + name;
+    field.value = value;
+    field.dataset.answer = "";
+    form.append(field);
+  };
+  for (const [name, value] of Object.entries(answer)) if (value) add(name, toBase64url(value));
+  if (response.getPublicKeyAlgorithm) add("algorithm", response.getPublicKeyAlgorithm());
+  form.dataset.answered = "";
+  form.requestSubmit();
+  delete form.dataset.answered;
+}
+
+/** Hides the form and shows why there are no passkeys: the browser has none, or the service is opened at another address. */
+function hidePasskeys(form) {
+  form.hidden = true;
+  const note = form.nextElementSibling;
+  if (note?.matches("[data-passkey-note]")) note.hidden = false;
+}
+
+function showPasskeyFault(form, fault) {
+  if (fault.name === "SecurityError") return hidePasskeys(form);
+  const line = form.querySelector("[data-passkey-fault]");
+  line.textContent = (fault.name === "InvalidStateError" && form.dataset.exists) || form.dataset.cancelled;
+  line.hidden = false;
+}
+
+/** Asks the authenticator after a click, in place of a request in the background. */
+async function usePasskey(form) {
+  passkeyRequest.abort();
+  passkeyRequest = new AbortController();
+  const { signal } = passkeyRequest;
+  form.setAttribute("aria-busy", "true");
+  try {
+    const publicKey = await passkeyOptions(form);
+    sendPasskey(form, await navigator.credentials[form.dataset.passkey]({ publicKey, signal }));
+  } catch (fault) {
+    showPasskeyFault(form, fault);
+  } finally {
+    form.removeAttribute("aria-busy");
+  }
+}
+
+/** Offers passkeys in the list of the field with `autocomplete="username webauthn"`. Renews the challenge before it ends. */
+async function offerPasskeys(form) {
+  const controller = new AbortController();
+  passkeyRequest = controller;
+  let renews = false;
+  const timer = setTimeout(() => ((renews = true), controller.abort()), PASSKEY_REFRESH_MS);
+  try {
+    const publicKey = await passkeyOptions(form);
+    sendPasskey(form, await navigator.credentials.get({ publicKey, mediation: "conditional", signal: controller.signal }));
+  } catch (fault) {
+    if (fault.name === "SecurityError") hidePasskeys(form);
+    else if (renews && passkeyRequest === controller) offerPasskeys(form);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function showPasskeyForms() {
+  // Browsers offer no passkeys at an IP address.
+  if (!globalThis.PublicKeyCredential || /^\[|^[\d.]+$/.test(location.hostname)) return;
+  for (const form of document.querySelectorAll("form[data-passkey]:not([data-ready])")) {
+    form.dataset.ready = "";
+    form.hidden = false;
+    if (form.nextElementSibling?.matches("[data-passkey-note]")) form.nextElementSibling.hidden = true;
+    if ("conditional" in form.dataset && (await PublicKeyCredential.isConditionalMediationAvailable?.())) offerPasskeys(form);
+  }
+}
+showPasskeyForms();
+document.addEventListener("swapped", showPasskeyForms);
+
+document.addEventListener(
+  "submit",
+  (event) => {
+    const form = event.target;
+    if (!("passkey" in form.dataset) || "answered" in form.dataset) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    if (form.getAttribute("aria-busy") !== "true") usePasskey(form);
+  },
+  true,
+);
