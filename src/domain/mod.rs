@@ -18,6 +18,7 @@ pub mod closing_day;
 pub mod colour;
 pub mod decision_batch;
 pub mod disk;
+pub mod due_day;
 pub mod encoding;
 pub mod entity_tag;
 pub mod erasure;

@@ -14,9 +14,9 @@ use crate::domain::application::contradiction;
 use crate::domain::candidate_step::{
     ApplicationStatus, CandidateStep, HireRecord, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, StepStatus,
 };
+use crate::domain::due_day::{DUE_DAY_MUST_BE, DueDay};
 use crate::domain::erasure::{Privacy, REASON_CHARACTERS_MAX};
 use crate::domain::id::{ApplicationId, CandidateId};
-use crate::domain::later::{DUE_DAY_MUST_BE, DueDay};
 use crate::domain::plain;
 use crate::domain::text;
 use crate::store::{Error, application, candidate, candidate_step};

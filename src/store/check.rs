@@ -10,8 +10,8 @@ use crate::db::connection::{self, Use};
 use crate::db::path;
 use crate::db::row::Columns;
 use crate::db::tx::{self, Error, Tx};
+use crate::domain::due_day::DueDay;
 use crate::domain::id::{CandidateId, Id, OrganizationId};
-use crate::domain::later::DueDay;
 use crate::domain::organization::StatusCounts;
 use crate::domain::timestamp::Timestamp;
 

@@ -9,8 +9,8 @@ use super::application::Application;
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
+use crate::domain::due_day::DueDay;
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId};
-use crate::domain::later::DueDay;
 use crate::domain::user::Principal;
 
 /// Saves or removes the mark of an application, and appends an activity row. Does nothing if the mark does not change.

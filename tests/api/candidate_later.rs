@@ -1,7 +1,7 @@
 //! `PUT` and `DELETE /api/v1/candidate-roles/{id}/later`: staff put an application aside until a due day.
 
+use appliance::domain::due_day::DueDay;
 use appliance::domain::id::{ApplicationId, Id, OrganizationId};
-use appliance::domain::later::DueDay;
 use appliance::store::later::{self, DueApplication};
 use appliance::store::{self, Error};
 use appliance::world::{Real, World};

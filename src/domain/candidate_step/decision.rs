@@ -3,8 +3,8 @@
 use super::past_act::ActKind;
 use super::status::ApplicationStatus;
 use super::step::{CandidateStep, current_index, current_step};
+use crate::domain::due_day::DueDay;
 use crate::domain::id::{ApplicationId, CandidateId, OrganizationId, RoleId, RoleStepId};
-use crate::domain::later::DueDay;
 use crate::domain::organization::StatusCounts;
 use crate::domain::refusal::Refusal;
 use crate::domain::role::Seats;

@@ -2,7 +2,7 @@
 //! acts.
 
 use super::status::{ApplicationStatus, StepStatus};
-use crate::domain::later::DueDay;
+use crate::domain::due_day::DueDay;
 use crate::domain::timestamp::Timestamp;
 
 /// The kind of an act on an application.

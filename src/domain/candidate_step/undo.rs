@@ -150,8 +150,8 @@ mod tests {
         validate,
     };
     use super::*;
+    use crate::domain::due_day::DueDay;
     use crate::domain::id::Id;
-    use crate::domain::later::DueDay;
     use crate::domain::user::OrgRole;
     use StepStatus::{InProgress, Pending, Skipped, Validated};
 

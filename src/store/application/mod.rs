@@ -10,9 +10,9 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::candidate_step::{
     self, ApplicationStatus, CandidateStep, Decision, HireRecord, StepFacts, StepType,
 };
+use crate::domain::due_day::DueDay;
 use crate::domain::erasure::Privacy;
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
-use crate::domain::later::DueDay;
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 

@@ -8,8 +8,8 @@ use crate::domain::candidate_step::{
     ActKind, ActingUser, ApplicationStatus, AttributedAct, CandidateStep, PastAct, Rejection, StepFacts, StepState,
     StepStatus,
 };
+use crate::domain::due_day::DueDay;
 use crate::domain::id::{CandidateStepId, Id, UserId};
-use crate::domain::later::DueDay;
 use crate::domain::progress::{ApplicationHistory, ApplicationState};
 use crate::domain::timestamp::{Rounding, Timestamp};
 use crate::store::application::Application;

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::db::tx::{self, Error};
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, HireRecord, StepStatus, StepType};
+use crate::domain::due_day::DueDay;
 use crate::domain::erasure::Privacy;
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
-use crate::domain::later::DueDay;
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 use crate::store::application::ApplicationRecord;

@@ -1,9 +1,9 @@
 //! Tests of the number of applications that one transaction publishes.
 
 use super::*;
+use crate::domain::due_day::DueDay;
 use crate::domain::erasure::Privacy;
 use crate::domain::id::{ApplicationId, Id, OrganizationId, RoleId};
-use crate::domain::later::DueDay;
 use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
 use crate::store::application::ApplicationRecord;
@@ -27,7 +27,7 @@ fn staged(number: usize) -> StagedApplication {
             status: ApplicationStatus::InProgress,
             applied_at: at,
             hire: None,
-            later_due_on: (number % 2 == 0).then(|| DueDay::parse("2027-03-17").unwrap()),
+            later_due_on: number.is_multiple_of(2).then(|| DueDay::parse("2027-03-17").unwrap()),
         },
         steps: Vec::new(),
     }

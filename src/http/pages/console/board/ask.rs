@@ -3,8 +3,8 @@
 
 use askama::Template;
 
-use super::decide::DecideInput;
-use super::{BoardInput, Scene};
+use super::input::{DecideInput, Question};
+use super::scene::{BoardInput, Scene};
 use crate::domain::candidate_step::{NOTES_CHARACTERS_MAX, StepFacts};
 use crate::domain::id::{CandidateStepId, Id};
 use crate::domain::user::Principal;
@@ -19,15 +19,6 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::store::{self, Error, Tx, board};
-
-/// The details that are asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Question {
-    Move,
-    Reject,
-    /// Everything that can be decided about one candidate.
-    All,
-}
 
 #[derive(Template)]
 #[template(path = "console/board/ask_page.html", config = "src/http/pages/templates/askama.toml")]

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use askama::Template;
 
 use super::column::{Card, CardFacts};
-use super::decide::{BoardDecision, DecideInput};
-use super::{HIRED, Scene};
+use super::input::{BoardDecision, DecideInput};
+use super::scene::{HIRED, Scene};
 use crate::domain::board as board_rule;
 use crate::domain::candidate_step::{StepFacts, current_step};
 use crate::domain::id::{ApplicationId, RoleStepId};

@@ -1,0 +1,92 @@
+//! The form of a decision on the chosen candidates of a board.
+
+use super::scene::BoardInput;
+use crate::domain::candidate_step::{MoveInput, NOTES_CHARACTERS_MAX, OutcomeReason, RejectInput, ValidateInput};
+use crate::domain::id::{Id, RoleStepId};
+use crate::domain::refusal::Refusal;
+use crate::http::pages::console::fields;
+use crate::http::server::body_fields::BodyFields;
+use crate::http::server::ctx::Ctx;
+use crate::http::server::request::Request;
+use crate::store::Error;
+
+/// The details that are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Question {
+    Move,
+    Reject,
+    /// Everything that can be decided about one candidate.
+    All,
+}
+
+/// The maximum number of candidates of one decision: more than fit on a screen. Other writes wait for the decision.
+const CARDS_MAX: usize = 500;
+
+/// The maximum length of the id of an element of the page.
+const ELEMENT_CHARACTERS_MAX: usize = 70;
+
+/// A sent form.
+pub(super) struct DecideInput {
+    pub(super) board: BoardInput,
+    /// The candidate steps that the board showed as current.
+    pub(super) cards: Vec<String>,
+    pub(super) wanted: Option<Wanted>,
+    /// The id of the element that gets the focus afterwards.
+    pub(super) next: Option<String>,
+    /// The refusal of the other fields. It is answered after the caller's access has been checked.
+    pub(super) fault: Option<Refusal>,
+}
+
+pub(super) enum Wanted {
+    Decision(BoardDecision),
+    /// A page that asks for the details of a decision.
+    Question(Question),
+}
+
+/// A decision with its input.
+pub(super) enum BoardDecision {
+    Advance(ValidateInput),
+    Move(RoleStepId, MoveInput),
+    Reject(RejectInput),
+    /// Undoes the caller's last decision.
+    Undo,
+}
+
+/// # Errors
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field other than `card` is repeated;
+/// `not_found` if the path has no valid id.
+pub(super) fn decode(_: &Ctx, request: &Request) -> Result<DecideInput, Error> {
+    let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
+    let cards: Vec<String> = form.texts("card").map(str::to_owned).collect();
+    let mut fields = fields::read_except(request, "card")?;
+    let board = BoardInput::of_form(request, fields.string("view"))?;
+    let next = fields.text("next", ELEMENT_CHARACTERS_MAX);
+    let wanted = wanted(&mut fields);
+    if cards.len() > CARDS_MAX {
+        fields.fault::<()>("card", format!("must be given at most {CARDS_MAX} times"));
+    }
+    Ok(DecideInput { board, cards, wanted, next, fault: fields.valid().err() })
+}
+
+fn wanted(fields: &mut BodyFields) -> Option<Wanted> {
+    if let Some(step) = fields.string("to") {
+        let step = RoleStepId::parse(&step).or_else(|| fields.fault("to", "must be the id of a step"))?;
+        let input = MoveInput { reason: fields.lines("reason", NOTES_CHARACTERS_MAX) };
+        return Some(Wanted::Decision(BoardDecision::Move(step, input)));
+    }
+    match fields.string("act").as_deref() {
+        Some("advance") => Some(Wanted::Decision(BoardDecision::Advance(ValidateInput::default()))),
+        Some("reject") => {
+            let reason = fields.word("reason", OutcomeReason::WORDS, OutcomeReason::parse);
+            Some(Wanted::Decision(BoardDecision::Reject(RejectInput {
+                outcome_notes: fields.lines("notes", NOTES_CHARACTERS_MAX),
+                outcome_type: reason.map(|reason| reason.outcome_type().as_str().to_owned()),
+                outcome_reason: reason.map(|reason| reason.as_str().to_owned()),
+            })))
+        }
+        Some("undo") => Some(Wanted::Decision(BoardDecision::Undo)),
+        Some("ask-move") => Some(Wanted::Question(Question::Move)),
+        Some("ask-reject") => Some(Wanted::Question(Question::Reject)),
+        _ => fields.fault("act", "must be advance, reject, undo, ask-move or ask-reject"),
+    }
+}

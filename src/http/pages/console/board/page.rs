@@ -1,0 +1,230 @@
+//! `GET /app/{orgSlug}/roles/{id}`: the board of a role.
+
+use std::collections::HashMap;
+
+use askama::Template;
+
+use super::column::{CardFacts, Column};
+use super::scene::{BoardInput, HIRED, Scene};
+use crate::domain::id::{self, RoleId, RoleStepId};
+use crate::domain::refusal::Refusal;
+use crate::domain::report::ApplicationCounts;
+use crate::domain::role::RoleStatus;
+use crate::domain::user::Principal;
+use crate::http::pages::console::decision::done::{self, Done};
+use crate::http::pages::console::frame::{ConsoleFrame, NavItem};
+use crate::http::pages::console::visit::{self, Visit};
+use crate::http::pages::console::when;
+use crate::http::pages::texts::console::board::{BOARD, BoardTexts};
+use crate::http::pages::texts::console::deciding::{DECIDING, DecidingTexts};
+use crate::http::pages::texts::console::decision::{DECISION, DecisionTexts};
+use crate::http::pages::texts::{Texts, fill};
+use crate::http::server::ctx::Ctx;
+use crate::http::server::reply::Reply;
+use crate::http::server::request::Request;
+use crate::store::access::VisibleOrganization;
+use crate::store::board::{self, BoardCard};
+use crate::store::role::RoleRecord;
+use crate::store::{Error, Tx};
+
+/// The maximum number of hired candidates that the board lists: more than an organization hires for almost any role.
+const HIRED_ROWS_MAX: usize = 200;
+
+#[derive(Template)]
+#[template(path = "console/board/page.html", config = "src/http/pages/templates/askama.toml")]
+struct BoardPage {
+    frame: ConsoleFrame,
+    words: &'static BoardTexts,
+    deciding: &'static DecidingTexts,
+    decision: &'static DecisionTexts,
+    path: String,
+    /// The path of the organization's candidates.
+    candidates: String,
+    /// The path of the organization's applications.
+    applications: String,
+    /// The step that a narrow screen shows, if the reader chose it.
+    view: Option<String>,
+    /// The message about the decision that led to this page.
+    done: Option<Done>,
+    may_decide: bool,
+    seats: String,
+    /// The status of a role that is not open.
+    status: Option<&'static str>,
+    /// The URL of the public page, if there is one.
+    posting: Option<String>,
+    /// The label and the URL of the review queue, if candidates are at the first step.
+    review: Option<(String, String)>,
+    /// How to find candidates, if the role has none.
+    next_step: Option<&'static str>,
+    columns: Vec<Column>,
+    hired: Vec<HiredRow>,
+    hired_count: String,
+    /// Whether a narrow screen shows the hired candidates.
+    is_hired_here: bool,
+    not_selected: String,
+    withdrawn: String,
+    withdrawn_count: i64,
+    ended_count: i64,
+}
+
+struct HiredRow {
+    id: String,
+    name: String,
+    day: String,
+}
+
+/// # Errors
+/// `not_found` if the path has no valid id; `validation_error` if a parameter is repeated.
+pub(super) fn decode(_: &Ctx, request: &Request) -> Result<BoardInput, Error> {
+    Ok(BoardInput {
+        visit: Visit::decode(request)?,
+        role: visit::id(request, "id")?,
+        step: request.query("step")?,
+        done: done::decode(request)?,
+        decided: request.query("decided")?.and_then(|count| count.parse().ok()),
+    })
+}
+
+/// `GET /app/{orgSlug}/roles/{id}`: shows all candidates of the role's applications in progress, by step, and the hired
+/// ones.
+///
+/// # Errors
+/// As a page: `not_found` if the role does not exist in the organization, or the caller may not see it.
+pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput) -> Result<Reply, Error> {
+    let scene = input.load(tx, who)?;
+    let mut page = page(ctx, tx, who, input, &scene)?;
+    let texts = page.frame.texts;
+    let back = scene.url(input.step.as_deref());
+    page.done = done::message(tx, who, &scene.organization, texts, input.done.as_ref(), &back)?;
+    page.frame.notice = input.decided.map(|count| texts.counted(&page.deciding.decided, count));
+    Reply::console(&page)
+}
+
+/// Answers a form that names no candidate.
+pub(super) fn choose_first(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput) -> Result<Reply, Error> {
+    let mut page = page(ctx, tx, who, input, &input.load(tx, who)?)?;
+    page.frame.notice = Some(page.deciding.choose_first.to_owned());
+    Reply::console_refusal(&Refusal::invalid("card", "names no candidate"), &page)
+}
+
+fn page(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput, scene: &Scene) -> Result<BoardPage, Error> {
+    let Scene { organization, role } = scene;
+    let texts = input.visit.texts_for(tx, who)?;
+    let words = BOARD.of(texts);
+    let mut columns = columns(tx, texts, organization, &role.id)?;
+    let applications = board::applications(tx, &organization.id, &role.id)?;
+    choose_column(&mut columns, input.step.as_deref());
+    let number = |count: i64| texts.number(count as f64);
+    let is_public = role.public && role.seats.status == RoleStatus::Open && organization.portal_enabled;
+    let posting = format!("{}/careers/{}/roles/{}", ctx.settings.base_url, organization.slug, role.id);
+    let seats =
+        [("free", number(role.seats.positions - role.seats.hired)), ("positions", number(role.seats.positions))];
+    Ok(BoardPage {
+        frame: input.visit.frame(tx, who, Some(organization), NavItem::Roles, role.name.clone())?,
+        words,
+        deciding: DECIDING.of(texts),
+        decision: DECISION.of(texts),
+        path: scene.path(),
+        candidates: scene.candidates(),
+        applications: format!("/app/{}/applications", organization.slug),
+        done: None,
+        view: input.step.clone().filter(|step| id::is_id(step)),
+        may_decide: organization.caller.require_manager().is_ok(),
+        seats: fill(words.positions_open, &seats.each_ref().map(|(name, value)| (*name, value.as_str()))),
+        status: status(words, role.seats.status),
+        review: review(texts, scene, &columns),
+        next_step: next_step(words, role, applications, is_public),
+        posting: is_public.then_some(posting),
+        columns,
+        hired: hired(tx, texts, organization, &role.id)?,
+        hired_count: number(applications.hired),
+        is_hired_here: input.step.as_deref() == Some(HIRED),
+        not_selected: number(applications.not_selected),
+        withdrawn: number(applications.withdrawn),
+        withdrawn_count: applications.withdrawn,
+        ended_count: applications.not_selected + applications.withdrawn,
+    })
+}
+
+/// Returns the steps with their candidates. A removed step is shown only while candidates are there.
+fn columns(
+    tx: &Tx<'_>,
+    texts: &'static Texts,
+    organization: &VisibleOrganization,
+    role: &RoleId,
+) -> Result<Vec<Column>, Error> {
+    let mut by_step: HashMap<RoleStepId, Vec<BoardCard>> = HashMap::new();
+    for card in board::cards(tx, &organization.id, role)? {
+        by_step.entry(card.role_step_id.clone()).or_default().push(card);
+    }
+    let facts = CardFacts { texts, now: tx.now, other_roles: board::other_roles(tx, &organization.id, role)? };
+    let steps = board::steps(tx, &organization.id, role)?.into_iter();
+    let steps = steps.map(|step| (by_step.remove(&step.id).unwrap_or_default(), step));
+    let shown = steps.filter(|(cards, step)| step.order.is_some() || !cards.is_empty());
+    Ok(shown.map(|(cards, step)| Column::new(&facts, step, cards)).collect())
+}
+
+/// Marks the column that a narrow screen shows: the requested one, or the first with candidates.
+fn choose_column(columns: &mut [Column], wanted: Option<&str>) {
+    let named = columns.iter().position(|column| Some(column.id.as_str()) == wanted);
+    let index = match named {
+        None if wanted == Some(HIRED) => return,
+        None => columns.iter().position(|column| !column.cards.is_empty()).unwrap_or(0),
+        Some(index) => index,
+    };
+    if let Some(column) = columns.get_mut(index) {
+        column.is_here = true;
+    }
+}
+
+fn hired(
+    tx: &Tx<'_>,
+    texts: &'static Texts,
+    organization: &VisibleOrganization,
+    role: &RoleId,
+) -> Result<Vec<HiredRow>, Error> {
+    let words = BOARD.of(texts);
+    let rows = board::hired(tx, &organization.id, role, HIRED_ROWS_MAX)?.into_iter();
+    Ok(rows
+        .map(|hired| HiredRow {
+            id: hired.candidate_id.into(),
+            name: hired.candidate_name,
+            day: fill(words.hired_on, &[("day", &when::day(texts, &organization.time_zone, hired.hired_date))]),
+        })
+        .collect())
+}
+
+/// Returns the label and the URL of the review queue, if candidates are at the first step.
+fn review(texts: &'static Texts, scene: &Scene, columns: &[Column]) -> Option<(String, String)> {
+    let count = columns.first().map(|column| column.cards.len()).filter(|count| *count > 0)?;
+    let url = format!("/app/{}/review?role={}", scene.organization.slug, scene.role.id);
+    Some((texts.counted(&BOARD.of(texts).review, count), url))
+}
+
+fn status(words: &BoardTexts, status: RoleStatus) -> Option<&'static str> {
+    match status {
+        RoleStatus::Open => None,
+        RoleStatus::Draft => Some(words.draft),
+        RoleStatus::Filled => Some(words.filled),
+        RoleStatus::Closed => Some(words.closed),
+    }
+}
+
+/// Returns how to find candidates, or `None` if the role has applications.
+fn next_step(
+    words: &BoardTexts,
+    role: &RoleRecord,
+    applications: ApplicationCounts,
+    is_public: bool,
+) -> Option<&'static str> {
+    let ApplicationCounts { in_progress, hired, not_selected, withdrawn } = applications;
+    if in_progress + hired + not_selected + withdrawn > 0 {
+        return None;
+    }
+    Some(match role.seats.status {
+        RoleStatus::Draft => words.no_candidates_draft,
+        RoleStatus::Open if is_public => words.no_candidates_public,
+        RoleStatus::Open => words.no_candidates_hidden,
+        RoleStatus::Filled | RoleStatus::Closed => words.no_candidates_ended,
+    })
+}

@@ -1,0 +1,72 @@
+//! The request for a board, and the role on it.
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::domain::id::{self, ApplicationId, RoleId};
+use crate::domain::user::Principal;
+use crate::http::pages::console::visit::{self, ABSENT, Visit};
+use crate::http::server::request::Request;
+use crate::store::access::VisibleOrganization;
+use crate::store::role::RoleRecord;
+use crate::store::{self, Error, Tx};
+
+/// The value of `step` that shows the hired candidates on a narrow screen.
+pub(super) const HIRED: &str = "hired";
+
+/// A request for a board, or for something on it.
+pub(super) struct BoardInput {
+    pub(super) visit: Visit,
+    pub(super) role: RoleId,
+    /// The step that a narrow screen shows.
+    pub(super) step: Option<String>,
+    /// The application whose decision led to this page.
+    pub(super) done: Option<ApplicationId>,
+    /// The number of candidates of the decision that led to this page.
+    pub(super) decided: Option<usize>,
+}
+
+impl BoardInput {
+    /// # Errors
+    /// `not_found` if the path has no valid id; `validation_error` if `lang` is repeated.
+    pub(super) fn of_form(request: &Request, view: Option<String>) -> Result<Self, Error> {
+        let role = visit::id(request, "id")?;
+        Ok(Self { visit: Visit::decode(request)?, role, step: view, done: None, decided: None })
+    }
+
+    /// # Errors
+    /// `not_found` if the role does not exist in the organization, or the caller may not see it.
+    pub(super) fn load(&self, tx: &Tx<'_>, who: &Principal) -> Result<Scene, Error> {
+        let organization = self.visit.organization(tx, who)?;
+        let role = store::role::find(tx, &organization.id, &self.role)?.ok_or(ABSENT)?.record;
+        Ok(Scene { organization, role })
+    }
+}
+
+/// A role of an organization that the caller may see.
+pub(super) struct Scene {
+    pub(super) organization: VisibleOrganization,
+    pub(super) role: RoleRecord,
+}
+
+impl Scene {
+    pub(super) fn path(&self) -> String {
+        format!("/app/{}/roles/{}", self.organization.slug, self.role.id)
+    }
+
+    /// Returns the URL of the board. `step` is the step that a narrow screen shows.
+    pub(super) fn url(&self, step: Option<&str>) -> String {
+        let path = self.path();
+        step.filter(|step| id::is_id(step)).map_or_else(|| path.clone(), |step| format!("{path}?step={step}"))
+    }
+
+    /// Returns the path of the organization's candidates.
+    pub(super) fn candidates(&self) -> String {
+        format!("/app/{}/candidates", self.organization.slug)
+    }
+
+    /// Returns the URL of the page that hires a candidate and leads back to the board.
+    pub(super) fn hire_url(&self, application: &ApplicationId) -> String {
+        let back = utf8_percent_encode(&self.path(), NON_ALPHANUMERIC).to_string();
+        format!("/app/{}/applications/{application}/hire?back={back}", self.organization.slug)
+    }
+}
