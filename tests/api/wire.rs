@@ -225,11 +225,18 @@ fn head_works_on_every_route_with_get() {
         let admin = app.admin();
         let client = if is_console { &browser } else { &admin };
         let path = if is_console {
-            staff_path(route, &hiring.slug, &hiring).replace("doc_none", "doc_the-link")
+            let path = staff_path(route, &hiring.slug, &hiring).replace("doc_none", "doc_the-link");
+            // The menu of a card needs a card.
+            let card = format!("/decide?card={}", hiring.candidates[0].steps[1]);
+            if path.ends_with("/decide") { path.replace("/decide", &card) } else { path }
         } else {
             path(route)
         };
-        let head = client.send("HEAD", &path, &[], b"").expect(200);
+        // Some pages begin with a redirect to themselves: the review queue, for example, fixes its list.
+        let begun = client.get(&path);
+        let path = begun.header("location").map_or(path, str::to_owned);
+        let head = client.send("HEAD", &path, &[], b"");
+        assert_eq!(head.status, 200, "{path}");
         // This request uses the same connection, so a body after the HEAD answer would make the next answer
         // unreadable.
         let whole = client.get(&path).expect(200);

@@ -34,7 +34,7 @@ export async function inspect(page, fault) {
     links: [...document.querySelectorAll('[href], [src], [action], [formaction]')]
       .flatMap((element) => ['href', 'src', 'action', 'formaction'].map((name) => element.getAttribute(name)))
       .filter((url) => url !== null && /^[\s\u0000-\u001f]*(javascript|data|vbscript|blob):/i.test(url)),
-    active: [...document.querySelectorAll('object, embed, base, meta[http-equiv], style, [style]')].map((e) => e.outerHTML),
+    active: [...document.querySelectorAll('object, embed, base, meta[http-equiv], style, [style]:not([style=""])')].map((e) => e.outerHTML),
     foreign: [...document.querySelectorAll('script, iframe')].filter((e) => new URL(e.src, location.href).origin !== location.origin)
       .map((e) => e.outerHTML),
     inline: [...document.scripts].filter((e) => e.textContent.trim() !== '').map((e) => e.outerHTML),
