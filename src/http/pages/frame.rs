@@ -21,6 +21,8 @@ pub(in crate::http) struct Branding<'a> {
     pub(in crate::http) slug: &'a str,
     /// Whether this service stores a logo of the organization.
     pub(in crate::http) has_logo: bool,
+    /// Whether strangers can load the colours and the logo, which belong to the portal.
+    pub(in crate::http) has_portal: bool,
 }
 
 /// A link to the same page in one language.

@@ -75,8 +75,11 @@ pub(in crate::http::pages) fn preview(
     texts: &'static Texts,
     organization: &PortalOrganization,
     role: &RoleRecord,
+    has_portal: bool,
 ) -> Result<Reply, Error> {
-    Reply::framed(&RolePage { is_preview: true, ..page(ctx, texts, organization, role) })
+    let mut page = RolePage { is_preview: true, ..page(ctx, texts, organization, role) };
+    page.frame.organization = page.frame.organization.map(|branding| Branding { has_portal, ..branding });
+    Reply::framed(&page)
 }
 
 /// Returns the page of a posting. Its frame has no links to other languages.
@@ -100,7 +103,7 @@ fn page<'a>(
     let frame = Frame {
         texts,
         title,
-        organization: Some(Branding { name, slug, has_logo: *has_logo }),
+        organization: Some(Branding { name, slug, has_logo: *has_logo, has_portal: true }),
         languages: Vec::new(),
         is_indexed: false,
     };

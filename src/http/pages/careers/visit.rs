@@ -37,7 +37,7 @@ impl PortalVisit {
         Frame {
             texts: self.texts,
             title,
-            organization: Some(Branding { name, slug, has_logo: *has_logo }),
+            organization: Some(Branding { name, slug, has_logo: *has_logo, has_portal: true }),
             languages: frame::language_links(self.texts, url),
             is_indexed: true,
         }

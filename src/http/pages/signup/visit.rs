@@ -68,6 +68,7 @@ impl SignupVisit {
             name: &invitation.organization_name,
             slug: &invitation.slug,
             has_logo: invitation.has_logo,
+            has_portal: true,
         };
         Frame {
             texts: self.texts,

@@ -129,6 +129,7 @@ fn frame<'a>(
         name: &organization.name,
         slug: &organization.slug,
         has_logo: organization.has_logo,
+        has_portal: true,
     });
     Frame { texts, title, organization, languages, is_indexed: false }
 }

@@ -69,7 +69,7 @@ pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &PreviewInput
         role = previewed(form, &role, act::today(ctx, tx, &organization.id)?);
     }
     let portal = store::portal::in_preview(tx, &organization.id)?.ok_or(ABSENT)?;
-    careers::preview(ctx, texts, &portal, &role)
+    careers::preview(ctx, texts, &portal, &role, organization.portal_enabled && organization.enabled)
 }
 
 /// Returns the role with the typed values. Invalid values are left out.
