@@ -12,6 +12,7 @@ const parts = {
   zoom: 'Zoom, large text and small windows',
   hostile: 'Script injection',
   embed: 'The embedded list of roles on another origin',
+  'console-first': 'The first decision in the sample company',
   'console-journey': 'The first day of an organization in the staff console',
   'console-addresses': 'The staff console at other addresses',
   'console-speed': 'Decisions on a role with 2,000 candidates',
