@@ -1,0 +1,119 @@
+// Checks that candidates see nothing of a decision that is undone: a rejection, an advance, and a rejection of 200
+// candidates at once. The status page and the download must be the same before, during and after.
+
+import { writeFileSync } from 'node:fs';
+
+import { run, serve } from './service.mjs';
+import { signedIn } from './staff.mjs';
+
+const CANDIDATES = 210;
+const CHOSEN = 200;
+/// The candidates whose pages are compared.
+const WATCHED = [0, 1, 2, 3, 4];
+const STAFF = 'moderator@undo.example';
+const STEPS = ['Applied', 'Screening', 'Offer'];
+
+function company() {
+  const candidate = (nth) => ({
+    id: `cand_${nth}`, applicationId: `app_${nth}`, name: `Candidate ${nth}`, email: `candidate.${nth}@people.example`,
+    steps: STEPS.map((_, order) => ({ id: `cstep_${nth}_${order}`, roleStepId: `step_${order}`, status: order === 0 ? 'in_progress' : 'pending' })),
+  });
+  const steps = STEPS.map((name, order) => ({ id: `step_${order}`, name }));
+  const candidates = Array.from({ length: CANDIDATES }, (_, nth) => candidate(nth));
+  const roles = [{ id: 'role_undo', name: 'Engineer', status: 'open', public: true, positions: 3, steps, candidates }];
+  return {
+    users: [{ id: 'user_moderator', email: STAFF, name: 'Ingrid Aalto' }],
+    organizations: [{
+      id: 'org_undo', slug: 'undo', name: 'Undo', portal: { enabled: true },
+      members: [{ userId: 'user_moderator', orgRole: 'moderator' }], roles,
+    }],
+  };
+}
+
+/// Creates a link to the status page of an application. Returns its path.
+async function statusLink(base, key, nth) {
+  const options = { method: 'POST', headers: { Authorization: `Bearer ${key}` } };
+  const answer = await fetch(`${base}/api/v1/candidate-roles/app_${nth}/status-link`, options);
+  return new URL((await answer.json()).data.url).pathname;
+}
+
+/// Returns what the watched candidates see.
+async function seen(base, paths) {
+  const texts = [];
+  for (const path of paths) {
+    for (const url of [path, `${path}/data`]) {
+      const answer = await fetch(base + url, { headers: { 'Accept-Language': 'en' } });
+      // The download says when it was made.
+      const text = (await answer.text()).replace(/"exportedAt":"[^"]*"/, '"exportedAt":""');
+      texts.push(`${answer.status} ${text}`);
+    }
+  }
+  return texts.join('\n');
+}
+
+/// Chooses this many cards. Returns how many are chosen.
+function choose(page, count) {
+  return page.evaluate((count) => {
+    const boxes = [...document.querySelectorAll('#board .card input')].sort((one, other) => one.value.localeCompare(other.value, 'en', { numeric: true }));
+    boxes.slice(0, count).forEach((box) => { box.checked = true; });
+    return document.querySelectorAll('#board .card input:checked').length;
+  }, count);
+}
+
+async function message(page, act) {
+  const before = await page.locator('#say').innerText();
+  await act();
+  await page.waitForFunction((text) => !['', text].includes(document.getElementById('say').innerText), before);
+  return page.locator('#say').innerText();
+}
+
+export async function check(browser, _, fault) {
+  writeFileSync('undo.json', JSON.stringify(company()));
+  const key = await run('bootstrap-admin', '--db', 'undo.db', '--email', 'admin@undo.example');
+  await run('import', '--db', 'undo.db', 'undo.json');
+  const { service, base } = await serve(['--db', 'undo.db', '--listen', '127.0.0.1:0', '--rate-limit', '0']);
+  const paths = [];
+  for (const nth of WATCHED) {
+    paths.push(await statusLink(base, key, nth));
+  }
+  const context = await signedIn(browser, fault, STAFF, { base, db: 'undo.db', locale: 'en' });
+  const page = await context.newPage();
+  const before = await seen(base, paths);
+  const compare = async (when) => {
+    if (await seen(base, paths) !== before) {
+      const [was, is] = [before.split('\n'), (await seen(base, paths)).split('\n')];
+      const nth = was.findIndex((line, nth) => line !== is[nth]);
+      fault(`candidates see a difference ${when}: ${is[nth]} instead of ${was[nth]}`);
+    }
+  };
+  const reject = async () => {
+    await page.keyboard.press('r');
+    await page.locator('dialog[open]').waitFor();
+    await page.keyboard.press('1');
+    await page.keyboard.press('Enter');
+  };
+  for (const [name, count, act] of [
+    ['an advance', 1, () => page.keyboard.press('e')],
+    ['a rejection', 1, reject],
+    [`a rejection of ${CHOSEN}`, CHOSEN, reject],
+  ]) {
+    await page.goto(`${base}/app/undo/roles/role_undo`);
+    await page.locator('#board .card a[id]').first().focus();
+    const chosen = await choose(page, count);
+    if (chosen !== count) {
+      fault(`${chosen} cards are chosen for ${name}`);
+    }
+    const began = Date.now();
+    await message(page, act);
+    const decided = Date.now();
+    await compare(`during ${name}`);
+    const back = Date.now();
+    await message(page, () => page.keyboard.press('z'));
+    console.log(`  ${name}: ${decided - began} ms, undone in ${Date.now() - back} ms`);
+    await compare(`after ${name} was undone`);
+  }
+  await context.close();
+  service.kill();
+  await new Promise((resolve) => service.on('exit', resolve));
+  await run('check', '--db', 'undo.db');
+}
