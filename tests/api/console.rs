@@ -17,6 +17,8 @@ crate::tests![
     every_route_is_limited,
     other_organizations_and_their_records_are_answered_like_unknown_ones,
     a_disabled_user_is_signed_out,
+    each_form_is_for_the_roles_that_may_use_it,
+    a_demoted_user_can_no_longer_decide,
     pages_have_the_policy_of_the_console,
     the_script_and_the_style_are_valid_until_they_change,
 ];
@@ -139,26 +141,16 @@ fn other_organizations_and_their_records_are_answered_like_unknown_ones() {
     let app = App::start();
     let (own, other) = (app.hiring(), app.hiring());
     let owner = app.browser(&own, "owner");
-    let unknown = |hiring: &crate::support::Hiring| {
-        let mut unknown = hiring.clone();
-        unknown.role_id = "role_unknown".to_owned();
-        unknown.role_steps = vec!["step_unknown".to_owned()];
-        let candidate = &mut unknown.candidates[0];
-        candidate.candidate_id = "cand_unknown".to_owned();
-        candidate.application_id = "app_unknown".to_owned();
-        candidate.steps = vec!["cstep_unknown".to_owned(); 4];
-        unknown
-    };
     let before = app.sql("SELECT count(*) FROM activities");
     for route in staff_routes().into_iter().filter(|route| route.path.contains("{orgSlug}")) {
         let mut paths = vec![
-            staff_path(route, "no-such-organization", &unknown(&own)),
+            staff_path(route, "no-such-organization", &own.unknown()),
             staff_path(route, "no-such-organization", &own),
             staff_path(route, &other.slug, &other),
             staff_path(route, &other.slug, &own),
         ];
         if route.path.matches('{').count() > 1 {
-            paths.extend([staff_path(route, &own.slug, &other), staff_path(route, &own.slug, &unknown(&own))]);
+            paths.extend([staff_path(route, &own.slug, &other), staff_path(route, &own.slug, &own.unknown())]);
         }
         let mut answers: BTreeMap<(u16, String), Vec<String>> = BTreeMap::new();
         for path in paths {
@@ -179,6 +171,61 @@ fn a_disabled_user_is_signed_out() {
     app.change(&format!("UPDATE users SET enabled = 0 WHERE id = '{}'", hiring.staff("owner")));
     owner.get("/app").expect(303);
     owner.submit("/app/sign-out", &[]).expect(401);
+}
+
+fn each_form_is_for_the_roles_that_may_use_it() {
+    let org_roles = ["owner", "admin", "moderator", "hr_representative", "member", "platform admin"];
+    let forms =
+        || staff_routes().into_iter().filter(|route| route.method == "POST" && route.path.contains("{orgSlug}"));
+    assert!(forms().count() > 15);
+    let mut findings = Vec::new();
+    for org_role in org_roles {
+        for route in forms() {
+            // Some forms succeed without any field, so each form has a service of its own.
+            let app = App::start();
+            let hiring = app.hiring();
+            let browser = match org_role {
+                "platform admin" => app.browser_of("admin@appliance.example"),
+                _ => app.browser(&hiring, org_role),
+            };
+            let is_allowed = match org_role {
+                "owner" | "admin" | "platform admin" => true,
+                "moderator" | "hr_representative" => !route.path.contains("/members"),
+                // A preview of a role changes nothing.
+                _ => route.path.ends_with("/preview"),
+            };
+            let path = staff_path(route, &hiring.slug, &hiring);
+            // The rules look at the step of a decision, and at the new role of a member.
+            let fields = [("step", &*hiring.candidates[0].steps[1]), ("orgRole", "moderator")];
+            let fields = if path.contains("/applications/") {
+                &fields[..1]
+            } else if path.ends_with("/role") {
+                &fields[1..]
+            } else {
+                &[]
+            };
+            let status = browser.submit(&path, fields).status;
+            if (status != 403) != is_allowed {
+                findings.push(format!("{org_role} at {path}: {status}"));
+            }
+            assert_eq!(app.check(), Vec::<String>::new(), "{org_role} at {path}");
+        }
+    }
+    assert_eq!(findings, Vec::<String>::new());
+}
+
+fn a_demoted_user_can_no_longer_decide() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let moderator = app.browser(&hiring, "moderator");
+    let path = format!("/app/{}/applications/{}/advance", hiring.slug, hiring.candidates[0].application_id);
+    let form = [("step", &*hiring.candidates[0].steps[1])];
+    let user = hiring.staff("moderator");
+    app.change(&format!("UPDATE memberships SET org_role = 'member' WHERE user_id = '{user}'"));
+    moderator.submit(&path, &form).expect(403);
+    app.change(&format!("DELETE FROM memberships WHERE user_id = '{user}'"));
+    moderator.submit(&path, &form).expect(404);
+    assert_eq!(hiring.step_statuses(&app, 0)[1], "in_progress");
 }
 
 fn pages_have_the_policy_of_the_console() {

@@ -265,7 +265,7 @@ impl App {
     /// Changes the file with SQL, as another process would.
     pub(crate) fn change(&self, sql: &str) {
         let connection = rusqlite::Connection::open(&self.path).unwrap();
-        connection.busy_timeout(Duration::from_secs(5)).unwrap();
+        connection.busy_timeout(Duration::from_secs(60)).unwrap();
         connection.execute_batch(sql).unwrap();
     }
 

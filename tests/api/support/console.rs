@@ -88,6 +88,7 @@ pub(crate) fn staff_routes() -> Vec<&'static Route> {
 /// Returns the path of a console route in the organization with this slug, with the ids of `hiring`.
 pub(crate) fn staff_path(route: &Route, slug: &str, hiring: &Hiring) -> String {
     let mut before = "";
+    let member = hiring.staff("member");
     let fill = |segment: &'static str| {
         let filled = match (before, segment) {
             (_, "{orgSlug}") => slug,
@@ -97,6 +98,7 @@ pub(crate) fn staff_path(route: &Route, slug: &str, hiring: &Hiring) -> String {
             ("documents", "{id}") => "doc_none",
             ("candidate-steps", "{id}") => &hiring.candidates[0].steps[1],
             ("steps", "{stepId}") => &hiring.role_steps[0],
+            ("members", "{userId}") => &member,
             (_, parameter) if parameter.starts_with('{') => "some_id",
             (_, literal) => literal,
         };

@@ -42,6 +42,22 @@ impl Hiring {
         format!("{org_role}@org-{}.example", self.number)
     }
 
+    /// Returns ids that do not exist, beside the slug of this organization.
+    pub(crate) fn unknown(&self) -> Self {
+        let candidate = Candidate {
+            candidate_id: "cand_unknown".to_owned(),
+            application_id: "app_unknown".to_owned(),
+            steps: vec!["cstep_unknown".to_owned(); 4],
+        };
+        Self {
+            role_id: "role_unknown".to_owned(),
+            role_steps: vec!["step_unknown".to_owned()],
+            candidates: vec![candidate],
+            number: usize::MAX,
+            ..self.clone()
+        }
+    }
+
     /// Returns the path of a decision about the `candidate`-th candidate at the `step`-th step, both counted from 0.
     pub(crate) fn decision(&self, candidate: usize, step: usize, decision: &str) -> String {
         format!("/api/v1/candidate-steps/{}/{decision}", self.candidates[candidate].steps[step])
