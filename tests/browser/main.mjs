@@ -24,7 +24,10 @@ const parts = {
   'console-decide': 'Decisions in the staff console',
   'console-passkeys': 'Passkeys in the staff console',
 };
-const wanted = process.env.PARTS ? process.env.PARTS.split(',') : Object.keys(parts);
+const isConsole = (part) => part.startsWith('console-');
+const groups = { console: Object.keys(parts).filter(isConsole), candidates: Object.keys(parts).filter((part) => !isConsole(part)) };
+const named = process.env.PARTS ? process.env.PARTS.split(',') : Object.keys(groups);
+const wanted = named.flatMap((name) => groups[name] ?? [name]);
 
 const began = Date.now();
 const company = await createCompany();
