@@ -72,7 +72,10 @@ pub(super) fn is_console(route_name: &str) -> bool {
 pub(super) fn route_name(method: &str, path: &str) -> String {
     let matching: Vec<_> = TABLE.routes().iter().filter(|route| matches_template(route.path, path)).collect();
     let wanted = if method == "HEAD" { "GET" } else { method };
-    match matching.iter().find(|route| route.method.as_str() == wanted) {
+    // A literal segment wins over a parameter, as in the service.
+    let parameters = |route: &Route| route.path.matches('{').count();
+    let with_method = matching.iter().filter(|route| route.method.as_str() == wanted);
+    match with_method.min_by_key(|route| parameters(route)) {
         Some(route) => format!("{} {}", route.method, route.path),
         None if method == "OPTIONS" && !matching.is_empty() => format!("OPTIONS {}", matching[0].path),
         None => NO_ROUTE.to_owned(),
