@@ -143,6 +143,11 @@ impl History {
         }
     }
 
+    /// Returns whether some unanswered decisions were lost and some were done.
+    pub(crate) fn has_variety(&self) -> bool {
+        self.tally.lost_decisions > 0 && self.tally.done_decisions > 0
+    }
+
     fn add_decision(&mut self, exchange: &Exchange) {
         let (Action::Hire(application) | Action::Reject { application, .. }) = &exchange.action else { return };
         let untouched = ExpectedApplication { answered: ApplicationState::InProgress, open: None };
