@@ -5,6 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 import { screenshot } from './browser.mjs';
+import { oneRole } from './one-role.mjs';
 import { run, serve } from './service.mjs';
 import { signedIn } from './staff.mjs';
 
@@ -12,23 +13,6 @@ const CANDIDATES = 2000;
 const DECISIONS = 200;
 const STAFF = 'moderator@big.example';
 const STEPS = ['Applied', 'Screening', 'Interview', 'Offer'];
-
-/// Returns an interchange document with one role and its candidates.
-function company() {
-  const candidate = (nth) => ({
-    id: `cand_${nth}`, applicationId: `app_${nth}`, name: `Candidate ${nth}`, email: `candidate.${nth}@people.example`,
-    steps: STEPS.map((_, order) => ({ id: `cstep_${nth}_${order}`, roleStepId: `step_${order}`, status: order === 0 ? 'in_progress' : 'pending' })),
-  });
-  const steps = STEPS.map((name, order) => ({ id: `step_${order}`, name }));
-  const candidates = Array.from({ length: CANDIDATES }, (_, nth) => candidate(nth));
-  return {
-    users: [{ id: 'user_moderator', email: STAFF, name: 'Ingrid Aalto' }],
-    organizations: [{
-      id: 'org_big', slug: 'big', name: 'Big', members: [{ userId: 'user_moderator', orgRole: 'moderator' }],
-      roles: [{ id: 'role_big', name: 'Engineer', status: 'open', public: true, positions: 3, steps, candidates }],
-    }],
-  };
-}
 
 const percentile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 
@@ -66,7 +50,7 @@ async function scroll(page, context) {
 }
 
 export async function check(browser, _, fault) {
-  writeFileSync('big.json', JSON.stringify(company()));
+  writeFileSync('big.json', JSON.stringify(oneRole({ slug: 'big', staff: STAFF, steps: STEPS, count: CANDIDATES })));
   await run('import', '--db', 'big.db', 'big.json');
   const { service, base } = await serve(['--db', 'big.db', '--listen', '127.0.0.1:0', '--rate-limit', '0']);
   const context = await signedIn(browser, fault, STAFF, { base, db: 'big.db', locale: 'en' });

@@ -3,6 +3,7 @@
 
 import { writeFileSync } from 'node:fs';
 
+import { oneRole } from './one-role.mjs';
 import { run, serve } from './service.mjs';
 import { signedIn } from './staff.mjs';
 
@@ -12,23 +13,6 @@ const CHOSEN = 200;
 const WATCHED = [0, 1, 2, 3, 4];
 const STAFF = 'moderator@undo.example';
 const STEPS = ['Applied', 'Screening', 'Offer'];
-
-function company() {
-  const candidate = (nth) => ({
-    id: `cand_${nth}`, applicationId: `app_${nth}`, name: `Candidate ${nth}`, email: `candidate.${nth}@people.example`,
-    steps: STEPS.map((_, order) => ({ id: `cstep_${nth}_${order}`, roleStepId: `step_${order}`, status: order === 0 ? 'in_progress' : 'pending' })),
-  });
-  const steps = STEPS.map((name, order) => ({ id: `step_${order}`, name }));
-  const candidates = Array.from({ length: CANDIDATES }, (_, nth) => candidate(nth));
-  const roles = [{ id: 'role_undo', name: 'Engineer', status: 'open', public: true, positions: 3, steps, candidates }];
-  return {
-    users: [{ id: 'user_moderator', email: STAFF, name: 'Ingrid Aalto' }],
-    organizations: [{
-      id: 'org_undo', slug: 'undo', name: 'Undo', portal: { enabled: true },
-      members: [{ userId: 'user_moderator', orgRole: 'moderator' }], roles,
-    }],
-  };
-}
 
 /// Creates a link to the status page of an application. Returns its path.
 async function statusLink(base, key, nth) {
@@ -68,7 +52,7 @@ async function message(page, act) {
 }
 
 export async function check(browser, _, fault) {
-  writeFileSync('undo.json', JSON.stringify(company()));
+  writeFileSync('undo.json', JSON.stringify(oneRole({ slug: 'undo', staff: STAFF, steps: STEPS, count: CANDIDATES, portal: { enabled: true } })));
   const key = await run('bootstrap-admin', '--db', 'undo.db', '--email', 'admin@undo.example');
   await run('import', '--db', 'undo.db', 'undo.json');
   const { service, base } = await serve(['--db', 'undo.db', '--listen', '127.0.0.1:0', '--rate-limit', '0']);
