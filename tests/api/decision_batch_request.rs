@@ -53,6 +53,18 @@ fn invalid_members_are_reported_together() {
             json!({ "action": "reject", "candidateRoleIds": ids, "outcomeType": long, "outcomeReason": long, "outcomeNotes": "ä".repeat(10_001) }),
             vec!["outcomeNotes", "outcomeType", "outcomeReason"],
         ),
+        (
+            json!({ "action": "reject", "candidateRoleIds": ids, "roleStepId": "x", "reason": "y" }),
+            vec!["roleStepId", "reason"],
+        ),
+        (
+            json!({ "action": "validate", "candidateRoleIds": ids, "outcomeType": "x", "outcomeReason": "y" }),
+            vec!["outcomeType", "outcomeReason"],
+        ),
+        (
+            json!({ "action": "move", "candidateRoleIds": ids, "roleStepId": hiring.role_steps[1], "outcomeNotes": "x" }),
+            vec!["outcomeNotes"],
+        ),
     ] {
         let fields = staff.post(&path(&hiring), &body).refused(400, "validation_error").fields();
         assert_eq!(without_repeats(fields), expected, "{body}");
@@ -63,7 +75,7 @@ fn invalid_members_are_reported_together() {
     assert_eq!(traces(&app), before);
     let body = json!({
         "action": "reject", "candidateRoleIds": ids, "outcomeType": long.split_at(510).0, "outcomeNotes": "ä".repeat(10_000),
-        "unknown": [],
+        "unknown": [], "reason": null,
     });
     assert_eq!(outcomes(&decide(&staff, &hiring, &body)), ["done"; 3]);
 }

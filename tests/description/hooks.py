@@ -2,7 +2,9 @@
 
 - Generated ids do not exist, so nearly every request would end in a 404. Valid paths and bodies therefore get ids that
   exist in the file.
-- A generated cursor is refused with 400, because no page issued it. Valid requests have no cursor.
+- A generated cursor is refused with 400, because no page issued it. Valid requests have no cursor, and do not say after
+  which change they ask.
+- A generated ETag is of no version, so every request with it would end in a 412. A valid If-Match names any version.
 - JSON Schema accepts 1.0 as an integer. This service does not.
 - A name may contain an invisible character only after certain others, and validators read patterns for characters
   beyond U+FFFF differently. In valid strings, a letter replaces each of these characters.
@@ -123,6 +125,9 @@ def before_call(context, case, kwargs):
             case.body["timeZone"] = "Europe/Berlin"
     if is_valid(case, ParameterLocation.QUERY) and case.query:
         case.query.pop("cursor", None)
+        case.query.pop("after", None)
+    if case.meta and case.meta.generation.mode == GenerationMode.POSITIVE and "If-Match" in (case.headers or {}):
+        case.headers["If-Match"] = "*"
     if "Idempotency-Key" in (case.headers or {}):
         if is_valid(case, ParameterLocation.HEADER):
             case.headers["Idempotency-Key"] = f"{RANDOM.getrandbits(128):032x}"

@@ -70,8 +70,9 @@ fn decode_decide(_: &Ctx, request: &Request) -> Result<DecideInput, Error> {
 fn decode_decision(fields: &mut BodyFields) -> Option<Result<BatchDecision, Refusal>> {
     let action = fields.required_string("action");
     let must_be = format!("must be one of {}", BatchAction::WORDS.join(", "));
-    let action = action.and_then(|word| BatchAction::parse(&word).or_else(|| fields.fault("action", must_be)));
-    Some(Ok(match action? {
+    let action = action.and_then(|word| BatchAction::parse(&word).or_else(|| fields.fault("action", must_be)))?;
+    refuse_members_of_other_actions(fields, action);
+    Some(Ok(match action {
         BatchAction::Reject => BatchDecision::Reject(RejectInput {
             outcome_notes: fields.lines("outcomeNotes", NOTES_CHARACTERS_MAX),
             outcome_type: fields.text("outcomeType", OUTCOME_CHARACTERS_MAX),
@@ -89,6 +90,23 @@ fn decode_decision(fields: &mut BodyFields) -> Option<Result<BatchDecision, Refu
             BatchDecision::Validate(ValidateInput { outcome_notes: fields.lines("outcomeNotes", NOTES_CHARACTERS_MAX) })
         }
     }))
+}
+
+/// Refuses the members that mean something only with another action, because the action would drop their text.
+fn refuse_members_of_other_actions(fields: &mut BodyFields, action: BatchAction) {
+    let members: [(&str, &[BatchAction]); 5] = [
+        ("outcomeNotes", &[BatchAction::Reject, BatchAction::Validate]),
+        ("outcomeType", &[BatchAction::Reject]),
+        ("outcomeReason", &[BatchAction::Reject]),
+        ("roleStepId", &[BatchAction::Move]),
+        ("reason", &[BatchAction::Move]),
+    ];
+    for (member, actions) in members {
+        if fields.has(member) && !actions.contains(&action) {
+            let words: Vec<_> = actions.iter().map(|action| action.as_str()).collect();
+            fields.fault::<()>(member, format!("must be given only with the action {}", words.join(" or ")));
+        }
+    }
 }
 
 /// Decodes the applications and the steps that the request names, in this order.
