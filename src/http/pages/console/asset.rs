@@ -23,6 +23,8 @@ const MODULES: &[&str] = &[
     include_str!("../templates/console/queue.js"),
     include_str!("../templates/console/copy.js"),
     include_str!("../templates/console/passkey.js"),
+    // After a swap, the other modules choose first what gets the focus.
+    include_str!("../templates/console/focus.js"),
 ];
 
 static STYLE: LazyLock<String> = LazyLock::new(|| minify(include_str!("../templates/console/console.css")));

@@ -28,10 +28,14 @@ function labelOf(element) {
   return copy.textContent.trim();
 }
 
+const isCapital = (key) => key.length === 1 && key !== key.toLowerCase();
+
+/** How the keys look on the keyboard. Capital letters need the Shift key. */
+const KEY_SIGNS = { ArrowDown: "↓", ArrowUp: "↑", ArrowRight: "→", ArrowLeft: "←", Escape: "Esc" };
 function keyNames(key) {
   return key.split(" ").map((one) => {
     const name = document.createElement("kbd");
-    name.textContent = one.length === 1 ? one.toUpperCase() : one;
+    name.textContent = isCapital(one) ? `⇧${one}` : (KEY_SIGNS[one] ?? one.toUpperCase());
     return name;
   });
 }
@@ -63,7 +67,8 @@ function showKeys() {
 function press(key, event) {
   const control = keyedControls().find((candidate) => candidate.dataset.key === key);
   if (control) {
-    if (control.matches("input, textarea, select")) control.focus();
+    // Tab then continues in the form that this key opens or belongs to.
+    if (control.matches("input, textarea, select, summary")) control.focus();
     if (!control.matches("input:not([type=checkbox], [type=radio]), textarea, select")) control.click();
     return true;
   }
@@ -93,9 +98,10 @@ document.addEventListener("keydown", (event) => {
 
 /** Tells assistive technology about the keys (WAI-ARIA 1.2 §6.6). */
 function announceKeys() {
-  const off = document.body.dataset.keys === "off";
+  if (document.body.dataset.keys === "off") return;
   for (const control of document.querySelectorAll("[data-key]")) {
-    if (!off && !control.dataset.key.includes(" ")) control.setAttribute("aria-keyshortcuts", control.dataset.key);
+    const { key } = control.dataset;
+    if (!key.includes(" ")) control.setAttribute("aria-keyshortcuts", isCapital(key) ? `Shift+${key}` : key);
   }
 }
 announceKeys();

@@ -28,6 +28,7 @@ function openDialog(content) {
     dialog.remove();
     // An answer may have moved the focus already.
     if (document.activeElement === document.body && opener?.isConnected) opener.focus();
+    keepFocus();
   });
   document.body.append(dialog);
   dialog.querySelectorAll("[data-here]").forEach((field) => (field.value = location.pathname + location.search));

@@ -1,0 +1,20 @@
+// For people who use the keyboard, something visible always has the focus. If a key has led to another page, or has
+// removed what had the focus, the content of the page gets it, so that Tab continues there.
+
+const BY_KEY = "by key";
+let isByKey = sessionStorage.getItem(BY_KEY) !== null;
+sessionStorage.removeItem(BY_KEY);
+
+addEventListener("keydown", () => (isByKey = true), true);
+addEventListener("pointerdown", () => (isByKey = false), true);
+addEventListener("pagehide", () => isByKey && sessionStorage.setItem(BY_KEY, "1"));
+
+function keepFocus() {
+  if (!isByKey || document.activeElement !== document.body || document.querySelector("dialog[open]")) return;
+  const target = document.getElementById(location.hash.slice(1)) ?? document.getElementById("main");
+  if (target.tabIndex < 0) target.tabIndex = -1;
+  target.focus({ preventScroll: true });
+}
+document.addEventListener("swapped", keepFocus);
+// A field with `autofocus` gets the focus later than this script runs.
+if (!document.querySelector("[autofocus]")) keepFocus();
