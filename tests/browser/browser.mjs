@@ -58,28 +58,40 @@ export async function visitor(browser, fault, { width = 1280, height = 900, hasS
   return context;
 }
 
+/// Elements that no page may have. Pages of the console have scripts, frames and styles set by scripts, of their own origin.
+const ACTIVE = 'object, embed, base, meta[http-equiv], style';
+const ACTIVE_FOR_CANDIDATES = `${ACTIVE}, iframe, [style], script:not([type="application/ld+json"])`;
+const ACTIVE_FOR_STAFF = `${ACTIVE}, [style]:not([style=""])`;
+
 /// Reports content that no page may have.
-export async function inspect(page, fault) {
-  const seen = await page.evaluate(() => ({
+export async function inspect(page, fault, { isConsole = false } = {}) {
+  const seen = await page.evaluate((active) => ({
     violations: window.__violations ?? [],
     canary: window.__canary,
     broken: [...document.images].filter((image) => !image.complete || image.naturalWidth === 0).map((image) => image.src),
     links: [...document.querySelectorAll('[href], [src], [action], [formaction]')]
       .flatMap((element) => ['href', 'src', 'action', 'formaction'].map((name) => element.getAttribute(name)))
       .filter((url) => url !== null && /^[\s\u0000-\u001f]*(javascript|data|vbscript|blob):/i.test(url)),
-    active: [...document.querySelectorAll('iframe, object, embed, base, meta[http-equiv], style, [style]')].map((e) => e.outerHTML),
-    scripts: [...document.querySelectorAll('script')].filter((e) => e.type !== 'application/ld+json').map((e) => e.outerHTML),
+    active: [...document.querySelectorAll(active)].map((e) => e.outerHTML),
+    foreign: [...document.querySelectorAll('script[src], iframe')]
+      .filter((e) => new URL(e.src, location.href).origin !== location.origin).map((e) => e.outerHTML),
+    inline: [...document.scripts].filter((e) => e.type !== 'application/ld+json' && e.textContent.trim() !== '').map((e) => e.outerHTML),
     handlers: [...document.querySelectorAll('*')]
       .filter((element) => [...element.attributes].some(({ name }) => name.startsWith('on')))
       .map((element) => element.outerHTML),
-  }));
+    headings: document.querySelectorAll('h1').length,
+  }), isConsole ? ACTIVE_FOR_STAFF : ACTIVE_FOR_CANDIDATES);
   const url = page.url();
   seen.violations.forEach((violation) => fault(`${url}: its policy blocks ${violation}`));
   seen.links.forEach((link) => fault(`${url}: links to ${link}`));
   seen.broken.forEach((image) => fault(`${url}: does not show ${image}`));
-  [...seen.active, ...seen.scripts, ...seen.handlers].forEach((html) => fault(`${url}: has ${html.slice(0, 200)}`));
+  [...seen.active, ...seen.foreign, ...seen.inline, ...seen.handlers]
+    .forEach((html) => fault(`${url}: has ${html.slice(0, 200)}`));
   if (seen.canary !== undefined) {
     fault(`${url}: ran the script ${seen.canary}`);
+  }
+  if (isConsole && seen.headings !== 1) {
+    fault(`${url}: has ${seen.headings} first headings`);
   }
 }
 

@@ -3,12 +3,12 @@
 // the activity. The HR system of the organization receives the hire. Widths of a desktop and a telephone, with
 // JavaScript and without.
 
-import { createHmac } from 'node:crypto';
 import http from 'node:http';
 
 import { apply, field, fill, inParallel, screenshot, send, visitor } from './browser.mjs';
 import { base, call } from './company.mjs';
 import { PASSWORD, inspect, linkOf } from './staff.mjs';
+import { totp } from './totp.mjs';
 
 const JOURNEYS = [
   { name: 'desktop', width: 1280, height: 900, hasScript: true },
@@ -18,18 +18,6 @@ const JOURNEYS = [
 ];
 
 const CANDIDATES = ['Amélie Byrne', 'Björn Castellanos', 'Chiara Dąbrowski'];
-
-/// Returns the current code of an authenticator app with this key (RFC 6238).
-export function totp(key, at = Date.now()) {
-  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
-  const bits = [...key.replaceAll(/\s/g, '').toUpperCase()].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('');
-  const secret = Buffer.from(bits.match(/.{8}/g).map((byte) => parseInt(byte, 2)));
-  const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(Math.floor(at / 30000)));
-  const digest = createHmac('sha1', secret).update(counter).digest();
-  const offset = digest[19] & 15;
-  return String((digest.readUInt32BE(offset) & 0x7fffffff) % 1000000).padStart(6, '0');
-}
 
 /// Starts an HR system that accepts everything. Returns its URL and the messages that it has received.
 async function receiver() {
@@ -46,14 +34,17 @@ async function receiver() {
   return { url: `http://127.0.0.1:${server.address().port}/hires`, messages, server };
 }
 
-async function organization(name, url) {
+/// Creates an organization with an owner. `url` is its HR system.
+export async function organization(name, url) {
   const slug = `journey-${name}`;
   const portal = { enabled: true, theme: { primaryColor: '#0f766e', showSalary: true } };
   const { id } = await call('POST', '/api/admin/organizations', { name: `Journey ${name}`, slug, timeZone: 'Europe/Berlin', portal });
   const email = `owner@${slug}.example`;
   const user = await call('POST', '/api/admin/users', { email, name: 'Ingrid Aalto' });
   await call('PUT', `/api/admin/organizations/${id}/memberships/${user.id}`, { orgRole: 'owner' });
-  await call('PUT', `/api/admin/organizations/${id}/hr-integration`, { url, enabled: true });
+  if (url) {
+    await call('PUT', `/api/admin/organizations/${id}/hr-integration`, { url, enabled: true });
+  }
   return { id, slug, email };
 }
 
@@ -106,11 +97,11 @@ async function publish(page, slug, name, fault) {
   return role;
 }
 
-/// Applies as a candidate.
-async function candidate(browser, fault, slug, roleId, name) {
-  const context = await visitor(browser, fault);
+/// Applies as a candidate, with a CV.
+export async function candidate(browser, fault, slug, roleId, name, at = base) {
+  const context = await visitor(browser, fault, { origins: [at] });
   const page = await context.newPage();
-  await page.goto(`${base}/careers/${slug}/roles/${roleId}?lang=en`);
+  await page.goto(`${at}/careers/${slug}/roles/${roleId}?lang=en`);
   const openedAt = await apply(page, 'en');
   await fill(page, { name, email: `${name.split(' ')[0].toLowerCase().replace(/[^a-z]/g, '')}@people.example`, note: 'I would like to join.' });
   const buffer = Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj 3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 200]>>endobj trailer<</Root 1 0 R>>');

@@ -23,6 +23,8 @@ const parts = {
   'console-dialogs': 'Dialogs and messages of the staff console',
   'console-decide': 'Decisions in the staff console',
   'console-passkeys': 'Passkeys in the staff console',
+  'console-keyboard': 'The staff console with a keyboard only',
+  'console-keys': 'Keyboard shortcuts of the staff console',
 };
 const isConsole = (part) => part.startsWith('console-');
 const groups = { console: Object.keys(parts).filter(isConsole), candidates: Object.keys(parts).filter((part) => !isConsole(part)) };

@@ -1,6 +1,6 @@
 // Browsers in which staff of the sample company are signed in.
 
-import { visitor } from './browser.mjs';
+import { inspect as inspectPage, visitor } from './browser.mjs';
 import { run } from './service.mjs';
 
 /// The address of the service with the sample company.
@@ -26,35 +26,8 @@ export async function signedIn(browser, fault, email, { base: at = base, db, ...
 }
 
 /// Reports content that no page of the console may have.
-export async function inspect(page, fault) {
-  const seen = await page.evaluate(() => ({
-    violations: window.__violations ?? [],
-    canary: window.__canary,
-    broken: [...document.images].filter((image) => !image.complete || image.naturalWidth === 0).map((image) => image.src),
-    links: [...document.querySelectorAll('[href], [src], [action], [formaction]')]
-      .flatMap((element) => ['href', 'src', 'action', 'formaction'].map((name) => element.getAttribute(name)))
-      .filter((url) => url !== null && /^[\s\u0000-\u001f]*(javascript|data|vbscript|blob):/i.test(url)),
-    active: [...document.querySelectorAll('object, embed, base, meta[http-equiv], style, [style]:not([style=""])')].map((e) => e.outerHTML),
-    foreign: [...document.querySelectorAll('script, iframe')].filter((e) => new URL(e.src, location.href).origin !== location.origin)
-      .map((e) => e.outerHTML),
-    inline: [...document.scripts].filter((e) => e.textContent.trim() !== '').map((e) => e.outerHTML),
-    handlers: [...document.querySelectorAll('*')]
-      .filter((element) => [...element.attributes].some(({ name }) => name.startsWith('on')))
-      .map((element) => element.outerHTML),
-    headings: document.querySelectorAll('h1').length,
-  }));
-  const url = page.url();
-  seen.violations.forEach((violation) => fault(`${url}: its policy blocks ${violation}`));
-  seen.links.forEach((link) => fault(`${url}: links to ${link}`));
-  seen.broken.forEach((image) => fault(`${url}: does not show ${image}`));
-  [...seen.active, ...seen.foreign, ...seen.inline, ...seen.handlers]
-    .forEach((html) => fault(`${url}: has ${html.slice(0, 200)}`));
-  if (seen.canary !== undefined) {
-    fault(`${url}: ran the script ${seen.canary}`);
-  }
-  if (seen.headings !== 1) {
-    fault(`${url}: has ${seen.headings} first headings`);
-  }
+export function inspect(page, fault) {
+  return inspectPage(page, fault, { isConsole: true });
 }
 
 /// The maximum number of pages of each kind that a crawl visits.
