@@ -60,8 +60,21 @@ const PAGES: &[Page] = &[
         reads: 20,
         target: Some(Duration::from_millis(10)),
     },
+    Page {
+        name: "candidate",
+        path: |nth| format!("/app/acme/candidates/{}", role::candidate_id(nth)),
+        reads: 200,
+        target: Some(Duration::from_millis(1)),
+    },
+    Page { name: "review", path: |_| review_path(), reads: 20, target: None },
     Page { name: "account", path: |_| "/app/me".to_owned(), reads: 400, target: None },
 ];
+
+/// Returns the path of a review queue that begins now. Without `begun`, the service redirects to such a path.
+fn review_path() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    format!("/app/acme/review?role=role_big&begun={}", now.as_micros())
+}
 
 fn main() {
     // `cargo test --all-targets` also runs the bench, but must not measure.
