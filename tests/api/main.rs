@@ -63,6 +63,7 @@ mod console_roles;
 mod console_second_factor;
 mod console_sign_in;
 mod console_sign_in_code;
+mod console_step_up;
 mod decision_batch;
 mod decision_batch_request;
 mod decision_batch_undo;
@@ -227,6 +228,7 @@ fn main() -> ExitCode {
         console_role_step::tests(),
         console_sign_in::tests(),
         console_sign_in_code::tests(),
+        console_step_up::tests(),
         decision_batch::tests(),
         decision_batch_request::tests(),
         decision_batch_undo::tests(),
