@@ -1,4 +1,4 @@
-// Signs in and sends a form at addresses other than the service's own on loopback: plain HTTP on another address, HTTPS
+// Signs in, decides and undoes the decision at addresses other than the service's own on loopback: plain HTTP on another address, HTTPS
 // through a proxy, and an address that `--base-url` does not name.
 
 import { execFileSync } from 'node:child_process';
@@ -46,6 +46,36 @@ async function signInAndSave(page, link) {
   return status;
 }
 
+/// Rejects the first candidate of the review queue, and undoes it.
+async function decideAndUndo(page, name, fault) {
+  await page.goto(new URL('/app', page.url()).href);
+  await page.locator('main a[href*="/review"]').first().click();
+  await page.waitForURL(/\/review/);
+  const candidate = await page.locator('h1').innerText();
+  await page.locator('summary[id^=reject-]').click();
+  await page.locator('details[open] input[name=reason]').first().check();
+  await page.locator('details[open] button.no').click();
+  const undo = page.locator('form[action$="/undo"]');
+  await undo.locator('button').click();
+  await undo.waitFor({ state: 'detached' });
+  await page.locator('h1', { hasText: candidate }).waitFor();
+  const text = await page.locator('body').innerText();
+  if (!text.includes(candidate)) {
+    fault(`${name}: after the undo, the page does not show ${candidate}: ${text}`);
+  }
+}
+
+/// Decides with JavaScript, and again without.
+async function decide(page, name, fault) {
+  await decideAndUndo(page, name, fault);
+  const storageState = await page.context().storageState();
+  const withoutScript = await page.context().browser().newContext({ storageState, javaScriptEnabled: false, ignoreHTTPSErrors: true });
+  const other = await withoutScript.newPage();
+  await other.goto(page.url());
+  await decideAndUndo(other, `${name}, without JavaScript`, fault);
+  await withoutScript.close();
+}
+
 /// Starts a proxy that ends TLS on `port` and forwards to `target`.
 function proxy(port, target) {
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
@@ -89,6 +119,7 @@ export async function check(browser, company, fault) {
       fault(`plain HTTP at ${address}: the form was answered with ${status}`);
     }
     await screenshot(page, 'console-plain-http');
+    await decide(page, `plain HTTP at ${address}`, fault);
   });
   onAddress.service.kill();
 
@@ -115,6 +146,7 @@ export async function check(browser, company, fault) {
     if (!cookies.some(({ name, secure, httpOnly }) => name.startsWith('__Host-') && secure && httpOnly)) {
       fault(`behind a TLS proxy: the cookies are ${JSON.stringify(cookies)}`);
     }
+    await decide(page, 'behind a TLS proxy', fault);
   });
   ended.close();
   ended.closeAllConnections();
