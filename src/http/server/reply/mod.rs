@@ -324,22 +324,19 @@ pub(in crate::http) fn code_of(refusal: &Refusal) -> Code {
 /// Maps an error to its status, code and header fields. No other code decides the status of an error.
 fn status_code_and_fields(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, HeaderValue)>) {
     let field = |name, value: &str| HeaderValue::from_str(value).map(|value| vec![(name, value)]).unwrap_or_default();
+    let unavailable = |retry_s: u64| {
+        (StatusCode::SERVICE_UNAVAILABLE, "unavailable", field(header::RETRY_AFTER, &retry_s.to_string()))
+    };
     let refusal = match error {
-        Error::Full(_) => {
-            let retry = field(header::RETRY_AFTER, &FULL_RETRY_S.to_string());
-            return (StatusCode::SERVICE_UNAVAILABLE, "unavailable", retry);
-        }
-        Error::Unavailable(_) | Error::Refused(Refusal::NotReady(_)) => {
-            let retry = field(header::RETRY_AFTER, &UNAVAILABLE_RETRY_S.to_string());
-            return (StatusCode::SERVICE_UNAVAILABLE, "unavailable", retry);
-        }
+        Error::Full(_) => return unavailable(FULL_RETRY_S),
+        Error::Unavailable(_) => return unavailable(UNAVAILABLE_RETRY_S),
         Error::Defect(_) | Error::OutcomeUnknown(_) => {
             return (StatusCode::INTERNAL_SERVER_ERROR, "internal_error", Vec::new());
         }
         Error::Refused(refusal) => refusal,
     };
     match refusal {
-        Refusal::NotReady(_) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable", Vec::new()),
+        Refusal::NotReady(_) => unavailable(UNAVAILABLE_RETRY_S),
         Refusal::BadRequest(..) => (StatusCode::BAD_REQUEST, "bad_request", Vec::new()),
         Refusal::Invalid(_) => (StatusCode::BAD_REQUEST, "validation_error", Vec::new()),
         Refusal::Unauthorized { sent } => {
