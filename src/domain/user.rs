@@ -212,7 +212,9 @@ impl CallerRoles {
         if may_manage(self.org_role, self.platform_role) {
             Ok(())
         } else {
-            Err(Refusal::Forbidden("your role in the organization may only read its roles and candidates"))
+            Err(Refusal::Forbidden(
+                "your role in the organization lets you read its roles and candidates, but not change them",
+            ))
         }
     }
 

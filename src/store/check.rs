@@ -190,21 +190,21 @@ fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
          WHERE (p.at IS NULL AND u.number > 1
              AND coalesce(u.previous_at > (SELECT pruned_to FROM api_key_usage_marking), 1))
            OR (u.previous_at IS NOT NULL AND u.number = 1)",
-        |rows| format!("{rows} rows do not refer to the previous row of their key"),
+        |rows| format!("rows that do not refer to the previous row of their key: {rows}"),
     )?;
     count(
         "SELECT count(*)
          FROM api_key_usage_marks m
          LEFT JOIN api_key_usage u ON u.at = m.at AND u.key_number = m.key_number
          WHERE u.at IS NULL",
-        |entries| format!("{entries} index entries do not refer to a row"),
+        |entries| format!("index entries that do not refer to a row: {entries}"),
     )?;
     count(
         "SELECT count(*)
          FROM api_key_usage_newest n
          LEFT JOIN api_key_usage u ON u.at = n.at AND u.key_number = n.key_number AND u.number = n.number
          WHERE u.at IS NULL AND n.at > coalesce((SELECT pruned_to FROM api_key_usage_marking), 0)",
-        |keys| format!("the newest row of {keys} keys does not exist"),
+        |keys| format!("keys whose newest row does not exist: {keys}"),
     )?;
     count(
         "SELECT abs((SELECT count(*) FROM api_key_usage) - (
@@ -226,7 +226,7 @@ fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
          ))
          FROM api_key_usage_marking s
          WHERE s.id = 1",
-        |rows| format!("{rows} rows cannot be reached from the newest row of their key"),
+        |rows| format!("rows that cannot be reached from the newest row of their key: {rows}"),
     )?;
     Ok(findings)
 }

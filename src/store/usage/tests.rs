@@ -174,17 +174,17 @@ fn a_check_reports_each_defect_of_the_usage_log() {
     let defects = [
         (
             "UPDATE api_key_usage SET previous_at = NULL WHERE number = 9",
-            "2 rows do not refer to the previous row of their key",
+            "rows that do not refer to the previous row of their key: 2",
         ),
-        ("UPDATE api_key_usage_marks SET key_number = key_number + 2", "6 index entries do not refer to a row"),
-        ("UPDATE api_key_usage_newest SET at = at + 2 WHERE key_number = 2", "the newest row of 1 keys does not exist"),
+        ("UPDATE api_key_usage_marks SET key_number = key_number + 2", "index entries that do not refer to a row: 6"),
+        ("UPDATE api_key_usage_newest SET at = at + 2 WHERE key_number = 2", "keys whose newest row does not exist: 1"),
         (
             "DELETE FROM api_key_usage_newest WHERE key_number = 2",
-            "204 rows cannot be reached from the newest row of their key",
+            "rows that cannot be reached from the newest row of their key: 204",
         ),
         (
             "UPDATE api_key_usage_marking SET pruned_to = marked_to; DELETE FROM api_key_usage WHERE number < 200",
-            "6 index entries do not refer to a row",
+            "index entries that do not refer to a row: 6",
         ),
         ("DELETE FROM api_key_usage_marking", "the end of the usage index is missing"),
     ];

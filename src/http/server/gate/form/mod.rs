@@ -362,7 +362,7 @@ impl<'a> FormReader<'a> {
             Err(multer::Error::IncompleteStream | multer::Error::IncompleteFieldData { .. }) => {
                 Err(Refusal::bad_request("the form is incomplete: its closing boundary is missing or malformed"))
             }
-            Err(_) => Err(Refusal::bad_request("the head of one of the form's parts cannot be read")),
+            Err(_) => Err(Refusal::bad_request("the header fields of a part of the form cannot be read")),
         }
     }
 }

@@ -312,8 +312,8 @@ fn a_malformed_form_is_refused_and_leaves_nothing() {
         (head(""), "has no name"),
         (head("Content-Disposition: form-data"), "has no name"),
         (head("Content-Disposition: attachment; filename=\"cv.pdf\""), "has no name"),
-        (head("no colon here"), "head of one of the form's parts cannot be read"),
-        (head(&"A: b\r\n".repeat(40)), "head of one of the form's parts cannot be read"),
+        (head("no colon here"), "header fields of a part of the form cannot be read"),
+        (head(&"A: b\r\n".repeat(40)), "header fields of a part of the form cannot be read"),
         (
             head(&format!("Content-Disposition: form-data; name=\"a\"\r\nX: {}", "y".repeat(9_000))),
             "at most 8192 bytes",
