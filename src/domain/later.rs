@@ -4,9 +4,11 @@
 use jiff::ToSpan;
 use jiff::civil::Date;
 
-use super::candidate_step::ApplicationStatus;
+use super::candidate_step::{ApplicationStatus, UNDO_PERIOD};
 use super::due_day::DueDay;
+use super::id::UserId;
 use super::refusal::Refusal;
+use super::timestamp::Timestamp;
 
 /// The maximum number of days from today to the due day. Staff look again at every application within a year.
 pub const DAYS_MAX: i64 = 365;
@@ -46,8 +48,43 @@ pub fn put_aside(status: ApplicationStatus, input: LaterInput, today: Date) -> R
     }
 }
 
+/// A change to the later mark of an application, if nothing has followed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MarkChange {
+    /// The mark before the change.
+    pub before: Option<DueDay>,
+    /// The time of the change.
+    pub at: Timestamp,
+    /// The user who changed the mark.
+    pub by: UserId,
+}
+
+/// The undo of a mark in the staff console: returns the mark before the change. The mark may be in the past, because the
+/// application had come back before.
+///
+/// # Errors
+/// `conflict` if the application has ended, something has followed the change (`last` is `None`), or the change is
+/// [`UNDO_PERIOD`] old; `forbidden` if another user made the change.
+pub fn undo(
+    status: ApplicationStatus,
+    last: Option<&MarkChange>,
+    caller: &UserId,
+    now: Timestamp,
+) -> Result<Option<DueDay>, Refusal> {
+    let last = last.filter(|_| status == ApplicationStatus::InProgress);
+    let last = last.ok_or(Refusal::Conflict("something has followed the change to the later mark"))?;
+    if last.by != *caller {
+        return Err(Refusal::Forbidden("only the person who changed the later mark can undo the change"));
+    }
+    if now.since(last.at) >= UNDO_PERIOD {
+        return Err(Refusal::Conflict("the change to the later mark is more than 10 minutes old"));
+    }
+    Ok(last.before)
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::id::Id;
     use super::*;
 
     fn day(text: &str) -> DueDay {
@@ -94,6 +131,29 @@ mod tests {
     fn days_after_the_last_day_of_the_calendar_do_not_overflow() {
         let put = |days| put_aside(ApplicationStatus::InProgress, LaterInput::InDays(days), Date::MAX);
         assert_eq!(put(1), Ok(DueDay(Date::MAX)));
+    }
+
+    #[test]
+    fn a_change_is_undone_by_the_same_user_for_ten_minutes() {
+        const AT: Timestamp = Timestamp::from_micros(1_000_000_000);
+        let user = |id: &str| UserId::parse(id).unwrap();
+        let (own, foreign) = (user("user_1"), user("user_2"));
+        let change = |before| MarkChange { before, at: AT, by: own.clone() };
+        let last_moment = Timestamp::from_micros(AT.plus(UNDO_PERIOD).micros() - 1);
+        for before in [None, Some(day("2026-11-01"))] {
+            let undone = undo(ApplicationStatus::InProgress, Some(&change(before)), &own, last_moment);
+            assert_eq!(undone, Ok(before), "a mark that is due already is restored too");
+        }
+        let last = change(None);
+        for (status, last, caller, now, code) in [
+            (ApplicationStatus::InProgress, None, &own, AT, "conflict"),
+            (ApplicationStatus::NotSelected, Some(&last), &own, AT, "conflict"),
+            (ApplicationStatus::InProgress, Some(&last), &own, AT.plus(UNDO_PERIOD), "conflict"),
+            (ApplicationStatus::InProgress, Some(&last), &foreign, AT, "forbidden"),
+        ] {
+            let refused = undo(status, last, caller, now).unwrap_err();
+            assert_eq!(matches!(refused, Refusal::Forbidden(_)), code == "forbidden", "{refused:?}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! in progress have one: [`application::save`](super::application::save) and withdrawals remove it.
 
 use jiff::civil::Date;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::activity;
 use super::application::Application;
@@ -10,7 +10,8 @@ use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::due_day::DueDay;
-use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId};
+use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, UserId};
+use crate::domain::later::MarkChange;
 use crate::domain::user::Principal;
 
 /// Saves or removes the mark of an application, and appends an activity row. Does nothing if the mark does not change.
@@ -54,6 +55,35 @@ pub fn save(
 #[serde(rename_all = "camelCase")]
 struct LaterDetail {
     later_due_on: Option<String>,
+}
+
+/// Returns the newest change to the mark of an application. Returns `None` if a decision has followed it, nobody has
+/// changed the mark, or the record was erased.
+pub fn last_change(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    application: &Application,
+) -> Result<Option<MarkChange>, Error> {
+    let latest = activity::latest_act(tx, organization, &application.candidate_id, &application.record.id)?;
+    Ok(latest.as_ref().and_then(change))
+}
+
+/// Returns the change to a later mark that an activity row records, if it records one.
+pub fn change(row: &activity::Activity) -> Option<MarkChange> {
+    #[derive(Deserialize)]
+    struct Recorded {
+        before: Side,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Side {
+        later_due_on: Option<String>,
+    }
+    matches!(Action::parse(&row.action)?, Action::PutAside | Action::TakenUp).then_some(())?;
+    let recorded: Recorded = serde_json::from_str(row.detail.as_ref()?).ok()?;
+    let by = UserId::parse(&row.actor.as_ref()?.id)?;
+    let before = recorded.before.later_due_on.as_deref().and_then(DueDay::parse);
+    Some(MarkChange { before, at: row.at, by })
 }
 
 /// An application that has come back: its due day is today or earlier.

@@ -1,4 +1,5 @@
-//! `PUT` and `DELETE /api/v1/candidate-roles/{id}/later`: staff put an application aside until a due day.
+//! `PUT` and `DELETE /api/v1/candidate-roles/{id}/later`: staff put an application aside until a due day. `GET
+//! /api/v1/organizations/{id}/later`: the applications that have come back.
 
 use appliance::domain::due_day::DueDay;
 use appliance::domain::id::{ApplicationId, Id, OrganizationId};
@@ -24,6 +25,8 @@ crate::tests![
     a_subject_access_export_has_the_mark_and_an_erasure_removes_it,
     ids_of_other_organizations_are_not_found,
     due_applications_are_listed_in_pages,
+    the_api_lists_due_applications_of_one_organization,
+    invalid_parameters_of_the_list_are_refused,
     a_mark_and_a_decision_race,
     a_mark_that_is_no_calendar_day_is_a_finding,
 ];
@@ -289,6 +292,60 @@ fn due_applications_are_listed_in_pages() {
         let last = first.last().unwrap();
         let rest = page("2027-01-01", Some((last.due_on, &last.id)), 10);
         assert_eq!([first.clone(), rest].concat(), all);
+    }
+}
+
+fn the_api_lists_due_applications_of_one_organization() {
+    let fixture = Fixture::new();
+    let (app, hiring) = (&fixture.app, &fixture.hiring);
+    let other = app.hiring();
+    let outsider = app.user_with_all(&other.staff("owner"));
+    app.change("UPDATE organizations SET time_zone = 'Europe/Berlin'");
+    let path = |hiring: &Hiring| format!("/api/v1/organizations/{}/later", hiring.organization_id);
+    let list = |query: &str| fixture.staff.get(&format!("{}{query}", path(hiring))).expect(200).json();
+    for (candidate, days) in [(0, 2), (1, 1), (2, 2)] {
+        fixture.staff.put(&fixture.path(candidate), &json!({ "days": days })).expect(200);
+    }
+    app.set_clock("2026-11-21T22:59:59Z");
+    assert_eq!(list("")["data"], json!([]));
+    app.set_clock("2026-11-21T23:00:00Z");
+    let candidate = &hiring.candidates[1];
+    let expected = json!({
+        "candidateRoleId": candidate.application_id,
+        "laterDueOn": "2026-11-22",
+        "candidate": { "id": candidate.candidate_id, "name": "Candidate 2" },
+        "role": { "id": hiring.role_id, "name": "Engineer" },
+        "step": { "candidateStepId": candidate.steps[1], "name": "Call" },
+    });
+    assert_eq!(list("")["data"], json!([expected]), "the day begins in the organization's time zone");
+    app.set_clock("2026-11-23T12:00:00Z");
+    let mut ids = Vec::new();
+    let mut query = "?limit=1".to_owned();
+    loop {
+        let page = list(&query);
+        ids.push(page["data"][0]["candidateRoleId"].as_str().unwrap().to_owned());
+        let Some(cursor) = page["pagination"]["nextCursor"].as_str() else { break };
+        query = format!("?limit=1&cursor={cursor}");
+    }
+    assert_eq!(ids, [1, 0, 2].map(|candidate| hiring.candidates[candidate].application_id.clone()));
+    fixture.staff.post_empty(&hiring.reject(1)).expect(200);
+    fixture.staff.put(&fixture.path(0), &json!({ "days": 1 })).expect(200);
+    assert_eq!(list("")["data"].as_array().unwrap().len(), 1, "a decision and a new mark remove it from the list");
+    assert_eq!(outsider.get(&path(&other)).expect(200).json()["data"], json!([]));
+    let body = |path: &str| {
+        let mut body: Value = outsider.get(path).refused(404, "not_found").json();
+        body["requestId"].take();
+        body
+    };
+    assert_eq!(body(&path(hiring)), body("/api/v1/organizations/org_none/later"));
+}
+
+fn invalid_parameters_of_the_list_are_refused() {
+    let fixture = Fixture::new();
+    let path = format!("/api/v1/organizations/{}/later", fixture.hiring.organization_id);
+    for (query, field) in [("limit=x", "limit"), ("cursor=x", "cursor"), ("cursor=MjAyNi0xMi0wMQ", "cursor")] {
+        let refused = fixture.staff.get(&format!("{path}?{query}")).refused(400, "validation_error");
+        assert_eq!(refused.fields(), [field], "{query}");
     }
 }
 

@@ -53,6 +53,7 @@ mod console_decision;
 mod console_document;
 mod console_inbox;
 mod console_join_passkey;
+mod console_later;
 mod console_me;
 mod console_membership;
 mod console_passkey;
@@ -219,6 +220,7 @@ fn main() -> ExitCode {
         console_document::tests(),
         console_join_passkey::tests(),
         console_review::tests(),
+        console_later::tests(),
         console_me::tests(),
         console_passkey::tests(),
         console_roles::tests(),

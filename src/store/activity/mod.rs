@@ -15,7 +15,7 @@ use crate::domain::id::{ApiKeyId, ApplicationId, CandidateId, CandidateStepId, O
 use crate::domain::user::Principal;
 use crate::world::World;
 pub use chain::{head, head_mismatch};
-pub use page::{Activity, Actor, latest_decision, number, page};
+pub use page::{Activity, Actor, latest_act, latest_decision, number, page};
 
 /// Generates the id and the salt for a new row.
 pub fn stamp(world: &dyn World) -> Stamp {

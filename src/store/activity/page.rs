@@ -103,11 +103,33 @@ pub fn latest_decision(
     candidate: &CandidateId,
     application: &ApplicationId,
 ) -> Result<Option<Activity>, Error> {
+    latest(tx, organization, candidate, application, "a.action = 'candidate_role.withdrawn'")
+}
+
+/// Returns the newest decision on an application or change to its later mark, or `None` if there is neither.
+pub fn latest_act(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    candidate: &CandidateId,
+    application: &ApplicationId,
+) -> Result<Option<Activity>, Error> {
+    let others = "a.action IN ('candidate_role.withdrawn', 'candidate_role.put_aside', 'candidate_role.taken_up')";
+    latest(tx, organization, candidate, application, others)
+}
+
+/// Returns the newest decision at a step of an application, or the newest other act that meets the condition.
+fn latest(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    candidate: &CandidateId,
+    application: &ApplicationId,
+    others: &str,
+) -> Result<Option<Activity>, Error> {
     // The `+` makes SQLite use the index on the candidate, who has few rows.
     let sql = format!(
         "{SELECT}
          WHERE +a.organization_id = $1 AND a.candidate_id = $2 AND a.candidate_role_id = $3
-           AND (a.action LIKE 'candidate\\_step.%' ESCAPE '\\' OR a.action = 'candidate_role.withdrawn')
+           AND (a.action LIKE 'candidate\\_step.%' ESCAPE '\\' OR {others})
          ORDER BY a.number DESC
          LIMIT 1"
     );

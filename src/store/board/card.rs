@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
+use crate::domain::due_day::DueDay;
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::timestamp::Timestamp;
 
@@ -22,6 +23,8 @@ pub struct BoardCard {
     pub since: Timestamp,
     /// Whether the candidate attached a file to the application.
     pub has_attachment: bool,
+    /// The day until which staff put the application aside. The day may be in the past.
+    pub later_due_on: Option<DueDay>,
 }
 
 /// A hired candidate.
@@ -56,7 +59,7 @@ macro_rules! select_cards {
                FROM signups g
                JOIN documents d ON d.signup_id = g.id
                WHERE g.candidate_role_id = a.id
-             )
+             ), a.later_due_on
              FROM roles r
              JOIN candidate_roles a ON a.role_id = r.id
              JOIN candidates c ON c.number = a.candidate_number
@@ -87,6 +90,7 @@ fn board_card(row: &Row<'_>) -> Result<BoardCard, Error> {
         candidate_name: columns.read()?,
         since: columns.time()?,
         has_attachment: columns.read()?,
+        later_due_on: columns.parse_or_none(DueDay::parse)?,
     })
 }
 

@@ -1,6 +1,8 @@
 //! The queue in which staff review the applications at a step, one after the other. The queue is fixed when it begins:
 //! applications that arrive later are not in it, and those that somebody decides on stay in it.
 
+use jiff::civil::Date;
+
 use super::activity_detail::RecordedDecision;
 use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
@@ -32,7 +34,7 @@ pub struct QueueEntry {
     pub candidate_id: CandidateId,
     pub candidate_name: String,
     pub applied_at: Timestamp,
-    /// The latest decision since the queue began, if the application has left the step.
+    /// The latest decision since the queue began, if the application has left the step or was put aside.
     pub decision: Option<QueueDecision>,
 }
 
@@ -50,14 +52,16 @@ pub struct QueueDecision {
 /// organization adds while somebody reviews one queue.
 const ACTIVITY_ROWS_MAX: i64 = 5_000;
 
-/// Returns the applications of a queue that began at `begun`, those who applied first at the beginning.
+/// Returns the applications of a queue that began at `begun`, those who applied first at the beginning. Applications
+/// that staff put aside until after `today` are not in it, unless staff put them aside after the queue began.
 pub fn queue(
     tx: &Tx<'_>,
     organization: &OrganizationId,
     scope: &QueueScope,
     begun: Timestamp,
+    today: Date,
 ) -> Result<Vec<QueueEntry>, Error> {
-    let mut entries = waiting(tx, organization, scope, begun)?;
+    let mut entries = waiting(tx, organization, scope, begun, today)?;
     for decided in decided_since(tx, organization, scope, begun)? {
         let is_listed = |entry: &QueueEntry| entry.application_id == decided.application_id;
         if !entries.iter().any(is_listed) {
@@ -69,12 +73,13 @@ pub fn queue(
     Ok(entries)
 }
 
-/// Returns the applications that have been at the step since the queue began.
+/// Returns the applications that have been at the step since the queue began and are not put aside.
 fn waiting(
     tx: &Tx<'_>,
     organization: &OrganizationId,
     scope: &QueueScope,
     begun: Timestamp,
+    today: Date,
 ) -> Result<Vec<QueueEntry>, Error> {
     let sql = "SELECT a.id, c.id, c.name, a.applied_at
                FROM roles r
@@ -82,9 +87,10 @@ fn waiting(
                JOIN candidate_roles a ON a.role_id = r.id AND a.at_role_step_id = s.id
                JOIN candidates c ON c.number = a.candidate_number
                WHERE r.organization_id = $1 AND a.status = 'In Progress' AND a.at_since <= $2
-                 AND (r.id = $3 AND s.id = $4 OR $3 IS NULL AND r.status = 'open' AND s.step_order = 1)";
+                 AND (r.id = $3 AND s.id = $4 OR $3 IS NULL AND r.status = 'open' AND s.step_order = 1)
+                 AND (a.later_due_on IS NULL OR a.later_due_on <= $5)";
     let (role, step) = scope.ids();
-    tx.all(sql, (organization.as_str(), begun.micros(), role, step), |row| {
+    tx.all(sql, (organization.as_str(), begun.micros(), role, step, today.to_string()), |row| {
         let mut columns = Columns::of(row);
         entry(&mut columns)
     })
@@ -123,7 +129,7 @@ fn decided_since(
                LEFT JOIN users u ON u.id = v.user_id
                WHERE v.at >= $3 AND c.erased_at IS NULL
                  AND v.action IN ('candidate_step.validated', 'candidate_step.moved', 'candidate_step.rejected',
-                   'candidate_step.hired', 'candidate_role.withdrawn')
+                   'candidate_step.hired', 'candidate_role.withdrawn', 'candidate_role.put_aside')
                  AND (a.role_id = $4 AND s.role_step_id = $5 OR $4 IS NULL AND s.step_order = 1)
                ORDER BY v.number DESC";
     let (role, step) = scope.ids();
@@ -143,7 +149,7 @@ fn decided(row: &Row<'_>) -> Result<Option<QueueEntry>, Error> {
     let before = detail.map(|detail| detail.before.steps).unwrap_or_default();
     let has_left =
         before.iter().any(|left| left.id == step && matches!(left.status.as_str(), "in_progress" | "pending"));
-    // A withdrawal changes no step; its row names the step at which the candidate was.
+    // Withdrawals and later marks change no step; their rows name the step at which the candidate was.
     let is_here = acted_on.is_some_and(|acted_on| acted_on.as_str() == step);
     let was_here = if before.is_empty() { is_here } else { has_left && is_first_open(&before, &step) };
     let decision = QueueDecision { action, at, by: user.zip(name) };

@@ -1,12 +1,14 @@
 //! Numbers about an organization's roles, for the lists of the staff console.
 
+use jiff::civil::Date;
+
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::id::{OrganizationId, RoleId};
 use crate::domain::role::RoleStatus;
 use crate::domain::timestamp::Timestamp;
 
-/// The applications in progress for a role.
+/// The applications in progress for a role, without those that staff put aside until after today.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RoleOverview {
     /// The candidates at the first step.
@@ -20,15 +22,16 @@ pub struct RoleOverview {
 }
 
 /// Counts the candidates at the steps of a role. Candidates who have been at their step since before `overdue_since` are
-/// overdue.
+/// overdue. `today` is the current day in the organization's time zone.
 pub fn overview(
     tx: &Tx<'_>,
     organization: &OrganizationId,
     role: &RoleId,
     overdue_since: Timestamp,
+    today: Date,
 ) -> Result<RoleOverview, Error> {
     let mut overview = RoleOverview::default();
-    let params = (overdue_since.micros(), organization.as_str(), role.as_str());
+    let params = (overdue_since.micros(), organization.as_str(), role.as_str(), today.to_string());
     let steps: Vec<(Option<i64>, i64, i64, Timestamp)> = tx.all(OVERVIEW, params, |row| {
         let mut columns = Columns::of(row);
         Ok((columns.read()?, columns.read()?, columns.read()?, columns.time()?))
@@ -51,6 +54,7 @@ pub(in super::super) const OVERVIEW: &str =
      FROM roles r
      JOIN candidate_roles a ON a.role_id = r.id
      WHERE r.organization_id = $2 AND r.id = $3 AND a.status = 'In Progress' AND a.at_role_step_id IS NOT NULL
+       AND (a.later_due_on IS NULL OR a.later_due_on <= $4)
      GROUP BY a.at_role_step_id";
 
 /// Counts an organization's roles by status. Leaves out statuses that no role has.

@@ -159,6 +159,7 @@ pub(crate) fn lines() -> Vec<Line> {
         reads("GET /api/v1/roles/{id}/changes", |_, hiring| request_to(role_subpath(hiring, "changes"))),
         reads("GET /api/v1/organizations/{id}/status", |_, hiring| request_to(organization_subpath(hiring, "status"))),
         reads("GET /api/v1/roles/{id}/report", |_, hiring| request_to(role_subpath(hiring, "report"))),
+        reads("GET /api/v1/organizations/{id}/later", |_, hiring| request_to(organization_subpath(hiring, "later"))),
         reads("GET /api/v1/organizations/{id}/activity", |_, hiring| {
             request_to(organization_subpath(hiring, "activity"))
         }),

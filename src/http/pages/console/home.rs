@@ -4,17 +4,21 @@ use std::time::Duration;
 
 use askama::Template;
 use hyper::Method;
+use jiff::civil::Date;
 
+use super::came_back::{self, CameBackRow};
 use super::frame::{ConsoleFrame, NavItem};
 use super::visit::{ORGANIZATIONS_MAX, Visit};
-use super::when::When;
+use super::when::{self, When};
 use crate::domain::board::OVERDUE_AFTER;
 use crate::domain::role::RoleStatus;
 use crate::domain::user::Principal;
 use crate::http::pages::texts::console::frame::FRAME;
 use crate::http::pages::texts::console::home::{HOME, HomeTexts};
+use crate::http::pages::texts::console::later::{LATER, LaterTexts};
 use crate::http::pages::texts::{Counted, Texts};
 use crate::http::server::ctx::Ctx;
+use crate::http::server::pagination::PageRequest;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
@@ -25,6 +29,9 @@ use crate::store::{self, Error, Tx};
 
 /// The maximum number of open roles of an organization in the inbox, newest first. The list of roles has all of them.
 const ROLES_MAX: usize = 100;
+
+/// The maximum number of an organization's applications in the inbox that have come back. Their own page has all.
+const CAME_BACK_MAX: usize = 20;
 
 /// The maximum number of withdrawals of an organization in the inbox.
 const WITHDRAWALS_MAX: usize = 20;
@@ -37,6 +44,7 @@ const WITHDRAWALS_FOR: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 struct HomePage {
     frame: ConsoleFrame,
     words: &'static HomeTexts,
+    later_words: &'static LaterTexts,
     organizations: Vec<OrganizationSection>,
 }
 
@@ -45,6 +53,10 @@ struct OrganizationSection {
     name: String,
     has_portal: bool,
     roles: Vec<RoleRow>,
+    /// The applications that were put aside and have come back.
+    came_back: Vec<CameBackRow>,
+    /// The page with all of them, if there are more.
+    came_back_url: Option<String>,
     withdrawals: Vec<WithdrawalRow>,
 }
 
@@ -78,7 +90,8 @@ fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, visit: &Visit) -> Result<Reply, E
     let frame = visit.frame(tx, who, None, NavItem::Inbox, FRAME.of(texts).inbox.to_owned())?;
     let visible = store::access::organizations(tx, who, None, ORGANIZATIONS_MAX)?;
     let organizations = visible.into_iter().map(|organization| section(tx, texts, organization));
-    Reply::console(&HomePage { frame, words: HOME.of(texts), organizations: organizations.collect::<Result<_, _>>()? })
+    let organizations = organizations.collect::<Result<_, _>>()?;
+    Reply::console(&HomePage { frame, words: HOME.of(texts), later_words: LATER.of(texts), organizations })
 }
 
 fn section(
@@ -86,10 +99,11 @@ fn section(
     texts: &'static Texts,
     organization: VisibleOrganization,
 ) -> Result<OrganizationSection, Error> {
+    let today = when::today(&organization.time_zone, tx.now);
     let open = RoleFilter { status: Some(RoleStatus::Open), ..RoleFilter::default() };
     let mut roles = Vec::new();
     for role in store::role::page(tx, &organization.id, &open, None, ROLES_MAX)?.roles {
-        roles.extend(role_row(tx, texts, &organization, role)?);
+        roles.extend(role_row(tx, texts, &organization, today, role)?);
     }
     let since = tx.now.minus(WITHDRAWALS_FOR);
     let withdrawals = inbox::withdrawals(tx, &organization.id, since, WITHDRAWALS_MAX)?.into_iter();
@@ -100,7 +114,11 @@ fn section(
         when: When::new(texts, &organization.time_zone, withdrawal.at, tx.now),
     });
     let withdrawals = withdrawals.collect();
+    let first = PageRequest { rows: CAME_BACK_MAX, after: None };
+    let (came_back, more) = came_back::page(tx, texts, &organization, &first, None)?;
     Ok(OrganizationSection {
+        came_back,
+        came_back_url: more.map(|_| came_back::path(&organization)),
         has_portal: organization.portal_enabled && organization.enabled,
         slug: organization.slug,
         name: organization.name,
@@ -114,10 +132,11 @@ fn role_row(
     tx: &Tx<'_>,
     texts: &'static Texts,
     organization: &VisibleOrganization,
+    today: Date,
     Role { record, .. }: Role,
 ) -> Result<Option<RoleRow>, Error> {
     let words = HOME.of(texts);
-    let overview = store::role::overview(tx, &organization.id, &record.id, tx.now.minus(OVERDUE_AFTER))?;
+    let overview = store::role::overview(tx, &organization.id, &record.id, tx.now.minus(OVERDUE_AFTER), today)?;
     let counted = |text: &Counted, count: i64| {
         let count = usize::try_from(count).unwrap_or_default();
         (count > 0).then(|| texts.counted(text, count))

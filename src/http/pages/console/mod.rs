@@ -9,10 +9,12 @@ mod activity_page;
 mod asset;
 mod board;
 mod browser;
+mod came_back;
 mod candidate;
 pub(super) mod confirm;
 mod decision;
 mod document;
+mod due;
 mod field;
 mod fields;
 mod frame;
@@ -47,6 +49,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
         join::routes(),
         join_passkey::routes(),
         home::routes(),
+        came_back::routes(),
         me::routes(),
         roles::routes(),
         board::routes(),

@@ -2,9 +2,11 @@
 
 use askama::Template;
 use hyper::Method;
+use jiff::civil::Date;
 
 use super::frame::{ConsoleFrame, NavItem};
 use super::visit::Visit;
+use super::when;
 use crate::domain::id::{Id, RoleId};
 use crate::domain::refusal::Refusal;
 use crate::domain::role::RoleStatus;
@@ -98,7 +100,8 @@ fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RolesInput) -> Result<Rep
     let status = input.status.or_else(first).unwrap_or(RoleStatus::Open);
     let filter = RoleFilter { status: Some(status), ..RoleFilter::default() };
     let found = store::role::page(tx, &organization.id, &filter, input.after.as_ref(), input.page.rows)?;
-    let roles = found.roles.into_iter().map(|role| row(tx, texts, role)).collect::<Result<_, _>>()?;
+    let today = when::today(&organization.time_zone, tx.now);
+    let roles = found.roles.into_iter().map(|role| row(tx, texts, today, role)).collect::<Result<_, _>>()?;
     let tab = |known: RoleStatus| StatusTab {
         status: known.as_str(),
         label: label(words, known),
@@ -133,9 +136,9 @@ fn label(words: &RolesTexts, status: RoleStatus) -> &'static str {
     }
 }
 
-fn row(tx: &Tx<'_>, texts: &Texts, Role { record, organization_id, .. }: Role) -> Result<RoleRow, Error> {
+fn row(tx: &Tx<'_>, texts: &Texts, today: Date, Role { record, organization_id, .. }: Role) -> Result<RoleRow, Error> {
     let words = ROLES.of(texts);
-    let overview = store::role::overview(tx, &organization_id, &record.id, tx.now)?;
+    let overview = store::role::overview(tx, &organization_id, &record.id, tx.now, today)?;
     let number = |count: i64| texts.number(count as f64);
     let seats = record.seats;
     let positions =

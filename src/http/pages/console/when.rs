@@ -1,6 +1,7 @@
 //! Times as the console shows them: relative to now, with the exact time in the organization's time zone.
 
 use jiff::Zoned;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::domain::timestamp::Timestamp;
@@ -26,6 +27,11 @@ impl When {
     pub(super) fn new(texts: &Texts, zone: &str, at: Timestamp, now: Timestamp) -> Self {
         Self { utc: at.to_string(), exact: exact(texts, zone, at), relative: relative(texts, now.since(at).as_secs()) }
     }
+}
+
+/// Returns the current day in an IANA time zone.
+pub(super) fn today(zone: &str, now: Timestamp) -> Date {
+    local(zone, now).date()
 }
 
 /// Returns the begin of the local day.

@@ -7,13 +7,16 @@ use super::input::{DecideInput, Question};
 use super::scene::{BoardInput, Scene};
 use crate::domain::candidate_step::{NOTES_CHARACTERS_MAX, StepFacts};
 use crate::domain::id::{CandidateStepId, Id};
+use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
-use crate::http::pages::console::decision::panel::{ReasonOption, reasons};
+use crate::http::pages::console::decision::panel::{LaterPanel, ReasonOption, reasons};
 use crate::http::pages::console::frame::{ConsoleFrame, NavItem};
 use crate::http::pages::console::visit::{self, ABSENT, Visit};
+use crate::http::pages::console::when;
 use crate::http::pages::texts::console::deciding::{DECIDING, DecidingTexts};
 use crate::http::pages::texts::console::decision::{DECISION, DecisionTexts};
 use crate::http::pages::texts::console::frame::FRAME;
+use crate::http::pages::texts::console::later::LATER;
 use crate::http::pages::texts::{Texts, fill};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
@@ -51,7 +54,11 @@ struct AskForm {
     steps: Vec<StepOption>,
     /// The reasons of a rejection, or nothing if the form does not ask for one.
     reasons: Vec<ReasonOption>,
-    /// Whether digits choose a step or a reason.
+    /// The days until which candidates can be put aside, if the form asks for one.
+    later: Option<LaterPanel>,
+    /// The reason why a day was refused.
+    fault: Option<&'static str>,
+    /// Whether digits choose a step, a reason or a day.
     has_keys: bool,
 }
 
@@ -89,7 +96,13 @@ pub(super) fn menu(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MenuInput) -> 
     let scene = input.board.load(tx, who)?;
     let facts = facts(tx, who, &scene, &input.card)?.ok_or(ABSENT)?;
     scene.organization.caller.require_manager()?;
-    let asked = Asked { scene: &scene, board: &input.board, cards: std::slice::from_ref(&input.card), next: None };
+    let asked = Asked {
+        scene: &scene,
+        board: &input.board,
+        cards: std::slice::from_ref(&input.card),
+        next: None,
+        refusal: None,
+    };
     asked.reply(tx, who, Question::All, Some(&facts))
 }
 
@@ -108,8 +121,28 @@ pub(super) fn reply(
         [card] => facts(tx, who, scene, card)?,
         _ => None,
     };
-    let asked = Asked { scene, board: &input.board, cards: &input.cards, next: input.next.clone() };
+    let asked = Asked { scene, board: &input.board, cards: &input.cards, next: input.next.clone(), refusal: None };
     asked.reply(tx, who, question, only.as_ref())
+}
+
+/// Asks for the day again, because it was refused.
+///
+/// # Errors
+/// [`Error::Defect`] if the page cannot be rendered.
+pub(super) fn refused_day(
+    tx: &Tx<'_>,
+    who: &Principal,
+    scene: &Scene,
+    input: &DecideInput,
+    refusal: &Refusal,
+) -> Result<Reply, Error> {
+    let only = match &input.cards[..] {
+        [card] => facts(tx, who, scene, card)?,
+        _ => None,
+    };
+    let refusal = Some(refusal);
+    let asked = Asked { scene, board: &input.board, cards: &input.cards, next: input.next.clone(), refusal };
+    asked.reply(tx, who, Question::Later, only.as_ref())
 }
 
 fn facts(tx: &Tx<'_>, who: &Principal, scene: &Scene, card: &str) -> Result<Option<StepFacts>, Error> {
@@ -123,6 +156,8 @@ struct Asked<'a> {
     board: &'a BoardInput,
     cards: &'a [String],
     next: Option<String>,
+    /// The refusal of the day.
+    refusal: Option<&'a Refusal>,
 }
 
 impl Asked<'_> {
@@ -132,10 +167,17 @@ impl Asked<'_> {
         let title = self.title(tx, texts, question, only)?;
         let form = self.form(tx, texts, question, only)?;
         if self.board.visit.wants_parts {
-            return Reply::console(&AskPart { title, close: FRAME.of(texts).close, form });
+            return self.answer(&AskPart { title, close: FRAME.of(texts).close, form });
         }
         let frame = self.board.visit.frame(tx, who, Some(&self.scene.organization), NavItem::Roles, title)?;
-        Reply::console(&AskPage { frame, form })
+        self.answer(&AskPage { frame, form })
+    }
+
+    fn answer(&self, page: &impl Template) -> Result<Reply, Error> {
+        match self.refusal {
+            Some(refusal) => Reply::console_refusal(refusal, page),
+            None => Reply::console(page),
+        }
     }
 
     fn title(
@@ -149,6 +191,7 @@ impl Asked<'_> {
         let (one, many) = match question {
             Question::Move => (words.move_one, &words.move_many),
             Question::Reject => (words.reject_one, &words.reject_many),
+            Question::Later => (LATER.of(texts).aside_one, &LATER.of(texts).aside_many),
             Question::All => (words.decide_one, &words.move_many),
         };
         let candidate = match only {
@@ -171,8 +214,10 @@ impl Asked<'_> {
         let (organization, role) = (&self.scene.organization, &self.scene.role);
         let here = only.map(|facts| &facts.addressed_step().role_step_id);
         let steps = board::steps(tx, &organization.id, &role.id)?.into_iter();
-        let steps = steps.filter(|step| step.order.is_some() && Some(&step.id) != here && question != Question::Reject);
+        let asks = |one| question == one || question == Question::All;
+        let steps = steps.filter(|step| step.order.is_some() && Some(&step.id) != here && asks(Question::Move));
         let steps = steps.zip(1..).map(|(step, key)| StepOption { key, id: step.id.into(), name: step.name });
+        let today = when::today(&organization.time_zone, tx.now);
         let is_menu = question == Question::All;
         let hire_url = only.filter(|_| is_menu).map(|facts| self.scene.hire_url(&facts.application_id));
         Ok(AskForm {
@@ -186,7 +231,9 @@ impl Asked<'_> {
             may_advance: is_menu && only.is_some_and(|facts| facts.addressed + 1 < facts.steps.len()),
             hire_url,
             steps: steps.collect(),
-            reasons: if question == Question::Move { Vec::new() } else { reasons(DECISION.of(texts)) },
+            reasons: if asks(Question::Reject) { reasons(DECISION.of(texts)) } else { Vec::new() },
+            later: asks(Question::Later).then(|| LaterPanel::new(texts, today, None)),
+            fault: self.refusal.map(|_| LATER.of(texts).wrong_day),
             has_keys: !is_menu,
         })
     }

@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 
+use jiff::civil::Date;
+
 use crate::domain::board;
 use crate::domain::id::ApplicationId;
 use crate::domain::timestamp::Timestamp;
+use crate::http::pages::console::due;
 use crate::http::pages::texts::console::board::BOARD;
 use crate::http::pages::texts::{Texts, fill};
 use crate::store::board::{BoardCard, BoardStep};
@@ -16,6 +19,8 @@ const LIST_CARDS: usize = 50;
 pub(super) struct CardFacts {
     pub(super) texts: &'static Texts,
     pub(super) now: Timestamp,
+    /// The current day in the organization's time zone.
+    pub(super) today: Date,
     /// The names of the other roles to which a candidate has applied.
     pub(super) other_roles: HashMap<ApplicationId, Vec<String>>,
 }
@@ -46,6 +51,10 @@ pub(super) struct Card {
     pub(super) has_attachment: bool,
     /// The other roles to which the candidate has applied.
     pub(super) also: Option<String>,
+    /// The later mark.
+    pub(super) mark: Option<String>,
+    /// Whether the candidate is put aside until after today.
+    pub(super) is_aside: bool,
 }
 
 impl Column {
@@ -74,6 +83,7 @@ impl Card {
     pub(super) fn new(facts: &CardFacts, card: BoardCard, is_late: bool) -> Self {
         let words = BOARD.of(facts.texts);
         let days = board::days(facts.now.since(card.since));
+        let is_aside = card.later_due_on.is_some_and(|due_on| due_on.0 > facts.today);
         let also = facts.other_roles.get(&card.application_id);
         Self {
             wait: match days {
@@ -85,7 +95,9 @@ impl Card {
             step: card.candidate_step_id.into(),
             candidate_id: card.candidate_id.into(),
             name: card.candidate_name,
-            is_late,
+            mark: card.later_due_on.map(|due_on| due::mark(facts.texts, facts.today, due_on)),
+            is_aside,
+            is_late: is_late && !is_aside,
             has_attachment: card.has_attachment,
         }
     }

@@ -4,7 +4,7 @@
 use super::input::{BoardDecision, DecideInput, Wanted};
 use super::outcome::Outcome;
 use super::scene::Scene;
-use super::{ask, page};
+use super::{aside, ask, page};
 use crate::domain::activity::Action;
 use crate::domain::candidate_step::{self, Decision, StepFacts};
 use crate::domain::id::{CandidateStepId, Id};
@@ -31,6 +31,15 @@ pub(super) fn decide(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DecideInpu
         return page::choose_first(ctx, tx, who, &input.board);
     }
     let decision = match &input.wanted {
+        Some(Wanted::Decision(decision @ BoardDecision::Later(day))) => {
+            return match aside::due_day(tx, &scene, *day) {
+                Ok(day) => aside::decide(ctx, tx, who, &scene, input, decision, Some(day)),
+                Err(refusal) => ask::refused_day(tx, who, &scene, input, &refusal),
+            };
+        }
+        Some(Wanted::Decision(decision @ BoardDecision::UndoLater)) => {
+            return aside::decide(ctx, tx, who, &scene, input, decision, None);
+        }
         Some(Wanted::Decision(decision)) => decision,
         Some(Wanted::Question(question)) => return ask::reply(tx, who, &scene, input, *question),
         None => return Err(ABSENT.into()),
@@ -55,7 +64,7 @@ pub(super) fn decide(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DecideInpu
 }
 
 /// Loads the facts about a step of an application to the role.
-fn load(tx: &Tx<'_>, who: &Principal, scene: &Scene, card: &str) -> Result<Option<StepFacts>, Error> {
+pub(super) fn load(tx: &Tx<'_>, who: &Principal, scene: &Scene, card: &str) -> Result<Option<StepFacts>, Error> {
     let Some(step) = CandidateStepId::parse(card) else { return Ok(None) };
     let facts = store::candidate_step::load(tx, who, &step)?;
     Ok(facts.filter(|facts| facts.organization_id == scene.organization.id && facts.role_id == scene.role.id))
@@ -93,6 +102,9 @@ fn plan(
             let facts = StepFacts { addressed, ..facts.clone() };
             let decision = candidate_step::move_to(&facts, input, now)?;
             Ok((Action::Moved, facts, decision))
+        }
+        BoardDecision::Later(_) | BoardDecision::UndoLater => {
+            Err(Error::Defect("a later mark is not a decision at a step".to_owned()))
         }
     }
 }

@@ -3,7 +3,9 @@
 use super::scene::BoardInput;
 use crate::domain::candidate_step::{MoveInput, NOTES_CHARACTERS_MAX, OutcomeReason, RejectInput, ValidateInput};
 use crate::domain::id::{Id, RoleStepId};
+use crate::domain::later::LaterInput;
 use crate::domain::refusal::Refusal;
+use crate::http::pages::console::decision::later;
 use crate::http::pages::console::fields;
 use crate::http::server::body_fields::BodyFields;
 use crate::http::server::ctx::Ctx;
@@ -15,6 +17,7 @@ use crate::store::Error;
 pub(super) enum Question {
     Move,
     Reject,
+    Later,
     /// Everything that can be decided about one candidate.
     All,
 }
@@ -50,6 +53,10 @@ pub(super) enum BoardDecision {
     Reject(RejectInput),
     /// Undoes the caller's last decision.
     Undo,
+    /// Puts the candidates aside; `None` for a missing or invalid day.
+    Later(Option<LaterInput>),
+    /// Undoes the caller's last change to the later mark.
+    UndoLater,
 }
 
 /// # Errors
@@ -86,7 +93,10 @@ fn wanted(fields: &mut BodyFields) -> Option<Wanted> {
         }
         Some("undo") => Some(Wanted::Decision(BoardDecision::Undo)),
         Some("ask-move") => Some(Wanted::Question(Question::Move)),
+        Some("later") => Some(Wanted::Decision(BoardDecision::Later(later::day_field(fields)))),
+        Some("undo-later") => Some(Wanted::Decision(BoardDecision::UndoLater)),
         Some("ask-reject") => Some(Wanted::Question(Question::Reject)),
-        _ => fields.fault("act", "must be advance, reject, undo, ask-move or ask-reject"),
+        Some("ask-later") => Some(Wanted::Question(Question::Later)),
+        _ => fields.fault("act", "must be advance, reject, later, undo, undo-later, ask-move, ask-reject or ask-later"),
     }
 }

@@ -1,7 +1,8 @@
 //! `GET /app/{orgSlug}/roles/{id}`: the board of a role. `page` shows it, `column` has its columns and cards, `scene` the
-//! role on it, `input` the form of a decision, `decide` the decisions, `ask` the forms for their details, and `outcome`
+//! role on it, `input` the form of a decision, `decide` the decisions, `aside` the later marks, `ask` the forms for their details, and `outcome`
 //! the answers.
 
+mod aside;
 mod ask;
 mod column;
 mod decide;

@@ -15,8 +15,10 @@ use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
 use crate::http::pages::console::decision::{done, refused};
 use crate::http::pages::console::frame::{ConsoleFrame, NavItem};
+use crate::http::pages::console::when;
 use crate::http::pages::texts::console::board::{BOARD, BoardTexts};
 use crate::http::pages::texts::console::deciding::{DECIDING, DecidingTexts};
+use crate::http::pages::texts::console::later::LATER;
 use crate::http::pages::texts::{Texts, fill};
 use crate::http::server::reply::Reply;
 use crate::store::{self, Error, Tx, board};
@@ -37,6 +39,8 @@ struct OutcomeParts {
     deciding: &'static DecidingTexts,
     /// The candidate steps whose decision can be undone, and the card that gets the focus then.
     undo: Vec<String>,
+    /// The act that undoes it.
+    undo_act: &'static str,
     undone: Option<ApplicationId>,
     next: Option<String>,
 }
@@ -122,7 +126,7 @@ impl<'a> Outcome<'a> {
     /// Returns a step of each application whose decision can be undone.
     fn undoable(&self) -> Vec<String> {
         match self.decision {
-            BoardDecision::Undo => Vec::new(),
+            BoardDecision::Undo | BoardDecision::UndoLater => Vec::new(),
             _ => self.done.iter().map(|facts| facts.addressed_step().id.to_string()).collect(),
         }
     }
@@ -148,6 +152,8 @@ impl<'a> Outcome<'a> {
                     BoardDecision::Move(..) => &words.moved,
                     BoardDecision::Reject(_) => &words.rejected,
                     BoardDecision::Undo => &words.undone,
+                    BoardDecision::Later(_) => &LATER.of(texts).done_many,
+                    BoardDecision::UndoLater => &LATER.of(texts).undone_many,
                 };
                 vec![texts.counted(counted, many.len())]
             }
@@ -178,6 +184,7 @@ impl<'a> Outcome<'a> {
         let text = match self.decision {
             BoardDecision::Advance(_) => words.last_step,
             BoardDecision::Undo => words.cannot_undo,
+            BoardDecision::UndoLater => LATER.of(texts).cannot_undo,
             _ => words.cannot_move,
         };
         Ok(fill(text, &[("name", &name), ("step", &facts.addressed_step().name)]))
@@ -208,6 +215,7 @@ impl<'a> Outcome<'a> {
             lines: self.lines(texts)?,
             deciding: DECIDING.of(texts),
             undo: self.undoable(),
+            undo_act: if matches!(self.decision, BoardDecision::Later(_)) { "undo-later" } else { "undo" },
             undone: self.done.first().map(|facts| facts.application_id.clone()),
             next: self.input.next.clone(),
         })
@@ -231,7 +239,8 @@ impl<'a> Outcome<'a> {
         let is_late = tx.now.since(card.since) > late_after;
         let other_roles = board::other_roles_of(tx, organization, id)?;
         let other_roles = HashMap::from_iter((!other_roles.is_empty()).then(|| (id.clone(), other_roles)));
-        let facts = CardFacts { texts, now: tx.now, other_roles };
+        let today = when::today(&self.scene.organization.time_zone, tx.now);
+        let facts = CardFacts { texts, now: tx.now, today, other_roles };
         Ok(Part {
             id: id.clone(),
             step: step.to_string(),

@@ -18,6 +18,7 @@ use crate::http::pages::console::when;
 use crate::http::pages::texts::console::board::{BOARD, BoardTexts};
 use crate::http::pages::texts::console::deciding::{DECIDING, DecidingTexts};
 use crate::http::pages::texts::console::decision::{DECISION, DecisionTexts};
+use crate::http::pages::texts::console::later::{LATER, LaterTexts};
 use crate::http::pages::texts::{Texts, fill};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
@@ -37,6 +38,7 @@ struct BoardPage {
     words: &'static BoardTexts,
     deciding: &'static DecidingTexts,
     decision: &'static DecisionTexts,
+    later: &'static LaterTexts,
     path: String,
     /// The path of the organization's candidates.
     candidates: String,
@@ -124,6 +126,7 @@ fn page(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput, scene: &Sce
         words,
         deciding: DECIDING.of(texts),
         decision: DECISION.of(texts),
+        later: LATER.of(texts),
         path: scene.path(),
         candidates: scene.candidates(),
         applications: format!("/app/{}/applications", organization.slug),
@@ -157,7 +160,8 @@ fn columns(
     for card in board::cards(tx, &organization.id, role)? {
         by_step.entry(card.role_step_id.clone()).or_default().push(card);
     }
-    let facts = CardFacts { texts, now: tx.now, other_roles: board::other_roles(tx, &organization.id, role)? };
+    let today = when::today(&organization.time_zone, tx.now);
+    let facts = CardFacts { texts, now: tx.now, today, other_roles: board::other_roles(tx, &organization.id, role)? };
     let steps = board::steps(tx, &organization.id, role)?.into_iter();
     let steps = steps.map(|step| (by_step.remove(&step.id).unwrap_or_default(), step));
     let shown = steps.filter(|(cards, step)| step.order.is_some() || !cards.is_empty());
@@ -194,9 +198,10 @@ fn hired(
         .collect())
 }
 
-/// Returns the label and the URL of the review queue, if candidates are at the first step.
+/// Returns the label and the URL of the review queue, if candidates wait at the first step.
 fn review(texts: &'static Texts, scene: &Scene, columns: &[Column]) -> Option<(String, String)> {
-    let count = columns.first().map(|column| column.cards.len()).filter(|count| *count > 0)?;
+    let waiting = |column: &Column| column.cards.iter().filter(|card| !card.is_aside).count();
+    let count = columns.first().map(waiting).filter(|count| *count > 0)?;
     let url = format!("/app/{}/review?role={}", scene.organization.slug, scene.role.id);
     Some((texts.counted(&BOARD.of(texts).review, count), url))
 }

@@ -4,6 +4,7 @@ use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, HireRecord
 use crate::domain::timestamp::Timestamp;
 use crate::http::pages::console::activity::Reader;
 use crate::http::pages::console::decision::panel::DecisionPanel;
+use crate::http::pages::console::due;
 use crate::http::pages::console::labels;
 use crate::http::pages::console::signup::{Place, SignupView};
 use crate::http::pages::console::when::{self, When};
@@ -18,6 +19,8 @@ pub(super) struct ApplicationView {
     pub(super) role_name: String,
     pub(super) role_url: String,
     pub(super) status: &'static str,
+    /// The later mark.
+    pub(super) mark: Option<String>,
     pub(super) is_running: bool,
     pub(super) applied: When,
     pub(super) steps: Vec<StepView>,
@@ -62,12 +65,17 @@ pub(super) fn load(
     let (record, texts) = (&application.record, place.texts);
     let steps = store::candidate_step::of_application(tx, &record.id)?;
     let signups = store::signup::all_of_application(tx, &record.id)?;
-    let panel = || DecisionPanel::new(texts, organization, &record.id, record.status, &steps, back);
+    let today = when::today(place.zone, place.now);
+    let panel = || {
+        let panel = DecisionPanel::new(texts, organization, &record.id, record.status, &steps, back);
+        panel.with_later(texts, today, record.later_due_on)
+    };
     Ok(ApplicationView {
         id: record.id.to_string(),
         role_name: application.role_name.clone(),
         role_url: format!("/app/{}/roles/{}", organization.slug, application.role_id),
         status: labels::status(texts, record.status),
+        mark: record.later_due_on.map(|due_on| due::mark(texts, today, due_on)),
         is_running: application.current.is_some(),
         applied: When::new(texts, place.zone, record.applied_at, place.now),
         panel: (!is_erased).then(panel),

@@ -6,12 +6,15 @@ use std::time::Duration;
 use crate::domain::activity::Action;
 use crate::domain::candidate_step::{self, ApplicationStatus, CandidateStep, UNDO_PERIOD};
 use crate::domain::id::{ApplicationId, Id};
+use crate::domain::later;
 use crate::domain::refusal::Refusal;
 use crate::domain::role::RoleStatus;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
-use crate::http::pages::console::when::When;
+use crate::http::pages::console::due;
+use crate::http::pages::console::when::{self, When};
 use crate::http::pages::texts::console::done::{DONE, DoneTexts};
+use crate::http::pages::texts::console::later::LATER;
 use crate::http::pages::texts::{Texts, fill};
 use crate::http::server::request::Request;
 use crate::store::access::VisibleOrganization;
@@ -58,7 +61,7 @@ pub(in crate::http::pages::console) fn message(
     let Some(id) = id else { return Ok(None) };
     let Some(application) = store::application::find(tx, &organization.id, id)? else { return Ok(None) };
     let candidate = &application.candidate_id;
-    let Some(latest) = store::activity::latest_decision(tx, &organization.id, candidate, id)? else { return Ok(None) };
+    let Some(latest) = store::activity::latest_act(tx, &organization.id, candidate, id)? else { return Ok(None) };
     let is_own = latest.actor.as_ref().is_some_and(|actor| actor.id == who.user_id.as_str());
     if !is_own || tx.now.since(latest.at) > MESSAGE_AGE_MAX {
         return Ok(None);
@@ -66,8 +69,10 @@ pub(in crate::http::pages::console) fn message(
     let Some(candidate) = store::candidate::find(tx, &organization.id, candidate)? else { return Ok(None) };
     let steps = store::candidate_step::of_application(tx, id)?;
     let act = Act { organization, application: &application, candidate: &candidate, steps: &steps, latest: &latest };
+    let is_mark = store::later::change(&latest).is_some();
+    let undo_path = if is_mark { "later/undo" } else { "undo" };
     let undo = act.is_undoable(tx, who)?.then(|| UndoForm {
-        action: format!("/app/{}/applications/{id}/undo", organization.slug),
+        action: format!("/app/{}/applications/{id}/{undo_path}", organization.slug),
         back: back.to_owned(),
         label: DONE.of(texts).undo,
     });
@@ -87,6 +92,9 @@ impl Act<'_> {
     fn lines(&self, tx: &Tx<'_>, texts: &'static Texts) -> Result<Vec<String>, Error> {
         let words = DONE.of(texts);
         let Some(action) = Action::parse(&self.latest.action) else { return Ok(Vec::new()) };
+        if matches!(action, Action::PutAside | Action::TakenUp) {
+            return Ok(self.mark_lines(tx, texts));
+        }
         let here = self.application.current.as_ref().map(|current| current.name.as_str());
         let acted_on = self.latest.candidate_role_step_id.as_ref();
         let acted_on = self.steps.iter().find(|step| Some(&step.id) == acted_on).map(|step| step.name.as_str());
@@ -107,8 +115,25 @@ impl Act<'_> {
         Ok(lines)
     }
 
+    /// Returns the message about a change to the later mark.
+    fn mark_lines(&self, tx: &Tx<'_>, texts: &'static Texts) -> Vec<String> {
+        let (words, name) = (LATER.of(texts), self.candidate.name.as_str());
+        let today = when::today(&self.organization.time_zone, tx.now);
+        match self.application.record.later_due_on {
+            Some(due_on) if due_on.0 > today => {
+                let day = due::until(texts, today, due_on);
+                vec![fill(words.done, &[("name", name), ("day", &day)]), words.unseen.to_owned()]
+            }
+            _ => vec![fill(words.taken_up, &[("name", name)])],
+        }
+    }
+
     /// Returns whether the rule accepts an undo now.
     fn is_undoable(&self, tx: &Tx<'_>, who: &Principal) -> Result<bool, Error> {
+        if let Some(change) = store::later::change(self.latest) {
+            let status = self.application.record.status;
+            return Ok(later::undo(status, Some(&change), &who.user_id, tx.now).is_ok());
+        }
         let Some(step) = self.steps.first() else { return Ok(false) };
         let Some(facts) = store::candidate_step::load(tx, who, &step.id)? else { return Ok(false) };
         let acts = store::candidate_step::recent_acts(tx, &facts)?;

@@ -1,4 +1,4 @@
-//! The decisions of staff in the browser: the forms (`panel`), what they do (`act`, `hire`), the message afterwards
+//! The decisions of staff in the browser: the forms (`panel`), what they do (`act`, `hire`, `later`), the message afterwards
 //! (`done`), and refusals in place (`refused`). Every page of the console that lets people decide uses these.
 //!
 //! A form is sent to `/app/{orgSlug}/applications/{id}/…`. It names the step, the state that the page showed (`seen`)
@@ -8,6 +8,7 @@
 mod act;
 pub(super) mod done;
 mod hire;
+pub(super) mod later;
 pub(super) mod panel;
 pub(super) mod refused;
 pub(super) mod scene;
@@ -19,7 +20,7 @@ use crate::store::Grade;
 
 pub(super) fn routes() -> Vec<Route> {
     let answers: &[Answer] = &[(303, ""), (409, "conflict")];
-    let [advance, move_to, reject, reopen, undo, withdraw, hire] = [
+    let [advance, move_to, reject, reopen, undo, withdraw, hire, later, take_up, later_undo] = [
         "/app/{orgSlug}/applications/{id}/advance",
         "/app/{orgSlug}/applications/{id}/move",
         "/app/{orgSlug}/applications/{id}/reject",
@@ -27,6 +28,9 @@ pub(super) fn routes() -> Vec<Route> {
         "/app/{orgSlug}/applications/{id}/undo",
         "/app/{orgSlug}/applications/{id}/withdraw",
         "/app/{orgSlug}/applications/{id}/hire",
+        "/app/{orgSlug}/applications/{id}/later",
+        "/app/{orgSlug}/applications/{id}/take-up",
+        "/app/{orgSlug}/applications/{id}/later/undo",
     ];
     let page = Route::staff(Method::GET, hire, hire::decode_page, hire::show);
     let page_answers: &[Answer] = &[(200, ""), (403, "forbidden")];
@@ -38,7 +42,11 @@ pub(super) fn routes() -> Vec<Route> {
         Route::staff(Method::POST, undo, act::decode_undo, act::undo),
         Route::staff(Method::POST, withdraw, act::decode_withdraw, act::withdraw),
         Route::staff(Method::POST, hire, hire::decode, hire::hire),
+        Route::staff(Method::POST, later, later::decode, later::put),
+        Route::staff(Method::POST, later_undo, later::decode_target, later::undo),
     ];
+    let take_up = Route::staff(Method::POST, take_up, later::decode_target, later::take_up);
+    let take_up = take_up.with_form().writes(Grade::Durable).answering(&[(303, "")]);
     let forms = forms.map(|route| route.with_form().writes(Grade::Durable).answering(answers));
-    [page.answering(page_answers)].into_iter().chain(forms).collect()
+    [page.answering(page_answers), take_up].into_iter().chain(forms).collect()
 }

@@ -1,13 +1,18 @@
 //! The forms with which staff decide about an application. `templates/console/decision/panel.html` renders them; it
 //! expects a variable `panel`.
 
+use jiff::ToSpan;
+use jiff::civil::Date;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::domain::candidate_step::{
     ApplicationStatus, CandidateStep, NOTES_CHARACTERS_MAX, OutcomeReason, StepStatus, current_step, state_name,
 };
+use crate::domain::due_day::DueDay;
 use crate::domain::id::ApplicationId;
+use crate::domain::later::DAYS_MAX;
 use crate::http::pages::texts::console::decision::{DECISION, DecisionTexts};
+use crate::http::pages::texts::console::later::{LATER, LaterTexts};
 use crate::http::pages::texts::{Texts, fill};
 use crate::store::access::VisibleOrganization;
 
@@ -35,6 +40,45 @@ pub(in crate::http::pages::console) struct DecisionPanel {
     pub(in crate::http::pages::console) moves: Vec<StepButton>,
     pub(in crate::http::pages::console) reopen: Vec<StepButton>,
     pub(in crate::http::pages::console) may_withdraw: bool,
+    /// The form that puts the application aside; `None` if it has ended.
+    pub(in crate::http::pages::console) later: Option<LaterPanel>,
+}
+
+/// The form that puts an application aside.
+pub(in crate::http::pages::console) struct LaterPanel {
+    pub(in crate::http::pages::console) words: &'static LaterTexts,
+    pub(in crate::http::pages::console) days: Vec<DaysButton>,
+    pub(in crate::http::pages::console) first_day: String,
+    pub(in crate::http::pages::console) last_day: String,
+    /// Whether the application has a mark, which may be due.
+    pub(in crate::http::pages::console) is_marked: bool,
+}
+
+/// A button that puts candidates aside for some days.
+pub(in crate::http::pages::console) struct DaysButton {
+    /// The digit that chooses the button.
+    pub(in crate::http::pages::console) key: usize,
+    pub(in crate::http::pages::console) days: i64,
+    pub(in crate::http::pages::console) label: &'static str,
+}
+
+/// The usual numbers of days.
+const DAYS: [i64; 3] = [1, 3, 7];
+
+impl LaterPanel {
+    /// Creates the form. `today` is the current day in the organization's time zone.
+    pub(in crate::http::pages::console) fn new(texts: &Texts, today: Date, due_on: Option<DueDay>) -> Self {
+        let words = LATER.of(texts);
+        let day = |days: i64| today.checked_add(days.days()).unwrap_or(today).to_string();
+        let days = DAYS.into_iter().zip(words.days).zip(1..);
+        Self {
+            words,
+            days: days.map(|((days, label), key)| DaysButton { key, days, label }).collect(),
+            first_day: day(1),
+            last_day: day(DAYS_MAX),
+            is_marked: due_on.is_some(),
+        }
+    }
 }
 
 /// A step that a control names.
@@ -96,7 +140,20 @@ impl DecisionPanel {
             moves: others.map(|step| button("{step}", step)).collect(),
             reopen: steps.iter().filter(is_reopenable).map(|step| button(words.reopen, step)).collect(),
             may_withdraw: is_running,
+            later: None,
         }
+    }
+
+    /// Adds the form that puts the application aside, unless the application has ended. `today` is the current day in
+    /// the organization's time zone, and `due_on` the mark.
+    pub(in crate::http::pages::console) fn with_later(
+        self,
+        texts: &'static Texts,
+        today: Date,
+        due_on: Option<DueDay>,
+    ) -> Self {
+        let later = self.may_withdraw.then(|| LaterPanel::new(texts, today, due_on));
+        Self { later, ..self }
     }
 
     /// Adds keys to the controls.

@@ -11,6 +11,7 @@ use crate::http::pages::console::frame::{ConsoleFrame, NavItem};
 use crate::http::pages::console::labels;
 use crate::http::pages::texts::console::done::{DONE, DoneTexts};
 use crate::http::pages::texts::console::frame::FRAME;
+use crate::http::pages::texts::console::later::LATER;
 use crate::http::pages::texts::{Texts, fill};
 use crate::http::server::reply::Reply;
 use crate::store::access::VisibleOrganization;
@@ -51,6 +52,9 @@ pub(super) fn reply(
     let words = DONE.of(texts);
     let lines = match &refusal {
         Refusal::Conflict(_) | Refusal::ConflictWith(_) => conflict_lines(tx, texts, scene)?,
+        Refusal::Invalid(errors) if errors.iter().all(|error| error.field == "dueOn") => {
+            vec![LATER.of(texts).wrong_day.to_owned()]
+        }
         Refusal::Invalid(_) | Refusal::BadRequest(..) => vec![words.invalid.to_owned()],
         _ => return Err(refusal.into()),
     };

@@ -10,11 +10,12 @@ use crate::domain::user::Principal;
 use crate::http::pages::console::decision::done::{self, Done};
 use crate::http::pages::console::decision::panel::DecisionPanel;
 use crate::http::pages::console::decision::scene::candidate_path;
+use crate::http::pages::console::due;
 use crate::http::pages::console::frame::{ConsoleFrame, NavItem};
 use crate::http::pages::console::labels;
 use crate::http::pages::console::signup::{Place, SignupView};
 use crate::http::pages::console::visit::ABSENT;
-use crate::http::pages::console::when::When;
+use crate::http::pages::console::when::{self, When};
 use crate::http::pages::texts::console::candidate::{CANDIDATE, CandidateTexts};
 use crate::http::pages::texts::console::review::{REVIEW, ReviewTexts};
 use crate::http::pages::texts::{Texts, fill};
@@ -72,6 +73,8 @@ struct Current {
     candidate_url: String,
     email: String,
     applied: When,
+    /// The later mark.
+    mark: Option<String>,
     /// The decision that somebody else made meanwhile.
     meanwhile: Option<String>,
     signup: Option<SignupView>,
@@ -87,7 +90,8 @@ struct Current {
 pub(super) fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ReviewInput) -> Result<Reply, Error> {
     let organization = input.visit.organization(tx, who)?;
     let begun = input.begun.unwrap_or(tx.now);
-    let queue = Queue::load(tx, &organization.id, &organization.slug, input, begun)?;
+    let today = when::today(&organization.time_zone, tx.now);
+    let queue = Queue::load(tx, &organization.id, &organization.slug, input, begun, today)?;
     if input.begun.is_none() {
         return Ok(Reply::see_other(&path_that_begins(&organization.slug, input, begun)));
     }
@@ -166,12 +170,13 @@ impl View<'_> {
     }
 
     fn word(&self, decision: &QueueDecision) -> &'static str {
-        let [advanced, moved, rejected, hired, withdrawn] = self.words.decided;
+        let [advanced, moved, rejected, hired, withdrawn, put_aside] = self.words.decided;
         match decision.action.as_str() {
             "candidate_step.validated" => advanced,
             "candidate_step.rejected" => rejected,
             "candidate_step.hired" => hired,
             "candidate_role.withdrawn" => withdrawn,
+            "candidate_role.put_aside" => put_aside,
             _ => moved,
         }
     }
@@ -182,6 +187,7 @@ impl View<'_> {
         let application = store::application::find(tx, &organization.id, &entry.application_id)?.ok_or(ABSENT)?;
         let candidate = store::candidate::find(tx, &organization.id, &entry.candidate_id)?.ok_or(ABSENT)?;
         let (id, status) = (&application.record.id, application.record.status);
+        let (today, due_on) = (when::today(self.place.zone, tx.now), application.record.later_due_on);
         let steps = store::candidate_step::of_application(tx, id)?;
         let state = current_step(status, &steps).map_or(labels::status(texts, status), |step| step.name.as_str());
         let (number, count) = (texts.number((here + 1) as f64), texts.number(self.queue.entries.len() as f64));
@@ -201,11 +207,13 @@ impl View<'_> {
             candidate_url: candidate_path(&organization.slug, candidate.id.as_str()),
             email: candidate.email,
             applied: self.when(entry.applied_at),
+            mark: due_on.map(|due_on| due::mark(texts, today, due_on)),
             meanwhile: entry.decision.as_ref().and_then(|decision| self.meanwhile(decision)),
             signup: signup.as_ref().map(|signup| self.place.signup(signup)),
             others: others.map(other_line).collect(),
             panel: (!candidate.is_erased)
-                .then(|| DecisionPanel::new(texts, organization, id, status, &steps, &back).with_keys()),
+                .then(|| DecisionPanel::new(texts, organization, id, status, &steps, &back))
+                .map(|panel| panel.with_later(texts, today, due_on).with_keys()),
         })
     }
 

@@ -1,5 +1,7 @@
 //! The queue of a review page: its scope and its begin from the address, its applications, and the position in it.
 
+use jiff::civil::Date;
+
 use crate::domain::id::{ApplicationId, Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
@@ -64,9 +66,10 @@ impl Queue {
         slug: &str,
         input: &ReviewInput,
         begun: Timestamp,
+        today: Date,
     ) -> Result<Self, Error> {
         let scope = scope(tx, organization, input)?;
-        let mut entries = queue(tx, organization, &scope, begun)?;
+        let mut entries = queue(tx, organization, &scope, begun, today)?;
         let left_out = entries.len().saturating_sub(QUEUE_ENTRIES_MAX);
         entries.truncate(QUEUE_ENTRIES_MAX);
         let at = input.at.as_ref().and_then(|at| entries.iter().position(|entry| entry.application_id == *at));

@@ -9,8 +9,8 @@ pub(in crate::http) struct ReviewTexts {
     pub(in crate::http) of: &'static str,
     /// `{when}`.
     pub(in crate::http) applied: &'static str,
-    /// The decision on a candidate in the list: advanced, moved, rejected, hired, withdrawn.
-    pub(in crate::http) decided: [&'static str; 5],
+    /// The decision on a candidate in the list: advanced, moved, rejected, hired, withdrawn, put aside.
+    pub(in crate::http) decided: [&'static str; 6],
     /// The same by somebody else: `{what}`, `{who}`.
     pub(in crate::http) decided_by: &'static str,
     /// `{what}`, `{who}`, `{when}`.
@@ -33,7 +33,7 @@ pub(in crate::http) static REVIEW: ByLanguage<ReviewTexts> = ByLanguage {
         queue: "Queue",
         of: "{number} of {count}",
         applied: "applied {when}",
-        decided: ["advanced", "moved", "rejected", "hired", "withdrawn"],
+        decided: ["advanced", "moved", "rejected", "hired", "withdrawn", "put aside"],
         decided_by: "{what} by {who}",
         decided_meanwhile: "Somebody was faster: {what} by {who}, {when}.",
         none: "Nobody is waiting here",
@@ -55,7 +55,7 @@ pub(in crate::http) static REVIEW: ByLanguage<ReviewTexts> = ByLanguage {
         queue: "Reihe",
         of: "{number} von {count}",
         applied: "beworben {when}",
-        decided: ["weiter", "verschoben", "Absage", "eingestellt", "zurückgezogen"],
+        decided: ["weiter", "verschoben", "Absage", "eingestellt", "zurückgezogen", "zurückgestellt"],
         decided_by: "{what}, von {who}",
         decided_meanwhile: "Jemand war schneller: {what}, von {who}, {when}.",
         none: "Hier wartet niemand",
@@ -80,7 +80,7 @@ pub(in crate::http) static REVIEW: ByLanguage<ReviewTexts> = ByLanguage {
         queue: "File",
         of: "{number} sur {count}",
         applied: "candidature {when}",
-        decided: ["étape franchie", "déplacement", "refus", "embauche", "retrait"],
+        decided: ["étape franchie", "déplacement", "refus", "embauche", "retrait", "mise de côté"],
         decided_by: "{what}, par {who}",
         decided_meanwhile: "Quelqu’un a été plus rapide : {what}, par {who}, {when}.",
         none: "Personne n’attend ici",
@@ -105,7 +105,7 @@ pub(in crate::http) static REVIEW: ByLanguage<ReviewTexts> = ByLanguage {
         queue: "Cola",
         of: "{number} de {count}",
         applied: "presentada {when}",
-        decided: ["avanzada", "movida", "rechazada", "contratada", "retirada"],
+        decided: ["avanzada", "movida", "rechazada", "contratada", "retirada", "aplazada"],
         decided_by: "{what} por {who}",
         decided_meanwhile: "Alguien se ha adelantado: {what} por {who}, {when}.",
         none: "Aquí no espera nadie",
