@@ -37,6 +37,7 @@ mod json_object;
 pub mod later;
 pub mod logo;
 pub mod membership;
+pub mod not_selected;
 mod open;
 pub mod organization;
 pub mod outbox;

@@ -62,7 +62,7 @@ fn hired_candidates_have_a_column_and_others_who_ended_are_counted() {
     let page = app.browser(&hiring, "owner").get(&path(&hiring)).expect(200).text();
     let hired = column(&page, "hired");
     assert!(hired.contains("Candidate 1") && hired.contains("on 20 November 2026"), "{hired}");
-    assert!(hired.contains("Not selected <span class=\"quiet\" id=\"count-ended\">1</span>"), "{hired}");
+    assert!(hired.contains("Not selected</a> <span class=\"quiet\" id=\"count-ended\">1</span>"), "{hired}");
     assert_eq!(page.matches("class=\"card\"").count(), 2, "{page}");
     assert!(page.contains("1 of 2 positions open"), "{page}");
 }

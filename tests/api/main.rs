@@ -48,6 +48,7 @@ mod console;
 mod console_board;
 mod console_board_decide;
 mod console_candidate;
+mod console_close_out;
 mod console_confirm;
 mod console_decision;
 mod console_document;
@@ -56,6 +57,7 @@ mod console_join_passkey;
 mod console_later;
 mod console_me;
 mod console_membership;
+mod console_not_selected;
 mod console_passkey;
 mod console_review;
 mod console_role;
@@ -212,6 +214,7 @@ fn main() -> ExitCode {
         compression::tests(),
         console::tests(),
         console_board::tests(),
+        console_close_out::tests(),
         console_confirm::tests(),
         console_board_decide::tests(),
         console_inbox::tests(),
@@ -222,6 +225,7 @@ fn main() -> ExitCode {
         console_review::tests(),
         console_later::tests(),
         console_me::tests(),
+        console_not_selected::tests(),
         console_passkey::tests(),
         console_roles::tests(),
         console_second_factor::tests(),

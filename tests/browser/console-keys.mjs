@@ -51,6 +51,7 @@ const DECISIONS = {
   E: says,
   '⇧E': shows('details[open] select[name=step]'),
   R: shows('details[open] input[name=reason]'),
+  H: shows('details[open] input[name=dueOn]'),
   '⇧H': leadsTo(/\/hire/),
 };
 
@@ -103,7 +104,7 @@ const KINDS = [
       X: checks('.card:has(a:focus) input'),
       '⇧J': (page) => page.waitForFunction(() => document.querySelectorAll('#board :checked').length === 2 && document.activeElement.closest('.card')),
       '⇧K': (page) => page.waitForFunction(() => document.querySelectorAll('#board :checked').length === 2 && document.activeElement.closest('.card')),
-      E: says, '⇧E': opensDialog, R: opensDialog, V: leadsTo(/\/review\?.*begun=/),
+      E: says, '⇧E': opensDialog, R: opensDialog, H: opensDialog, V: leadsTo(/\/review\?.*begun=/),
     },
   },
   {
@@ -140,6 +141,14 @@ const KINDS = [
       await page.locator('summary[id^=reject-]').click();
     },
     keys: REASONS, isPartly: true,
+  },
+  {
+    name: 'later', path: `${ORGANIZATION}/review`,
+    prepare: async (page) => {
+      await page.waitForURL(/begun=/);
+      await page.locator('summary[id^=later-]').click();
+    },
+    keys: { 1: shownAfter, 2: shownAfter, 3: shownAfter }, isPartly: true,
   },
   {
     name: 'document', path: `${ORGANIZATION}/candidates?q=${encodeURIComponent(WITH_CV)}`,

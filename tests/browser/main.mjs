@@ -22,6 +22,7 @@ const parts = {
   'console-undo': 'What candidates see of decisions that are undone',
   'console-dialogs': 'Dialogs and messages of the staff console',
   'console-decide': 'Decisions in the staff console',
+  'console-later': 'Later, closing out and reopening in the staff console',
   'console-passkeys': 'Passkeys in the staff console',
   'console-keyboard': 'The staff console with a keyboard only',
   'console-keys': 'Keyboard shortcuts of the staff console',

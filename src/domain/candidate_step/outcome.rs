@@ -16,7 +16,8 @@ words! {
 }
 
 words! {
-    /// The reason why an application ended. The order never changes: the position of a reason is its keyboard shortcut.
+    /// The reason why an application ended. The order never changes: the position of one of the first
+    /// [`OutcomeReason::KEYS`] reasons is its keyboard shortcut.
     OutcomeReason {
         /// The candidate lacks skills that the role needs.
         LackingSkills = "lacking_skills",
@@ -36,10 +37,19 @@ words! {
         NoResponse = "no_response",
         /// Anything else.
         Other = "other",
+        /// The organization closed the role. Offered when a role is closed out.
+        RoleClosed = "role_closed",
     }
 }
 
 impl OutcomeReason {
+    /// The number of reasons that a rejection of one candidate offers, each with a digit as its key.
+    pub const KEYS: usize = 9;
+
+    /// The reasons for rejecting everybody who is in progress when a role ends.
+    pub const OF_ROLE_END: [Self; 4] =
+        [Self::RoleFilled, Self::RoleClosed, Self::PreferredAnotherCandidate, Self::Other];
+
     /// Returns the party that ends an application for this reason.
     pub fn outcome_type(self) -> OutcomeType {
         match self {
@@ -47,6 +57,7 @@ impl OutcomeReason {
             | Self::LackingExperience
             | Self::PreferredAnotherCandidate
             | Self::RoleFilled
+            | Self::RoleClosed
             | Self::SalaryExpectations => OutcomeType::RejectedByOrganization,
             Self::AcceptedOtherOffer | Self::DeclinedOffer | Self::NoResponse => OutcomeType::RejectedByCandidate,
             Self::Other => OutcomeType::Other,
@@ -65,6 +76,7 @@ mod tests {
             ("lacking_experience", "rejected_by_organization"),
             ("preferred_another_candidate", "rejected_by_organization"),
             ("role_filled", "rejected_by_organization"),
+            ("role_closed", "rejected_by_organization"),
             ("salary_expectations", "rejected_by_organization"),
             ("accepted_other_offer", "rejected_by_candidate"),
             ("declined_offer", "rejected_by_candidate"),
@@ -73,6 +85,6 @@ mod tests {
         ] {
             assert_eq!(OutcomeReason::parse(reason).unwrap().outcome_type().as_str(), outcome_type, "{reason}");
         }
-        assert!(OutcomeReason::WORDS.len() <= 9, "each reason has a digit as its key");
+        assert_eq!(OutcomeReason::WORDS[OutcomeReason::KEYS - 1], "other", "a new reason has no key");
     }
 }

@@ -184,7 +184,7 @@ fn undo(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &UndoInput) -> Result
 }
 
 /// Logs the decisions that could not be saved.
-fn log_failures(ctx: &Ctx, batch: &DecidedBatch) {
+pub(in crate::http) fn log_failures(ctx: &Ctx, batch: &DecidedBatch) {
     for item in &batch.items {
         if let (ItemOutcome::Failed(why), Some(application)) = (&item.outcome, &item.application_id) {
             let line = format!("the decision on application {application} was not saved: {why}");

@@ -20,7 +20,7 @@ use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, DecisionBat
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
 use crate::world::World;
-pub use record::{Batch, BatchRole, find};
+pub use record::{Batch, BatchRole, find, size};
 
 /// The item names nothing in the role. An item of another organization or of an erased candidate gets the same refusal.
 const NO_ITEM: Refusal = Refusal::NotFound("the role has no such application or step");

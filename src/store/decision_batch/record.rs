@@ -53,6 +53,15 @@ pub fn find(tx: &Tx<'_>, role: BatchRole<'_>, id: &DecisionBatchId) -> Result<Op
     })
 }
 
+/// Returns the number of decisions of a batch.
+pub fn size(tx: &Tx<'_>, batch: &Batch) -> Result<usize, Error> {
+    let sql = "SELECT count(*)
+               FROM decision_batch_items
+               WHERE batch_number = $1";
+    let count: Option<i64> = tx.value(sql, [batch.number])?;
+    Ok(usize::try_from(count.unwrap_or_default()).unwrap_or_default())
+}
+
 /// Returns the decisions of a batch, in order: the number of each activity row, and the step that was decided on.
 pub(super) fn decisions(tx: &Tx<'_>, role: BatchRole<'_>, batch: &Batch) -> Result<Vec<(i64, CandidateStepId)>, Error> {
     let sql = "SELECT v.number, v.candidate_role_step_id

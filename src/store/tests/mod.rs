@@ -8,7 +8,7 @@ use crate::db::row::Connection;
 use super::activity::{page as activity, platform, role_changes};
 use super::board::card;
 use super::role::{overview, version};
-use super::{board, in_progress, inbox, later, report};
+use super::{board, in_progress, inbox, later, not_selected, report};
 
 /// Returns the plan of a query, one line for each step.
 fn plan(connection: &Connection, sql: &str) -> Vec<String> {
@@ -65,6 +65,10 @@ fn no_query_for_a_page_sorts_rows_or_reads_unrelated_rows() {
         (board::BY_STATUS.to_owned(), "SEARCH a USING COVERING INDEX candidate_roles_of_role (role_id=?)"),
         (board::BY_STEP.to_owned(), "COVERING INDEX candidate_roles_at_step (role_id=? AND at_role_step_id>?)"),
         (in_progress::PAGE.to_owned(), "INDEX candidate_roles_of_role (role_id=? AND status=? AND candidate_number>?)"),
+        (
+            not_selected::PAGE.to_owned(),
+            "INDEX candidate_roles_of_role (role_id=? AND status=? AND candidate_number<?)",
+        ),
         (board::PAGE.to_owned(), &format!("{rows_at_step}(at_since,id)>(?,?))")),
         (card::CARDS.to_owned(), "SEARCH a USING INDEX candidate_roles_at_step (role_id=?"),
         (card::CARD.to_owned(), "SEARCH a USING INDEX sqlite_autoindex_candidate_roles_"),

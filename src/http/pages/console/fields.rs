@@ -12,7 +12,7 @@ use crate::http::server::request::Request;
 /// # Errors
 /// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated.
 pub(super) fn read(request: &Request) -> Result<BodyFields, Refusal> {
-    read_except(request, "")
+    read_except_all(request, &[])
 }
 
 /// Does the same as [`read`], but ignores a field that may be repeated.
@@ -20,9 +20,17 @@ pub(super) fn read(request: &Request) -> Result<BodyFields, Refusal> {
 /// # Errors
 /// The errors of [`read`].
 pub(super) fn read_except(request: &Request, ignored: &str) -> Result<BodyFields, Refusal> {
+    read_except_all(request, &[ignored])
+}
+
+/// Does the same as [`read`], but ignores fields that may be repeated.
+///
+/// # Errors
+/// The errors of [`read`].
+pub(super) fn read_except_all(request: &Request, ignored: &[&str]) -> Result<BodyFields, Refusal> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let mut members = Map::new();
-    for (name, text) in form.fields().iter().filter(|(name, _)| name != ignored) {
+    for (name, text) in form.fields().iter().filter(|(name, _)| !ignored.contains(&name.as_str())) {
         let text = text.replace("\r\n", "\n");
         let is_repeated = members.insert(name.clone(), Value::String(text)).is_some();
         if is_repeated {

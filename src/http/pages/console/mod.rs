@@ -11,6 +11,7 @@ mod board;
 mod browser;
 mod came_back;
 mod candidate;
+mod close_out;
 pub(super) mod confirm;
 mod decision;
 mod document;
@@ -24,6 +25,7 @@ mod join_passkey;
 mod labels;
 mod me;
 mod membership;
+mod not_selected;
 mod passkey;
 mod review;
 mod role;
@@ -53,6 +55,8 @@ pub(in crate::http) fn routes() -> Vec<Route> {
         me::routes(),
         roles::routes(),
         board::routes(),
+        close_out::routes(),
+        not_selected::routes(),
         candidate::routes(),
         decision::routes(),
         document::routes(),

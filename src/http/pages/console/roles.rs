@@ -4,6 +4,7 @@ use askama::Template;
 use hyper::Method;
 use jiff::civil::Date;
 
+use super::close_out::offer::{Offer, offer};
 use super::frame::{ConsoleFrame, NavItem};
 use super::visit::Visit;
 use super::when;
@@ -21,6 +22,7 @@ use crate::http::server::pagination::{PageRequest, encode_cursor};
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
+use crate::store::access::VisibleOrganization;
 use crate::store::role::{Role, RoleFilter};
 use crate::store::{self, Error, Tx};
 
@@ -60,6 +62,8 @@ struct RoleRow {
     in_review: String,
     longest_wait: Option<String>,
     positions: String,
+    /// The notice that candidates are still in progress at a role that has ended.
+    close_out: Option<Offer>,
 }
 
 pub(super) fn routes() -> Vec<Route> {
@@ -101,7 +105,8 @@ fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RolesInput) -> Result<Rep
     let filter = RoleFilter { status: Some(status), ..RoleFilter::default() };
     let found = store::role::page(tx, &organization.id, &filter, input.after.as_ref(), input.page.rows)?;
     let today = when::today(&organization.time_zone, tx.now);
-    let roles = found.roles.into_iter().map(|role| row(tx, texts, today, role)).collect::<Result<_, _>>()?;
+    let roles =
+        found.roles.into_iter().map(|role| row(tx, texts, &organization, today, role)).collect::<Result<_, _>>()?;
     let tab = |known: RoleStatus| StatusTab {
         status: known.as_str(),
         label: label(words, known),
@@ -136,9 +141,15 @@ fn label(words: &RolesTexts, status: RoleStatus) -> &'static str {
     }
 }
 
-fn row(tx: &Tx<'_>, texts: &Texts, today: Date, Role { record, organization_id, .. }: Role) -> Result<RoleRow, Error> {
+fn row(
+    tx: &Tx<'_>,
+    texts: &'static Texts,
+    organization: &VisibleOrganization,
+    today: Date,
+    Role { record, .. }: Role,
+) -> Result<RoleRow, Error> {
     let words = ROLES.of(texts);
-    let overview = store::role::overview(tx, &organization_id, &record.id, tx.now, today)?;
+    let overview = store::role::overview(tx, &organization.id, &record.id, tx.now, today)?;
     let number = |count: i64| texts.number(count as f64);
     let seats = record.seats;
     let positions =
@@ -146,6 +157,7 @@ fn row(tx: &Tx<'_>, texts: &Texts, today: Date, Role { record, organization_id, 
     let places: Vec<String> =
         [record.department, record.location].into_iter().filter(|text| !text.is_empty()).collect();
     Ok(RoleRow {
+        close_out: offer(tx, texts, organization, &record.id, seats.status)?,
         id: record.id,
         name: record.name,
         place: places.join(" · "),

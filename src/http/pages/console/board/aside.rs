@@ -1,7 +1,6 @@
 //! Puts the chosen candidates of a board aside until a day, and undoes this. Each application is checked by the rule of
 //! the single act. A refusal does not stop the others.
 
-use super::decide;
 use super::input::{BoardDecision, DecideInput};
 use super::outcome::Outcome;
 use super::scene::Scene;
@@ -41,7 +40,7 @@ pub(super) fn decide(
 ) -> Result<Reply, Error> {
     let mut outcome = Outcome::new(tx, who, scene, input, decision);
     for card in &input.cards {
-        let Some(facts) = decide::load(tx, who, scene, card)? else {
+        let Some(facts) = scene.facts(tx, who, card)? else {
             outcome.unknown += 1;
             continue;
         };

@@ -6,7 +6,6 @@ use askama::Template;
 use super::input::{DecideInput, Question};
 use super::scene::{BoardInput, Scene};
 use crate::domain::candidate_step::{NOTES_CHARACTERS_MAX, StepFacts};
-use crate::domain::id::{CandidateStepId, Id};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
 use crate::http::pages::console::decision::panel::{LaterPanel, ReasonOption, reasons};
@@ -94,7 +93,7 @@ pub(super) fn decode_menu(_: &Ctx, request: &Request) -> Result<MenuInput, Error
 /// `forbidden` for a plain member.
 pub(super) fn menu(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MenuInput) -> Result<Reply, Error> {
     let scene = input.board.load(tx, who)?;
-    let facts = facts(tx, who, &scene, &input.card)?.ok_or(ABSENT)?;
+    let facts = scene.facts(tx, who, &input.card)?.ok_or(ABSENT)?;
     scene.organization.caller.require_manager()?;
     let asked = Asked {
         scene: &scene,
@@ -118,7 +117,7 @@ pub(super) fn reply(
     question: Question,
 ) -> Result<Reply, Error> {
     let only = match &input.cards[..] {
-        [card] => facts(tx, who, scene, card)?,
+        [card] => scene.facts(tx, who, card)?,
         _ => None,
     };
     let asked = Asked { scene, board: &input.board, cards: &input.cards, next: input.next.clone(), refusal: None };
@@ -137,18 +136,12 @@ pub(super) fn refused_day(
     refusal: &Refusal,
 ) -> Result<Reply, Error> {
     let only = match &input.cards[..] {
-        [card] => facts(tx, who, scene, card)?,
+        [card] => scene.facts(tx, who, card)?,
         _ => None,
     };
     let refusal = Some(refusal);
     let asked = Asked { scene, board: &input.board, cards: &input.cards, next: input.next.clone(), refusal };
     asked.reply(tx, who, Question::Later, only.as_ref())
-}
-
-fn facts(tx: &Tx<'_>, who: &Principal, scene: &Scene, card: &str) -> Result<Option<StepFacts>, Error> {
-    let Some(step) = CandidateStepId::parse(card) else { return Ok(None) };
-    let facts = store::candidate_step::load(tx, who, &step)?;
-    Ok(facts.filter(|facts| facts.organization_id == scene.organization.id && facts.role_id == scene.role.id))
 }
 
 struct Asked<'a> {

@@ -3,11 +3,9 @@
 
 use super::input::{BoardDecision, DecideInput, Wanted};
 use super::outcome::Outcome;
-use super::scene::Scene;
 use super::{aside, ask, page};
 use crate::domain::activity::Action;
 use crate::domain::candidate_step::{self, Decision, StepFacts};
-use crate::domain::id::{CandidateStepId, Id};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
 use crate::http::pages::console::visit::ABSENT;
@@ -46,7 +44,7 @@ pub(super) fn decide(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DecideInpu
     };
     let mut outcome = Outcome::new(tx, who, &scene, input, decision);
     for card in &input.cards {
-        let Some(facts) = load(tx, who, &scene, card)? else {
+        let Some(facts) = scene.facts(tx, who, card)? else {
             outcome.unknown += 1;
             continue;
         };
@@ -61,13 +59,6 @@ pub(super) fn decide(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DecideInpu
         }
     }
     outcome.reply()
-}
-
-/// Loads the facts about a step of an application to the role.
-pub(super) fn load(tx: &Tx<'_>, who: &Principal, scene: &Scene, card: &str) -> Result<Option<StepFacts>, Error> {
-    let Some(step) = CandidateStepId::parse(card) else { return Ok(None) };
-    let facts = store::candidate_step::load(tx, who, &step)?;
-    Ok(facts.filter(|facts| facts.organization_id == scene.organization.id && facts.role_id == scene.role.id))
 }
 
 /// Applies the rule of a decision. `facts` address the step that the board showed as current.

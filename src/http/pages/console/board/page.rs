@@ -11,6 +11,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::report::ApplicationCounts;
 use crate::domain::role::RoleStatus;
 use crate::domain::user::Principal;
+use crate::http::pages::console::close_out::offer::{Offer, offer};
 use crate::http::pages::console::decision::done::{self, Done};
 use crate::http::pages::console::frame::{ConsoleFrame, NavItem};
 use crate::http::pages::console::visit::{self, Visit};
@@ -67,6 +68,8 @@ struct BoardPage {
     withdrawn: String,
     withdrawn_count: i64,
     ended_count: i64,
+    /// The notice that candidates are still in progress at a role that has ended.
+    close_out: Option<Offer>,
 }
 
 struct HiredRow {
@@ -145,6 +148,7 @@ fn page(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput, scene: &Sce
         not_selected: number(applications.not_selected),
         withdrawn: number(applications.withdrawn),
         withdrawn_count: applications.withdrawn,
+        close_out: offer(tx, texts, organization, &role.id, role.seats.status)?,
         ended_count: applications.not_selected + applications.withdrawn,
     })
 }

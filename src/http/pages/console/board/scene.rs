@@ -2,7 +2,8 @@
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::domain::id::{self, ApplicationId, RoleId};
+use crate::domain::candidate_step::StepFacts;
+use crate::domain::id::{self, ApplicationId, CandidateStepId, Id, RoleId};
 use crate::domain::user::Principal;
 use crate::http::pages::console::visit::{self, ABSENT, Visit};
 use crate::http::server::request::Request;
@@ -57,6 +58,14 @@ impl Scene {
     pub(super) fn url(&self, step: Option<&str>) -> String {
         let path = self.path();
         step.filter(|step| id::is_id(step)).map_or_else(|| path.clone(), |step| format!("{path}?step={step}"))
+    }
+
+    /// Loads the facts about a candidate step of an application to the role. Returns `None` if the value of a card names
+    /// none.
+    pub(super) fn facts(&self, tx: &Tx<'_>, who: &Principal, card: &str) -> Result<Option<StepFacts>, Error> {
+        let Some(step) = CandidateStepId::parse(card) else { return Ok(None) };
+        let facts = store::candidate_step::load(tx, who, &step)?;
+        Ok(facts.filter(|facts| facts.organization_id == self.organization.id && facts.role_id == self.role.id))
     }
 
     /// Returns the path of the organization's candidates.

@@ -11,6 +11,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::role::RoleStatus;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
+use crate::http::pages::console::close_out::offer::{Offer, offer};
 use crate::http::pages::console::due;
 use crate::http::pages::console::when::{self, When};
 use crate::http::pages::texts::console::done::{DONE, DoneTexts};
@@ -30,6 +31,8 @@ const MESSAGE_AGE_MAX: Duration = Duration::from_secs(10 * 60);
 pub(in crate::http::pages::console) struct Done {
     pub(in crate::http::pages::console) lines: Vec<String>,
     pub(in crate::http::pages::console) undo: Option<UndoForm>,
+    /// The notice that candidates are still in progress after the last hire.
+    pub(in crate::http::pages::console) close_out: Option<Offer>,
 }
 
 /// The form that undoes the decision.
@@ -76,7 +79,8 @@ pub(in crate::http::pages::console) fn message(
         back: back.to_owned(),
         label: DONE.of(texts).undo,
     });
-    Ok(Some(Done { lines: act.lines(tx, texts)?, undo }))
+    let close_out = act.close_out(tx, texts)?;
+    Ok(Some(Done { lines: act.lines(tx, texts)?, undo, close_out }))
 }
 
 /// A decision and its application.
@@ -113,6 +117,14 @@ impl Act<'_> {
         }
         lines.extend(self.what_the_candidate_sees(tx, texts, words, action)?);
         Ok(lines)
+    }
+
+    /// Returns the notice about the candidates who are still in progress, if the act is the last hire.
+    fn close_out(&self, tx: &Tx<'_>, texts: &'static Texts) -> Result<Option<Offer>, Error> {
+        if Action::parse(&self.latest.action) != Some(Action::Hired) || !self.is_role_filled(tx)? {
+            return Ok(None);
+        }
+        offer(tx, texts, self.organization, &self.application.role_id, RoleStatus::Filled)
     }
 
     /// Returns the message about a change to the later mark.

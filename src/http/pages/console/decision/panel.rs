@@ -170,6 +170,6 @@ fn next_step<'a>(current: Option<&CandidateStep>, steps: &'a [CandidateStep]) ->
 
 /// Returns the documented reasons of a rejection.
 pub(in crate::http::pages::console) fn reasons(words: &'static DecisionTexts) -> Vec<ReasonOption> {
-    let reasons = OutcomeReason::WORDS.iter().zip(words.reasons).zip(1..);
+    let reasons = OutcomeReason::WORDS.iter().zip(words.reasons).zip(1..).take(OutcomeReason::KEYS);
     reasons.map(|((value, label), key)| ReasonOption { key, value, label }).collect()
 }

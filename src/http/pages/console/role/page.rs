@@ -15,6 +15,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::role::{self, CLOSE_REASON_CHARACTERS_MAX, RoleStatus, Seats};
 use crate::domain::user::{Principal, may_manage};
 use crate::http::api::role::act;
+use crate::http::pages::console::close_out::offer::{Offer, offer};
 use crate::http::pages::texts::console::role::{ROLE, RoleTexts};
 use crate::http::pages::texts::console::role_field::{ROLE_FIELD, RoleFieldTexts};
 use crate::http::pages::texts::fill;
@@ -74,6 +75,8 @@ struct StatusView {
     obstacle: Option<&'static str>,
     /// Whether the reason is that the role has no steps.
     lacks_steps: bool,
+    /// The notice that candidates are still in progress at a role that has ended.
+    close_out: Option<Offer>,
     /// The path of the public page, if the role is on it.
     public_path: Option<String>,
     /// The path of the form of a copy.
@@ -186,7 +189,8 @@ impl<'a> PageRequest<'a> {
             Some(Refused::Reason(_, reason)) => Some(reason.as_str()),
             _ => None,
         };
-        let words = ROLE.of(self.visit.texts_for(tx, self.who)?);
+        let texts = self.visit.texts_for(tx, self.who)?;
+        let words = ROLE.of(texts);
         let RoleRecord { id, seats, close_reason, closes_on, public, .. } = &role.record;
         let lacks_steps = store::role_step::of_role(tx, id)?.is_empty();
         let has_passed =
@@ -209,6 +213,7 @@ impl<'a> PageRequest<'a> {
         Ok(StatusView {
             sentence,
             status: seats.status,
+            close_out: offer(tx, texts, self.organization, id, seats.status)?,
             version: RoleForm::of(&role.record).version(),
             obstacle: obstacle.filter(|_| matches!(seats.status, RoleStatus::Draft | RoleStatus::Closed)),
             lacks_steps,

@@ -4,6 +4,7 @@
 pub(in crate::http) mod activity;
 pub(in crate::http) mod board;
 pub(in crate::http) mod candidate;
+pub(in crate::http) mod close_out;
 pub(in crate::http) mod deciding;
 pub(in crate::http) mod decision;
 pub(in crate::http) mod done;
@@ -14,6 +15,7 @@ pub(in crate::http) mod join;
 pub(in crate::http) mod later;
 pub(in crate::http) mod me;
 pub(in crate::http) mod membership;
+pub(in crate::http) mod not_selected;
 pub(in crate::http) mod passkey;
 pub(in crate::http) mod review;
 pub(in crate::http) mod role;
