@@ -96,6 +96,17 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// Escape closes the form that is open on the page, or else the message about the last act. A dialog closes by itself.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
+  const own = document.activeElement.closest("details[open]:has(form)");
+  const form = own ?? [...document.querySelectorAll("main details[open]:has(form)")].at(-1);
+  if (form) {
+    form.open = false;
+    form.querySelector("summary").focus();
+  } else if (document.getElementById("say")?.hasChildNodes()) unsay();
+});
+
 /** Tells assistive technology about the keys (WAI-ARIA 1.2 §6.6). */
 function announceKeys() {
   if (document.body.dataset.keys === "off") return;

@@ -13,10 +13,29 @@
 /** The only place where text becomes HTML (Trusted Types policy `console`). */
 const html = globalThis.trustedTypes?.createPolicy("console", { createHTML: (text) => text }) ?? { createHTML: (text) => text };
 
-/** Shows a message for a while. `nodes` may contain an undo form. */
-function say(...nodes) {
+/** The time for which an act can be undone. */
+const UNDO_MS = 10 * 60 * 1000;
+let sayTimer;
+
+/** Removes the message. If it had the focus, the content of the page gets the focus. */
+function unsay() {
   const region = document.getElementById("say");
-  region.replaceChildren(...nodes);
+  const hadFocus = region.contains(document.activeElement);
+  region.replaceChildren();
+  clearTimeout(sayTimer);
+  if (hadFocus) document.getElementById("main").focus({ preventScroll: true });
+}
+
+/** Shows a message until somebody closes it, or until its act cannot be undone. `nodes` may contain an undo form. */
+function say(...nodes) {
+  const close = document.createElement("button");
+  close.className = "close";
+  close.ariaLabel = document.body.dataset.close;
+  close.textContent = "✕";
+  close.addEventListener("click", unsay);
+  document.getElementById("say").replaceChildren(...nodes, close);
+  clearTimeout(sayTimer);
+  sayTimer = setTimeout(unsay, UNDO_MS);
 }
 
 /** Shows `content` in a dialog that closes with Escape. The focus then returns to where it was. */
