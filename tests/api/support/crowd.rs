@@ -15,7 +15,7 @@ pub(crate) fn add(app: &App, hiring: &Hiring, count: usize) {
     let (organization, role) = (&hiring.organization_id, &hiring.role_id);
     let step = role_step("n % 4");
     app.change(&format!(
-        "BEGIN;
+        "BEGIN IMMEDIATE;
          CREATE TEMP TABLE crowd AS
          WITH RECURSIVE series (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM series WHERE n < {count} - 1)
          SELECT n, printf('%05d', n) AS name, (SELECT max(number) + 1 FROM candidates) + n AS number,
