@@ -10,7 +10,9 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 /// Returns violations of all rules except experimental ones, each with the elements concerned.
 export async function violations(page, rules) {
-  await page.evaluate(axe);
+  if (!(await page.evaluate(() => 'axe' in window))) {
+    await page.evaluate(axe);
+  }
   return page.evaluate(async (rules) => {
     const options = { resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } };
     const { violations } = await window.axe.run(document, rules ? { ...options, runOnly: rules } : options);

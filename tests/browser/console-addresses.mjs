@@ -9,6 +9,7 @@ import https from 'node:https';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
+import { violations } from './accessible.mjs';
 import { launch, screenshot, visitor } from './browser.mjs';
 import { serve } from './service.mjs';
 
@@ -131,6 +132,7 @@ export async function check(browser, company, fault) {
     if (status !== 403 || !text.includes(opened) || !text.includes('https://jobs.example.com')) {
       fault(`a wrong --base-url: ${status}, and the page does not name both addresses: ${text}`);
     }
+    (await violations(page)).forEach((violation) => fault(`a wrong --base-url: ${violation}`));
     await screenshot(page, 'console-wrong-base-url');
   });
   elsewhere.service.kill();

@@ -26,6 +26,8 @@ const parts = {
   'console-passkeys': 'Passkeys in the staff console',
   'console-keyboard': 'The staff console with a keyboard only',
   'console-keys': 'Keyboard shortcuts of the staff console',
+  'console-refusals': 'Refusals in the staff console',
+  'console-codes': 'One-time codes and recovery codes',
 };
 const isConsole = (part) => part.startsWith('console-');
 const groups = { console: Object.keys(parts).filter(isConsole), candidates: Object.keys(parts).filter((part) => !isConsole(part)) };

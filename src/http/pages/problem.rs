@@ -5,6 +5,7 @@ use hyper::header;
 
 use super::console::{confirm, second_factor, sign_in};
 use super::frame::Frame;
+use super::texts::console::frame::FRAME;
 use super::texts::{self, Texts, fill};
 use crate::domain::refusal::Refusal;
 use crate::http::server::language::Language;
@@ -29,6 +30,15 @@ impl<'a> ProblemPage<'a> {
     }
 }
 
+/// The same for a request whose answer replaces parts of a page of the console: a dialog over that page.
+#[derive(Template)]
+#[template(path = "console/problem_part.html", config = "src/http/pages/templates/askama.toml")]
+struct ProblemPart<'a> {
+    title: &'a str,
+    paragraphs: &'a [String],
+    close: &'a str,
+}
+
 /// Renders the page for a failed request.
 ///
 /// # Errors
@@ -43,11 +53,21 @@ pub(in crate::http) fn page(problem: &FailedRequest<'_>, language: Language) -> 
         }
     }
     let texts = texts::of_language(language);
+    let (title, paragraphs) = explanation(problem, texts);
+    let reply = if problem.staff.is_some_and(|staff| staff.wants_parts) {
+        let close = FRAME.of(texts).close;
+        Reply::rendered(&ProblemPart { title, paragraphs: &paragraphs, close })?
+    } else {
+        Reply::rendered(&ProblemPage::new(texts, title, &paragraphs))?
+    };
+    Ok(reply.in_language(texts.tag).with(header::CACHE_CONTROL, "no-store"))
+}
+
+/// Returns the title and the paragraphs of the page.
+fn explanation(problem: &FailedRequest<'_>, texts: &'static Texts) -> (&'static str, Vec<String>) {
     let common = &texts.common;
     if let Error::Refused(Refusal::OtherOrigin { page, own }) = problem.error {
-        let more = fill(common.other_origin, &[("page", page), ("own", own)]);
-        let page = Reply::rendered(&ProblemPage::new(texts, common.refused, &[more]))?;
-        return Ok(page.in_language(texts.tag).with(header::CACHE_CONTROL, "no-store"));
+        return (common.refused, vec![fill(common.other_origin, &[("page", page), ("own", own)])]);
     }
     let (title, more) = match problem.status {
         500 if matches!(problem.error, Error::OutcomeUnknown(_)) => (common.failed, common.unknown_more),
@@ -57,9 +77,7 @@ pub(in crate::http) fn page(problem: &FailedRequest<'_>, language: Language) -> 
         500.. => (common.failed, common.failed_more),
         _ => (common.refused, common.refused_more),
     };
-    let paragraphs = [more.to_owned(), fill(common.ask, &[("number", problem.request_id)])];
-    let page = Reply::rendered(&ProblemPage::new(texts, title, &paragraphs))?;
-    Ok(page.in_language(texts.tag).with(header::CACHE_CONTROL, "no-store"))
+    (title, vec![more.to_owned(), fill(common.ask, &[("number", problem.request_id)])])
 }
 
 #[cfg(test)]

@@ -1,0 +1,257 @@
+// Checks what people of the staff console see when something is refused: forms with wrong values, conflicts with other
+// people, confirmations, and error pages. Each page and dialog follows the rules of accessibility in each language, light
+// and dark, and does not scroll sideways in a window of 320 px.
+
+import { LANGUAGES, inParallel, screenshot, visitor } from './browser.mjs';
+import { base, call } from './company.mjs';
+import { organization } from './console-journey.mjs';
+import { violations } from './accessible.mjs';
+import { PASSWORD, inspect, linkOf } from './staff.mjs';
+import { totp } from './totp.mjs';
+
+const LONG = 'x'.repeat(5000);
+
+/// Sends a form with these values, as a form without JavaScript and without the browser's checks. The answer has the
+/// given status. `inPlace` sends it as the modules do, and waits for a dialog.
+async function send(page, form, values, status, { button, inPlace = false, action } = {}) {
+  const answered = page.waitForResponse((response) => response.request().method() === 'POST' && !response.url().includes('-options'));
+  const shown = inPlace ? page.locator('dialog[open]').waitFor() : page.waitForEvent('load');
+  await page.locator(form).first().evaluate((element, { values, button, inPlace, action }) => {
+    element.noValidate = true;
+    element.toggleAttribute('data-swap', inPlace);
+    if (action) {
+      element.setAttribute('action', action);
+    }
+    for (const [name, value] of Object.entries(values)) {
+      const field = element.elements[name];
+      if (field.type === 'date' || field.type === 'number') {
+        field.type = 'text';
+      }
+      field.value = value;
+    }
+    element.requestSubmit(button ? element.querySelector(button) : undefined);
+  }, { values, button, inPlace, action });
+  const [answer] = await Promise.all([answered, shown]);
+  if (![status].flat().includes(answer.status())) {
+    throw new Error(`${answer.url()} was answered with ${answer.status()}, not ${status}: ${await page.locator('body').innerText()}`);
+  }
+  return answer.status();
+}
+
+/// The organization of one language, with a role and candidates.
+async function prepare(lang) {
+  const { id, slug, email } = await organization(`refusals-${lang}`);
+  const role = await call('POST', `/api/v1/organizations/${id}/roles`, { name: 'Engineer', positions: 1 });
+  for (const name of ['Application', 'Interview']) {
+    await call('POST', `/api/v1/roles/${role.id}/steps`, { name });
+  }
+  await call('POST', `/api/v1/roles/${role.id}/open`);
+  const people = [];
+  for (const name of ['Amélie Byrne', 'Björn Castellanos', 'Chiara Dąbrowski']) {
+    const person = { name, email: `${people.length}@people.example`, roleId: role.id };
+    const { id: candidate, applications } = await call('POST', `/api/v1/organizations/${id}/candidates`, person);
+    people.push({ name, path: `/app/${slug}/candidates/${candidate}`, application: applications[0].id, step: applications[0].steps[0].id });
+  }
+  return { id, slug, email, role: role.id, people };
+}
+
+/// The pages before and after a sign-in.
+async function signingIn(browser, fault, lang, { email }, look) {
+  // Chromium logs a line for each part that is refused.
+  const unlessRefused = (what) => /Failed to load resource: .* 40[349] /.test(what) || fault(what);
+  const context = await visitor(browser, unlessRefused, { locale: lang, origins: [base] });
+  const page = await context.newPage();
+  const type = { email: `nobody.${lang}@people.example`, password: 'a wrong password' };
+  const form = 'form[action="/sign-in"]';
+  await page.goto(`${base}/sign-in`);
+  await send(page, form, type, 401);
+  await look(page, 'sign-in-refused');
+  // The waiting time grows with each try.
+  while (await send(page, form, type, [401, 429]) !== 429);
+  await look(page, 'sign-in-throttled');
+  await page.goto(await linkOf(email, { base, db: 'jobs.db' }));
+  await look(page, 'join');
+  await send(page, 'main form', { password: email }, 400);
+  await look(page, 'join-refused');
+  await send(page, 'main form', { password: PASSWORD }, 303);
+  await look(page, 'factor-missing');
+  await page.goto(`${base}/app/me/authenticator`);
+  const set = 'form[action="/app/me/authenticator"]';
+  await send(page, set, { code: '000000' }, 400);
+  await look(page, 'authenticator-refused');
+  await send(page, set, { code: totp(await page.locator('code.key').innerText()) }, 200);
+  await look(page, 'recovery-codes');
+  const codes = await page.locator('.codes code').allInnerTexts();
+  return { context, page, codes };
+}
+
+/// A form that is sent after the session has ended, up to its page that offers to send it again.
+async function carried(page, { email }, code, look) {
+  await page.goto(`${base}/app/me`);
+  await page.context().clearCookies();
+  await send(page, 'form[action="/app/me/preferences"]', {}, 401);
+  await look(page, 'carried');
+  await send(page, 'form[action="/sign-in"]', { email, password: PASSWORD }, 200);
+  await look(page, 'code');
+  await send(page, 'form[action="/sign-in/code"]', { code: '000000' }, 401);
+  await look(page, 'code-refused');
+  await send(page, 'form[action="/sign-in/code"]', { code }, 200);
+  await look(page, 'resume');
+}
+
+async function account(page, own, look) {
+  await page.goto(`${base}/app/me`);
+  await send(page, 'form[action="/app/me/password"]', { current: 'a wrong password', new: 'nine lanterns at dusk' }, 400);
+  await look(page, 'password-wrong');
+  await send(page, 'form[action="/app/me/password"]', { current: PASSWORD, new: 'password1234' }, 400);
+  await look(page, 'password-refused');
+  await page.goto(`${base}/app/me`);
+  const to = `/app/confirm?to=${encodeURIComponent('/app/me/recovery-codes')}`;
+  await send(page, 'form[action="/app/sign-out"]', {}, 403, { action: to });
+  await look(page, 'confirm');
+  await page.goto(`${base}/app/me`);
+  await send(page, 'form[action="/app/me/preferences"]', {}, 403, { action: to, inPlace: true });
+  await look(page, 'confirm-in-place');
+}
+
+async function roles(page, { slug, role }, look) {
+  const path = `${base}/app/${slug}/roles`;
+  await page.goto(`${path}/new`);
+  await send(page, 'main form', { name: '', location: LONG, salaryMin: '-5', description: 'kept' }, 400);
+  await look(page, 'role-refused');
+  await page.goto(`${path}/${role}/edit`);
+  await call('PATCH', `/api/v1/roles/${role}`, { name: 'Engineer (changed)', location: 'Bremen' });
+  await send(page, 'form[action$="/edit"]', { name: 'Engineer (mine)', location: 'Oslo' }, 409);
+  await look(page, 'role-conflict');
+  await page.goto(`${path}/${role}/edit`);
+  await send(page, 'form[action$="/close"]', { reason: '' }, 400);
+  await look(page, 'close-refused');
+  await page.goto(`${path}/${role}/steps`);
+  await send(page, 'form[action$="/steps"]', { name: '' }, 400);
+  await look(page, 'step-refused');
+  await send(page, '.pipeline form.stack', { name: LONG }, 400);
+  await look(page, 'step-name-refused');
+  await page.goto(`${path}/${role}/steps`);
+  await send(page, '.pipeline form.stack', { nameBefore: 'Other', name: 'Third' }, 409);
+  await look(page, 'step-conflict');
+}
+
+async function people(page, { slug, role, people: [first, second, third] }, look) {
+  await page.goto(base + first.path);
+  await send(page, 'form[action$="/reject"]', { notes: LONG.repeat(5) }, 400);
+  await look(page, 'reject-refused');
+  await page.goto(base + first.path);
+  await send(page, 'form[action$="/advance"]', {}, 404, { action: `/app/${slug}/applications/app_none/advance`, inPlace: true });
+  await look(page, 'absent-in-place');
+  await page.goto(base + first.path);
+  const why = { outcomeType: 'rejected_by_organization', outcomeReason: 'other', outcomeNotes: 'Elsewhere' };
+  await call('POST', `/api/v1/candidate-steps/${first.step}/reject`, why);
+  await send(page, 'form[action$="/advance"]', {}, 409, { inPlace: true });
+  await look(page, 'decision-conflict-in-place');
+  await page.keyboard.press('Escape');
+  await send(page, 'form[action$="/advance"]', {}, 409);
+  await look(page, 'decision-conflict');
+  await page.goto(base + first.path);
+  await send(page, 'form[action$="/reopen"]', { reason: '' }, 400);
+  await look(page, 'reopen-refused');
+  // The board, without the modules.
+  await page.goto(`${base}/app/${slug}/roles/${role}`);
+  await page.locator(`#c-${second.application} input`).check();
+  await send(page, '#decide', {}, 200, { button: '[value=ask-reject]' });
+  await look(page, 'board-ask');
+  await page.goto(`${base}/app/${slug}/roles/${role}`);
+  await page.locator(`#c-${second.application} input`).check();
+  await call('POST', `/api/v1/candidate-steps/${second.step}/validate`, {});
+  await send(page, '#decide', {}, 409, { button: '[value=advance]' });
+  await look(page, 'board-conflict');
+  const hire = `${base}/app/${slug}/applications/${third.application}/hire`;
+  await page.goto(hire);
+  await send(page, 'form[action$="/hire"]', { hiredDate: '2999-12-31', notes: LONG.repeat(5) }, 400);
+  await look(page, 'hire-refused');
+  await page.goto(hire);
+  await call('POST', `/api/v1/candidate-steps/${third.step}/hire`, {});
+  await send(page, 'form[action$="/hire"]', {}, 409);
+  await look(page, 'hire-conflict');
+  await page.goto(`${base}/app/${slug}/candidates?q=${'x'.repeat(300)}`);
+  await look(page, 'search-refused');
+}
+
+async function members(page, { slug, email }, look) {
+  await page.goto(`${base}/app/${slug}/members`);
+  const invite = `form[action="/app/${slug}/members"]`;
+  await send(page, invite, { name: '', email: 'nobody', orgRole: 'member' }, 400);
+  await look(page, 'invitation-refused');
+  await send(page, invite, { name: 'Ingrid', email, orgRole: 'member' }, 409);
+  await look(page, 'invitation-conflict');
+  await send(page, invite, { name: 'Pia Lund', email: `pia@${slug}.example`, orgRole: 'moderator' }, 200);
+  await look(page, 'invitation-link');
+  await page.goto(`${base}/app/${slug}/members`);
+  await send(page, 'form[action$="/role"]:has(fieldset:enabled)', { before: 'member', orgRole: 'hr_representative' }, 409);
+  await look(page, 'member-conflict');
+}
+
+async function absent(page, { slug }, look) {
+  for (const [name, path] of [['absent', '/app/none/roles'], ['absent-candidate', `/app/${slug}/candidates/cand_none`]]) {
+    await page.goto(base + path);
+    await look(page, name);
+  }
+  await page.goto(`${base}/app/${slug}/candidates`);
+  await page.keyboard.press('?');
+  await page.locator('dialog[open] dl.keys').waitFor();
+  await look(page, 'keys');
+}
+
+/// Checks the current page or dialog.
+async function checkOne(page, name, lang, fault) {
+  const at = `${name} in ${lang}`;
+  await inspect(page, (what) => name === 'absent' || fault(what));
+  const has = await page.locator('html').getAttribute('lang');
+  if (has !== lang) {
+    fault(`${at} is in ${has}`);
+  }
+  await page.evaluate(() => document.querySelectorAll('details').forEach((element) => element.setAttribute('open', '')));
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme });
+    const rules = colorScheme === 'dark' ? ['color-contrast', 'link-in-text-block'] : undefined;
+    (await violations(page, rules)).forEach((violation) => fault(`${at}, ${colorScheme}: ${violation}`));
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: 320, height: 700 });
+  const over = await page.evaluate(() => {
+    const { clientWidth, scrollWidth } = document.documentElement;
+    const wide = [...document.querySelectorAll('body *')].filter((element) => element.checkVisibility() && !element.closest('.hidden, .skip')
+      && (element.getBoundingClientRect().right > clientWidth + 1 || element.matches('dialog') && element.scrollWidth > element.clientWidth));
+    return scrollWidth > clientWidth || wide.some((element) => element.matches('dialog, dialog *'))
+      ? wide.slice(0, 3).map((element) => element.outerHTML.slice(0, 120)).concat(String(scrollWidth)) : [];
+  });
+  if (over.length > 0) {
+    fault(`${at} is wider than 320 px: ${over.join(' | ')}`);
+  }
+  if (lang === 'de') {
+    await screenshot(page, `console-refused-${name}-320`);
+  }
+  await page.setViewportSize({ width: 1280, height: 900 });
+  if (lang === 'en') {
+    await screenshot(page, `console-refused-${name}`);
+  }
+}
+
+export async function check(browser, company, fault) {
+  const counts = [];
+  await inParallel(2, LANGUAGES, async (lang) => {
+    let count = 0;
+    const look = async (page, name) => {
+      count += 1;
+      await checkOne(page, name, lang, fault);
+    };
+    const own = await prepare(lang);
+    const { context, page, codes } = await signingIn(browser, fault, lang, own, look);
+    for (const part of [absent, roles, people, members, account]) {
+      await part(page, own, look).catch((error) => fault(`${lang}: ${error.stack}`));
+    }
+    await carried(page, own, codes[0], look);
+    counts.push(count);
+    await context.close();
+  });
+  console.log(`  ${counts.join(', ')} refusals in ${LANGUAGES.join(', ')}`);
+}
