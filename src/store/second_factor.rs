@@ -71,48 +71,12 @@ pub fn delete_all(tx: &Tx<'_>, user: &UserId) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::db::row::Connection;
     use crate::db::tx;
-    use crate::domain::activity::SALT_BYTES;
-    use crate::domain::id::{ActivityId, Id};
     use crate::domain::recovery_code::RecoveryCode;
-    use crate::domain::text::Email;
-    use crate::domain::timestamp::Timestamp;
     use crate::domain::totp::TotpSecret;
-    use crate::domain::user::Auth;
-    use crate::store::user;
-
-    fn at(seconds: u64) -> Timestamp {
-        Timestamp::from_micros(1_700_000_000_000_000).plus(Duration::from_secs(seconds))
-    }
-
-    fn stamp(number: u64) -> Stamp {
-        Stamp { id: ActivityId::from_parts(at(number), [0; 10]), salt: [0; SALT_BYTES] }
-    }
-
-    fn person(name: &str) -> Principal {
-        Principal {
-            user_id: UserId::parse(name).unwrap(),
-            email: format!("{name}@example.org"),
-            platform_role: PlatformRole::User,
-            auth: Auth::Session { digest: [0; 32] },
-        }
-    }
-
-    /// Returns a file with the users `ada` and `bob`.
-    fn file() -> Connection {
-        let connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch(include_str!("../../schema.sql")).unwrap();
-        for name in ["ada", "bob"] {
-            let email = Email::parse(&format!("{name}@example.org")).unwrap();
-            let id = UserId::parse(name).unwrap();
-            act(&connection, 0, |tx| user::insert(tx, &id, &email, name, PlatformRole::User));
-        }
-        connection
-    }
+    use crate::store::tests::two_users::{at, file, person, stamp};
 
     fn act<T>(connection: &Connection, seconds: u64, work: impl Fn(&Tx<'_>) -> Result<T, Error>) -> T {
         tx::act(connection, at(seconds), work).unwrap()

@@ -1,7 +1,5 @@
 //! Tests of the passkeys in the file.
 
-use std::time::Duration;
-
 use rcgen::{KeyPair, PKCS_ED25519, PublicKeyData as _, SigningKey as _};
 use sha2::{Digest as _, Sha256};
 
@@ -9,41 +7,9 @@ use super::challenge::CHALLENGES_MAX;
 use super::*;
 use crate::db::row::Connection;
 use crate::db::tx;
-use crate::domain::activity::SALT_BYTES;
-use crate::domain::id::ActivityId;
 use crate::domain::passkey::{Challenge, ChallengeUse, ClientData, StoredChallenge};
-use crate::domain::text::Email;
-use crate::domain::user::{Auth, PlatformRole};
-use crate::store::{second_factor, user};
-
-fn at(seconds: u64) -> Timestamp {
-    Timestamp::from_micros(1_700_000_000_000_000).plus(Duration::from_secs(seconds))
-}
-
-fn stamp(number: u64) -> Stamp {
-    Stamp { id: ActivityId::from_parts(at(number), [0; 10]), salt: [0; SALT_BYTES] }
-}
-
-fn person(name: &str) -> Principal {
-    Principal {
-        user_id: UserId::parse(name).unwrap(),
-        email: format!("{name}@example.org"),
-        platform_role: PlatformRole::User,
-        auth: Auth::Session { digest: [0; 32] },
-    }
-}
-
-/// Returns a file with the users `ada` and `bob`.
-fn file() -> Connection {
-    let connection = Connection::open_in_memory().unwrap();
-    connection.execute_batch(include_str!("../../../schema.sql")).unwrap();
-    for name in ["ada", "bob"] {
-        let email = Email::parse(&format!("{name}@example.org")).unwrap();
-        let id = UserId::parse(name).unwrap();
-        tx::act(&connection, at(0), |tx| user::insert(tx, &id, &email, name, PlatformRole::User)).unwrap();
-    }
-    connection
-}
+use crate::store::second_factor;
+use crate::store::tests::two_users::{at, file, person, stamp};
 
 fn verified(counter: u32) -> VerifiedKey {
     let info = b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";

@@ -2,6 +2,7 @@
 //! sorts rows or reads unrelated rows. The cost of a page therefore does not depend on the size of the file.
 
 mod full_disk;
+pub(super) mod two_users;
 
 use crate::db::row::Connection;
 
