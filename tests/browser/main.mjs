@@ -28,6 +28,7 @@ const parts = {
   'console-keys': 'Keyboard shortcuts of the staff console',
   'console-refusals': 'Refusals in the staff console',
   'console-codes': 'One-time codes and recovery codes',
+  'console-pictures': 'The pictures of the staff console',
 };
 const isConsole = (part) => part.startsWith('console-');
 const groups = { console: Object.keys(parts).filter(isConsole), candidates: Object.keys(parts).filter((part) => !isConsole(part)) };
