@@ -83,6 +83,13 @@ async function crowd() {
 /// Moves the focus to a card with cards on all sides.
 const onMiddleCard = (page) => page.locator('#board .column:nth-of-type(2) .card > a[id^=n-]').nth(1).focus();
 
+/// Opens the page of that candidate.
+const openCandidate = async (page) => {
+  await onMiddleCard(page);
+  await page.keyboard.press('Enter');
+  await page.locator('[data-key=e]').waitFor();
+};
+
 /// A candidate with a CV.
 const WITH_CV = 'Chiara Dąbrowski';
 
@@ -96,6 +103,9 @@ const KINDS = [
   { name: 'role', path: `${BOARD}/edit`, keys: {} },
   { name: 'new role', path: `${ORGANIZATION}/roles/new`, keys: {} },
   { name: 'steps', path: `${BOARD}/steps`, keys: {} },
+  { name: 'not selected', path: `${BOARD}/not-selected`, keys: {} },
+  { name: 'close-out', path: `${BOARD}/close-out`, keys: {} },
+  { name: 'put aside', path: `${ORGANIZATION}/later`, keys: {} },
   { name: 'candidates', path: `${ORGANIZATION}/candidates`, keys: { '/': focuses('#q') } },
   {
     name: 'board', path: CROWDED, prepare: onMiddleCard,
@@ -116,15 +126,15 @@ const KINDS = [
     },
     only: { Z: (page) => page.locator('#say [data-key=z]').waitFor({ state: 'detached' }) },
   },
+  { name: 'candidate', path: CROWDED, prepare: openCandidate, keys: DECISIONS },
   {
-    name: 'candidate', path: `${ORGANIZATION}/candidates`,
+    name: 'days', path: CROWDED,
     prepare: async (page) => {
-      await page.goto(base + CROWDED);
-      await onMiddleCard(page);
-      await page.keyboard.press('Enter');
-      await page.locator('[data-key=e]').waitFor();
+      await openCandidate(page);
+      await page.locator('summary[id^=later-]').click();
+      await page.locator('details[open] button[name=days]').first().waitFor();
     },
-    keys: DECISIONS,
+    keys: { 1: says, 2: says, 3: says }, isPartly: true,
   },
   {
     name: 'review', path: `${ORGANIZATION}/review`,
