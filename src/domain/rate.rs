@@ -12,6 +12,14 @@ pub struct RatePolicy {
     pub per_minute: u32,
 }
 
+impl RatePolicy {
+    /// Returns the policy with a higher limit.
+    #[must_use]
+    pub fn times(self, factor: u32) -> Self {
+        Self { per_minute: self.per_minute.saturating_mul(factor) }
+    }
+}
+
 /// The bucket of one caller. It stores only the time at which it will be full again. Its other properties follow from
 /// that time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +58,11 @@ impl TokenBucket {
         }
         self.full_at = after;
         Ok(self.left(policy, now))
+    }
+
+    /// Returns the time at which the bucket is full again.
+    pub fn full_at(&self) -> Duration {
+        self.full_at
     }
 
     /// Returns the state without taking a token.

@@ -69,7 +69,8 @@ async function changing(page, path, change, work) {
 }
 
 export async function check(browser, company, fault) {
-  const context = await visitor(browser, fault, { origins: [base], locale: 'en' });
+  // Chromium logs a line for the request that this part answers with 429.
+  const context = await visitor(browser, (text) => text.includes('status of 429') || fault(text), { origins: [base], locale: 'en' });
   const page = await context.newPage();
   const cdp = await context.newCDPSession(page);
   await cdp.send('WebAuthn.enable', { enableUI: false });
@@ -159,6 +160,11 @@ export async function check(browser, company, fault) {
   await changing(page, '/sign-in/passkey', otherSignature, async () => {
     expect('another signature', await signIn(page), 'This passkey was not accepted');
   });
+
+  const tooMany = (route) => route.fulfill({ status: 429, headers: { 'Retry-After': '7' }, body: '' });
+  await page.route(`${base}/sign-in/passkey-options`, tooMany);
+  expect('too many requests', await signIn(page, page.getByRole('button', { name: 'Sign in with a passkey' })), 'Please wait 7 seconds');
+  await page.unroute(`${base}/sign-in/passkey-options`, tooMany);
 
   // A browser asks for no verification if the options do not require it. The service requires it all the same.
   const relax = async (route) => {

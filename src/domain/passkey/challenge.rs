@@ -9,11 +9,16 @@ use sha2::{Digest as _, Sha256};
 
 use super::fault::PasskeyFault;
 use crate::domain::id::UserId;
+use crate::domain::rate::RatePolicy;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::words::words;
 
 /// The time for which a challenge is valid, which is enough to find a security key.
 pub const LIFETIME: Duration = Duration::from_secs(5 * 60);
+
+/// The rate at which one IPv4 address or one IPv6 /64 gets challenges before a sign-in: enough for the sign-in pages of a
+/// large office in the morning. A network holds at most 360 challenges: a full bucket, and those of 5 minutes.
+pub const STRANGERS_RATE: RatePolicy = RatePolicy { per_minute: 60 };
 
 words! {
     /// The purpose of a challenge.

@@ -11,7 +11,7 @@ mod tests;
 
 use sha2::{Digest as _, Sha256};
 
-pub use self::challenge::{Challenge, ChallengeUse, LIFETIME, StoredChallenge};
+pub use self::challenge::{Challenge, ChallengeUse, LIFETIME, STRANGERS_RATE, StoredChallenge};
 pub use self::fault::PasskeyFault;
 pub use self::public_key::{PasskeyAlgorithm, PasskeyKey};
 use super::id::UserId;

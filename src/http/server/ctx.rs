@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use ipnet::IpNet;
 
+use super::network_buckets::NetworkBuckets;
 use super::network_limit::NetworkLimit;
 use super::permits::Permits;
 use super::rate_limiter::RateLimiter;
@@ -14,6 +15,7 @@ use super::response_cache::ResponseCache;
 use super::sign_in_throttle::SignInThrottle;
 use crate::domain::disk::UploadLimits;
 use crate::domain::id;
+use crate::domain::passkey;
 use crate::domain::rate::RatePolicy;
 use crate::store::Store;
 use crate::telemetry::Telemetry;
@@ -72,6 +74,8 @@ pub struct Ctx {
     /// The response that depends only on the caller, without its body. The body is cached with the caller's key.
     pub(super) caller_response: OnceLock<RenderedResponse>,
     pub(in crate::http) sign_in_throttle: SignInThrottle,
+    /// The limit on challenges of passkeys for strangers. One network therefore cannot push out the challenges of others.
+    pub(in crate::http) stranger_challenges: NetworkBuckets,
     /// The limit on the number of forms that the service processes for one network in an hour.
     pub(in crate::http) form_limit: NetworkLimit,
     decoy_hash: OnceLock<String>,
@@ -152,6 +156,7 @@ impl Ctx {
             responses: ResponseCache::default(),
             caller_response: OnceLock::new(),
             sign_in_throttle: SignInThrottle::default(),
+            stranger_challenges: NetworkBuckets::new(passkey::STRANGERS_RATE),
             decoy_hash: OnceLock::new(),
             hashing: tokio::sync::Semaphore::new(HASHES_MAX),
             hashing_queue: Permits::new(HASHES_WAITING_MAX, CLIENT_HASHES_WAITING_MAX),

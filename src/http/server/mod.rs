@@ -21,6 +21,7 @@ mod http_socket;
 mod implied_answers;
 pub(in crate::http) mod language;
 mod metrics;
+mod network_buckets;
 mod network_counts;
 mod network_limit;
 pub(in crate::http) mod pagination;

@@ -5,11 +5,14 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::id::{Id, UserId};
 use crate::domain::passkey::{Challenge, ChallengeUse, LIFETIME, PasskeyFault, StoredChallenge};
 
-/// The maximum number of unused challenges. A flood of strangers pushes out the oldest challenges instead of filling
-/// the file.
+/// The maximum number of unused challenges. A flood from many networks pushes out the oldest challenges of strangers
+/// instead of filling the file.
 pub(super) const CHALLENGES_MAX: i64 = 10_000;
 
-/// Stores an issued challenge (its digest), and deletes expired challenges.
+/// The maximum number of unused challenges of one user: more than a person has tabs open. The newest are stored.
+pub(super) const USER_CHALLENGES_MAX: i64 = 20;
+
+/// Stores an issued challenge (its digest), and deletes expired and surplus challenges.
 pub fn issue(tx: &Tx<'_>, challenge: &Challenge, facts: &StoredChallenge) -> Result<(), Error> {
     let sql = "DELETE FROM passkey_challenges
                WHERE issued_at <= $1";
@@ -19,10 +22,27 @@ pub fn issue(tx: &Tx<'_>, challenge: &Challenge, facts: &StoredChallenge) -> Res
     let digest = Challenge::digest(challenge.as_str());
     let (purpose, user) = (facts.purpose.as_str(), facts.user_id.as_ref().map(UserId::as_str));
     tx.run(sql, (digest.as_slice(), purpose, facts.browser.as_slice(), user, facts.issued_at.micros()))?;
+    let Some(user) = user else {
+        let sql = "DELETE FROM passkey_challenges
+                   WHERE (SELECT count(*) FROM passkey_challenges) > $1
+                     AND digest = (
+                       SELECT digest FROM passkey_challenges
+                       WHERE user_id IS NULL
+                       ORDER BY issued_at, digest
+                       LIMIT 1
+                     )";
+        tx.run(sql, [CHALLENGES_MAX])?;
+        return Ok(());
+    };
     let sql = "DELETE FROM passkey_challenges
-               WHERE (SELECT count(*) FROM passkey_challenges) > $1
-                 AND digest = (SELECT digest FROM passkey_challenges ORDER BY issued_at, digest LIMIT 1)";
-    tx.run(sql, [CHALLENGES_MAX])?;
+               WHERE user_id = $1
+                 AND digest NOT IN (
+                   SELECT digest FROM passkey_challenges
+                   WHERE user_id = $1
+                   ORDER BY issued_at DESC, digest
+                   LIMIT $2
+                 )";
+    tx.run(sql, (user, USER_CHALLENGES_MAX))?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use rcgen::{KeyPair, PKCS_ED25519, PublicKeyData as _, SigningKey as _};
 use sha2::{Digest as _, Sha256};
 
-use super::challenge::CHALLENGES_MAX;
+use super::challenge::{CHALLENGES_MAX, USER_CHALLENGES_MAX};
 use super::*;
 use crate::db::row::Connection;
 use crate::db::tx;
@@ -108,26 +108,48 @@ fn old_challenges_are_deleted_and_their_number_is_limited() {
     let flood = "WITH RECURSIVE series (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM series WHERE n < 10000)
                  INSERT INTO passkey_challenges (digest, purpose, browser, user_id, issued_at)
                  SELECT CAST(printf('%032d', n) AS BLOB), 'sign_in', zeroblob(32), NULL, $1 + n FROM series";
-    let user_id = Some(UserId::parse("ada").unwrap());
-    let facts = |seconds| StoredChallenge {
-        purpose: ChallengeUse::Register,
-        browser: [1; 32],
-        user_id: user_id.clone(),
-        issued_at: at(seconds),
-    };
-    let issue = |tx: &Tx<'_>, byte, seconds| issue_challenge(tx, &Challenge::new(&[byte; 32]), &facts(seconds));
     let count = |tx: &Tx<'_>| tx.value::<i64>("SELECT count(*) FROM passkey_challenges", []);
+    let oldest = |tx: &Tx<'_>, of: &str| {
+        tx.value::<i64>(&format!("SELECT min(issued_at) FROM passkey_challenges WHERE user_id IS {of} NULL"), [])
+    };
     tx::act(&file, at(10), |tx| {
+        issue_number(tx, 0, Some("ada"), 0)?;
         tx.run(flood, [at(0).micros()])?;
-        issue(tx, 1, 10)?;
-        assert_eq!(count(tx)?, Some(CHALLENGES_MAX));
-        assert!(!tx.exists("SELECT 1 FROM passkey_challenges WHERE issued_at = $1", [at(0).micros() + 1])?);
+        issue_number(tx, 1, None, 10)?;
+        assert_eq!(count(tx)?, Some(CHALLENGES_MAX + 1));
+        assert_eq!(oldest(tx, "")?, Some(at(0).micros() + 2), "a stranger pushes out the oldest one of strangers");
+        assert_eq!(oldest(tx, "NOT")?, Some(at(0).micros()), "a stranger pushes out none of users");
         Ok(())
     })
     .unwrap();
     tx::act(&file, at(310), |tx| {
-        issue(tx, 2, 310)?;
+        issue_number(tx, 2, None, 310)?;
         assert_eq!(count(tx)?, Some(1), "all others have expired");
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// Stores a challenge of a user, or of a stranger.
+fn issue_number(tx: &Tx<'_>, number: u8, user: Option<&str>, seconds: u64) -> Result<(), Error> {
+    let user_id = user.map(|user| UserId::parse(user).unwrap());
+    let facts = StoredChallenge { purpose: ChallengeUse::Register, browser: [1; 32], user_id, issued_at: at(seconds) };
+    issue_challenge(tx, &Challenge::new(&[number; 32]), &facts)
+}
+
+#[test]
+fn a_user_has_a_limited_number_of_challenges() {
+    let file = file();
+    tx::act(&file, at(100), |tx| {
+        issue_number(tx, 200, Some("bob"), 0)?;
+        for number in 0..USER_CHALLENGES_MAX as u8 + 3 {
+            issue_number(tx, number, Some("ada"), number.into())?;
+        }
+        let of = |user: &str| {
+            let sql = "SELECT min(issued_at) FROM passkey_challenges WHERE user_id = $1 HAVING count(*) = $2";
+            tx.value::<i64>(sql, (user, if user == "ada" { USER_CHALLENGES_MAX } else { 1 }))
+        };
+        assert_eq!((of("ada")?, of("bob")?), (Some(at(3).micros()), Some(at(0).micros())));
         Ok(())
     })
     .unwrap();

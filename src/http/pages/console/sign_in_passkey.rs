@@ -22,7 +22,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route::open(Audience::Staff, Method::POST, "/sign-in/passkey-options", decode_options, options)
             .with_form()
             .writes(Grade::Logged)
-            .answering(&[(200, ""), (403, "forbidden"), (409, "conflict")]),
+            .answering(&[(200, ""), (403, "forbidden"), (409, "conflict"), (429, "rate_limited")]),
         Route::open(Audience::Staff, Method::POST, "/sign-in/passkey", decode, sign_in)
             .with_form()
             .writes(Grade::Vital)
@@ -37,14 +37,17 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
+/// # Errors
+/// `forbidden` for a request from another origin; `conflict` where browsers offer no passkeys; `rate_limited` if the
+/// client's network has asked for too many challenges.
 fn decode_options(ctx: &Ctx, request: &Request) -> Result<ChallengeRequest, Error> {
-    Ok(ChallengeRequest::decode(ctx, request)?)
+    let challenge = ChallengeRequest::decode(ctx, request)?;
+    let taken = ctx.stranger_challenges.take(request.client(), ctx.world.monotonic());
+    taken.map_err(|retry_after_s| Refusal::RateLimited { retry_after_s })?;
+    Ok(challenge)
 }
 
 /// `POST /sign-in/passkey-options`: returns the options for the browser, with a new challenge.
-///
-/// # Errors
-/// As pages: `forbidden` for a request from another origin; `conflict` where browsers offer no passkeys.
 fn options(_: &Ctx, tx: &Tx<'_>, request: &ChallengeRequest) -> Result<Reply, Error> {
     request.for_assertion(tx, ChallengeUse::SignIn, None, &[])
 }

@@ -19,7 +19,8 @@ function toBase64url(buffer) {
 async function passkeyOptions(form) {
   const answer = await fetch(form.dataset.options, { method: "POST", body: new URLSearchParams() });
   if (answer.status === 409) throw new DOMException("", "SecurityError");
-  if (!answer.ok) throw new Error(`${answer.status}`);
+  const retryAfter = answer.headers.get("retry-after");
+  if (!answer.ok) throw Object.assign(new Error(), { status: answer.status, retryAfter });
   const options = await answer.json();
   options.challenge = fromBase64url(options.challenge);
   if (options.user) options.user.id = fromBase64url(options.user.id);
@@ -50,6 +51,10 @@ function sendPasskey(form, { rawId, response }) {
   };
   for (const [name, value] of Object.entries(answer)) if (value) add(name, toBase64url(value));
   if (response.getPublicKeyAlgorithm) add("algorithm", response.getPublicKeyAlgorithm());
+  sendAnswered(form);
+}
+
+function sendAnswered(form) {
   form.dataset.answered = "";
   form.requestSubmit();
   delete form.dataset.answered;
@@ -64,8 +69,12 @@ function hidePasskeys(form) {
 
 function showPasskeyFault(form, fault) {
   if (fault.name === "SecurityError") return hidePasskeys(form);
+  // The session has ended. The answer to the form is the sign-in, which carries it.
+  if (fault.status === 401) return sendAnswered(form);
   const line = form.querySelector("[data-passkey-fault]");
-  line.textContent = (fault.name === "InvalidStateError" && form.dataset.exists) || form.dataset.cancelled;
+  const { cancelled, exists, throttled } = form.dataset;
+  if (fault.retryAfter && throttled) line.textContent = throttled.replace("{seconds}", fault.retryAfter);
+  else line.textContent = (fault.name === "InvalidStateError" && exists) || cancelled;
   line.hidden = false;
 }
 
@@ -95,8 +104,10 @@ async function offerPasskeys(form) {
     const publicKey = await passkeyOptions(form);
     sendPasskey(form, await navigator.credentials.get({ publicKey, mediation: "conditional", signal: controller.signal }));
   } catch (fault) {
+    const isCurrent = passkeyRequest === controller;
     if (fault.name === "SecurityError") hidePasskeys(form);
-    else if (renews && passkeyRequest === controller) offerPasskeys(form);
+    else if (renews && isCurrent) offerPasskeys(form);
+    else if (fault.retryAfter && isCurrent) setTimeout(() => passkeyRequest === controller && offerPasskeys(form), fault.retryAfter * 1000);
   } finally {
     clearTimeout(timer);
   }
