@@ -90,6 +90,8 @@ pub struct Route {
     pub(in crate::http) renders_one_at_a_time: bool,
     /// Whether the first half hashes a password. If so, it runs on a blocking thread, where it delays no other request.
     pub hashes_password: bool,
+    /// Whether the fields of a form are carried through a sign-in. Pages must not contain passwords.
+    pub(super) carries_form: bool,
     /// All possible answers, except those that any route can give ([`ANYWHERE`](super::table::ANYWHERE)).
     pub answers: Vec<Answer>,
     pub(super) decode: Decode,
@@ -319,7 +321,7 @@ impl Route {
     }
 
     pub(in crate::http) fn with_password_hashing(mut self) -> Self {
-        self.hashes_password = true;
+        (self.hashes_password, self.carries_form) = (true, false);
         self
     }
 
@@ -369,6 +371,7 @@ impl Route {
             caching: None,
             renders_one_at_a_time: false,
             hashes_password: false,
+            carries_form: true,
             answers: Vec::new(),
             decode,
             reply_from_caller: None,

@@ -36,6 +36,12 @@ impl Route {
         Self { audience: Audience::Staff, requires_second_factor: true, ..route }
     }
 
+    /// Carries the fields of the form through a sign-in although the route hashes a password, because its only passwords
+    /// are confirmations, which are never carried.
+    pub(in crate::http) fn carrying_form(self) -> Self {
+        Self { carries_form: true, ..self }
+    }
+
     /// Admits users who lack the second factor that they must have: for the pages on which they set up one.
     pub(in crate::http) fn before_second_factor(mut self) -> Self {
         self.requires_second_factor = false;

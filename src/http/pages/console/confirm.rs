@@ -29,6 +29,8 @@ use crate::http::server::request::Request;
 use crate::http::server::route::Route;
 use crate::store::{self, Error, Grade, Tx};
 
+const PATH: &str = "/app/confirm";
+
 /// The page to which people return if the form names none.
 const START: &str = "/app";
 
@@ -70,9 +72,10 @@ impl ConfirmForm {
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::staff(Method::POST, "/app/confirm", decode, confirm)
+        Route::staff(Method::POST, PATH, decode, confirm)
             .with_form()
             .with_password_hashing()
+            .carrying_form()
             .writes(Grade::Vital)
             .answering(&[(303, ""), (307, "")]),
         Route::staff(Method::POST, "/app/confirm/passkey-options", decode_options, options)
@@ -153,15 +156,28 @@ pub(in crate::http::pages) fn instead(
 
 fn action(name: &str, path: &str) -> String {
     let path: String = form_urlencoded::byte_serialize(path.as_bytes()).collect();
-    format!("/app/confirm?{name}={path}")
+    format!("{PATH}?{name}={path}")
 }
 
 /// What happens after a confirmation.
-enum Then {
+pub(super) enum Then {
     /// The browser sends the carried form to this path.
     Repeat(String),
     /// The browser opens this page.
     Open(String),
+}
+
+impl Then {
+    /// Reads the URL of a confirmation that was sent without a session. Returns `None` for another URL.
+    pub(super) fn of_target(target: &str) -> Option<Self> {
+        let query = target.strip_prefix(PATH)?.strip_prefix('?')?;
+        let named = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "to" || name == "next");
+        let path = named.as_ref().and_then(|(_, path)| return_path::parse(path)).map(str::to_owned);
+        Some(match (named, path) {
+            (Some((name, _)), Some(path)) if name == "to" => Self::Repeat(path),
+            (_, path) => Self::Open(path.unwrap_or_else(|| START.to_owned())),
+        })
+    }
 }
 
 /// The proof of identity that a user sent.

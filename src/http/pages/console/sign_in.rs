@@ -4,6 +4,7 @@
 use askama::Template;
 use hyper::{Method, header};
 
+use super::confirm::Then;
 use super::frame::PlainFrame;
 use super::sign_in_code::{self, CodeForm};
 use super::sign_in_form::{self, Carried, START, SentForm, SignInPage};
@@ -30,6 +31,7 @@ use crate::store::{self, Error, Grade, Tx};
 struct SignInPart {
     words: &'static SignInTexts,
     passkey: &'static PasskeyTexts,
+    carried: Carried,
 }
 
 pub(super) fn routes() -> Vec<Route> {
@@ -168,24 +170,36 @@ fn refuse(_: &Ctx, _: &Tx<'_>, (form, unfinished): &UnfinishedSignIn) -> Result<
 /// it.
 pub(in crate::http::pages) fn instead(request: &StaffRequest, language: Language) -> Result<Reply, Error> {
     let texts = texts::of_language(language);
-    let words = SIGN_IN.of(texts);
+    let (words, passkey, carried) = (SIGN_IN.of(texts), PASSKEY.of(texts), carried_by(request));
     if request.wants_parts {
-        return Reply::console(&SignInPart { words, passkey: PASSKEY.of(texts) });
+        return Reply::console(&SignInPart { words, passkey, carried });
     }
     if request.is_safe {
-        let next = return_path::parse(&request.target).unwrap_or(START);
+        let next = carried.next.as_deref().unwrap_or(START);
         let query: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();
         return Ok(Reply::see_other(&format!("/sign-in?next={query}")));
     }
-    let target = return_path::parse(&request.target).map(str::to_owned);
-    let sent = target.map(|target| SentForm { target, fields: request.fields.clone() });
     Reply::console(&SignInPage {
         frame: PlainFrame { texts, title: words.title.to_owned(), theme: visit::theme_of(&request.cookies) },
         words,
-        passkey: PASSKEY.of(texts),
+        passkey,
         error: None,
-        reason: Some(words.ended_with_form),
+        reason: Some(if carried.sent.is_some() { words.ended_with_form } else { words.ended }),
         email: "",
-        carried: &Carried { next: None, sent },
+        carried: &carried,
     })
+}
+
+/// Returns what happens after the sign-in that a request needs. A sign-in is a confirmation too, so after it, the form
+/// that waits for a confirmation is sent.
+fn carried_by(request: &StaffRequest) -> Carried {
+    let Some(target) = return_path::parse(&request.target) else { return Carried::default() };
+    let send = |target| Carried { next: None, sent: Some(SentForm { target, fields: request.fields.clone() }) };
+    let open = |page| Carried { next: Some(page), sent: None };
+    match Then::of_target(target) {
+        Some(Then::Repeat(target)) => send(target),
+        Some(Then::Open(page)) => open(page),
+        None if request.is_safe => open(target.to_owned()),
+        None => send(target.to_owned()),
+    }
 }

@@ -179,10 +179,9 @@ async fn respond(
     }
     for _ in 0..ATTEMPTS_MAX {
         let outcome = handle(ctx, route, &mut request, body, trail).await;
-        // A page must not contain passwords, so their forms are not carried through a sign-in.
         if let (Some(staff), Some(form)) = (&mut trail.staff, request.form())
             && outcome.is_err()
-            && !route.hashes_password
+            && route.carries_form
         {
             staff.fields = form.carried_fields();
         }
