@@ -53,6 +53,29 @@ pub fn require_complete_order(
     }
 }
 
+/// Returns the order of a pipeline after a step has moved from one position to another, both from 1. Returns `None` if
+/// the step is there already.
+///
+/// # Errors
+/// `conflict` if the step is no longer at the position from which it moves, or if there is no such other position.
+pub fn moved(
+    steps: &[RoleStepId],
+    step: &RoleStepId,
+    from: usize,
+    to: usize,
+) -> Result<Option<Vec<RoleStepId>>, Refusal> {
+    let position = steps.iter().position(|id| id == step).map_or(0, |index| index + 1);
+    if position > 0 && position == to {
+        return Ok(None);
+    }
+    if position == 0 || position != from || !(1..=steps.len()).contains(&to) {
+        return Err(Refusal::Conflict("somebody else has changed the steps"));
+    }
+    let mut order: Vec<RoleStepId> = steps.iter().filter(|id| *id != step).cloned().collect();
+    order.insert(to - 1, step.clone());
+    Ok(Some(order))
+}
+
 /// `DELETE /api/v1/roles/{id}/steps/{stepId}`: succeeds if a step can be removed from a pipeline of `steps` steps.
 ///
 /// # Errors
@@ -110,6 +133,27 @@ mod tests {
         }
         assert_eq!(new_step_order(STEPS_MAX - 1, None), Ok(STEPS_MAX));
         assert!(matches!(new_step_order(STEPS_MAX, Some(1)), Err(Refusal::ConflictWith(_))));
+    }
+
+    #[test]
+    fn a_step_moves_from_its_position_to_another_once() {
+        let id = |text: &str| RoleStepId::parse(text).unwrap();
+        let steps = ["a", "b", "c", "d"].map(id);
+        for (step, from, to, expected) in [
+            ("a", 1, 2, Some("bacd")),
+            ("a", 1, 4, Some("bcda")),
+            ("d", 4, 1, Some("dabc")),
+            ("c", 3, 2, Some("acbd")),
+            ("b", 1, 2, None),
+            ("b", 9, 2, None),
+        ] {
+            let order = moved(&steps, &id(step), from, to).unwrap();
+            let order = order.map(|order| order.iter().map(RoleStepId::as_str).collect::<String>());
+            assert_eq!(order.as_deref(), expected, "{step} from {from} to {to}");
+        }
+        for (step, from, to) in [("a", 2, 3), ("a", 1, 0), ("a", 1, 5), ("x", 1, 2), ("x", 0, 0), ("a", 0, 2)] {
+            assert!(matches!(moved(&steps, &id(step), from, to), Err(Refusal::Conflict(_))), "{step} {from} {to}");
+        }
     }
 
     #[test]

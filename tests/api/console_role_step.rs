@@ -11,6 +11,7 @@ crate::tests![
     the_fiftieth_step_is_the_last,
     a_step_is_renamed_unless_somebody_else_has_renamed_it,
     a_step_moves_by_one_position_once,
+    a_step_is_dragged_to_a_position_once,
     a_step_is_removed_once_and_candidates_keep_it,
     the_only_step_of_an_open_role_stays,
     the_page_counts_the_candidates_at_each_step,
@@ -153,6 +154,30 @@ fn a_step_moves_by_one_position_once() {
     assert_eq!(names(&app, &hiring), ["Application", "Call", "Interview", "Offer"]);
 }
 
+fn a_step_is_dragged_to_a_position_once() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    let drag = |step: usize, from: &str, to: &str| {
+        let target = path(&hiring, &format!("/{}/move", hiring.role_steps[step]));
+        owner.submit(&target, &[("from", from), ("to", to)])
+    };
+    for _ in 0..2 {
+        drag(0, "1", "4").expect(303);
+        assert_eq!(names(&app, &hiring), ["Call", "Interview", "Offer", "Application"]);
+    }
+    drag(3, "3", "1").expect(303);
+    assert_eq!(names(&app, &hiring), ["Offer", "Call", "Interview", "Application"]);
+    for (from, to) in
+        [("3", "1"), ("2", "0"), ("2", "5"), ("2", "x"), ("2", "-1"), ("", ""), ("2", "99999999999999999999")]
+    {
+        let page = drag(1, from, to).expect(409).text();
+        assert!(page.contains("somebody else has changed the steps"), "{page}");
+    }
+    assert_eq!(names(&app, &hiring), ["Offer", "Call", "Interview", "Application"]);
+    assert_eq!(app.sql("SELECT count(*) FROM activities WHERE action = 'role_step.reordered'"), ["2"]);
+}
+
 fn a_step_is_removed_once_and_candidates_keep_it() {
     let app = App::start();
     let hiring = app.hiring();
@@ -197,7 +222,7 @@ fn plain_members_see_disabled_forms_and_may_not_send_them() {
     let hiring = app.hiring();
     let member = app.browser(&hiring, "member");
     let page = member.get(&path(&hiring, "")).expect(200).text();
-    assert!(page.contains("<fieldset disabled>"), "{page}");
+    assert!(page.contains("<fieldset disabled aria-describedby=\"only\">"), "{page}");
     let step = format!("/{}", hiring.role_steps[0]);
     for act in ["", "/default", &*step, &format!("{step}/move"), &format!("{step}/remove")] {
         member.submit(&path(&hiring, act), &[("name", "x"), ("stepType", "other")]).expect(403);

@@ -19,6 +19,7 @@ const parts = {
   'console-hostile': 'Script injection in the staff console',
   'console-pages': 'Every page of the staff console',
   'console-two': 'Two people who act at once',
+  'console-steps': 'The pipeline of a role',
   'console-undo': 'What candidates see of decisions that are undone',
   'console-dialogs': 'Dialogs and messages of the staff console',
   'console-decide': 'Decisions in the staff console',

@@ -262,7 +262,9 @@ impl<'a> PageRequest<'a> {
             }
             _ => (words.new.to_owned(), format!("/app/{}/roles/new", self.organization.slug)),
         };
+        let is_copy = matches!(source, Source::New { .. }) && record.is_some();
         let preview = record.map_or_else(|| base.clone(), |record| path(self.organization, &record.id)) + "/preview";
+        let preview = if is_copy { preview + "?copy=1" } else { preview };
         let mut frame = self.visit.frame(tx, self.who, Some(self.organization), NavItem::Roles, title)?;
         frame.notice = self.notice.map(|notice| notice(words).to_owned());
         let fields = self.fields(&facts, record);

@@ -11,6 +11,7 @@ use crate::http::api::role::act;
 use crate::http::pages::careers;
 use crate::http::pages::console::visit::{self, ABSENT, Visit};
 use crate::http::pages::texts::console::role::ROLE;
+use crate::http::pages::texts::fill;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -24,12 +25,15 @@ pub(super) struct PreviewInput {
     role_id: Option<RoleId>,
     /// The typed values; `None` for the saved ones.
     form: Option<RoleForm>,
+    /// Whether the form shows a copy of the role, which is not saved yet.
+    is_copy: bool,
 }
 
 /// # Errors
-/// `validation_error` if `lang` is repeated.
+/// `validation_error` if a parameter is repeated.
 pub(super) fn decode_new(_: &Ctx, request: &Request) -> Result<PreviewInput, Error> {
-    Ok(PreviewInput { visit: Visit::decode(request)?, role_id: None, form: None })
+    let is_copy = request.query("copy")?.is_some();
+    Ok(PreviewInput { visit: Visit::decode(request)?, role_id: None, form: None, is_copy })
 }
 
 /// # Errors
@@ -62,6 +66,10 @@ pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &PreviewInput
         Some(id) => store::role::find(tx, &organization.id, id)?.ok_or(ABSENT)?.record,
         None => RoleRecord::draft(ctx.world.id(), tx.now),
     };
+    if input.is_copy {
+        role.name = fill(ROLE.of(texts).copy_of, &[("role", &role.name)]);
+        role.closes_on = None;
+    }
     if role.name.is_empty() {
         ROLE.of(texts).unnamed.clone_into(&mut role.name);
     }

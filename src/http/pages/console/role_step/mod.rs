@@ -230,23 +230,30 @@ fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangeInput) -> Resul
     Ok(done(&organization, &role, "changed"))
 }
 
-/// A step that moves by one position.
+/// A step that moves to another position. Positions count from 1.
 struct MoveInput {
     step: StepVisit,
-    /// The position from which the step moves, from 1.
-    from: Option<usize>,
-    moves_up: bool,
+    from: usize,
+    to: usize,
 }
 
 /// # Errors
 /// As [`decode_add`].
 fn decode_move(_: &Ctx, request: &Request) -> Result<MoveInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
-    let from = form.text("from")?.and_then(|from| from.parse().ok());
-    Ok(MoveInput { step: StepVisit::decode(request)?, from, moves_up: form.text("to")? == Some("up") })
+    // No step is at 0, so the rule refuses a position that cannot be read.
+    let position = |text: Option<&str>| text.and_then(|text| text.parse().ok()).unwrap_or(0_usize);
+    let from = position(form.text("from")?);
+    let to = match form.text("to")? {
+        Some("up") => from.saturating_sub(1),
+        Some("down") => from.saturating_add(1),
+        other => position(other),
+    };
+    Ok(MoveInput { step: StepVisit::decode(request)?, from, to })
 }
 
-/// `POST /app/{orgSlug}/roles/{id}/steps/{stepId}/move`: moves a step up or down by one position.
+/// `POST /app/{orgSlug}/roles/{id}/steps/{stepId}/move`: moves a step up or down by one position, or to the position to
+/// which it was dragged.
 ///
 /// # Errors
 /// As pages: `not_found`; `forbidden` for a plain member; `conflict` if the step is no longer at the position that the
@@ -254,21 +261,17 @@ fn decode_move(_: &Ctx, request: &Request) -> Result<MoveInput, Error> {
 fn move_step(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MoveInput) -> Result<Reply, Error> {
     let (organization, role, step) = input.step.find(tx, who)?;
     let before = pipeline(tx, &role)?;
-    let index = before.iter().position(|id| *id == step.id);
-    let wanted = input.from.and_then(|from| if input.moves_up { from.checked_sub(2) } else { Some(from) });
-    if index.is_some() && index == wanted {
-        return Ok(done(&organization, &role, "moved"));
-    }
-    match (index, wanted) {
-        (Some(index), Some(wanted)) if input.from == Some(index + 1) && wanted < before.len() => {
-            let mut after = before.clone();
-            after.swap(index, wanted);
+    match role_step::moved(&before, &step.id, input.from, input.to) {
+        Ok(None) => {}
+        Ok(Some(after)) => {
             let stamp = store::activity::stamp(&*ctx.world);
             store::role_step::reorder(tx, who, &role, &before, &after, &stamp)?;
-            Ok(done(&organization, &role, "moved"))
         }
-        _ => refuse(ctx, tx, who, &input.step, (&organization, &role), &Fault::Stale(CHANGED_MEANWHILE)),
+        Err(refusal) => {
+            return refuse(ctx, tx, who, &input.step, (&organization, &role), &Fault::Stale(refusal));
+        }
     }
+    Ok(done(&organization, &role, "moved"))
 }
 
 /// # Errors

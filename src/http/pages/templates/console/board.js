@@ -5,9 +5,6 @@ const board = document.getElementById("board");
 const boardForm = document.getElementById("decide");
 
 if (board) {
-  const DRAG_PIXELS_MIN = 6;
-  const SCROLL_ZONE_PIXELS = 48;
-  const SCROLL_PIXELS_MAX = 18;
   let current = null;
   /** The only card that the form names, even if others are selected. */
   let only = null;
@@ -117,54 +114,7 @@ if (board) {
     if (after) formData.set("next", linkOf(after).id);
   });
 
-  // Drag with the mouse or a pen. On touch screens, a finger scrolls, and the menu of the card moves it.
-  let drag = null;
-
   const columnAt = (x, y) => document.elementFromPoint(x, y)?.closest("#board .column");
-  /** How far to scroll when the pointer is this near to the start or the end of a box. */
-  const pull = (position, start, end) => {
-    const near = Math.max(start + SCROLL_ZONE_PIXELS - position, 0) - Math.max(position - end + SCROLL_ZONE_PIXELS, 0);
-    return -Math.max(-1, Math.min(1, near / SCROLL_ZONE_PIXELS)) * SCROLL_PIXELS_MAX;
-  };
-  const scrollNear = () => {
-    if (!drag?.ghost) return;
-    const bounds = board.getBoundingClientRect();
-    board.scrollLeft += pull(drag.x, bounds.left, bounds.right);
-    const list = columnAt(drag.x, drag.y)?.querySelector(".cards");
-    if (list) {
-      const { top, bottom } = list.getBoundingClientRect();
-      list.scrollTop += pull(drag.y, top, bottom);
-    }
-    requestAnimationFrame(scrollNear);
-  };
-  const follow = () => {
-    drag.ghost.style.translate = `${drag.x - drag.dx}px ${drag.y - drag.dy}px`;
-    const over = columnAt(drag.x, drag.y);
-    board.querySelector(".column.over")?.classList.remove("over");
-    if (over && over !== drag.card.closest(".column") && (over.dataset.step || "hire" in over.dataset)) over.classList.add("over");
-  };
-  const lift = () => {
-    const bounds = drag.card.getBoundingClientRect();
-    drag.dx = drag.startX - bounds.left;
-    drag.dy = drag.startY - bounds.top;
-    drag.ghost = drag.card.cloneNode(true);
-    drag.ghost.removeAttribute("id");
-    drag.ghost.inert = true;
-    drag.ghost.classList.add("ghost");
-    drag.ghost.style.width = `${bounds.width}px`;
-    document.body.append(drag.ghost);
-    drag.card.classList.add("lifted");
-    getSelection()?.removeAllRanges();
-    requestAnimationFrame(scrollNear);
-  };
-  const drop = () => {
-    const over = board.querySelector(".column.over");
-    over?.classList.remove("over");
-    drag?.card.classList.remove("lifted");
-    drag?.ghost?.remove();
-    drag = null;
-    return over;
-  };
   const moveTo = (card, column) => {
     if ("hire" in column.dataset) {
       const back = encodeURIComponent(location.pathname);
@@ -172,45 +122,23 @@ if (board) {
     }
     only = boxOf(card).checked ? null : card;
     current = card;
-    const button = document.createElement("button");
-    button.name = "to";
-    button.value = column.dataset.step;
-    button.hidden = true;
-    boardForm.append(button);
-    boardForm.requestSubmit(button);
-    button.remove();
+    sendWith(boardForm, "to", column.dataset.step);
     only = null;
   };
 
   if (boardForm) {
-    board.addEventListener("dragstart", (event) => event.preventDefault());
-    board.addEventListener("pointerdown", (event) => {
-      const card = cardOf(event.target);
-      if (!card || !boxOf(card) || event.button !== 0 || event.pointerType === "touch" || event.target.closest("input, .more")) return;
-      drag = { card, startX: event.clientX, startY: event.clientY, x: event.clientX, y: event.clientY };
-    });
-    addEventListener("pointermove", (event) => {
-      if (!drag) return;
-      drag.x = event.clientX;
-      drag.y = event.clientY;
-      if (!drag.ghost && Math.hypot(drag.x - drag.startX, drag.y - drag.startY) >= DRAG_PIXELS_MIN) lift();
-      if (drag.ghost) follow();
-    });
-    addEventListener("pointerup", (event) => {
-      if (!drag) return;
-      const { card, ghost } = drag;
-      const column = drop();
-      if (!ghost) return;
-      // The click that ends a drag must not open the candidate.
-      const ignore = (click) => click.preventDefault();
-      addEventListener("click", ignore, { capture: true, once: true });
-      setTimeout(() => removeEventListener("click", ignore, { capture: true }), 0);
-      if (column) moveTo(card, column);
-      event.preventDefault();
-    });
-    addEventListener("pointercancel", drop);
-    addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && drag?.ghost) drop();
+    dragItems(board, {
+      itemOf: (element) => {
+        const card = cardOf(element);
+        return card && boxOf(card) && !element.closest("input, .more") ? card : null;
+      },
+      targetOf: ({ item, x, y }) => {
+        const column = columnAt(x, y);
+        const isTarget = column && column !== item.closest(".column") && (column.dataset.step || "hire" in column.dataset);
+        return isTarget ? column : null;
+      },
+      scrollersAt: (x, y) => [board, columnAt(x, y)?.querySelector(".cards")],
+      drop: moveTo,
     });
   }
 }
