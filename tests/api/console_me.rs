@@ -1,7 +1,9 @@
 //! `/app/me`: the user's password, sessions and preferences.
 
-use crate::support::App;
-use crate::support::console::PASSWORD;
+use crate::console_passkey;
+use crate::support::authenticator::{Authenticator, add_passkey};
+use crate::support::console::{PASSWORD, follow};
+use crate::support::{App, Client, Hiring};
 
 crate::tests![
     the_page_lists_the_users_sessions,
@@ -11,6 +13,9 @@ crate::tests![
     a_wrong_current_password_changes_nothing,
     a_refused_new_password_changes_nothing,
     wrong_current_passwords_are_throttled,
+    a_user_with_only_passkeys_sets_a_password,
+    a_first_password_requires_a_recent_confirmation_by_passkey,
+    a_password_that_was_set_meanwhile_is_not_replaced,
     preferences_change_the_language_and_the_keys,
     the_theme_is_a_cookie,
     signing_out_ends_the_session,
@@ -106,6 +111,58 @@ fn wrong_current_passwords_are_throttled() {
     }
     owner.submit("/app/me/password", &[("current", PASSWORD), ("new", OTHER)]).expect(429);
     owner.get("/app/me").expect(200);
+}
+
+/// Starts a service in which the owner has a passkey and no password.
+fn with_passkey_only() -> (App, Hiring, Client, Authenticator) {
+    let (app, hiring) = console_passkey::start(false);
+    let key = Authenticator::new("key");
+    add_passkey(&app.browser(&hiring, "owner"), &key).expect(200);
+    app.change(&format!("UPDATE users SET password_hash = NULL WHERE id = '{}'", hiring.staff("owner")));
+    let owner = app.browser_with_passkey(&key);
+    (app, hiring, owner, key)
+}
+
+fn a_user_with_only_passkeys_sets_a_password() {
+    let (app, hiring, owner, key) = with_passkey_only();
+    let elsewhere = app.browser_with_passkey(&key);
+    let page = owner.get("/app/me").expect(200).text();
+    assert!(page.contains("You have no password.") && !page.contains(r#"name="current""#), "{page}");
+    for (refused, reason) in [("short", "12 characters"), ("The owner the owner", "name")] {
+        let page = owner.submit("/app/me/password", &[("new", refused)]).expect(400).text();
+        assert!(page.contains(r#"id="new-error""#) && page.contains(reason), "{page}");
+    }
+    let page = follow(&owner, owner.submit("/app/me/password", &[("new", OTHER)])).text();
+    assert!(page.contains("Your password was set.") && page.contains(r#"name="current""#), "{page}");
+    elsewhere.get("/app").expect(303);
+    let fields = [("email", &*hiring.email("owner")), ("password", OTHER)];
+    let page = app.anonymous().submit("/sign-in", &fields).expect(200).text();
+    assert!(page.contains(r#"action="/sign-in/passkey""#), "the passkey is still required: {page}");
+    // From now on, the current password is required.
+    owner.submit("/app/me/password", &[("new", PASSWORD)]).expect(400);
+    owner.submit("/app/me/password", &[("current", OTHER), ("new", PASSWORD)]).expect(303);
+}
+
+fn a_first_password_requires_a_recent_confirmation_by_passkey() {
+    let (app, _, owner, key) = with_passkey_only();
+    app.pass(599);
+    owner.submit("/app/me/password", &[("new", "short")]).expect(400);
+    app.pass(1);
+    let page = owner.submit("/app/me/password", &[("new", OTHER)]).expect(403).text();
+    assert!(page.contains("/app/confirm?next=%2Fapp%2Fme") && !page.contains(OTHER), "{page}");
+    assert_eq!(app.sql("SELECT count(*) FROM users WHERE password_hash IS NULL AND email LIKE '%owner%'"), ["1"]);
+    let options = owner.submit("/app/confirm/passkey-options", &[]).expect(200).json();
+    let answer = owner.submit("/app/confirm?next=%2Fapp%2Fme%23password", &key.get(&options).and(&[])).expect(303);
+    assert_eq!(answer.header("location"), Some("/app/me#password"));
+    owner.submit("/app/me/password", &[("new", OTHER)]).expect(303);
+}
+
+fn a_password_that_was_set_meanwhile_is_not_replaced() {
+    let (app, hiring, owner, _) = with_passkey_only();
+    app.change(&format!("UPDATE users SET password_hash = 'x' WHERE id = '{}'", hiring.staff("owner")));
+    let page = owner.submit("/app/me/password", &[("new", OTHER)]).expect(400).text();
+    assert!(page.contains("This is not your current password."), "{page}");
+    assert_eq!(app.sql("SELECT count(*) FROM users WHERE password_hash = 'x'"), ["1"]);
 }
 
 fn preferences_change_the_language_and_the_keys() {

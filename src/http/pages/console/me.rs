@@ -39,6 +39,7 @@ struct MePage {
     words: &'static MeTexts,
     who: String,
     email: String,
+    has_password: bool,
     password_hint: &'static str,
     factor: &'static SecondFactorTexts,
     factors: Factors,
@@ -65,8 +66,10 @@ struct LanguageOption {
 
 /// The result of an attempt to change the password.
 enum PasswordChange {
-    /// The hash of the new password.
+    /// The hash of the new password, which replaces the current one.
     Accepted(String),
+    /// The hash of the first password of a user who has only passkeys.
+    AcceptedFirst(String),
     WrongCurrent(Refusal),
     Refused(password::PasswordFault),
 }
@@ -104,6 +107,7 @@ fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, PageInput { visit, done }: &PageI
     let mut page = page(tx, who, visit)?;
     page.frame.notice = match done.as_deref() {
         Some("password") => Some(page.words.password_changed.to_owned()),
+        Some("first-password") => Some(page.words.password_set.to_owned()),
         Some("session") => Some(page.words.session_ended.to_owned()),
         Some("others") => Some(page.words.others_ended.to_owned()),
         Some("preferences") => Some(page.words.saved.to_owned()),
@@ -128,6 +132,7 @@ fn page(tx: &Tx<'_>, who: &Principal, visit: &Visit) -> Result<MePage, Error> {
         words,
         who: fill(words.who, &[("name", &name), ("email", &who.email)]),
         email: who.email.clone(),
+        has_password: store::user::has_password(tx, &who.user_id)?,
         password_hint: JOIN.of(texts).password_hint,
         factor: SECOND_FACTOR.of(texts),
         factors: store::second_factor::factors(tx, &who.user_id)?,
@@ -157,7 +162,7 @@ fn sessions(tx: &Tx<'_>, who: &Principal, texts: &'static Texts) -> Result<Vec<S
     Ok(found.into_iter().map(row).collect())
 }
 
-/// Checks the current password, which is throttled like a sign-in, and hashes the new one.
+/// Checks the current password, if there is one. The check is throttled like a sign-in. Hashes the new password.
 ///
 /// # Errors
 /// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated.
@@ -166,25 +171,34 @@ fn decode_password(ctx: &Ctx, request: &Request) -> Result<(Visit, PasswordChang
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let (current, new) = (form.text("current")?.unwrap_or_default(), form.text("new")?.unwrap_or_default());
     let who = visit::user_of_session(ctx, request)?;
-    // For a user without a second factor, the current password is the confirmation.
-    ctx.store.read(|tx| {
-        let factors = store::second_factor::factors(tx, &who.user_id)?;
-        if factors.is_empty() { Ok(()) } else { confirm::require_recent_or_return(tx, &who, "/app/me#password") }
-    })?;
-    match session::check_password(ctx, request, &who.email, current) {
-        Ok(_) => {}
-        Err(Error::Refused(refusal)) => return Ok((visit, PasswordChange::WrongCurrent(refusal))),
-        Err(error) => return Err(error),
+    let has_password = ctx.store.read(|tx| require_recent_or_password(tx, &who))?;
+    if has_password && let Err(error) = session::check_password(ctx, request, &who.email, current) {
+        let Error::Refused(refusal) = error else { return Err(error) };
+        return Ok((visit, PasswordChange::WrongCurrent(refusal)));
     }
     let user = ctx.store.read(|tx| store::user::find(tx, &who.user_id))?.ok_or(Refusal::Unauthorized { sent: true })?;
     let change = match password::check(new, &user.profile.email, &user.profile.name) {
-        Ok(()) => PasswordChange::Accepted(ctx.world.hash_password(new)),
+        Ok(()) if has_password => PasswordChange::Accepted(ctx.world.hash_password(new)),
+        Ok(()) => PasswordChange::AcceptedFirst(ctx.world.hash_password(new)),
         Err(fault) => PasswordChange::Refused(fault),
     };
     Ok((visit, change))
 }
 
-/// `POST /app/me/password`: changes the password, and ends all other sessions of the user.
+/// Succeeds if the user has confirmed their identity recently, or if their current password is the confirmation: they have
+/// a password and no second factor. Returns whether they have a password.
+///
+/// # Errors
+/// [`Refusal::ConfirmationRequired`]
+fn require_recent_or_password(tx: &Tx<'_>, who: &Principal) -> Result<bool, Error> {
+    let has_password = store::user::has_password(tx, &who.user_id)?;
+    if !has_password || !store::second_factor::factors(tx, &who.user_id)?.is_empty() {
+        confirm::require_recent_or_return(tx, who, "/app/me#password")?;
+    }
+    Ok(has_password)
+}
+
+/// `POST /app/me/password`: changes the password, or sets the first one, and ends all other sessions of the user.
 ///
 /// # Errors
 /// As pages: `validation_error` if the current password is wrong or the new one is refused; `rate_limited` after too
@@ -200,7 +214,12 @@ fn change_password(
             store::user::change_password(tx, &who.user_id, hash, Some(&session_digest(who)?))?;
             return Ok(Reply::see_other("/app/me?done=password"));
         }
-        PasswordChange::WrongCurrent(Refusal::Unauthorized { .. }) => {
+        PasswordChange::AcceptedFirst(hash) if !store::user::has_password(tx, &who.user_id)? => {
+            store::user::change_password(tx, &who.user_id, hash, Some(&session_digest(who)?))?;
+            return Ok(Reply::see_other("/app/me?done=first-password"));
+        }
+        // The user has set a password in another browser in the meantime.
+        PasswordChange::AcceptedFirst(_) | PasswordChange::WrongCurrent(Refusal::Unauthorized { .. }) => {
             let page = page(tx, who, visit)?;
             MePage { current_password_error: Some(page.words.wrong_password), ..page }
         }
