@@ -34,6 +34,7 @@ pub mod keyed_hash;
 pub mod language;
 pub mod later;
 pub mod logo;
+pub mod member_list;
 pub mod membership;
 pub mod network;
 pub mod organization;

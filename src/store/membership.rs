@@ -7,6 +7,7 @@ use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::id::{Id, OrganizationId, UserId};
+use crate::domain::member_list::MemberName;
 use crate::domain::membership::MemberFacts;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{OrgRole, PlatformRole, Principal, membership_since};
@@ -208,21 +209,54 @@ pub struct MemberProfile {
     pub facts: MemberFacts,
 }
 
-/// Returns the members of an organization, newest first, and at most `rows_max` of them.
-pub fn profiles(
+/// Returns the names and addresses of all members of an organization, in no order.
+pub fn names(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec<MemberName>, Error> {
+    let sql = "SELECT m.user_id, u.name, u.email
+               FROM memberships m
+               JOIN users u ON u.id = m.user_id
+               WHERE m.organization_id = $1";
+    tx.all(sql, [organization.as_str()], |row| {
+        let mut columns = Columns::of(row);
+        Ok(MemberName { user_id: columns.parse(UserId::parse)?, name: columns.read()?, email: columns.read()? })
+    })
+}
+
+/// The condition for members who may sign in but have no second factor.
+const WITHOUT_FACTOR: &str = "u.enabled = 1
+  AND NOT EXISTS (SELECT 1 FROM totp_secrets t WHERE t.user_id = m.user_id)
+  AND NOT EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = m.user_id)";
+
+/// Returns the number of an organization's members without a second factor. Disabled users are not counted.
+pub fn count_without_factor(tx: &Tx<'_>, organization: &OrganizationId) -> Result<usize, Error> {
+    let sql = format!(
+        "SELECT count(*)
+         FROM memberships m
+         JOIN users u ON u.id = m.user_id
+         WHERE m.organization_id = $1 AND {WITHOUT_FACTOR}"
+    );
+    let count: Option<i64> = tx.value(&sql, [organization.as_str()])?;
+    Ok(count.and_then(|count| usize::try_from(count).ok()).unwrap_or_default())
+}
+
+/// Returns the names and addresses of the members without a second factor, and at most `rows_max` of them.
+pub fn without_factor(
     tx: &Tx<'_>,
     organization: &OrganizationId,
-    who: &Principal,
     rows_max: usize,
-) -> Result<Vec<MemberProfile>, Error> {
+) -> Result<Vec<(String, String)>, Error> {
     let sql = format!(
-        "{PROFILE}
-         WHERE m.organization_id = $1
-         ORDER BY m.created_at DESC, m.user_id DESC
+        "SELECT u.name, u.email
+         FROM memberships m
+         JOIN users u ON u.id = m.user_id
+         WHERE m.organization_id = $1 AND {WITHOUT_FACTOR}
+         ORDER BY u.name, u.id
          LIMIT $2"
     );
     let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
-    tx.all(&sql, (organization.as_str(), rows_max), |row| profile(row, who))
+    tx.all(&sql, (organization.as_str(), rows_max), |row| {
+        let mut columns = Columns::of(row);
+        Ok((columns.read()?, columns.read()?))
+    })
 }
 
 /// Finds one member of an organization.

@@ -159,7 +159,10 @@ fn only_owners_and_admins_administer_members() {
         let browser = app.browser(&hiring, org_role);
         let page = browser.get(&path(&hiring, "")).expect(200).text();
         assert!(page.contains("Only owners and admins may change members."), "{page}");
-        assert!(page.contains("<fieldset class=\"stack\" disabled>") && !page.contains("/link\""), "{page}");
+        assert!(
+            page.contains("<fieldset class=\"stack\" disabled aria-describedby=\"only\">") && !page.contains("/link\""),
+            "{page}"
+        );
         browser.submit(&path(&hiring, ""), &invitation("X", "x@example.com", "member")).expect(403);
         browser.submit(&of(&hiring, "member", "role"), &[("orgRole", "owner"), ("before", "member")]).expect(403);
         for act in ["link", "remove"] {

@@ -432,7 +432,7 @@ fn plain_members_see_disabled_forms_and_may_not_send_them() {
     let member = app.browser(&hiring, "member");
     for page in [new_path(&hiring), path(&hiring, "edit")] {
         let text = member.get(&page).expect(200).text();
-        assert!(text.contains("<fieldset class=\"stack\" disabled>"), "{text}");
+        assert!(text.contains("<fieldset class=\"stack\" disabled aria-describedby=\"only\">"), "{text}");
         assert!(text.contains("Only moderators, HR representatives, admins and owners may"), "{text}");
         member.submit(&page, &fields(&[])).expect(403);
     }

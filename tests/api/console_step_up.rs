@@ -115,6 +115,12 @@ const ACTS: &[Act] = &[
         |_| Fields::new(),
     ),
     act("membership/mod.rs remove", "membership.removed", |scene| member(scene, "admin", "remove"), |_| Fields::new()),
+    act(
+        "security.rs change",
+        "organization.changed",
+        |scene| app_path(&scene.hiring, "settings/security"),
+        |_| fields(&[("requireSecondFactor", "true")]),
+    ),
 ];
 
 /// The pages that require a confirmation, with their handlers.
@@ -122,7 +128,7 @@ const PAGES: [(&str, &str); 2] =
     [("second_factor/authenticator.rs show", SET_UP), ("second_factor/passkey.rs show", NEW_PASSKEY)];
 
 /// Functions that pass the requirement on, to a handler in the same file.
-const HELPERS: [&str; 1] = ["membership/mod.rs require_recent_for"];
+const HELPERS: [&str; 2] = ["membership/mod.rs require_recent_for", "me.rs require_recent_or_password"];
 
 fn fields(fields: &[(&str, &str)]) -> Fields {
     fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()

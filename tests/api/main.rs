@@ -56,14 +56,18 @@ mod console_inbox;
 mod console_join_passkey;
 mod console_later;
 mod console_me;
+mod console_member_list;
 mod console_membership;
 mod console_not_selected;
 mod console_passkey;
+mod console_passkey_flood;
 mod console_review;
 mod console_role;
 mod console_role_step;
 mod console_roles;
 mod console_second_factor;
+mod console_security;
+mod console_session_end;
 mod console_sign_in;
 mod console_sign_in_code;
 mod console_step_up;
@@ -227,11 +231,15 @@ fn main() -> ExitCode {
         console_me::tests(),
         console_not_selected::tests(),
         console_passkey::tests(),
+        console_passkey_flood::tests(),
         console_roles::tests(),
         console_second_factor::tests(),
         console_membership::tests(),
         console_role::tests(),
         console_role_step::tests(),
+        console_member_list::tests(),
+        console_security::tests(),
+        console_session_end::tests(),
         console_sign_in::tests(),
         console_sign_in_code::tests(),
         console_step_up::tests(),

@@ -182,6 +182,8 @@ fn the_table_has_exactly_the_listed_routes() {
         "POST /app/{orgSlug}/members/{userId}/role",
         "POST /app/{orgSlug}/members/{userId}/link",
         "POST /app/{orgSlug}/members/{userId}/remove",
+        "GET /app/{orgSlug}/settings/security",
+        "POST /app/{orgSlug}/settings/security",
         "GET /app/{orgSlug}/roles/new",
         "POST /app/{orgSlug}/roles/new",
         "GET /app/{orgSlug}/roles/new/preview",

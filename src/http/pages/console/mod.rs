@@ -32,6 +32,7 @@ mod role;
 mod role_step;
 mod roles;
 pub(super) mod second_factor;
+mod security;
 pub(super) mod sign_in;
 mod sign_in_code;
 mod sign_in_form;
@@ -67,6 +68,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
         role::routes(),
         role_step::routes(),
         membership::routes(),
+        security::routes(),
     ]
     .into_iter()
     .flatten()

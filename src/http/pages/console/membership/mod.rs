@@ -1,10 +1,12 @@
 //! `/app/{orgSlug}/members`: the members of an organization. Its owners and admins invite, change and remove them, and
 //! make links for people who cannot sign in. The rules are in `domain/membership`.
 
+mod list;
 mod page;
 
 use hyper::Method;
 
+use self::list::MemberQuery;
 use self::page::{MemberPage, TypedInvitation};
 use super::confirm::require_recent;
 use super::visit::{self, ABSENT, Visit};
@@ -48,15 +50,40 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-struct MemberPageInput {
+/// A visit to the page, or the sending of one of its forms.
+struct ListVisit {
     visit: Visit,
+    query: MemberQuery,
+}
+
+impl ListVisit {
+    /// # Errors
+    /// `validation_error` if a parameter is repeated or `cursor` is not a cursor of the list.
+    fn decode(request: &Request) -> Result<Self, Refusal> {
+        Ok(Self { visit: Visit::decode(request)?, query: MemberQuery::decode(request)? })
+    }
+
+    fn page(&self, tx: &Tx<'_>, who: &Principal, organization: &VisibleOrganization) -> Result<MemberPage, Error> {
+        MemberPage::new(tx, who, &self.visit, organization, &self.query)
+    }
+
+    /// Returns to the members who were shown before an act.
+    fn done(&self, organization: &VisibleOrganization, done: &str) -> Reply {
+        let query = self.query.url_query();
+        let joined = if query.is_empty() { "?" } else { "&" };
+        Reply::see_other(&format!("/app/{}/members{query}{joined}done={done}", organization.slug))
+    }
+}
+
+struct MemberPageInput {
+    list: ListVisit,
     done: Option<String>,
 }
 
 /// # Errors
-/// `validation_error` if a parameter is repeated.
+/// As [`ListVisit::decode`].
 fn decode_page(_: &Ctx, request: &Request) -> Result<MemberPageInput, Error> {
-    Ok(MemberPageInput { visit: Visit::decode(request)?, done: request.query("done")? })
+    Ok(MemberPageInput { list: ListVisit::decode(request)?, done: request.query("done")? })
 }
 
 /// `GET /app/{orgSlug}/members`: shows the members and what each may do. Only owners and admins see when a member was
@@ -65,14 +92,14 @@ fn decode_page(_: &Ctx, request: &Request) -> Result<MemberPageInput, Error> {
 /// # Errors
 /// As pages: `not_found` if the organization does not exist or the caller may not see it.
 fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MemberPageInput) -> Result<Reply, Error> {
-    let organization = input.visit.organization(tx, who)?;
-    let mut page = MemberPage::new(tx, who, &input.visit, &organization)?;
+    let organization = input.list.visit.organization(tx, who)?;
+    let mut page = input.list.page(tx, who, &organization)?;
     page.set_notice(input.done.as_deref());
     Reply::console(&page)
 }
 
 struct InvitationInput {
-    visit: Visit,
+    list: ListVisit,
     typed: TypedInvitation,
 }
 
@@ -82,7 +109,7 @@ fn decode_invitation(_: &Ctx, request: &Request) -> Result<InvitationInput, Erro
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let text = |name| Ok::<_, Refusal>(form.text(name)?.unwrap_or_default().trim().to_owned());
     let typed = TypedInvitation { name: text("name")?, email: text("email")?, org_role: text("orgRole")? };
-    Ok(InvitationInput { visit: Visit::decode(request)?, typed })
+    Ok(InvitationInput { list: ListVisit::decode(request)?, typed })
 }
 
 /// An invitation with valid values.
@@ -111,10 +138,10 @@ fn checked(typed: &TypedInvitation) -> Result<Invitation, Refusal> {
 /// As pages: `not_found`; `forbidden` unless the caller may give this role; `validation_error` with the form; `conflict`
 /// if the person is a member.
 fn invite(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &InvitationInput) -> Result<Reply, Error> {
-    let organization = input.visit.organization(tx, who)?;
+    let organization = input.list.visit.organization(tx, who)?;
     require_administrator(organization.caller)?;
     let refuse = |refusal: Refusal, mark: fn(&mut MemberPage, &TypedInvitation, &Refusal)| {
-        let mut page = MemberPage::new(tx, who, &input.visit, &organization)?;
+        let mut page = input.list.page(tx, who, &organization)?;
         mark(&mut page, &input.typed, &refusal);
         Reply::console_refusal(&refusal, &page)
     };
@@ -130,7 +157,7 @@ fn invite(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &InvitationInput) -> R
         let is_repeated = member.facts.org_role == Some(invitation.org_role) && !has_account(tx, &member)?;
         if is_repeated && require_resettable(organization.caller, member.facts).is_ok() {
             require_recent_for(tx, who, &[member.facts.org_role])?;
-            return show_link(ctx, tx, who, &input.visit, &organization, &member);
+            return show_link(ctx, tx, who, &input.list, &organization, &member);
         }
         return refuse(ALREADY_MEMBER, MemberPage::refuse_member);
     }
@@ -139,9 +166,9 @@ fn invite(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &InvitationInput) -> R
     let user = store::user::find_by_email(tx, &invitation.email)?.ok_or(ABSENT)?.profile;
     let member = store::membership::find_profile(tx, &organization.id, who, &user.id)?.ok_or(ABSENT)?;
     if has_account(tx, &member)? || require_resettable(organization.caller, member.facts).is_err() {
-        return Ok(Reply::see_other(&format!("/app/{}/members?done=added", organization.slug)));
+        return Ok(input.list.done(&organization, "added"));
     }
-    show_link(ctx, tx, who, &input.visit, &organization, &member)
+    show_link(ctx, tx, who, &input.list, &organization, &member)
 }
 
 /// Succeeds unless one of these roles may administer the organization and the caller has not confirmed their identity
@@ -201,7 +228,7 @@ fn show_link(
     ctx: &Ctx,
     tx: &Tx<'_>,
     who: &Principal,
-    visit: &Visit,
+    list: &ListVisit,
     organization: &VisibleOrganization,
     member: &MemberProfile,
 ) -> Result<Reply, Error> {
@@ -211,21 +238,21 @@ fn show_link(
     }
     let user = &member.user_id;
     let token = store::sign_in_link::issue(tx, &*ctx.world, who, &organization.id, user, purpose)?;
-    let mut page = MemberPage::new(tx, who, visit, organization)?;
+    let mut page = list.page(tx, who, organization)?;
     page.show_link(&member.name, format!("{}/join/{token}", ctx.settings.base_url), purpose);
     Reply::console(&page)
 }
 
 /// A request about one member.
 struct MemberVisit {
-    visit: Visit,
+    list: ListVisit,
     user_id: UserId,
 }
 
 /// # Errors
-/// `not_found` if the path has no valid id; `validation_error` if `lang` is repeated.
+/// `not_found` if the path has no valid id; otherwise as [`ListVisit::decode`].
 fn decode_member(_: &Ctx, request: &Request) -> Result<MemberVisit, Error> {
-    Ok(MemberVisit { visit: Visit::decode(request)?, user_id: visit::id(request, "userId")? })
+    Ok(MemberVisit { list: ListVisit::decode(request)?, user_id: visit::id(request, "userId")? })
 }
 
 impl MemberVisit {
@@ -234,7 +261,7 @@ impl MemberVisit {
     /// # Errors
     /// `not_found` if one of them does not exist or the caller may not see it; `forbidden` for any other caller.
     fn find(&self, tx: &Tx<'_>, who: &Principal) -> Result<(VisibleOrganization, MemberProfile), Error> {
-        let organization = self.visit.organization(tx, who)?;
+        let organization = self.list.visit.organization(tx, who)?;
         let found = store::membership::find_profile(tx, &organization.id, who, &self.user_id)?;
         let member = found.ok_or(ABSENT)?;
         require_administrator(organization.caller)?;
@@ -251,7 +278,7 @@ impl MemberVisit {
         message: fn(&MembershipTexts) -> &'static str,
     ) -> Result<Reply, Error> {
         let Refusal::Conflict(_) = refusal else { return Err(refusal.clone().into()) };
-        let mut page = MemberPage::new(tx, who, &self.visit, organization)?;
+        let mut page = self.list.page(tx, who, organization)?;
         page.refuse(message);
         Reply::console_refusal(refusal, &page)
     }
@@ -282,7 +309,7 @@ fn decode_role(ctx: &Ctx, request: &Request) -> Result<RoleInput, Error> {
 fn change_role(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleInput) -> Result<Reply, Error> {
     let (organization, member) = input.member.find(tx, who)?;
     let refuse = |refusal: &Refusal, message| input.member.refuse(tx, who, &organization, refusal, message);
-    let done = Reply::see_other(&format!("/app/{}/members?done=changed", organization.slug));
+    let done = input.member.list.done(&organization, "changed");
     if member.facts.org_role == Some(input.org_role) {
         return Ok(done);
     }
@@ -314,7 +341,7 @@ fn issue_link(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MemberVisit) -> R
         return input.refuse(tx, who, &organization, &refusal, |words| words.user_disabled);
     }
     require_recent(tx, who)?;
-    show_link(ctx, tx, who, &input.visit, &organization, &member)
+    show_link(ctx, tx, who, &input.list, &organization, &member)
 }
 
 /// `POST /app/{orgSlug}/members/{userId}/remove`: removes a member from the organization. The user remains.
@@ -330,6 +357,5 @@ fn remove(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MemberVisit) -> Resul
     let stamp = store::activity::stamp(&*ctx.world);
     store::membership::remove(tx, &stamp, Some(who), &organization.id, &member.user_id)?;
     let is_gone = member.facts.is_self && !who.is_admin();
-    let next = if is_gone { "/app".to_owned() } else { format!("/app/{}/members?done=removed", organization.slug) };
-    Ok(Reply::see_other(&next))
+    Ok(if is_gone { Reply::see_other("/app") } else { input.list.done(&organization, "removed") })
 }

@@ -4,8 +4,10 @@ use askama::Template;
 
 use super::super::field::{Control, Field};
 use super::super::frame::{ConsoleFrame, NavItem};
+use super::super::security;
 use super::super::visit::Visit;
 use super::super::when::When;
+use super::list::{MemberQuery, MemberRows};
 use crate::domain::membership::{
     MemberFacts, may_administer, require_assignable, require_removable, require_resettable,
 };
@@ -13,23 +15,33 @@ use crate::domain::refusal::Refusal;
 use crate::domain::sign_in_link::LinkPurpose;
 use crate::domain::text::NAME_CHARACTERS_MAX;
 use crate::domain::user::{CallerRoles, OrgRole, PlatformRole, Principal};
+use crate::http::pages::texts::console::candidate::{CANDIDATE, CandidateTexts};
 use crate::http::pages::texts::console::membership::{MEMBERSHIP, MembershipTexts};
+use crate::http::pages::texts::console::security::SECURITY;
 use crate::http::pages::texts::{Texts, fill};
 use crate::store::access::VisibleOrganization;
 use crate::store::membership::MemberProfile;
 use crate::store::{self, Error, Tx};
-
-/// The maximum number of members on the page: five times as many as the largest organizations have that this console is
-/// made for. The API lists all members.
-const MEMBERS_MAX: usize = 500;
 
 #[derive(Template)]
 #[template(path = "console/members.html", config = "src/http/pages/templates/askama.toml")]
 pub(super) struct MemberPage {
     frame: ConsoleFrame,
     words: &'static MembershipTexts,
+    search: &'static CandidateTexts,
     /// The path of the page.
     base: String,
+    /// The query of the page, which its forms repeat.
+    query: String,
+    q: String,
+    /// The reason why the search was not carried out.
+    fault: Option<&'static str>,
+    /// The message if nobody matches.
+    no_match: Option<String>,
+    first_url: Option<String>,
+    next_url: Option<String>,
+    security_url: String,
+    security_label: &'static str,
     may_administer: bool,
     refused: Option<&'static str>,
     link: Option<LinkView>,
@@ -78,12 +90,14 @@ impl MemberPage {
         who: &Principal,
         visit: &Visit,
         organization: &VisibleOrganization,
+        query: &MemberQuery,
     ) -> Result<Self, Error> {
         let texts = visit.texts_for(tx, who)?;
-        let words = MEMBERSHIP.of(texts);
+        let (words, search) = (MEMBERSHIP.of(texts), CANDIDATE.of(texts));
         let caller = organization.caller;
-        let mut profiles = store::membership::profiles(tx, &organization.id, who, MEMBERS_MAX)?;
-        profiles.sort_by_cached_key(|member| (member.name.to_lowercase(), member.email.clone()));
+        let MemberRows { members: profiles, next_cursor, is_refused } = query.load(tx, who, organization)?;
+        let is_empty = profiles.is_empty() && !is_refused;
+        let base = format!("/app/{}/members", organization.slug);
         let mut members = Vec::with_capacity(profiles.len());
         for profile in profiles {
             let has_factor = !store::second_factor::factors(tx, &profile.user_id)?.is_empty();
@@ -97,7 +111,16 @@ impl MemberPage {
         Ok(Self {
             frame: visit.frame(tx, who, Some(organization), NavItem::Members, words.title.to_owned())?,
             words,
-            base: format!("/app/{}/members", organization.slug),
+            search,
+            query: query.url_query(),
+            q: query.q.clone(),
+            fault: is_refused.then_some(search.too_many_words),
+            no_match: (is_empty && !query.q.is_empty()).then(|| fill(search.no_match, &[("q", &query.q)])),
+            first_url: (!query.is_first_page()).then(|| format!("{base}{}", query.with_cursor(None))),
+            next_url: next_cursor.map(|cursor| format!("{base}{}", query.with_cursor(Some(&cursor)))),
+            base,
+            security_url: security::path(organization),
+            security_label: SECURITY.of(texts).title,
             may_administer: may_administer(caller.org_role, caller.platform_role),
             refused: None,
             link: None,

@@ -110,7 +110,7 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
         key_previous: "Vorige Person",
         key_left: "Schritt links",
         key_right: "Schritt rechts",
-        may_not: "Sie können sich diese Übersicht ansehen, aber nicht entscheiden. Das können Inhaber, Admins, Moderatoren und Personalverantwortliche.",
+        may_not: "Sie können sich diese Übersicht ansehen, aber nicht entscheiden. Das können Eigentümer, Admins, Moderatoren und Personalverantwortliche.",
     },
     fr: BoardTexts {
         positions_open: "{free} places libres sur {positions}",

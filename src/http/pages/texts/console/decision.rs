@@ -103,7 +103,7 @@ pub(in crate::http) static DECISION: ByLanguage<DecisionTexts> = ByLanguage {
         withdraw_button: "Bewerbung zurückziehen",
         reopen: "Wieder aufnehmen bei {step} …",
         reopen_button: "Wieder aufnehmen",
-        may_not: "Entscheiden dürfen Personen mit der Rolle Inhaber, Admin, Moderator oder HR.",
+        may_not: "Entscheiden dürfen Personen mit der Rolle Eigentümer, Admin, Moderator oder HR.",
     },
     fr: DecisionTexts {
         decide: "Décider",

@@ -5,6 +5,11 @@ use super::ByLanguage;
 pub(in crate::http) struct MembershipTexts {
     /// The title of the page, and its entry in the navigation.
     pub(in crate::http) title: &'static str,
+    /// The search, and the link back to all members.
+    pub(in crate::http) search: &'static str,
+    pub(in crate::http) show_all: &'static str,
+    /// Nobody is a member.
+    pub(in crate::http) none: &'static str,
     /// The note to people who may not change members.
     pub(in crate::http) only_administrators: &'static str,
     /// The facts about a member.
@@ -72,6 +77,9 @@ pub(in crate::http) struct MembershipTexts {
 pub(in crate::http) static MEMBERSHIP: ByLanguage<MembershipTexts> = ByLanguage {
     en: MembershipTexts {
         title: "Members",
+        search: "Find a member",
+        show_all: "Show all members",
+        none: "Nobody is a member yet. Invite somebody.",
         only_administrators: "Only owners and admins may change members.",
         last_seen: "Last seen",
         factor: "Second factor",
@@ -123,6 +131,9 @@ pub(in crate::http) static MEMBERSHIP: ByLanguage<MembershipTexts> = ByLanguage 
     },
     de: MembershipTexts {
         title: "Mitglieder",
+        search: "Mitglied suchen",
+        show_all: "Alle Mitglieder anzeigen",
+        none: "Noch niemand ist Mitglied. Laden Sie jemanden ein.",
         only_administrators: "Nur Eigentümer und Admins dürfen Mitglieder ändern.",
         last_seen: "Zuletzt da",
         factor: "Zweiter Faktor",
@@ -174,6 +185,9 @@ pub(in crate::http) static MEMBERSHIP: ByLanguage<MembershipTexts> = ByLanguage 
     },
     fr: MembershipTexts {
         title: "Membres",
+        search: "Chercher un membre",
+        show_all: "Afficher tous les membres",
+        none: "Personne n’est encore membre. Invitez quelqu’un.",
         only_administrators: "Seuls les propriétaires et les admins peuvent modifier les membres.",
         last_seen: "Dernière visite",
         factor: "Second facteur",
@@ -225,6 +239,9 @@ pub(in crate::http) static MEMBERSHIP: ByLanguage<MembershipTexts> = ByLanguage 
     },
     es: MembershipTexts {
         title: "Miembros",
+        search: "Buscar a un miembro",
+        show_all: "Mostrar a todos los miembros",
+        none: "Todavía no hay miembros. Invite a alguien.",
         only_administrators: "Solo los propietarios y los administradores pueden cambiar a los miembros.",
         last_seen: "Última visita",
         factor: "Segundo factor",

@@ -23,6 +23,7 @@ pub(in crate::http) mod role_field;
 pub(in crate::http) mod role_step;
 pub(in crate::http) mod roles;
 pub(in crate::http) mod second_factor;
+pub(in crate::http) mod security;
 pub(in crate::http) mod sign_in;
 pub(in crate::http) mod step_up;
 pub(in crate::http) mod when;

@@ -87,7 +87,7 @@ pub(in crate::http) static ROLES: ByLanguage<RolesTexts> = ByLanguage {
         no_draft: "Es gibt keine Entwürfe. Eine neue Stelle beginnt als Entwurf.",
         no_filled: "Noch keine Stelle ist besetzt. Eine Stelle gilt als besetzt, wenn alle Plätze vergeben sind.",
         no_closed: "Es wurde noch keine Stelle geschlossen.",
-        may_not: "Neue Stellen können Inhaber, Admins, Moderatoren und Personalverantwortliche anlegen.",
+        may_not: "Neue Stellen können Eigentümer, Admins, Moderatoren und Personalverantwortliche anlegen.",
     },
     fr: RolesTexts {
         statuses: "Statut",
