@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::support::app::Options;
-use crate::support::console::{PASSWORD, SAME_ORIGIN, form_body, staff_path, staff_routes};
+use crate::support::console::{PASSWORD, SAME_ORIGIN, app_path, form_body, staff_path, staff_routes};
 use crate::support::{Answer, App};
 
 crate::tests![
     a_page_without_a_session_leads_to_the_sign_in_and_back,
     a_form_without_a_session_gets_the_sign_in_page_with_its_fields,
     a_partial_request_without_a_session_gets_a_dialog,
+    a_refused_part_is_explained_in_a_dialog,
     a_key_does_not_open_the_console,
     a_form_of_another_origin_is_forbidden,
     a_form_of_another_type_or_size_is_refused,
@@ -68,6 +69,19 @@ fn a_partial_request_without_a_session_gets_a_dialog() {
         assert!(answer.text().contains("<template data-dialog>"), "{path}");
         assert!(answer.header("vary").is_some_and(|vary| vary.contains("X-Part")), "{path}");
     }
+}
+
+fn a_refused_part_is_explained_in_a_dialog() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    let absent = app_path(&hiring, "roles/role_none/decide");
+    let part = owner.submit_for_parts(&absent, &[("act", "advance")]).expect(404).text();
+    assert!(part.starts_with("<template data-dialog>") && part.contains("This page does not exist"), "{part}");
+    assert!(part.contains("data-dismiss>Close<") && !part.contains("<html"), "{part}");
+    let session = app.sign_in(&hiring.email("owner"), PASSWORD).with_header("Origin", "http://other.example");
+    let part = session.submit_for_parts("/app/sign-out", &[]).expect(403).text();
+    assert!(part.starts_with("<template data-dialog>") && part.contains("http://other.example"), "{part}");
 }
 
 fn a_key_does_not_open_the_console() {
