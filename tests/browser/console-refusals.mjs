@@ -154,6 +154,9 @@ async function people(page, { slug, role, people: [first, second, third] }, look
   await page.goto(base + first.path);
   await send(page, 'form[action$="/reopen"]', { reason: '' }, 400);
   await look(page, 'reopen-refused');
+  await page.goto(base + second.path);
+  await send(page, 'form[action$="/later"]', {}, 400);
+  await look(page, 'later-refused');
   // The board, without the modules.
   await page.goto(`${base}/app/${slug}/roles/${role}`);
   await page.locator(`#c-${second.application} input`).check();
@@ -172,6 +175,12 @@ async function people(page, { slug, role, people: [first, second, third] }, look
   await call('POST', `/api/v1/candidate-steps/${third.step}/hire`, {});
   await send(page, 'form[action$="/hire"]', {}, 409);
   await look(page, 'hire-conflict');
+  // The hire has filled the role.
+  await page.goto(`${base}/app/${slug}/roles/${role}/close-out`);
+  await look(page, 'close-out');
+  await page.locator('fieldset.picked input').evaluateAll((boxes) => boxes.forEach((box) => { box.checked = false; }));
+  await send(page, 'main form[action$="/close-out"]', {}, 400);
+  await look(page, 'close-out-refused');
   await page.goto(`${base}/app/${slug}/candidates?q=${'x'.repeat(300)}`);
   await look(page, 'search-refused');
 }
