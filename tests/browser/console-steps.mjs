@@ -26,7 +26,7 @@ async function dragOver(page, item, target) {
   const [from, to] = [await item.boundingBox(), await target.boundingBox()];
   await page.mouse.move(from.x + 40, from.y + from.height / 2);
   await page.mouse.down();
-  await page.mouse.move(to.x + 60, to.y + to.height / 2, { steps: 8 });
+  await page.mouse.move(to.x + 60, to.y + to.height / 2, { steps: 3 });
 }
 
 const step = (page, nth) => page.locator('.pipeline > li').nth(nth).locator('.step');
