@@ -1,6 +1,8 @@
 //! `/app/{orgSlug}/roles/new` and `/app/{orgSlug}/roles/{id}/…`: staff create, change, preview, copy, open, close and
 //! delete a role in the console.
 
+use serde_json::json;
+
 use crate::support::console::form_body;
 use crate::support::race::{Runner, race};
 use crate::support::{Answer, App, Client, Hiring};
@@ -13,6 +15,8 @@ crate::tests![
     fewer_positions_than_hires_are_refused_beside_the_field,
     a_copy_has_the_values_and_the_steps_of_its_source,
     a_change_by_somebody_else_shows_both_versions,
+    changes_of_steps_and_hires_are_no_conflict,
+    a_change_that_was_taken_back_is_a_conflict,
     a_change_of_other_facts_is_no_conflict,
     two_forms_that_race_save_one_version,
     saving_and_opening_tells_why_a_role_stays_a_draft,
@@ -254,6 +258,32 @@ fn a_change_of_other_facts_is_no_conflict() {
     owner.submit(&path(&hiring, "steps"), &[("name", "Trial day"), ("stepType", "other")]).expect(303);
     owner.submit(&path(&hiring, "edit"), &fields(&[("name", "New"), ("version", &version)])).expect(303);
     assert_eq!(role(&app, &hiring, "name, hired"), "New|1");
+}
+
+fn changes_of_steps_and_hires_are_no_conflict() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let (owner, admin) = (app.browser(&hiring, "owner"), app.user_with_all(&hiring.staff("admin")));
+    let version = hidden(&owner.get(&path(&hiring, "edit")).expect(200).text(), "version");
+    let role = format!("/api/v1/roles/{}", hiring.role_id);
+    assert_eq!(admin.get(&role).header("etag"), Some(format!("\"{version}\"").as_str()));
+    admin.patch(&format!("{role}/steps/{}", hiring.role_steps[1]), &json!({ "name": "Chat" })).expect(200);
+    admin.post(&hiring.hire(0), &json!({})).expect(200);
+    owner.submit(&path(&hiring, "edit"), &fields(&[("name", "New"), ("version", &version)])).expect(303);
+    owner.submit(&path(&hiring, "edit"), &fields(&[("name", "Newer"), ("version", &version)])).expect(409);
+}
+
+fn a_change_that_was_taken_back_is_a_conflict() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let (owner, admin) = (app.browser(&hiring, "owner"), app.user_with_all(&hiring.staff("admin")));
+    let version = hidden(&owner.get(&path(&hiring, "edit")).expect(200).text(), "version");
+    let role = format!("/api/v1/roles/{}", hiring.role_id);
+    for department in ["Research", "Engineering"] {
+        admin.patch(&role, &json!({ "department": department })).expect(200);
+    }
+    let page = owner.submit(&path(&hiring, "edit"), &fields(&[("name", "New"), ("version", &version)])).expect(409);
+    assert!(page.text().contains("The admin saved it just now"), "{}", page.text());
 }
 
 fn two_forms_that_race_save_one_version() {

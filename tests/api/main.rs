@@ -55,6 +55,7 @@ mod console_document;
 mod console_inbox;
 mod console_join_passkey;
 mod console_later;
+mod console_live;
 mod console_me;
 mod console_member_list;
 mod console_membership;
@@ -226,6 +227,7 @@ fn main() -> ExitCode {
         console_decision::tests(),
         console_document::tests(),
         console_join_passkey::tests(),
+        console_live::tests(),
         console_review::tests(),
         console_later::tests(),
         console_me::tests(),

@@ -12,7 +12,7 @@ const SECOND = { email: 'second@two.example', name: 'Tomasz Wolny' };
 const STEPS = ['Applied', 'Screening', 'Interview', 'Offer'];
 
 /// The acts: the state of the application that the act needs, the page with its form, and how to send the form.
-const ACTS = {
+export const ACTS = {
   move: {
     page: 'candidate', needs: 'in progress',
     send: async (page) => {

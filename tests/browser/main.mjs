@@ -20,6 +20,7 @@ const parts = {
   'console-pages': 'Every page of the staff console',
   'console-two': 'Two people who act at once',
   'console-steps': 'The pipeline of a role',
+  'console-live': 'Changes by others on open pages',
   'console-undo': 'What candidates see of decisions that are undone',
   'console-dialogs': 'Dialogs and messages of the staff console',
   'console-decide': 'Decisions in the staff console',

@@ -73,6 +73,8 @@ pub struct Route {
     pub access: AccessRule,
     /// Whether a user who must have a second factor needs it before using the route.
     pub requires_second_factor: bool,
+    /// Whether a request is a use of its session. Otherwise, the request does not keep the session alive.
+    pub uses_session: bool,
     pub work: Work,
     pub accepts_body: bool,
     /// The rules for reading the body, if it is a form.
@@ -360,6 +362,7 @@ impl Route {
             path,
             access,
             requires_second_factor: false,
+            uses_session: true,
             work: Work::Read,
             accepts_body: false,
             form: None,

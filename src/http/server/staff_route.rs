@@ -47,4 +47,10 @@ impl Route {
         self.requires_second_factor = false;
         self
     }
+
+    /// Does not keep the session alive: for requests that an open page repeats by itself.
+    pub(in crate::http) fn without_use_of_session(mut self) -> Self {
+        self.uses_session = false;
+        self
+    }
 }

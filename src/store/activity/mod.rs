@@ -2,6 +2,7 @@
 //! previous row.
 
 pub(super) mod chain;
+pub mod organization_changes;
 pub(super) mod page;
 pub mod platform;
 pub mod role_changes;

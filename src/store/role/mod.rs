@@ -15,4 +15,4 @@ pub use self::list::{RoleFilter, RolePage, page};
 pub use self::overview::{RoleOverview, counts, overview};
 pub use self::record::{Role, RoleRecord, exists, find, insert, of_organization};
 pub use self::seats::{save_seats, seats};
-pub use self::version::{require_version, version};
+pub use self::version::{changes_since, require_version, version};

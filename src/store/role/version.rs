@@ -46,6 +46,18 @@ pub fn require_version(tx: &Tx<'_>, role: &Role, condition: Option<&IfMatch>) ->
     Err(Refusal::PreconditionFailed(changes).into())
 }
 
+/// Returns the changes to a role and its steps after a version, the newest first and at most [`LATER_CHANGES_MAX`].
+/// Returns `None` if the role never had that version.
+pub fn changes_since(
+    tx: &Tx<'_>,
+    organization: &OrganizationId,
+    role: &RoleId,
+    version: &str,
+) -> Result<Option<Vec<LaterChange>>, Error> {
+    let seen = newest_known(tx, organization, role, &[version.to_owned()])?;
+    seen.map(|seen| later_changes(tx, organization, role, seen, LATER_CHANGES_MAX)).transpose()
+}
+
 /// Returns the number of the newest activity row that one of the tags names, 0 for the version of an imported role, and
 /// `None` if no tag names a version that the role had.
 fn newest_known(

@@ -6,7 +6,7 @@ pub(super) mod two_users;
 
 use crate::db::row::Connection;
 
-use super::activity::{page as activity, platform, role_changes};
+use super::activity::{organization_changes, page as activity, platform, role_changes};
 use super::board::card;
 use super::role::{overview, version};
 use super::{board, in_progress, inbox, later, not_selected, report};
@@ -103,6 +103,8 @@ fn no_query_for_a_page_sorts_rows_or_reads_unrelated_rows() {
             "activities_by_action (organization_id=? AND action=? AND number<?)",
         ),
         (activities(activity::OF_ROLE), "activities_of_role (role_id=? AND number<?)"),
+        (organization_changes::NEWEST.to_owned(), "INDEX activities_of_organization (organization_id=?"),
+        (organization_changes::SINCE.to_owned(), "activities_of_organization (organization_id=? AND number>?)"),
         (role_changes::NEWEST.to_owned(), "activities_of_role (role_id=?)"),
         (role_changes::SINCE.to_owned(), "activities_of_role (role_id=? AND number>?)"),
         (version::NEWEST.to_owned(), "activities_of_role_alone (role_id=?)"),

@@ -23,6 +23,7 @@ const MODULES: &[&str] = &[
     include_str!("../templates/console/board.js"),
     include_str!("../templates/console/steps.js"),
     include_str!("../templates/console/queue.js"),
+    include_str!("../templates/console/live.js"),
     include_str!("../templates/console/copy.js"),
     include_str!("../templates/console/passkey.js"),
     // After a swap, the other modules choose first what gets the focus.

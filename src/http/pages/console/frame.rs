@@ -2,6 +2,7 @@
 
 use crate::http::pages::texts::Texts;
 use crate::http::pages::texts::console::frame::{FRAME, FrameTexts};
+use crate::http::pages::texts::console::live::{LIVE, LiveTexts};
 use crate::http::pages::texts::console::membership::MEMBERSHIP;
 
 /// The frame of a page for a signed-in user. `templates/console/layout.html` renders it.
@@ -60,6 +61,10 @@ pub(super) struct NavLink {
 impl ConsoleFrame {
     pub(super) fn words(&self) -> &'static FrameTexts {
         FRAME.of(self.texts)
+    }
+
+    pub(super) fn live_words(&self) -> &'static LiveTexts {
+        LIVE.of(self.texts)
     }
 
     /// Returns the entries of the navigation.

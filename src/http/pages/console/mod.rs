@@ -23,6 +23,7 @@ mod home;
 mod join;
 mod join_passkey;
 mod labels;
+mod live;
 mod me;
 mod membership;
 mod not_selected;

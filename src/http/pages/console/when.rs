@@ -48,6 +48,15 @@ pub(super) fn day(texts: &Texts, zone: &str, at: Timestamp) -> String {
     texts.day(local(if is_plain_date { "UTC" } else { zone }, at).date())
 }
 
+/// Returns the local time of day, such as `14:05`, or the exact time if it was on an earlier day.
+pub(super) fn clock(texts: &Texts, zone: &str, at: Timestamp, now: Timestamp) -> String {
+    let local_at = local(zone, at);
+    if local_at.date() == local(zone, now).date() {
+        return format!("{:02}:{:02}", local_at.hour(), local_at.minute());
+    }
+    exact(texts, zone, at)
+}
+
 fn local(zone: &str, at: Timestamp) -> Zoned {
     let zone = TimeZone::get(zone).unwrap_or(TimeZone::UTC);
     jiff::Timestamp::from_microsecond(at.micros()).unwrap_or_default().to_zoned(zone)
@@ -107,6 +116,15 @@ mod tests {
         {
             let at = Timestamp::from_micros(1_763_884_799_000_000);
             assert_eq!(day_begin(zone, at).to_string(), begin);
+        }
+    }
+
+    #[test]
+    fn a_time_of_today_has_no_day() {
+        let morning = Timestamp::from_micros(1_763_809_200_000_000);
+        for (hours, expected) in [(0, "11:00"), (12, "11:00"), (13, "22 November 2025, 11:00")] {
+            let now = Timestamp::from_micros(morning.micros() + hours * 3_600_000_000);
+            assert_eq!(clock(of_tag("en"), "UTC", morning, now), expected, "{hours}");
         }
     }
 

@@ -278,13 +278,13 @@ async fn run_handler(
             let idempotent =
                 if is_dry_run { None } else { IdempotentRequest::read(route, request, &trail.request_id)? };
             let started = tokio::time::Instant::now();
-            let outcome = transaction::transact(ctx, work, credential, idempotent, act, trail).await;
+            let outcome = transaction::transact(ctx, route, work, credential, idempotent, act, trail).await;
             if route.is_constant_time {
                 tokio::time::sleep_until(started + CONSTANT_TIME).await;
             }
             outcome
         }
-        NextStep::Read(act) => transaction::transact(ctx, Work::Read, credential, None, act, trail).await,
+        NextStep::Read(act) => transaction::transact(ctx, route, Work::Read, credential, None, act, trail).await,
         NextStep::Reply(reply) => Ok(reply),
     }
 }

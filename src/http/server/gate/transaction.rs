@@ -44,6 +44,7 @@ pub(super) async fn decode(ctx: &Arc<Ctx>, route: &Route, request: &Arc<Request>
 /// Runs the handler's second half in one transaction.
 pub(super) async fn transact(
     ctx: &Arc<Ctx>,
+    route: &Route,
     work: Work,
     credential: Option<Credential>,
     idempotent: Option<IdempotentRequest>,
@@ -51,7 +52,7 @@ pub(super) async fn transact(
     trail: &mut RequestTrail,
 ) -> Result<Reply, Error> {
     match work {
-        Work::Read => read(ctx, credential, act).await,
+        Work::Read => read(ctx, route, credential, act).await,
         Work::Write(grade) => {
             let reply = write(ctx, grade, credential, idempotent, act, trail.usage_row.clone()).await?;
             // The transaction has already written the row, unless it refused the credential. A request whose
@@ -62,9 +63,9 @@ pub(super) async fn transact(
     }
 }
 
-async fn read(ctx: &Arc<Ctx>, credential: Option<Credential>, mut act: Act) -> Result<Reply, Error> {
+async fn read(ctx: &Arc<Ctx>, route: &Route, credential: Option<Credential>, mut act: Act) -> Result<Reply, Error> {
     let session = match &credential {
-        Some(Credential::Session(digest)) => Some(*digest),
+        Some(Credential::Session(digest)) if route.uses_session => Some(*digest),
         _ => None,
     };
     let ours = Arc::clone(ctx);

@@ -1,27 +1,23 @@
 //! The answer to a decision on a board: the message, and the parts of the board that have changed. Without JavaScript, it
 //! leads back to the board, or it is a page that says who was not decided on.
 
-use std::collections::HashMap;
-
 use askama::Template;
 
-use super::column::{Card, CardFacts};
 use super::input::{BoardDecision, DecideInput};
-use super::scene::{HIRED, Scene};
-use crate::domain::board as board_rule;
+use super::part::{Part, PartSource, StepCount};
+use super::scene::Scene;
 use crate::domain::candidate_step::{StepFacts, current_step};
-use crate::domain::id::{ApplicationId, RoleStepId};
+use crate::domain::id::ApplicationId;
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
 use crate::http::pages::console::decision::{done, refused};
 use crate::http::pages::console::frame::{ConsoleFrame, NavItem};
-use crate::http::pages::console::when;
 use crate::http::pages::texts::console::board::{BOARD, BoardTexts};
 use crate::http::pages::texts::console::deciding::{DECIDING, DecidingTexts};
 use crate::http::pages::texts::console::later::LATER;
 use crate::http::pages::texts::{Texts, fill};
 use crate::http::server::reply::Reply;
-use crate::store::{self, Error, Tx, board};
+use crate::store::{self, Error, Tx};
 
 /// The maximum number of refusals that are explained one by one.
 const REFUSED_LINES_MAX: usize = 5;
@@ -43,21 +39,6 @@ struct OutcomeParts {
     undo_act: &'static str,
     undone: Option<ApplicationId>,
     next: Option<String>,
-}
-
-/// A card that has left its place, and its new place if there is one.
-struct Part {
-    id: ApplicationId,
-    step: String,
-    /// The card that follows it there.
-    before: Option<ApplicationId>,
-    /// The card, or nothing if the application has ended.
-    cards: Vec<Card>,
-}
-
-struct StepCount {
-    id: String,
-    text: String,
 }
 
 #[derive(Template)]
@@ -191,61 +172,22 @@ impl<'a> Outcome<'a> {
     }
 
     fn parts(&self, texts: &'static Texts) -> Result<OutcomeParts, Error> {
-        let (tx, organization, role) = (self.tx, &self.scene.organization.id, &self.scene.role.id);
-        let counts: HashMap<RoleStepId, i64> = board::counts(tx, organization, role)?.into_iter().collect();
-        let mut parts = Vec::new();
-        for facts in self.done.iter().chain(&self.refused) {
-            parts.push(self.part(texts, &counts, &facts.application_id)?);
-        }
-        let number = |count: i64| texts.number(count as f64);
-        let steps = board::steps(tx, organization, role)?.into_iter();
-        let count = |id: &RoleStepId| number(counts.get(id).copied().unwrap_or_default());
-        let mut shown_counts: Vec<StepCount> =
-            steps.map(|step| StepCount { text: count(&step.id), id: step.id.into() }).collect();
-        let applications = board::applications(tx, organization, role)?;
-        shown_counts.push(StepCount { id: HIRED.to_owned(), text: number(applications.hired) });
-        shown_counts.push(StepCount { id: "ended".to_owned(), text: number(applications.not_selected) });
+        let source = PartSource::new(self.tx, texts, self.scene)?;
+        let changed = self.done.iter().chain(&self.refused);
+        let parts = changed.map(|facts| source.part(&facts.application_id)).collect::<Result<_, _>>()?;
         Ok(OutcomeParts {
             words: BOARD.of(texts),
             path: self.scene.path(),
             candidates: self.scene.candidates(),
             may_decide: true,
             parts,
-            counts: shown_counts,
+            counts: source.counts()?,
             lines: self.lines(texts)?,
             deciding: DECIDING.of(texts),
             undo: self.undoable(),
             undo_act: if matches!(self.decision, BoardDecision::Later(_)) { "undo-later" } else { "undo" },
             undone: self.done.first().map(|facts| facts.application_id.clone()),
             next: self.input.next.clone(),
-        })
-    }
-
-    fn part(
-        &self,
-        texts: &'static Texts,
-        counts: &HashMap<RoleStepId, i64>,
-        id: &ApplicationId,
-    ) -> Result<Part, Error> {
-        let (tx, organization, role) = (self.tx, &self.scene.organization.id, &self.scene.role.id);
-        let Some(card) = board::card(tx, organization, role, id)? else {
-            return Ok(Part { id: id.clone(), step: String::new(), before: None, cards: Vec::new() });
-        };
-        let step = &card.role_step_id;
-        let next = board::page(tx, organization, role, step, (card.since.micros(), id.as_str()), 1)?;
-        let count = counts.get(step).copied().unwrap_or_default();
-        let median = board::since_at(tx, organization, role, step, count / 2)?.unwrap_or(tx.now);
-        let late_after = board_rule::late_after(tx.now.since(median));
-        let is_late = tx.now.since(card.since) > late_after;
-        let other_roles = board::other_roles_of(tx, organization, id)?;
-        let other_roles = HashMap::from_iter((!other_roles.is_empty()).then(|| (id.clone(), other_roles)));
-        let today = when::today(&self.scene.organization.time_zone, tx.now);
-        let facts = CardFacts { texts, now: tx.now, today, other_roles };
-        Ok(Part {
-            id: id.clone(),
-            step: step.to_string(),
-            before: next.into_iter().next().map(|entry| entry.candidate_role_id),
-            cards: vec![Card::new(&facts, card, is_late)],
         })
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use askama::Template;
 
 use super::column::{CardFacts, Column};
+use super::role_facts::{HiredRow, Seats, hired, review};
 use super::scene::{BoardInput, HIRED, Scene};
 use crate::domain::id::{self, RoleId, RoleStepId};
 use crate::domain::refusal::Refusal;
@@ -14,13 +15,14 @@ use crate::domain::user::Principal;
 use crate::http::pages::console::close_out::offer::{Offer, offer};
 use crate::http::pages::console::decision::done::{self, Done};
 use crate::http::pages::console::frame::{ConsoleFrame, NavItem};
+use crate::http::pages::console::live::Live;
 use crate::http::pages::console::visit::{self, Visit};
 use crate::http::pages::console::when;
+use crate::http::pages::texts::Texts;
 use crate::http::pages::texts::console::board::{BOARD, BoardTexts};
 use crate::http::pages::texts::console::deciding::{DECIDING, DecidingTexts};
 use crate::http::pages::texts::console::decision::{DECISION, DecisionTexts};
 use crate::http::pages::texts::console::later::{LATER, LaterTexts};
-use crate::http::pages::texts::{Texts, fill};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -28,9 +30,6 @@ use crate::store::access::VisibleOrganization;
 use crate::store::board::{self, BoardCard};
 use crate::store::role::RoleRecord;
 use crate::store::{Error, Tx};
-
-/// The maximum number of hired candidates that the board lists: more than an organization hires for almost any role.
-const HIRED_ROWS_MAX: usize = 200;
 
 #[derive(Template)]
 #[template(path = "console/board/page.html", config = "src/http/pages/templates/askama.toml")]
@@ -50,9 +49,7 @@ struct BoardPage {
     /// The message about the decision that led to this page.
     done: Option<Done>,
     may_decide: bool,
-    seats: String,
-    /// The status of a role that is not open.
-    status: Option<&'static str>,
+    seats: Seats,
     /// The URL of the public page, if there is one.
     posting: Option<String>,
     /// The label and the URL of the review queue, if candidates are at the first step.
@@ -62,6 +59,7 @@ struct BoardPage {
     columns: Vec<Column>,
     hired: Vec<HiredRow>,
     hired_count: String,
+    live: Live,
     /// Whether a narrow screen shows the hired candidates.
     is_hired_here: bool,
     not_selected: String,
@@ -70,12 +68,6 @@ struct BoardPage {
     ended_count: i64,
     /// The notice that candidates are still in progress at a role that has ended.
     close_out: Option<Offer>,
-}
-
-struct HiredRow {
-    id: String,
-    name: String,
-    day: String,
 }
 
 /// # Errors
@@ -122,8 +114,6 @@ fn page(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput, scene: &Sce
     let number = |count: i64| texts.number(count as f64);
     let is_public = role.public && role.seats.status == RoleStatus::Open && organization.portal_enabled;
     let posting = format!("{}/careers/{}/roles/{}", ctx.settings.base_url, organization.slug, role.id);
-    let seats =
-        [("free", number(role.seats.positions - role.seats.hired)), ("positions", number(role.seats.positions))];
     Ok(BoardPage {
         frame: input.visit.frame(tx, who, Some(organization), NavItem::Roles, role.name.clone())?,
         words,
@@ -136,12 +126,12 @@ fn page(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput, scene: &Sce
         done: None,
         view: input.step.clone().filter(|step| id::is_id(step)),
         may_decide: organization.caller.require_manager().is_ok(),
-        seats: fill(words.positions_open, &seats.each_ref().map(|(name, value)| (*name, value.as_str()))),
-        status: status(words, role.seats.status),
-        review: review(texts, scene, &columns),
+        seats: Seats::new(texts, role),
+        review: review(texts, scene, columns.first().map_or(0, waiting)),
         next_step: next_step(words, role, applications, is_public),
         posting: is_public.then_some(posting),
         columns,
+        live: Live::new(tx, organization, &scene.changes_path())?,
         hired: hired(tx, texts, organization, &role.id)?,
         hired_count: number(applications.hired),
         is_hired_here: input.step.as_deref() == Some(HIRED),
@@ -185,38 +175,9 @@ fn choose_column(columns: &mut [Column], wanted: Option<&str>) {
     }
 }
 
-fn hired(
-    tx: &Tx<'_>,
-    texts: &'static Texts,
-    organization: &VisibleOrganization,
-    role: &RoleId,
-) -> Result<Vec<HiredRow>, Error> {
-    let words = BOARD.of(texts);
-    let rows = board::hired(tx, &organization.id, role, HIRED_ROWS_MAX)?.into_iter();
-    Ok(rows
-        .map(|hired| HiredRow {
-            id: hired.candidate_id.into(),
-            name: hired.candidate_name,
-            day: fill(words.hired_on, &[("day", &when::day(texts, &organization.time_zone, hired.hired_date))]),
-        })
-        .collect())
-}
-
-/// Returns the label and the URL of the review queue, if candidates wait at the first step.
-fn review(texts: &'static Texts, scene: &Scene, columns: &[Column]) -> Option<(String, String)> {
-    let waiting = |column: &Column| column.cards.iter().filter(|card| !card.is_aside).count();
-    let count = columns.first().map(waiting).filter(|count| *count > 0)?;
-    let url = format!("/app/{}/review?role={}", scene.organization.slug, scene.role.id);
-    Some((texts.counted(&BOARD.of(texts).review, count), url))
-}
-
-fn status(words: &BoardTexts, status: RoleStatus) -> Option<&'static str> {
-    match status {
-        RoleStatus::Open => None,
-        RoleStatus::Draft => Some(words.draft),
-        RoleStatus::Filled => Some(words.filled),
-        RoleStatus::Closed => Some(words.closed),
-    }
+/// Returns the number of candidates at a step who are not put aside.
+fn waiting(column: &Column) -> usize {
+    column.cards.iter().filter(|card| !card.is_aside).count()
 }
 
 /// Returns how to find candidates, or `None` if the role has applications.

@@ -54,6 +54,11 @@ impl Scene {
         format!("/app/{}/roles/{}", self.organization.slug, self.role.id)
     }
 
+    /// Returns the path at which the board asks for changes.
+    pub(super) fn changes_path(&self) -> String {
+        format!("{}/changes", self.path())
+    }
+
     /// Returns the URL of the board. `step` is the step that a narrow screen shows.
     pub(super) fn url(&self, step: Option<&str>) -> String {
         let path = self.path();

@@ -1,11 +1,14 @@
-//! `/app/{orgSlug}/candidates`: the list of candidates (`list`), and a candidate with every application (`page`).
+//! `/app/{orgSlug}/candidates`: the list of candidates (`list`), a candidate with every application (`page`), and what
+//! others change meanwhile (`changes`).
 
 mod application;
+mod changes;
 mod list;
 mod page;
 
 use hyper::Method;
 
+use super::live;
 use crate::http::server::route::{Answer, Route};
 
 pub(super) fn routes() -> Vec<Route> {
@@ -13,5 +16,10 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::staff(Method::GET, "/app/{orgSlug}/candidates", list::decode, list::list).answering(answers),
         Route::staff(Method::GET, "/app/{orgSlug}/candidates/{id}", page::decode, page::show).answering(answers),
+        live::route("/app/{orgSlug}/candidates/{id}/changes", changes::decode, changes::changes).answering(&[
+            (200, ""),
+            (204, ""),
+            (410, "gone"),
+        ]),
     ]
 }

@@ -14,6 +14,7 @@ use crate::http::pages::console::decision::done::{self, Done};
 use crate::http::pages::console::decision::panel::DecisionPanel;
 use crate::http::pages::console::decision::scene::candidate_path;
 use crate::http::pages::console::frame::{ConsoleFrame, NavItem};
+use crate::http::pages::console::live::Live;
 use crate::http::pages::console::signup::Place;
 use crate::http::pages::console::visit::{self, ABSENT, Visit};
 use crate::http::pages::console::when::When;
@@ -36,14 +37,33 @@ struct CandidatePage {
     words: &'static CandidateTexts,
     activity_words: &'static ActivityTexts,
     done: Option<Done>,
-    email: String,
-    added: When,
-    is_held: bool,
-    is_erased: bool,
+    person: Person,
     applications: Vec<ApplicationView>,
     activity: Vec<ActivityRow>,
     newest_url: Option<String>,
     older_url: Option<String>,
+    live: Live,
+}
+
+/// The facts about the candidate. `templates/console/candidate/facts.html` and `marks.html` render them.
+pub(super) struct Person {
+    pub(super) name: String,
+    pub(super) email: String,
+    pub(super) added: When,
+    pub(super) is_held: bool,
+    pub(super) is_erased: bool,
+}
+
+impl Person {
+    pub(super) fn new(place: Place<'_>, candidate: &Candidate) -> Self {
+        Self {
+            name: candidate.name.clone(),
+            email: candidate.email.clone(),
+            added: When::new(place.texts, place.zone, candidate.created_at, place.now),
+            is_held: candidate.is_held,
+            is_erased: candidate.is_erased,
+        }
+    }
 }
 
 /// The parts of the page that a decision changes.
@@ -60,8 +80,8 @@ struct CandidateParts {
 }
 
 pub(super) struct PageInput {
-    visit: Visit,
-    id: CandidateId,
+    pub(super) visit: Visit,
+    pub(super) id: CandidateId,
     /// The application of the decision that led to the page.
     done: Option<ApplicationId>,
     /// The last activity row of the previous page.
@@ -111,10 +131,8 @@ pub(super) fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &PageInput) -> 
         words,
         activity_words,
         done,
-        email: candidate.email.clone(),
-        added: When::new(texts, zone, candidate.created_at, tx.now),
-        is_held: candidate.is_held,
-        is_erased: candidate.is_erased,
+        person: Person::new(place, &candidate),
+        live: Live::new(tx, &organization, &changes_path(&own_path, input.before.is_some()))?,
         applications,
         activity,
         newest_url,
@@ -122,8 +140,14 @@ pub(super) fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &PageInput) -> 
     })
 }
 
+/// Returns the path at which the page asks for changes. A page of older activity keeps its activity.
+pub(super) fn changes_path(own_path: &str, is_older: bool) -> String {
+    let older = if is_older { "?older=1" } else { "" };
+    format!("{own_path}/changes{older}")
+}
+
 /// Returns the candidate's applications, those in progress first. The first has the keys.
-fn applications(
+pub(super) fn applications(
     tx: &Tx<'_>,
     place: Place<'_>,
     organization: &VisibleOrganization,
@@ -142,7 +166,7 @@ fn applications(
 }
 
 /// Returns a page of the candidate's activity, newest first, and the last row of the page if there are older rows.
-fn activity(
+pub(super) fn activity(
     tx: &Tx<'_>,
     reader: Reader<'_>,
     candidate: &Candidate,

@@ -1,15 +1,24 @@
 //! `GET /app/{orgSlug}/review`: the review queue. Staff decide on one application after the other, with the CV beside
 //! the decision. The list is fixed when the queue begins (`queue`); the address of the page says when that was, so the
-//! service stores nothing about a queue.
+//! service stores nothing about a queue. `changes` has what others decide meanwhile.
 
+mod changes;
 mod page;
 mod queue;
 
 use hyper::Method;
 
+use super::live;
 use crate::http::server::route::Route;
 
 pub(super) fn routes() -> Vec<Route> {
     let answers = &[(200, ""), (303, "")];
-    vec![Route::staff(Method::GET, "/app/{orgSlug}/review", queue::decode, page::show).answering(answers)]
+    vec![
+        Route::staff(Method::GET, "/app/{orgSlug}/review", queue::decode, page::show).answering(answers),
+        live::route("/app/{orgSlug}/review/changes", changes::decode, changes::changes).answering(&[
+            (200, ""),
+            (204, ""),
+            (410, "gone"),
+        ]),
+    ]
 }

@@ -13,6 +13,7 @@ use crate::http::pages::console::decision::scene::candidate_path;
 use crate::http::pages::console::due;
 use crate::http::pages::console::frame::{ConsoleFrame, NavItem};
 use crate::http::pages::console::labels;
+use crate::http::pages::console::live::Live;
 use crate::http::pages::console::signup::{Place, SignupView};
 use crate::http::pages::console::visit::ABSENT;
 use crate::http::pages::console::when::{self, When};
@@ -52,15 +53,18 @@ struct Review {
     left_out: Option<String>,
     entries: Vec<EntryView>,
     current: Option<Current>,
+    live: Live,
 }
 
-/// An entry of the list.
-struct EntryView {
-    url: String,
-    name: String,
-    note: String,
-    is_decided: bool,
-    is_here: bool,
+/// An entry of the list. `templates/console/review/entry.html` renders it.
+pub(super) struct EntryView {
+    /// The id of the application.
+    pub(super) id: String,
+    pub(super) url: String,
+    pub(super) name: String,
+    pub(super) note: String,
+    pub(super) is_decided: bool,
+    pub(super) is_here: bool,
 }
 
 /// The application that is shown.
@@ -110,6 +114,7 @@ pub(super) fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ReviewInput) -
         finished: (current.is_none() && count > 0).then(|| texts.counted(&words.seen, count)),
         left_out: (queue.left_out > 0).then(|| texts.counted(&words.more, queue.left_out)),
         entries: (0..count).map(|index| view.entry(index)).collect(),
+        live: Live::new(tx, &organization, &queue.changes_path())?,
         current,
     };
     let title = match (queue.here, review.is_empty) {
@@ -125,13 +130,13 @@ pub(super) fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ReviewInput) -
 }
 
 /// The facts from which the page is made.
-struct View<'a> {
-    tx: &'a Tx<'a>,
-    who: &'a Principal,
-    organization: &'a VisibleOrganization,
-    place: Place<'a>,
-    words: &'static ReviewTexts,
-    queue: &'a Queue,
+pub(super) struct View<'a> {
+    pub(super) tx: &'a Tx<'a>,
+    pub(super) who: &'a Principal,
+    pub(super) organization: &'a VisibleOrganization,
+    pub(super) place: Place<'a>,
+    pub(super) words: &'static ReviewTexts,
+    pub(super) queue: &'a Queue,
 }
 
 impl View<'_> {
@@ -143,13 +148,14 @@ impl View<'_> {
         When::new(self.texts(), self.place.zone, at, self.tx.now)
     }
 
-    fn entry(&self, index: usize) -> EntryView {
-        let QueueEntry { candidate_name, applied_at, decision, .. } = &self.queue.entries[index];
+    pub(super) fn entry(&self, index: usize) -> EntryView {
+        let QueueEntry { application_id, candidate_name, applied_at, decision, .. } = &self.queue.entries[index];
         let note = match decision {
             Some(decision) => self.decided(decision),
             None => fill(self.words.applied, &[("when", &self.when(*applied_at).relative)]),
         };
         EntryView {
+            id: application_id.to_string(),
             url: self.queue.path_of(index),
             name: candidate_name.clone(),
             note,
@@ -217,7 +223,8 @@ impl View<'_> {
         })
     }
 
-    fn meanwhile(&self, decision: &QueueDecision) -> Option<String> {
+    /// Returns the sentence about a decision of somebody else.
+    pub(super) fn meanwhile(&self, decision: &QueueDecision) -> Option<String> {
         let (id, name) = decision.by.as_ref()?;
         let when = self.when(decision.at).relative;
         let values = [("what", self.word(decision)), ("who", name), ("when", &when)];

@@ -79,7 +79,23 @@ impl Queue {
 
     /// Returns the path of the page for the entry at an index.
     pub(super) fn path_of(&self, index: usize) -> String {
-        format!("{}&at={}", self.path, self.entries[index].application_id)
+        self.path_at(&self.entries[index].application_id)
+    }
+
+    /// Returns the path of the page for an application.
+    pub(super) fn path_at(&self, application: &ApplicationId) -> String {
+        format!("{}&at={application}", self.path)
+    }
+
+    /// Returns the path at which the page asks for changes.
+    pub(super) fn changes_path(&self) -> String {
+        self.changes_path_at(self.here.map(|here| &self.entries[here].application_id))
+    }
+
+    /// Returns the path at which the page that shows this application asks for changes.
+    pub(super) fn changes_path_at(&self, at: Option<&ApplicationId>) -> String {
+        let path = self.path.replacen("/review?", "/review/changes?", 1);
+        at.map_or_else(|| path.clone(), |at| format!("{path}&at={at}"))
     }
 
     /// Returns the path of the page for the application of the decision that led to the page.

@@ -1,11 +1,12 @@
 //! `/app/{orgSlug}/roles/new` and `/app/{orgSlug}/roles/{id}/edit`: staff create, copy and change a role.
 
-use super::form::RoleForm;
+use super::form::{FIELDS, RoleForm};
 use super::page::{Message, PageRequest, Refused};
 use super::role_visit::{RoleVisit, path};
 use crate::domain::id::{Id, RoleId};
 use crate::domain::refusal::Refusal;
 use crate::domain::role::RoleStatus;
+use crate::domain::role_version::{LATER_CHANGES_MAX, LaterChange};
 use crate::domain::user::Principal;
 use crate::http::api::role::act;
 use crate::http::api::role::input::StepInput;
@@ -188,8 +189,7 @@ pub(super) fn decode_change(_: &Ctx, request: &Request) -> Result<ChangeInput, E
 pub(super) fn save(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangeInput) -> Result<Reply, Error> {
     let (organization, role) = input.role.find_to_manage(tx, who)?;
     let page = || PageRequest::new(&input.role.visit, who, &organization, input.form.clone());
-    let saved = RoleForm::of(&role.record);
-    if saved.version() != input.version && saved != input.form {
+    if RoleForm::of(&role.record) != input.form && has_changed_since(tx, &role, &input.version)? {
         let refusal = Refusal::Conflict("somebody else has changed the role");
         return page().refused(Refused::Act(refusal, None)).render_conflict(ctx, tx, &role);
     }
@@ -204,6 +204,20 @@ pub(super) fn save(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangeInput)
     }
     let done = if input.opens { opened(ctx, tx, who, &organization, &role.record.id)? } else { "saved" };
     Ok(Reply::see_other(&format!("{}/edit?done={done}", path(&organization, &role.record.id))))
+}
+
+/// Returns whether somebody has changed a field of the form since this version of the role. Hires, steps and the status
+/// are not in the form, so they do not stand in the way of somebody who edits the text.
+fn has_changed_since(tx: &Tx<'_>, role: &Role, version: &str) -> Result<bool, Error> {
+    let Some(changes) = store::role::changes_since(tx, &role.organization_id, &role.record.id, version)? else {
+        return Ok(true);
+    };
+    let is_of_form = |change: &LaterChange| {
+        let is_of_steps = change.action.starts_with("role_step.");
+        !is_of_steps && change.members.iter().any(|member| FIELDS.contains(&member.as_str()))
+    };
+    // Of many changes, only the newest are known.
+    Ok(changes.len() >= LATER_CHANGES_MAX || changes.iter().any(is_of_form))
 }
 
 /// Opens a role after its change was saved, and returns the outcome. The change stays even if the role cannot be opened.

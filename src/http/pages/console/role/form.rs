@@ -2,9 +2,7 @@
 //! form is decoded as the API decodes a body.
 
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 
-use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::role::{CollarType, SalaryPeriod, WorkType};
 use crate::domain::text::NAME_CHARACTERS_MAX;
@@ -82,17 +80,6 @@ impl RoleForm {
         for (_, stored) in FIELDS.iter().zip(&mut self.values).filter(|(field, _)| **field == name) {
             value.clone_into(stored);
         }
-    }
-
-    /// Returns a fingerprint of the values. A form carries the fingerprint of the role that it was made from, so that
-    /// the service can tell whether somebody has changed one of these fields since. Hires and steps do not matter.
-    pub(super) fn version(&self) -> String {
-        let mut digest = Sha256::new();
-        for value in &self.values {
-            digest.update(value.len().to_le_bytes());
-            digest.update(value);
-        }
-        id::token(&digest.finalize()[..16])
     }
 
     /// Returns the change that the form stands for. `stored` is the description of the role that the form changes or
@@ -225,17 +212,5 @@ mod tests {
         let more = Description::new(object(r#"{"format":"markdown","body":"a","own":1}"#));
         assert_eq!(description("b", &more), Value::Object(object(r#"{"format":"markdown","body":"b","own":1}"#)));
         assert_eq!(description(" ", &more), Value::Null);
-    }
-
-    #[test]
-    fn the_version_changes_with_each_field() {
-        let before = form(&[]);
-        for name in FIELDS {
-            assert_ne!(form(&[(name, "x")]).version(), before.version(), "{name}");
-        }
-        assert_ne!(
-            form(&[("name", "ab"), ("department", "c")]).version(),
-            form(&[("name", "a"), ("department", "bc")]).version()
-        );
     }
 }

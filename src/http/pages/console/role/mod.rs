@@ -1,6 +1,7 @@
 //! The pages on which staff create, change, preview, copy, open, close and delete a role. The rules are those of the
 //! API (`http/api/role`).
 
+mod changes;
 mod edit;
 mod field;
 mod form;
@@ -11,7 +12,9 @@ mod state;
 
 use hyper::Method;
 
+pub(super) use self::changes::changes_path;
 pub(super) use self::role_visit::{RoleVisit, path};
+use super::live;
 use crate::http::server::route::{Answer, Route};
 use crate::store::Grade;
 
@@ -30,6 +33,11 @@ pub(super) fn routes() -> Vec<Route> {
         Route::staff(Method::POST, new_preview, preview::decode_typed_new, preview::show).with_form().answering(page),
         Route::staff(Method::GET, edit_path, edit::decode_page, edit::show).answering(page),
         act(Route::staff(Method::POST, edit_path, edit::decode_change, edit::save)).answering(saves),
+        live::route("/app/{orgSlug}/roles/{id}/edit/changes", changes::decode, changes::changes).answering(&[
+            (200, ""),
+            (204, ""),
+            (410, "gone"),
+        ]),
         Route::staff(Method::GET, preview, preview::decode, preview::show).answering(page),
         Route::staff(Method::POST, preview, preview::decode_typed, preview::show).with_form().answering(page),
         act(Route::staff(Method::POST, open, state::decode, state::open)).answering(saves),

@@ -4,8 +4,10 @@ use askama::Template;
 
 use super::super::field::{Control, Field};
 use super::super::frame::{ConsoleFrame, NavItem};
+use super::super::live::Live;
 use super::super::visit::Visit;
 use super::super::when::When;
+use super::changes::changes_path;
 use super::field::{Difference, FieldFacts};
 use super::form::{RoleForm, shows_description};
 use super::role_visit::path;
@@ -43,6 +45,8 @@ struct RolePage {
     warning: Option<&'static str>,
     source: Source,
     conflict: Option<Conflict>,
+    /// The address at which the page of an existing role asks for changes.
+    live: Option<Live>,
 }
 
 /// The fields of the form in the groups of the page.
@@ -214,7 +218,7 @@ impl<'a> PageRequest<'a> {
             sentence,
             status: seats.status,
             close_out: offer(tx, texts, self.organization, id, seats.status)?,
-            version: RoleForm::of(&role.record).version(),
+            version: store::role::version(tx, &role.organization_id, id)?,
             obstacle: obstacle.filter(|_| matches!(seats.status, RoleStatus::Draft | RoleStatus::Closed)),
             lacks_steps,
             public_path: is_shown.then(|| format!("/careers/{}/roles/{id}", organization.slug)),
@@ -268,6 +272,10 @@ impl<'a> PageRequest<'a> {
         let mut frame = self.visit.frame(tx, self.who, Some(self.organization), NavItem::Roles, title)?;
         frame.notice = self.notice.map(|notice| notice(words).to_owned());
         let fields = self.fields(&facts, record);
+        let live = match &source {
+            Source::Existing(status) => Some(Live::after(&changes_path(&base, "edit"), &status.version)),
+            Source::New { .. } => None,
+        };
         let page = RolePage {
             words,
             labels: ROLE_FIELD.of(facts.texts),
@@ -284,6 +292,7 @@ impl<'a> PageRequest<'a> {
             preview,
             source,
             conflict,
+            live,
         };
         match &self.refused {
             None => Reply::console(&page),

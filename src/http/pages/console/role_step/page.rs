@@ -4,6 +4,7 @@ use askama::Template;
 
 use super::super::field::{Control, Field};
 use super::super::frame::{ConsoleFrame, NavItem};
+use super::super::live::Live;
 use super::super::visit::Visit;
 use super::typed_step::TypedStep;
 use crate::domain::candidate_step::StepType;
@@ -13,7 +14,7 @@ use crate::domain::role::RoleStatus;
 use crate::domain::role_step::{self, STEPS_MAX};
 use crate::domain::text::NAME_CHARACTERS_MAX;
 use crate::domain::user::{Principal, may_manage};
-use crate::http::pages::console::role::path;
+use crate::http::pages::console::role::{changes_path, path};
 use crate::http::pages::texts::console::role::ROLE;
 use crate::http::pages::texts::console::role_step::{ROLE_STEP, RoleStepTexts};
 use crate::http::pages::texts::{Texts, fill};
@@ -45,6 +46,7 @@ pub(super) struct StepPage {
     new_id: String,
     new_name: Field,
     new_type: Field,
+    live: Live,
 }
 
 struct StepView {
@@ -107,6 +109,7 @@ impl StepPage {
         let removed = removed.into_iter().map(|(_, view)| view).filter(|view| view.people.is_some()).collect();
         let names = role_step::default_pipeline(texts.tag).map(|(name, _)| name).join(", ");
         let title = fill(words.title, &[("role", &role.record.name)]);
+        let version = store::role::version(tx, &organization.id, &role.record.id)?;
         let typed = TypedStep { name: String::new(), step_type: StepType::Other.as_str().to_owned() };
         let (new_name, new_type) = fields(words, "new", &typed, None);
         Ok(Self {
@@ -125,6 +128,7 @@ impl StepPage {
             new_id: ctx.world.id::<RoleStepId>().to_string(),
             new_name,
             new_type,
+            live: Live::after(&changes_path(&path(organization, &role.record.id), "steps"), &version),
         })
     }
 

@@ -80,10 +80,20 @@ if (board) {
   }
   board.addEventListener("focusin", currentCard);
   board.addEventListener("change", showSelected);
-  document.addEventListener("swapped", () => {
+  /** The cards around the one with the focus, the next ones first. */
+  let around = [];
+  document.addEventListener("swapping", () => {
+    const card = cardOf(document.activeElement);
+    const cards = card ? cardsOf(card.closest(".column")) : [];
+    const index = cards.indexOf(card);
+    around = [...cards.slice(index + 1), ...cards.slice(0, index).reverse()].map(({ id }) => id);
+  });
+  document.addEventListener("swapped", ({ detail }) => {
     showSelected();
-    // The current card may have left the page.
-    if (document.activeElement === document.body && !document.querySelector("dialog[open]")) focusCard(firstCard());
+    // The current card may have left the page. What others do moves no focus that was elsewhere.
+    if (document.activeElement !== document.body || document.querySelector("dialog[open]")) return;
+    if (detail.isLive && !detail.isFocusLost) return;
+    focusCard(around.map((id) => document.getElementById(id)).find(Boolean) ?? firstCard());
   });
 
   /** The cards that the form names. */

@@ -104,7 +104,10 @@ document.addEventListener("keydown", (event) => {
   if (form) {
     form.open = false;
     form.querySelector("summary").focus();
-  } else if (document.getElementById("say")?.hasChildNodes()) unsay();
+  } else {
+    document.getElementById("news")?.replaceChildren();
+    if (document.getElementById("say")?.hasChildNodes()) unsay();
+  }
 });
 
 /** Tells assistive technology about the keys (WAI-ARIA 1.2 §6.6). */

@@ -15,14 +15,15 @@ async function fetchParts(url) {
   return answer.ok ? answer.text() : undefined;
 }
 
-function prefetchQueue() {
+function prefetchQueue({ detail } = {}) {
   const review = document.getElementById("review");
   if (!review) return;
-  if (review.dataset.url) history.replaceState(null, "", review.dataset.url);
+  if (detail?.isLive) fetched.clear();
+  else if (review.dataset.url) history.replaceState(null, "", review.dataset.url);
   const urls = queueAhead().map((link) => link.getAttribute("href"));
   for (const url of [...fetched.keys()]) if (!urls.includes(url)) fetched.delete(url);
   for (const url of urls) if (!fetched.has(url)) fetched.set(url, fetchParts(url).catch(() => undefined));
-  document.getElementById("here")?.scrollIntoView({ block: "nearest" });
+  if (!detail?.isLive) document.getElementById("here")?.scrollIntoView({ block: "nearest" });
 }
 // A decision changes the list, so everything that was fetched before it is out of date.
 document.addEventListener("submit", () => fetched.clear());

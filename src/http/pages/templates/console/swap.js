@@ -1,10 +1,12 @@
 // Sends forms with fetch and replaces parts of the page with the answer. A form with `data-swap` is sent this way. The
 // server renders every part; nothing here builds HTML. The answer has templates:
 //
-//   <template data-for="ID">   replaces the element with this id, or removes it if the template is empty
+//   <template data-for="ID">   replaces the element with this id, or removes it if the template is empty. If there is no
+//                              such element, the other attributes decide
 //   <template data-append="ID">, <template data-before="ID">
 //                              adds content at the end of the element, or before it; with both, before it if it exists
 //   <template data-say>        the message about the act, for everybody and for screen readers
+//   <template data-news>       the message about what others did
 //   <template data-dialog>     is shown as a dialog
 //   <template data-focus="ID"> moves the focus to this element
 //
@@ -56,24 +58,34 @@ function openDialog(content) {
   return dialog;
 }
 
-/** Replaces parts of the page with the templates of an answer. Keeps the focus on the element with the same id. */
-function swapParts(text) {
+/** Replaces parts of the page with the templates of an answer. Keeps the focus on the element with the same id. With
+    `hold`, this is what others changed: elements that `hold` names stay, and so does the selection. */
+function swapParts(text, hold) {
   const answer = new DOMParser().parseFromString(html.createHTML(text), "text/html");
   const templates = [...answer.querySelectorAll("template")];
-  const focused = document.activeElement?.id;
+  const focused = document.activeElement;
+  const checked = hold ? [...document.querySelectorAll(".card:has(input:checked)")].map((card) => card.id) : [];
+  document.dispatchEvent(new Event("swapping"));
   for (const { dataset, content } of templates) {
     const nodes = document.importNode(content, true);
+    const old = dataset.for && document.getElementById(dataset.for);
     const before = dataset.before && document.getElementById(dataset.before);
-    if (dataset.for) document.getElementById(dataset.for)?.replaceWith(nodes);
+    if (old) hold?.(old, dataset) || old.replaceWith(nodes);
     else if (before) before.before(nodes);
     else if (dataset.append) document.getElementById(dataset.append)?.append(nodes);
     else if ("say" in dataset) say(...nodes.childNodes);
+    else if ("news" in dataset) document.getElementById("news").replaceChildren(nodes);
     else if ("dialog" in dataset) openDialog(nodes);
   }
-  const wanted = templates.find(({ dataset }) => dataset.focus)?.dataset.focus ?? focused;
+  for (const id of checked) {
+    const box = document.getElementById(id)?.querySelector("input");
+    if (box) box.checked = true;
+  }
+  const wanted = templates.find(({ dataset }) => dataset.focus)?.dataset.focus ?? focused?.id;
   const target = wanted && document.getElementById(wanted);
   if (target && target !== document.activeElement) target.focus({ preventScroll: false });
-  document.dispatchEvent(new Event("swapped"));
+  const detail = { isLive: Boolean(hold), isFocusLost: !focused?.isConnected && document.activeElement === document.body };
+  document.dispatchEvent(new CustomEvent("swapped", { detail }));
   return templates.length > 0;
 }
 

@@ -13,6 +13,7 @@ pub(in crate::http) mod hire;
 pub(in crate::http) mod home;
 pub(in crate::http) mod join;
 pub(in crate::http) mod later;
+pub(in crate::http) mod live;
 pub(in crate::http) mod me;
 pub(in crate::http) mod membership;
 pub(in crate::http) mod not_selected;

@@ -1,0 +1,66 @@
+//! What a board says about its role: free positions, status, the review queue, and the hired candidates.
+
+use super::scene::Scene;
+use crate::domain::id::RoleId;
+use crate::domain::role::RoleStatus;
+use crate::http::pages::console::when;
+use crate::http::pages::texts::console::board::BOARD;
+use crate::http::pages::texts::{Texts, fill};
+use crate::store::access::VisibleOrganization;
+use crate::store::role::RoleRecord;
+use crate::store::{Error, Tx, board};
+
+/// The maximum number of hired candidates that the board lists: more than an organization hires for almost any role.
+const HIRED_ROWS_MAX: usize = 200;
+
+/// The free positions of a role. `templates/console/board/seats.html` renders them.
+pub(super) struct Seats {
+    pub(super) text: String,
+    /// The status of a role that is not open.
+    pub(super) status: Option<&'static str>,
+}
+
+impl Seats {
+    pub(super) fn new(texts: &'static Texts, role: &RoleRecord) -> Self {
+        let words = BOARD.of(texts);
+        let number = |count: i64| texts.number(count as f64);
+        let (free, positions) = (number(role.seats.positions - role.seats.hired), number(role.seats.positions));
+        let status = match role.seats.status {
+            RoleStatus::Open => None,
+            RoleStatus::Draft => Some(words.draft),
+            RoleStatus::Filled => Some(words.filled),
+            RoleStatus::Closed => Some(words.closed),
+        };
+        Self { text: fill(words.positions_open, &[("free", &free), ("positions", &positions)]), status }
+    }
+}
+
+/// A hired candidate. `templates/console/board/hired.html` renders the list.
+pub(super) struct HiredRow {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) day: String,
+}
+
+pub(super) fn hired(
+    tx: &Tx<'_>,
+    texts: &'static Texts,
+    organization: &VisibleOrganization,
+    role: &RoleId,
+) -> Result<Vec<HiredRow>, Error> {
+    let words = BOARD.of(texts);
+    let rows = board::hired(tx, &organization.id, role, HIRED_ROWS_MAX)?.into_iter();
+    Ok(rows
+        .map(|hired| HiredRow {
+            id: hired.candidate_id.into(),
+            name: hired.candidate_name,
+            day: fill(words.hired_on, &[("day", &when::day(texts, &organization.time_zone, hired.hired_date))]),
+        })
+        .collect())
+}
+
+/// Returns the label and the URL of the review queue, if candidates are at the first step.
+pub(super) fn review(texts: &'static Texts, scene: &Scene, at_first_step: usize) -> Option<(String, String)> {
+    let url = format!("/app/{}/review?role={}", scene.organization.slug, scene.role.id);
+    (at_first_step > 0).then(|| (texts.counted(&BOARD.of(texts).review, at_first_step), url))
+}

@@ -1,0 +1,93 @@
+// Shows what others change while the page is visible: asks the service every few seconds, and replaces only the parts
+// that changed. Focus, selection, scroll position and typed text stay. The element `live` has the address to ask.
+
+const LIVE_PAUSE_MS = 5000;
+const LIVE_PAUSE_MS_MAX = 60_000;
+/** The answers after which asking again is useless, with the message for each. */
+const LIVE_ENDS = { 401: "signedOut", 403: "gone", 404: "gone", 410: "gone" };
+let livePause = LIVE_PAUSE_MS;
+let liveTimer;
+/** Aborts the request under way. */
+let liveRequest;
+
+const liveSource = () => document.getElementById("live");
+const isTyped = (field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked;
+/** Whether a form of this part is open or filled in. */
+const isInUse = (part) =>
+  Boolean(part.querySelector("details[open] form, form :is(input, textarea, select):focus")) || [...part.querySelectorAll("input, textarea")].some(isTyped);
+
+/** Keeps a part with `data-held` if somebody is using its form, and shows the notice of the answer in it. */
+function holdPart(part, { held }) {
+  if (held === undefined || !isInUse(part)) return false;
+  part.querySelector(".held")?.remove();
+  const notice = document.createElement("p");
+  notice.className = "notice held";
+  notice.append(`${held} `, liveLink(document.body.dataset.load, location.href));
+  part.prepend(notice);
+  return true;
+}
+
+function liveLink(text, url) {
+  const link = document.createElement("a");
+  link.href = url;
+  link.textContent = text;
+  return link;
+}
+
+/** Says why the page no longer shows changes. */
+function endLive(status) {
+  const { dataset } = document.body;
+  const here = location.pathname + location.search;
+  const link = status === 401 ? liveLink(dataset.signIn, `/sign-in?next=${encodeURIComponent(here)}`) : liveLink(dataset.load, here);
+  const message = document.createElement("p");
+  message.append(`${dataset[LIVE_ENDS[status]]} `, link);
+  document.getElementById("news").replaceChildren(message);
+}
+
+/** Shows an answer, unless the page has changed or is being changed meanwhile. */
+async function showChanges(source, answer) {
+  const text = answer.status === 200 ? await answer.text() : "";
+  if (source !== liveSource()) return;
+  if (text) swapParts(text, holdPart);
+  livePause = LIVE_PAUSE_MS;
+}
+
+async function askForChanges() {
+  const source = liveSource();
+  // A form that is being sent, or a card that is being dragged, changes the page itself.
+  if (document.querySelector("form[aria-busy], .ghost")) return waitForChanges();
+  const request = (liveRequest = new AbortController());
+  try {
+    const answer = await fetch(source.dataset.url, { headers: { "X-Part": "1" }, signal: request.signal });
+    if (LIVE_ENDS[answer.status]) return endLive(answer.status);
+    if (!answer.ok) throw new Error(answer.status);
+    await showChanges(source, answer);
+  } catch {
+    if (!request.signal.aborted) livePause = Math.min(2 * livePause, LIVE_PAUSE_MS_MAX);
+  }
+  if (liveRequest === request) waitForChanges();
+}
+
+function waitForChanges() {
+  clearTimeout(liveTimer);
+  const source = liveSource();
+  if (source && !document.hidden) liveTimer = setTimeout(askForChanges, "more" in source.dataset ? 0 : livePause);
+}
+
+function stopLive() {
+  clearTimeout(liveTimer);
+  liveRequest?.abort();
+  liveRequest = undefined;
+}
+
+// An answer to a question from before an act could show the state before the act.
+document.addEventListener("submit", () => {
+  document.getElementById("news")?.replaceChildren();
+  stopLive();
+  waitForChanges();
+});
+document.addEventListener("visibilitychange", () => {
+  stopLive();
+  if (!document.hidden && liveSource()) askForChanges();
+});
+waitForChanges();

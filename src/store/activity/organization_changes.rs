@@ -1,0 +1,97 @@
+//! What has happened in an organization since an activity row. Open pages of the staff console ask every few seconds.
+//!
+//! If nothing has happened, the answer costs one search in an index. Otherwise, it costs at most [`SCANNED_MAX`] rows.
+//! Unlike [`role_changes`](super::role_changes), the rows include acts on a candidate that name no role, such as an
+//! erasure.
+
+use super::page::number;
+use super::role_changes::author;
+use crate::db::row::{Columns, Row};
+use crate::db::tx::{Error, Tx};
+use crate::domain::activity::Subject;
+use crate::domain::id::{ActivityId, ApplicationId, CandidateId, Id, OrganizationId, RoleId};
+use crate::domain::role_version::ChangeAuthor;
+use crate::domain::timestamp::Timestamp;
+
+/// The maximum number of activity rows for one answer: more than an organization gets in a few seconds, except in a bulk
+/// decision.
+pub const SCANNED_MAX: usize = 200;
+
+/// The acts after an activity row, the oldest first.
+#[derive(Debug, Clone)]
+pub struct OrganizationChanges {
+    pub changes: Vec<OrganizationChange>,
+    /// The cursor of the last row.
+    pub cursor: String,
+    /// Whether more rows follow.
+    pub has_more: bool,
+}
+
+/// An act in an organization.
+#[derive(Debug, Clone)]
+pub struct OrganizationChange {
+    /// The word for the act. The file may contain words that this version of the program does not know.
+    pub action: String,
+    pub at: Timestamp,
+    /// The user who acted; `None` for the service itself, or for the candidate.
+    pub by: Option<ChangeAuthor>,
+    pub role_id: Option<RoleId>,
+    pub candidate_id: Option<CandidateId>,
+    pub application_id: Option<ApplicationId>,
+}
+
+/// Returns the cursor of the newest activity row of an organization. An organization without activity has its own id as
+/// its cursor. The cursors are ids, because the number of a row would reveal how much activity the whole file contains.
+pub fn newest(tx: &Tx<'_>, organization: &OrganizationId) -> Result<String, Error> {
+    let id: Option<String> = tx.value(NEWEST, [organization.as_str()])?;
+    Ok(id.unwrap_or_else(|| organization.to_string()))
+}
+
+/// Returns the acts after the row that the cursor names, or `None` if the organization has no such row.
+pub fn since(tx: &Tx<'_>, organization: &OrganizationId, cursor: &str) -> Result<Option<OrganizationChanges>, Error> {
+    if newest(tx, organization)? == cursor {
+        return Ok(Some(OrganizationChanges { changes: Vec::new(), cursor: cursor.to_owned(), has_more: false }));
+    }
+    let Some(after) = number_of(tx, organization, cursor)? else { return Ok(None) };
+    let rows_max = i64::try_from(SCANNED_MAX + 1).unwrap_or(i64::MAX);
+    let mut rows = tx.all(SINCE, (organization.as_str(), after, rows_max), change)?;
+    let has_more = rows.len() > SCANNED_MAX;
+    rows.truncate(SCANNED_MAX);
+    let cursor = rows.last().map_or_else(|| cursor.to_owned(), |(id, _)| id.to_string());
+    Ok(Some(OrganizationChanges { changes: rows.into_iter().map(|(_, change)| change).collect(), cursor, has_more }))
+}
+
+fn number_of(tx: &Tx<'_>, organization: &OrganizationId, cursor: &str) -> Result<Option<i64>, Error> {
+    if cursor == organization.as_str() {
+        return Ok(Some(0));
+    }
+    let Some(id) = ActivityId::parse(cursor) else { return Ok(None) };
+    number(tx, &Subject::of_organization(organization.clone()), &id)
+}
+
+pub(in crate::store) const NEWEST: &str = "SELECT a.id
+     FROM activities a
+     WHERE a.organization_id = $1
+     ORDER BY a.number DESC
+     LIMIT 1";
+pub(in crate::store) const SINCE: &str = "SELECT a.id, a.action, a.at, u.id, u.name, a.role_id, a.candidate_id,
+       a.candidate_role_id
+     FROM activities a
+     LEFT JOIN users u ON u.id = a.user_id
+     WHERE a.organization_id = $1 AND a.number > $2
+     ORDER BY a.number
+     LIMIT $3";
+
+fn change(row: &Row<'_>) -> Result<(ActivityId, OrganizationChange), Error> {
+    let mut columns = Columns::of(row);
+    let id = columns.parse(ActivityId::parse)?;
+    let change = OrganizationChange {
+        action: columns.read()?,
+        at: columns.time()?,
+        by: author(&mut columns)?,
+        role_id: columns.parse_or_none(RoleId::parse)?,
+        candidate_id: columns.parse_or_none(CandidateId::parse)?,
+        application_id: columns.parse_or_none(ApplicationId::parse)?,
+    };
+    Ok((id, change))
+}
