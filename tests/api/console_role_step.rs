@@ -114,7 +114,9 @@ fn a_step_is_renamed_unless_somebody_else_has_renamed_it() {
     owner.submit(&step, &form("Phone call", "Call")).expect(303);
     owner.submit(&step, &form("Phone call", "Call")).expect(303);
     let page = admin.submit(&step, &form("Video call", "Call")).expect(409).text();
-    assert!(page.contains("renamed this step to “Phone call”") && page.contains(r#"value="Video call""#), "{page}");
+    assert!(page.contains("changed this step in the meantime") && page.contains(r#"value="Video call""#), "{page}");
+    assert!(page.contains(r#"<td dir="auto">Phone call</td><td dir="auto">Video call</td>"#), "{page}");
+    assert!(page.contains("saved it just now") && !page.contains(r#"<th scope="row">Type</th>"#), "{page}");
     assert!(page.contains(r#"name="nameBefore" value="Phone call""#), "{page}");
     admin.submit(&step, &form("Video call", "Phone call")).expect(303);
     assert_eq!(names(&app, &hiring)[1], "Video call");

@@ -8,7 +8,7 @@ mod typed_step;
 
 use hyper::Method;
 
-use self::page::{Fault, StepPage};
+use self::page::{Fault, StepConflict, StepPage};
 use self::typed_step::TypedStep;
 use super::role::{RoleVisit, path};
 use super::visit::{self, ABSENT};
@@ -224,7 +224,9 @@ fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangeInput) -> Resul
     let was_changed =
         before.name != input.before.name || StepType::parse(&input.before.step_type) != Some(before.step_type);
     if was_changed && after != before {
-        return refuse(Fault::Renamed(input.typed.clone(), before.name.clone(), CHANGED_MEANWHILE));
+        let texts = input.step.role.visit.texts_for(tx, who)?;
+        let conflict = StepConflict::new(tx, texts, &organization, &role, (&before, &input.typed))?;
+        return refuse(Fault::Changed(input.typed.clone(), conflict, CHANGED_MEANWHILE));
     }
     store::role_step::change(tx, who, &role, &before, &after, &store::activity::stamp(&*ctx.world))?;
     Ok(done(&organization, &role, "changed"))

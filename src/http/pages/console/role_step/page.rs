@@ -6,7 +6,9 @@ use super::super::field::{Control, Field};
 use super::super::frame::{ConsoleFrame, NavItem};
 use super::super::live::Live;
 use super::super::visit::Visit;
+use super::super::when::When;
 use super::typed_step::TypedStep;
+use crate::domain::activity::{Action, Subject};
 use crate::domain::candidate_step::StepType;
 use crate::domain::id::RoleStepId;
 use crate::domain::refusal::Refusal;
@@ -15,7 +17,7 @@ use crate::domain::role_step::{self, STEPS_MAX};
 use crate::domain::text::NAME_CHARACTERS_MAX;
 use crate::domain::user::{Principal, may_manage};
 use crate::http::pages::console::role::{changes_path, path};
-use crate::http::pages::texts::console::role::ROLE;
+use crate::http::pages::texts::console::role::{ROLE, RoleTexts};
 use crate::http::pages::texts::console::role_step::{ROLE_STEP, RoleStepTexts};
 use crate::http::pages::texts::{Texts, fill};
 use crate::http::server::ctx::Ctx;
@@ -35,6 +37,9 @@ pub(super) struct StepPage {
     only_managers: &'static str,
     to_board: &'static str,
     refused: Option<String>,
+    role_words: &'static RoleTexts,
+    /// Both versions of a step that two people changed.
+    conflict: Option<StepConflict>,
     steps: Vec<StepView>,
     /// The steps that were removed but that candidates are still at.
     removed: Vec<StepView>,
@@ -67,14 +72,55 @@ struct StepView {
     is_open: bool,
 }
 
+/// The saved version of a step beside the typed one: who saved it, and the fields that differ.
+#[derive(Clone)]
+pub(super) struct StepConflict {
+    sentence: String,
+    differences: Vec<StepDifference>,
+}
+
+#[derive(Clone)]
+struct StepDifference {
+    label: &'static str,
+    saved: String,
+    typed: String,
+}
+
+impl StepConflict {
+    pub(super) fn new(
+        tx: &Tx<'_>,
+        texts: &'static Texts,
+        organization: &VisibleOrganization,
+        role: &Role,
+        (saved, typed): (&RoleStep, &TypedStep),
+    ) -> Result<Self, Error> {
+        let (words, role_words) = (ROLE_STEP.of(texts), ROLE.of(texts));
+        let subject = Subject::of_role(role.organization_id.clone(), role.record.id.clone());
+        let latest = store::activity::page(tx, &subject, Some(Action::RoleStepChanged), i64::MAX, 1)?.pop();
+        let sentence = match latest.and_then(|latest| Some((latest.actor?, latest.at))) {
+            Some((actor, at)) => {
+                let when = When::new(texts, &organization.time_zone, at, tx.now).relative;
+                fill(role_words.conflict_by, &[("name", &actor.name), ("when", &when)])
+            }
+            None => role_words.conflict_program.to_owned(),
+        };
+        let label_of = |typed: &str| StepType::parse(typed).map_or(typed, |known| type_label(words, known)).to_owned();
+        let name = StepDifference { label: words.name, saved: saved.name.clone(), typed: typed.name.clone() };
+        let saved_type = type_label(words, saved.step_type).to_owned();
+        let step_type = StepDifference { label: words.type_, saved: saved_type, typed: label_of(&typed.step_type) };
+        let differences = [name, step_type].into_iter().filter(|field| field.saved != field.typed).collect();
+        Ok(Self { sentence, differences })
+    }
+}
+
 /// The reason why an act on a step was refused.
 pub(super) enum Fault {
     /// The step or the pipeline has changed since the form was made.
     Stale(Refusal),
     /// The typed values are invalid.
     Values(TypedStep, Refusal),
-    /// Somebody else has changed the step; its saved name.
-    Renamed(TypedStep, String, Refusal),
+    /// Somebody else has changed the step.
+    Changed(TypedStep, StepConflict, Refusal),
     /// The step is the only one of a role that is not a draft.
     Only(Refusal),
 }
@@ -82,7 +128,7 @@ pub(super) enum Fault {
 impl Fault {
     pub(super) fn refusal(&self) -> &Refusal {
         match self {
-            Self::Stale(refusal) | Self::Values(_, refusal) | Self::Renamed(_, _, refusal) | Self::Only(refusal) => {
+            Self::Stale(refusal) | Self::Values(_, refusal) | Self::Changed(_, _, refusal) | Self::Only(refusal) => {
                 refusal
             }
         }
@@ -120,6 +166,8 @@ impl StepPage {
             only_managers: ROLE.of(texts).only_managers,
             to_board: ROLE.of(texts).to_board,
             refused: None,
+            role_words: ROLE.of(texts),
+            conflict: None,
             steps: steps.into_iter().map(|(_, view)| view).collect(),
             removed,
             default: (length == 0).then(|| fill(words.begin, &[("steps", &names)])),
@@ -164,7 +212,11 @@ impl StepPage {
             Fault::Stale(_) => (Some(words.changed_meanwhile.to_owned()), None),
             Fault::Only(_) => (Some(words.only.to_owned()), None),
             Fault::Values(typed, _) => (None, Some(typed)),
-            Fault::Renamed(typed, name, _) => (Some(fill(words.renamed_meanwhile, &[("name", name)])), Some(typed)),
+            Fault::Changed(typed, _, _) => (None, Some(typed)),
+        };
+        self.conflict = match fault {
+            Fault::Changed(_, conflict, _) => Some(conflict.clone()),
+            _ => None,
         };
         self.refused = message;
         if let (Some(typed), Some(step)) = (typed, self.steps.iter_mut().find(|step| step.id == id.as_str())) {

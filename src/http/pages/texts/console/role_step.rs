@@ -45,8 +45,8 @@ pub(in crate::http) struct RoleStepTexts {
     pub(in crate::http) only: &'static str,
     /// Somebody else has changed the steps.
     pub(in crate::http) changed_meanwhile: &'static str,
-    /// Somebody else has renamed the step: `{name}` is the saved name.
-    pub(in crate::http) renamed_meanwhile: &'static str,
+    /// The heading of the comparison, if somebody else has changed the step.
+    pub(in crate::http) conflict: &'static str,
     /// The button that opens a draft.
     pub(in crate::http) open: &'static str,
     pub(in crate::http) open_hint: &'static str,
@@ -90,7 +90,7 @@ pub(in crate::http) static ROLE_STEP: ByLanguage<RoleStepTexts> = ByLanguage {
         full: "The role has {count} steps, which is the maximum. Remove one before you add another.",
         only: "This is the only step. Add another before you remove it.",
         changed_meanwhile: "Nothing was changed, because somebody else has changed the steps in the meantime. This page shows them as they are now.",
-        renamed_meanwhile: "Somebody else has renamed this step to “{name}”. Save again to use your name.",
+        conflict: "Somebody else has changed this step in the meantime",
         open: "Open the role",
         open_hint: "The role is a draft. When you open it, people can apply.",
         done_created: "The draft was created. Now give it steps.",
@@ -130,7 +130,7 @@ pub(in crate::http) static ROLE_STEP: ByLanguage<RoleStepTexts> = ByLanguage {
         full: "Die Stelle hat {count} Schritte, mehr sind nicht möglich. Entfernen Sie einen, bevor Sie einen anderen hinzufügen.",
         only: "Dies ist der einzige Schritt. Fügen Sie einen anderen hinzu, bevor Sie ihn entfernen.",
         changed_meanwhile: "Es wurde nichts geändert, weil inzwischen jemand anderes die Schritte geändert hat. Diese Seite zeigt den jetzigen Stand.",
-        renamed_meanwhile: "Jemand anderes hat diesen Schritt in „{name}“ umbenannt. Speichern Sie noch einmal, um Ihren Namen zu verwenden.",
+        conflict: "Jemand anderes hat diesen Schritt inzwischen geändert",
         open: "Stelle öffnen",
         open_hint: "Die Stelle ist ein Entwurf. Sobald Sie sie öffnen, kann man sich bewerben.",
         done_created: "Der Entwurf wurde angelegt. Geben Sie ihm jetzt Schritte.",
@@ -170,7 +170,7 @@ pub(in crate::http) static ROLE_STEP: ByLanguage<RoleStepTexts> = ByLanguage {
         full: "Le poste a {count} étapes, le maximum. Retirez-en une avant d’en ajouter une autre.",
         only: "C’est la seule étape. Ajoutez-en une autre avant de la retirer.",
         changed_meanwhile: "Rien n’a été changé, car quelqu’un d’autre a modifié les étapes entre-temps. Cette page montre leur état actuel.",
-        renamed_meanwhile: "Quelqu’un d’autre a renommé cette étape « {name} ». Enregistrez à nouveau pour garder votre nom.",
+        conflict: "Quelqu’un d’autre a modifié cette étape entre-temps",
         open: "Ouvrir le poste",
         open_hint: "Le poste est un brouillon. Une fois ouvert, on peut postuler.",
         done_created: "Le brouillon est créé. Donnez-lui maintenant des étapes.",
@@ -210,7 +210,7 @@ pub(in crate::http) static ROLE_STEP: ByLanguage<RoleStepTexts> = ByLanguage {
         full: "La vacante tiene {count} etapas, que es el máximo. Elimine una antes de añadir otra.",
         only: "Es la única etapa. Añada otra antes de eliminarla.",
         changed_meanwhile: "No se ha cambiado nada porque entretanto otra persona ha cambiado las etapas. Esta página muestra cómo están ahora.",
-        renamed_meanwhile: "Otra persona ha cambiado el nombre de esta etapa a «{name}». Guarde de nuevo para usar el suyo.",
+        conflict: "Otra persona ha cambiado esta etapa mientras tanto",
         open: "Abrir la vacante",
         open_hint: "La vacante es un borrador. Cuando la abra, cualquiera podrá presentarse.",
         done_created: "El borrador se ha creado. Ahora añádale etapas.",
