@@ -97,7 +97,8 @@ const WITH_CV = 'Chiara Dąbrowski';
 const KINDS = [
   { name: 'inbox', path: '/app', keys: {} },
   { name: 'account', path: '/app/me', keys: {} },
-  { name: 'members', path: `${ORGANIZATION}/members`, keys: {} },
+  { name: 'members', path: `${ORGANIZATION}/members`, keys: { '/': focuses('[type=search]') } },
+  { name: 'security', path: `${ORGANIZATION}/settings/security`, keys: {} },
   { name: 'activity', path: `${ORGANIZATION}/activity`, keys: {} },
   { name: 'roles', path: `${ORGANIZATION}/roles`, keys: { N: leadsTo(`${ORGANIZATION}/roles/new`) } },
   { name: 'role', path: `${BOARD}/edit`, keys: {} },
