@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 
-import { LANGUAGES, inspect, screenshot, inParallel, visitor } from './browser.mjs';
+import { LANGUAGES, hasEveryLook, inspect, screenshot, inParallel, visitor } from './browser.mjs';
 import { pages } from './pages.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -21,18 +21,18 @@ export async function violations(page, rules) {
   }, rules);
 }
 
-/// Checks the current page at both widths and in both colour schemes.
-async function everywhere(page, name, fault, hasScreenshot) {
-  for (const [width, height] of [[390, 844], [1280, 900]]) {
+/// Checks the current page at both widths and in both colour schemes, or once on a telephone.
+async function everywhere(page, name, lang, fault) {
+  for (const [width, height] of hasEveryLook(lang) ? [[390, 844], [1280, 900]] : [[390, 844]]) {
     await page.setViewportSize({ width, height });
-    for (const colorScheme of ['light', 'dark']) {
+    for (const colorScheme of hasEveryLook(lang) ? ['light', 'dark'] : ['light']) {
       await page.emulateMedia({ colorScheme });
       // Dark mode changes only colours, so the other rules would give the same result again.
       const rules = colorScheme === 'dark' ? ['color-contrast', 'link-in-text-block'] : undefined;
       for (const violation of await violations(page, rules)) {
-        fault(`${name}, ${width} px, ${colorScheme}: ${violation}`);
+        fault(`${name} in ${lang}, ${width} px, ${colorScheme}: ${violation}`);
       }
-      if (hasScreenshot) {
+      if (lang === 'en') {
         await screenshot(page, `page-${name}-${width}-${colorScheme}`);
       }
     }
@@ -55,7 +55,7 @@ export async function check(browser, company, fault) {
         }
         // Check collapsed content too.
         await page.evaluate(() => document.querySelectorAll('details').forEach((element) => element.setAttribute('open', '')));
-        await everywhere(page, `${name}-${lang}`, fault, lang === 'en');
+        await everywhere(page, name, lang, fault);
       } catch (error) {
         fault(`${name} in ${lang}: ${error.stack}`);
       }

@@ -7,6 +7,10 @@ import { base } from './company.mjs';
 
 export const LANGUAGES = ['en', 'de', 'fr', 'es'];
 
+/// Returns whether this run checks pages in this language in every look. A short run checks them so in English. In the
+/// other languages, it checks each page once, because other looks change no words.
+export const hasEveryLook = (lang) => lang === 'en' || !process.env.SHORT;
+
 /// The labels of buttons and links, in each language.
 export const WORDS = {
   en: { apply: 'Apply for this role', send: 'Send application', withdraw: 'Withdraw the application', sure: 'Withdraw now' },
@@ -104,13 +108,11 @@ export async function open(page, path, fault, status = 200) {
   await inspect(page, fault);
 }
 
-let screenshots = 0;
-
-/// Takes a screenshot of the whole page.
+/// Takes a screenshot of the whole page, if the run has a directory for screenshots.
 export async function screenshot(page, name) {
-  screenshots += 1;
-  const path = `${process.env.ARTEFACTS}/${name}.png`;
-  await page.screenshot({ path, fullPage: true });
+  if (process.env.SCREENSHOTS) {
+    await page.screenshot({ path: `${process.env.ARTEFACTS}/${name}.png`, fullPage: true });
+  }
 }
 
 export const field = (page, name) => page.locator(`main form [name=${name}]`);

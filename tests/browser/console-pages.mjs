@@ -1,7 +1,7 @@
 // Follows the links of the staff console, and checks every page: its content, accessibility in each language, light and
 // dark and with forced colours, and its width in small windows.
 
-import { LANGUAGES, inParallel, screenshot, visitor } from './browser.mjs';
+import { LANGUAGES, hasEveryLook, inParallel, screenshot, visitor } from './browser.mjs';
 import { base, crawl, inspect, linkOf, signedIn } from './staff.mjs';
 import { violations } from './accessible.mjs';
 
@@ -19,8 +19,8 @@ const INVITED = 'marcus.adeyemi@halmwind.example.com';
 /// The widths of a window of 1280 px at 100 %, 200 % and 400 % zoom, and of a telephone.
 const WIDTHS = [1280, 640, 320, 390];
 
-/// Checks the current page in each look and at each width.
-async function everywhere(page, name, lang, fault) {
+/// Checks the current page with each colour scheme and with forced colours.
+async function inColours(page, name, lang, fault) {
   for (const colorScheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme });
     const rules = colorScheme === 'dark' ? ['color-contrast', 'link-in-text-block'] : undefined;
@@ -36,6 +36,13 @@ async function everywhere(page, name, lang, fault) {
     fault(`${name} in ${lang}, forced colours: ${violation}`);
   }
   await page.emulateMedia({ forcedColors: 'none' });
+}
+
+/// Checks the current page in each look and at each width.
+async function everywhere(page, name, lang, fault) {
+  if (hasEveryLook(lang)) {
+    await inColours(page, name, lang, fault);
+  }
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 844 });
     const size = await page.evaluate(() => {
