@@ -2,7 +2,21 @@
 
 const TABS_MAX = 150;
 
-/// Returns the focused element, and why it cannot be seen, if it cannot.
+/// Returns the focused element of the page to which the last key leads, and why it cannot be seen, if it cannot.
+async function settled(page) {
+  for (;;) {
+    await page.waitForLoadState();
+    try {
+      return await focused(page);
+    } catch (error) {
+      // The browser left the page in between.
+      if (!error.message.includes('Execution context was destroyed')) {
+        throw error;
+      }
+    }
+  }
+}
+
 function focused(page) {
   return page.evaluate(async () => {
     await new Promise(requestAnimationFrame);
@@ -37,7 +51,7 @@ function focused(page) {
 
 export function typist(page, fault) {
   const stopAfter = async (key) => {
-    const stop = await focused(page);
+    const stop = await settled(page);
     if (stop.reason) {
       fault(`${page.url()}: after ${key}, ${stop.reason}: ${stop.html}`);
     }
@@ -46,7 +60,6 @@ export function typist(page, fault) {
   /// Presses a key, waits for `effect`, and checks what has the focus.
   const press = async (key, effect) => {
     await Promise.all([effect?.(), page.keyboard.press(key)]);
-    await page.waitForLoadState();
     return stopAfter(key);
   };
   const type = async (text) => {
