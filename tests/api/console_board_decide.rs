@@ -130,8 +130,14 @@ fn several_candidates_are_decided_on_at_once() {
     let all = |act| [("act", act), ("card", card(&hiring, 0)), ("card", card(&hiring, 1)), ("card", card(&hiring, 2))];
     let answer = owner.submit(&path(&hiring), &all("advance")).expect(303);
     let location = answer.header("location").unwrap();
-    assert!(location.ends_with("?decided=3"), "{location}");
-    assert!(owner.get(location).expect(200).text().contains("The decision about 3 candidates is saved."));
+    let batch = app.sql("SELECT id FROM decision_batches").remove(0);
+    assert!(location.ends_with(&format!("?decided=3&batch={batch}")), "{location}");
+    let page = owner.get(location).expect(200).text();
+    assert!(page.contains("The decision about 3 candidates is saved."), "{page}");
+    assert!(page.contains(&format!("name=\"batch\" value=\"{batch}\"")), "{page}");
+    // Nobody else gets the form that undoes it.
+    let page = app.browser(&hiring, "moderator").get(location).expect(200).text();
+    assert!(page.contains("The decision about 3 candidates is saved.") && !page.contains(&batch), "{page}");
     for candidate in 0..3 {
         assert_eq!(hiring.step_statuses(&app, candidate)[2], "in_progress");
     }
@@ -213,9 +219,13 @@ fn a_step_that_the_application_lacks_is_refused() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let owner = app.browser(&hiring, "owner");
-    for to in [other.role_steps[2].as_str(), "step_unknown", &hiring.role_steps[1]] {
+    for (to, message) in [
+        (other.role_steps[2].as_str(), "The role has no such step."),
+        ("step_unknown", "The role has no such step."),
+        (&hiring.role_steps[1], "Candidate 1 cannot be moved there."),
+    ] {
         let page = owner.submit(&path(&hiring), &[("to", to), ("card", card(&hiring, 0))]).expect(409).text();
-        assert!(page.contains("Candidate 1 cannot be moved there."), "{page}");
+        assert!(page.contains(message), "{page}");
     }
 }
 
@@ -365,27 +375,32 @@ fn the_menu_needs_a_candidate_of_the_role() {
     owner.get(&format!("{}?card=a&card=b", path(&hiring))).expect(400);
 }
 
+fn newest_batch(app: &App) -> String {
+    app.sql("SELECT id FROM decision_batches ORDER BY number DESC LIMIT 1").remove(0)
+}
+
 fn the_same_person_undoes_a_decision_for_ten_minutes() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
-    let undo = [("act", "undo"), ("card", card(&hiring, 0))];
     let before = hiring.step_statuses(&app, 0);
     let parts =
         owner.submit_for_parts(&path(&hiring), &[("act", "reject"), ("card", card(&hiring, 0))]).expect(200).text();
-    assert!(
-        parts.contains("<button data-key=\"z\">") && parts.contains(&format!("value=\"{}\"", card(&hiring, 0))),
-        "{parts}"
-    );
+    let batch = newest_batch(&app);
+    let undo = [("act", "undo"), ("batch", batch.as_str())];
+    assert!(parts.contains("<button data-key=\"z\">") && parts.contains(&format!("value=\"{batch}\"")), "{parts}");
     app.pass(599);
     let parts = owner.submit_for_parts(&path(&hiring), &undo).expect(200).text();
     assert!(parts.contains(&format!("data-append=\"end-{}\"", hiring.role_steps[1])), "{parts}");
     assert!(!parts.contains("data-key=\"z\""), "an undo is not undone: {parts}");
     assert_eq!(hiring.step_statuses(&app, 0), before);
+    // A batch is undone once.
+    owner.submit(&path(&hiring), &undo).expect(409);
     advance(&owner, &hiring, 0).expect(303);
+    let batch = newest_batch(&app);
     app.pass(600);
-    let page = owner.submit(&path(&hiring), &undo).expect(409).text();
-    assert!(page.contains("Nothing was changed"), "{page}");
+    let page = owner.submit(&path(&hiring), &[("act", "undo"), ("batch", &batch)]).expect(409).text();
+    assert!(page.contains("Nothing was changed") && page.contains("cannot be undone any longer"), "{page}");
     assert_eq!(hiring.step_statuses(&app, 0)[2], "in_progress");
 }
 
@@ -395,8 +410,16 @@ fn an_undo_of_several_decisions_restores_each() {
     let owner = app.browser(&hiring, "owner");
     let all = |act| [("act", act), ("card", card(&hiring, 0)), ("card", card(&hiring, 1)), ("card", card(&hiring, 2))];
     owner.submit(&path(&hiring), &all("reject")).expect(303);
-    let parts = owner.submit_for_parts(&path(&hiring), &all("undo")).expect(200).text();
+    let undo = newest_batch(&app);
+    let parts = owner.submit_for_parts(&path(&hiring), &[("act", "undo"), ("batch", &undo)]).expect(200).text();
     assert!(parts.contains("3 decisions were undone."), "{parts}");
+    // Somebody acts on one of them before the undo: the others are undone.
+    owner.submit(&path(&hiring), &all("reject")).expect(303);
+    let undo = newest_batch(&app);
+    let reopen = hiring.decision(1, 1, "reopen");
+    app.user_with_all(&hiring.staff("moderator")).post(&reopen, &json!({ "reason": "Again." })).expect(200);
+    let page = owner.submit(&path(&hiring), &[("act", "undo"), ("batch", &undo)]).expect(200).text();
+    assert!(page.contains("2 decisions were undone.") && page.contains("by The moderator"), "{page}");
     for candidate in 0..3 {
         assert_eq!(hiring.step_statuses(&app, candidate), ["validated", "in_progress", "pending", "pending"]);
     }
@@ -408,7 +431,12 @@ fn nobody_else_undoes_a_decision() {
     let hiring = app.hiring();
     let (owner, moderator) = (app.browser(&hiring, "owner"), app.browser(&hiring, "moderator"));
     advance(&owner, &hiring, 0).expect(303);
-    moderator.submit(&path(&hiring), &[("act", "undo"), ("card", card(&hiring, 0))]).expect(409);
+    let batch = newest_batch(&app);
+    moderator.submit(&path(&hiring), &[("act", "undo"), ("batch", &batch)]).expect(409);
+    let other = app.hiring();
+    app.browser(&other, "owner").submit(&path(&other), &[("act", "undo"), ("batch", &batch)]).expect(409);
+    owner.submit(&path(&hiring), &[("act", "undo"), ("batch", "not an id")]).expect(400);
+    owner.submit(&path(&hiring), &[("act", "undo"), ("batch", "batch_unknown")]).expect(409);
     assert_eq!(hiring.step_statuses(&app, 0)[2], "in_progress");
 }
 

@@ -1,8 +1,6 @@
 //! Puts the chosen candidates of a board aside until a day, and undoes this. Each application is checked by the rule of
 //! the single act. A refusal does not stop the others.
 
-use super::input::{BoardDecision, DecideInput};
-use super::outcome::Outcome;
 use super::scene::Scene;
 use crate::domain::candidate_step::{self, ApplicationStatus, StepFacts};
 use crate::domain::due_day::DueDay;
@@ -12,7 +10,7 @@ use crate::domain::user::Principal;
 use crate::http::pages::console::visit::ABSENT;
 use crate::http::pages::console::when;
 use crate::http::server::ctx::Ctx;
-use crate::http::server::reply::Reply;
+use crate::store::decision_batch::{DecidedBatch, DecidedItem, ItemOutcome};
 use crate::store::{self, Error, Tx};
 
 /// Returns the day that a form names.
@@ -25,32 +23,35 @@ pub(super) fn due_day(tx: &Tx<'_>, scene: &Scene, input: Option<LaterInput>) -> 
     later::put_aside(ApplicationStatus::InProgress, input, today)
 }
 
-/// Puts each chosen candidate aside until a day or, without a day, undoes the caller's last change to each mark.
-///
-/// # Errors
-/// As a page, `conflict` if no mark was changed.
+/// Puts each chosen candidate aside until a day or, without a day, undoes the caller's last change to each mark. The
+/// outcome has the form of a decision batch, but is not stored as one.
 pub(super) fn decide(
     ctx: &Ctx,
     tx: &Tx<'_>,
     who: &Principal,
     scene: &Scene,
-    input: &DecideInput,
-    decision: &BoardDecision,
+    cards: &[String],
     day: Option<DueDay>,
-) -> Result<Reply, Error> {
-    let mut outcome = Outcome::new(tx, who, scene, input, decision);
-    for card in &input.cards {
-        let Some(facts) = scene.facts(tx, who, card)? else {
-            outcome.unknown += 1;
-            continue;
+) -> Result<DecidedBatch, Error> {
+    let mut items = Vec::with_capacity(cards.len());
+    for card in cards {
+        let facts = scene.facts(tx, who, card)?;
+        let outcome = match &facts {
+            None => ItemOutcome::Refused(ABSENT, None),
+            Some(facts) => match change(ctx, tx, who, facts, day) {
+                Ok(()) => ItemOutcome::Done,
+                Err(Error::Refused(refusal)) => ItemOutcome::Refused(refusal, None),
+                Err(error) => return Err(error),
+            },
         };
-        match change(ctx, tx, who, &facts, day) {
-            Ok(()) => outcome.done.push(facts),
-            Err(Error::Refused(_)) => outcome.refused.push(facts),
-            Err(error) => return Err(error),
-        }
+        items.push(DecidedItem {
+            application_id: facts.as_ref().map(|facts| facts.application_id.clone()),
+            step_id: facts.as_ref().map(|facts| facts.addressed_step().id.clone()),
+            candidate_id: facts.map(|facts| facts.candidate_id),
+            outcome,
+        });
     }
-    outcome.reply()
+    Ok(DecidedBatch { id: None, items })
 }
 
 fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, facts: &StepFacts, day: Option<DueDay>) -> Result<(), Error> {

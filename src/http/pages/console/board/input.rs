@@ -2,7 +2,8 @@
 
 use super::scene::BoardInput;
 use crate::domain::candidate_step::{MoveInput, NOTES_CHARACTERS_MAX, OutcomeReason, RejectInput, ValidateInput};
-use crate::domain::id::{Id, RoleStepId};
+use crate::domain::decision_batch::{BatchDecision, ITEMS_MAX};
+use crate::domain::id::{DecisionBatchId, Id, RoleStepId};
 use crate::domain::later::LaterInput;
 use crate::domain::refusal::Refusal;
 use crate::http::pages::console::decision::later;
@@ -22,9 +23,6 @@ pub(super) enum Question {
     All,
 }
 
-/// The maximum number of candidates of one decision: more than fit on a screen. Other writes wait for the decision.
-const CARDS_MAX: usize = 500;
-
 /// The maximum length of the id of an element of the page.
 const ELEMENT_CHARACTERS_MAX: usize = 70;
 
@@ -41,22 +39,15 @@ pub(super) struct DecideInput {
 }
 
 pub(super) enum Wanted {
-    Decision(BoardDecision),
-    /// A page that asks for the details of a decision.
-    Question(Question),
-}
-
-/// A decision with its input.
-pub(super) enum BoardDecision {
-    Advance(ValidateInput),
-    Move(RoleStepId, MoveInput),
-    Reject(RejectInput),
-    /// Undoes the caller's last decision.
-    Undo,
+    Decision(BatchDecision),
+    /// Undoes the caller's decisions of this batch.
+    Undo(DecisionBatchId),
     /// Puts the candidates aside; `None` for a missing or invalid day.
     Later(Option<LaterInput>),
     /// Undoes the caller's last change to the later mark.
     UndoLater,
+    /// A page that asks for the details of a decision.
+    Question(Question),
 }
 
 /// # Errors
@@ -69,8 +60,8 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<DecideInput, Error> {
     let board = BoardInput::of_form(request, fields.string("view"))?;
     let next = fields.text("next", ELEMENT_CHARACTERS_MAX);
     let wanted = wanted(&mut fields);
-    if cards.len() > CARDS_MAX {
-        fields.fault::<()>("card", format!("must be given at most {CARDS_MAX} times"));
+    if cards.len() > ITEMS_MAX {
+        fields.fault::<()>("card", format!("must be given at most {ITEMS_MAX} times"));
     }
     Ok(DecideInput { board, cards, wanted, next, fault: fields.valid().err() })
 }
@@ -79,22 +70,25 @@ fn wanted(fields: &mut BodyFields) -> Option<Wanted> {
     if let Some(step) = fields.string("to") {
         let step = RoleStepId::parse(&step).or_else(|| fields.fault("to", "must be the id of a step"))?;
         let input = MoveInput { reason: fields.lines("reason", NOTES_CHARACTERS_MAX) };
-        return Some(Wanted::Decision(BoardDecision::Move(step, input)));
+        return Some(Wanted::Decision(BatchDecision::Move(step, input)));
     }
     match fields.string("act").as_deref() {
-        Some("advance") => Some(Wanted::Decision(BoardDecision::Advance(ValidateInput::default()))),
+        Some("advance") => Some(Wanted::Decision(BatchDecision::Validate(ValidateInput::default()))),
         Some("reject") => {
             let reason = fields.word("reason", OutcomeReason::WORDS, OutcomeReason::parse);
-            Some(Wanted::Decision(BoardDecision::Reject(RejectInput {
+            Some(Wanted::Decision(BatchDecision::Reject(RejectInput {
                 outcome_notes: fields.lines("notes", NOTES_CHARACTERS_MAX),
                 outcome_type: reason.map(|reason| reason.outcome_type().as_str().to_owned()),
                 outcome_reason: reason.map(|reason| reason.as_str().to_owned()),
             })))
         }
-        Some("undo") => Some(Wanted::Decision(BoardDecision::Undo)),
+        Some("undo") => {
+            let batch = fields.string("batch").as_deref().and_then(DecisionBatchId::parse);
+            batch.or_else(|| fields.fault("batch", "must be the id of decisions")).map(Wanted::Undo)
+        }
         Some("ask-move") => Some(Wanted::Question(Question::Move)),
-        Some("later") => Some(Wanted::Decision(BoardDecision::Later(later::day_field(fields)))),
-        Some("undo-later") => Some(Wanted::Decision(BoardDecision::UndoLater)),
+        Some("later") => Some(Wanted::Later(later::day_field(fields))),
+        Some("undo-later") => Some(Wanted::UndoLater),
         Some("ask-reject") => Some(Wanted::Question(Question::Reject)),
         Some("ask-later") => Some(Wanted::Question(Question::Later)),
         _ => fields.fault("act", "must be advance, reject, later, undo, undo-later, ask-move, ask-reject or ask-later"),

@@ -3,20 +3,23 @@
 
 use askama::Template;
 
-use super::input::{BoardDecision, DecideInput};
+use super::input::DecideInput;
 use super::part::{Part, PartSource, StepCount};
 use super::scene::Scene;
-use crate::domain::candidate_step::{StepFacts, current_step};
-use crate::domain::id::ApplicationId;
+use crate::domain::candidate_step::current_step;
+use crate::domain::decision_batch::BatchDecision;
+use crate::domain::id::{ApplicationId, CandidateStepId, DecisionBatchId};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
 use crate::http::pages::console::decision::{done, refused};
 use crate::http::pages::console::frame::{ConsoleFrame, NavItem};
+use crate::http::pages::console::visit::ABSENT;
 use crate::http::pages::texts::console::board::{BOARD, BoardTexts};
 use crate::http::pages::texts::console::deciding::{DECIDING, DecidingTexts};
 use crate::http::pages::texts::console::later::LATER;
 use crate::http::pages::texts::{Texts, fill};
 use crate::http::server::reply::Reply;
+use crate::store::decision_batch::{DecidedBatch, DecidedItem, ItemOutcome};
 use crate::store::{self, Error, Tx};
 
 /// The maximum number of refusals that are explained one by one.
@@ -33,10 +36,9 @@ struct OutcomeParts {
     counts: Vec<StepCount>,
     lines: Vec<String>,
     deciding: &'static DecidingTexts,
-    /// The candidate steps whose decision can be undone, and the card that gets the focus then.
-    undo: Vec<String>,
-    /// The act that undoes it.
-    undo_act: &'static str,
+    /// The fields of the form that undoes the decision; empty if it cannot be undone.
+    undo: Vec<(&'static str, String)>,
+    /// The card that gets the focus then.
     undone: Option<ApplicationId>,
     next: Option<String>,
 }
@@ -50,17 +52,49 @@ struct OutcomePage {
     back: String,
 }
 
+/// What was done with the candidates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verb {
+    Advanced,
+    Moved,
+    Rejected,
+    Undone,
+    PutAside,
+    /// The caller's last change to a later mark was undone.
+    UndoneLater,
+}
+
+impl Verb {
+    pub(super) fn of(decision: &BatchDecision) -> Self {
+        match decision {
+            BatchDecision::Validate(_) => Self::Advanced,
+            BatchDecision::Move(..) => Self::Moved,
+            BatchDecision::Reject(_) => Self::Rejected,
+        }
+    }
+}
+
 /// The candidates of a decision, by outcome.
 pub(super) struct Outcome<'a> {
     tx: &'a Tx<'a>,
     who: &'a Principal,
     scene: &'a Scene,
     input: &'a DecideInput,
-    decision: &'a BoardDecision,
-    pub(super) done: Vec<StepFacts>,
-    pub(super) refused: Vec<StepFacts>,
+    verb: Verb,
+    /// The batch, if its decisions can be undone.
+    batch: Option<DecisionBatchId>,
+    done: Vec<(ApplicationId, Option<CandidateStepId>)>,
+    refused: Vec<RefusedItem>,
     /// The number of steps that the form named and that the role does not have.
-    pub(super) unknown: usize,
+    unknown: usize,
+}
+
+/// An application that was not decided on.
+struct RefusedItem {
+    application: ApplicationId,
+    step: Option<CandidateStepId>,
+    /// Whether the decision could not be saved.
+    is_unsaved: bool,
 }
 
 impl<'a> Outcome<'a> {
@@ -69,9 +103,23 @@ impl<'a> Outcome<'a> {
         who: &'a Principal,
         scene: &'a Scene,
         input: &'a DecideInput,
-        decision: &'a BoardDecision,
+        verb: Verb,
+        batch: DecidedBatch,
     ) -> Self {
-        Self { tx, who, scene, input, decision, done: Vec::new(), refused: Vec::new(), unknown: 0 }
+        let id = batch.id.filter(|_| verb != Verb::Undone);
+        let (done, refused) = (Vec::new(), Vec::new());
+        let mut outcome = Self { tx, who, scene, input, verb, batch: id, done, refused, unknown: 0 };
+        for DecidedItem { application_id, step_id: step, outcome: item, .. } in batch.items {
+            match (application_id, item) {
+                (None, _) => outcome.unknown += 1,
+                (Some(application), ItemOutcome::Done) => outcome.done.push((application, step)),
+                (Some(application), item) => {
+                    let is_unsaved = matches!(item, ItemOutcome::Failed(_));
+                    outcome.refused.push(RefusedItem { application, step, is_unsaved });
+                }
+            }
+        }
+        outcome
     }
 
     pub(super) fn reply(self) -> Result<Reply, Error> {
@@ -89,11 +137,10 @@ impl<'a> Outcome<'a> {
         let back = self.scene.url(self.input.board.step.as_deref());
         let join = if back.contains('?') { '&' } else { '?' };
         match &self.done[..] {
-            [one] if self.is_complete() => {
-                return Ok(Reply::see_other(&format!("{back}{join}done={}", one.application_id)));
-            }
+            [(one, _)] if self.is_complete() => return Ok(Reply::see_other(&format!("{back}{join}done={one}"))),
             [_, ..] if self.is_complete() => {
-                return Ok(Reply::see_other(&format!("{back}{join}decided={}", self.done.len())));
+                let batch = self.batch.as_ref().map_or_else(String::new, |batch| format!("&batch={batch}"));
+                return Ok(Reply::see_other(&format!("{back}{join}decided={}{batch}", self.done.len())));
             }
             _ => {}
         }
@@ -104,11 +151,15 @@ impl<'a> Outcome<'a> {
         if self.done.is_empty() { Reply::console_refusal(&refusal, &page) } else { Reply::console(&page) }
     }
 
-    /// Returns a step of each application whose decision can be undone.
-    fn undoable(&self) -> Vec<String> {
-        match self.decision {
-            BoardDecision::Undo | BoardDecision::UndoLater => Vec::new(),
-            _ => self.done.iter().map(|facts| facts.addressed_step().id.to_string()).collect(),
+    /// Returns the fields of the form that undoes the decision. Later marks are no batch, so their undo names the cards.
+    fn undo_fields(&self) -> Vec<(&'static str, String)> {
+        let cards = || self.done.iter().filter_map(|(_, step)| Some(("card", step.as_ref()?.to_string())));
+        match (self.verb, &self.batch) {
+            (Verb::PutAside, _) if !self.done.is_empty() => {
+                std::iter::once(("act", "undo-later".to_owned())).chain(cards()).collect()
+            }
+            (_, Some(batch)) => vec![("act", "undo".to_owned()), ("batch", batch.to_string())],
+            _ => Vec::new(),
         }
     }
 
@@ -121,26 +172,27 @@ impl<'a> Outcome<'a> {
         let words = DECIDING.of(texts);
         let organization = &self.scene.organization;
         let mut lines = match &self.done[..] {
+            [] if self.is_complete() && self.verb == Verb::Undone => vec![words.cannot_undo_all.to_owned()],
+            [] if self.is_complete() => vec![words.no_step.to_owned()],
             [] => Vec::new(),
-            [one] => {
-                let id = Some(&one.application_id);
-                let message = done::message(self.tx, self.who, organization, texts, id, &self.scene.path())?;
+            [(one, _)] => {
+                let message = done::message(self.tx, self.who, organization, texts, Some(one), &self.scene.path())?;
                 message.map_or_else(Vec::new, |message| message.lines)
             }
             many => {
-                let counted = match self.decision {
-                    BoardDecision::Advance(_) => &words.advanced,
-                    BoardDecision::Move(..) => &words.moved,
-                    BoardDecision::Reject(_) => &words.rejected,
-                    BoardDecision::Undo => &words.undone,
-                    BoardDecision::Later(_) => &LATER.of(texts).done_many,
-                    BoardDecision::UndoLater => &LATER.of(texts).undone_many,
+                let counted = match self.verb {
+                    Verb::Advanced => &words.advanced,
+                    Verb::Moved => &words.moved,
+                    Verb::Rejected => &words.rejected,
+                    Verb::Undone => &words.undone,
+                    Verb::PutAside => &LATER.of(texts).done_many,
+                    Verb::UndoneLater => &LATER.of(texts).undone_many,
                 };
                 vec![texts.counted(counted, many.len())]
             }
         };
-        for facts in self.refused.iter().take(REFUSED_LINES_MAX) {
-            lines.push(self.refused_line(texts, facts)?);
+        for item in self.refused.iter().take(REFUSED_LINES_MAX) {
+            lines.push(self.refused_line(texts, item)?);
         }
         let more = self.refused.len().saturating_sub(REFUSED_LINES_MAX);
         if more > 0 {
@@ -152,29 +204,33 @@ impl<'a> Outcome<'a> {
         Ok(lines)
     }
 
-    fn refused_line(&self, texts: &'static Texts, facts: &StepFacts) -> Result<String, Error> {
-        let words = DECIDING.of(texts);
-        let here = current_step(facts.application_status, &facts.steps);
-        let organization = &self.scene.organization;
-        if here.is_none_or(|here| here.id != facts.addressed_step().id) {
-            return Ok(refused::what_happened(self.tx, texts, organization, &facts.application_id)?.join(" "));
+    fn refused_line(&self, texts: &'static Texts, item: &RefusedItem) -> Result<String, Error> {
+        let (words, organization) = (DECIDING.of(texts), &self.scene.organization);
+        let application = store::application::find(self.tx, &organization.id, &item.application)?.ok_or(ABSENT)?;
+        let steps = store::candidate_step::of_application(self.tx, &item.application)?;
+        let here = current_step(application.record.status, &steps);
+        let step = steps.iter().find(|step| Some(&step.id) == item.step.as_ref());
+        let has_moved = here.map(|here| &here.id) != step.map(|step| &step.id);
+        if !item.is_unsaved && (has_moved || self.verb == Verb::Undone) {
+            return Ok(refused::what_happened(self.tx, texts, organization, &item.application)?.join(" "));
         }
         // Nobody has changed the application, so the decision is impossible at this step.
-        let candidate = store::candidate::find(self.tx, &organization.id, &facts.candidate_id)?;
+        let candidate = store::candidate::find(self.tx, &organization.id, &application.candidate_id)?;
         let name = candidate.map(|candidate| candidate.name).unwrap_or_default();
-        let text = match self.decision {
-            BoardDecision::Advance(_) => words.last_step,
-            BoardDecision::Undo => words.cannot_undo,
-            BoardDecision::UndoLater => LATER.of(texts).cannot_undo,
+        let text = match self.verb {
+            _ if item.is_unsaved => words.not_saved,
+            Verb::Advanced => words.last_step,
+            Verb::UndoneLater => LATER.of(texts).cannot_undo,
             _ => words.cannot_move,
         };
-        Ok(fill(text, &[("name", &name), ("step", &facts.addressed_step().name)]))
+        Ok(fill(text, &[("name", &name), ("step", step.map_or("", |step| &step.name))]))
     }
 
     fn parts(&self, texts: &'static Texts) -> Result<OutcomeParts, Error> {
         let source = PartSource::new(self.tx, texts, self.scene)?;
-        let changed = self.done.iter().chain(&self.refused);
-        let parts = changed.map(|facts| source.part(&facts.application_id)).collect::<Result<_, _>>()?;
+        let done = self.done.iter().map(|(application, _)| application);
+        let changed = done.chain(self.refused.iter().map(|item| &item.application));
+        let parts = changed.map(|id| source.part(id)).collect::<Result<_, _>>()?;
         Ok(OutcomeParts {
             words: BOARD.of(texts),
             path: self.scene.path(),
@@ -184,9 +240,8 @@ impl<'a> Outcome<'a> {
             counts: source.counts()?,
             lines: self.lines(texts)?,
             deciding: DECIDING.of(texts),
-            undo: self.undoable(),
-            undo_act: if matches!(self.decision, BoardDecision::Later(_)) { "undo-later" } else { "undo" },
-            undone: self.done.first().map(|facts| facts.application_id.clone()),
+            undo: self.undo_fields(),
+            undone: self.done.first().map(|(application, _)| application.clone()),
             next: self.input.next.clone(),
         })
     }

@@ -6,14 +6,14 @@ use askama::Template;
 
 use super::column::{CardFacts, Column};
 use super::role_facts::{HiredRow, Seats, hired, review};
-use super::scene::{BoardInput, HIRED, Scene};
-use crate::domain::id::{self, RoleId, RoleStepId};
+use super::scene::{BoardInput, Decided, HIRED, Scene};
+use crate::domain::id::{self, DecisionBatchId, Id, RoleId, RoleStepId};
 use crate::domain::refusal::Refusal;
 use crate::domain::report::ApplicationCounts;
 use crate::domain::role::RoleStatus;
 use crate::domain::user::Principal;
 use crate::http::pages::console::close_out::offer::{Offer, offer};
-use crate::http::pages::console::decision::done::{self, Done};
+use crate::http::pages::console::decision::done::{self, Done, UndoForm};
 use crate::http::pages::console::frame::{ConsoleFrame, NavItem};
 use crate::http::pages::console::live::Live;
 use crate::http::pages::console::visit::{self, Visit};
@@ -28,6 +28,7 @@ use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::store::access::VisibleOrganization;
 use crate::store::board::{self, BoardCard};
+use crate::store::decision_batch;
 use crate::store::role::RoleRecord;
 use crate::store::{Error, Tx};
 
@@ -73,12 +74,13 @@ struct BoardPage {
 /// # Errors
 /// `not_found` if the path has no valid id; `validation_error` if a parameter is repeated.
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<BoardInput, Error> {
+    let batch = request.query("batch")?.as_deref().and_then(DecisionBatchId::parse);
     Ok(BoardInput {
         visit: Visit::decode(request)?,
         role: visit::id(request, "id")?,
         step: request.query("step")?,
         done: done::decode(request)?,
-        decided: request.query("decided")?.and_then(|count| count.parse().ok()),
+        decided: request.query("decided")?.and_then(|count| count.parse().ok()).map(|count| Decided { count, batch }),
     })
 }
 
@@ -93,8 +95,34 @@ pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput) 
     let texts = page.frame.texts;
     let back = scene.url(input.step.as_deref());
     page.done = done::message(tx, who, &scene.organization, texts, input.done.as_ref(), &back)?;
-    page.frame.notice = input.decided.map(|count| texts.counted(&page.deciding.decided, count));
+    if let Some(decided) = &input.decided {
+        let message = texts.counted(&page.deciding.decided, decided.count);
+        match undo_form(tx, who, &scene, page.deciding, decided)? {
+            None => page.frame.notice = Some(message),
+            undo => page.done = Some(Done { lines: vec![message], undo, close_out: None }),
+        }
+    }
     Reply::console(&page)
+}
+
+/// Returns the form that undoes a decision on several candidates, while the caller can undo it.
+fn undo_form(
+    tx: &Tx<'_>,
+    who: &Principal,
+    scene: &Scene,
+    words: &DecidingTexts,
+    decided: &Decided,
+) -> Result<Option<UndoForm>, Error> {
+    let batch = match &decided.batch {
+        Some(id) => decision_batch::find(tx, scene.batch_role(), id)?,
+        None => None,
+    };
+    let batch = batch.filter(|batch| batch.facts.require_undoable(&who.user_id, tx.now).is_ok());
+    Ok(batch.map(|batch| UndoForm {
+        action: format!("{}/decide", scene.path()),
+        fields: vec![("act", "undo".to_owned()), ("batch", batch.id.to_string())],
+        label: words.undo,
+    }))
 }
 
 /// Answers a form that names no candidate.

@@ -3,11 +3,12 @@
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::domain::candidate_step::StepFacts;
-use crate::domain::id::{self, ApplicationId, CandidateStepId, Id, RoleId};
+use crate::domain::id::{self, ApplicationId, CandidateStepId, DecisionBatchId, Id, RoleId};
 use crate::domain::user::Principal;
 use crate::http::pages::console::visit::{self, ABSENT, Visit};
 use crate::http::server::request::Request;
 use crate::store::access::VisibleOrganization;
+use crate::store::decision_batch::BatchRole;
 use crate::store::role::RoleRecord;
 use crate::store::{self, Error, Tx};
 
@@ -22,8 +23,14 @@ pub(super) struct BoardInput {
     pub(super) step: Option<String>,
     /// The application whose decision led to this page.
     pub(super) done: Option<ApplicationId>,
-    /// The number of candidates of the decision that led to this page.
-    pub(super) decided: Option<usize>,
+    /// The decision on several candidates that led to this page.
+    pub(super) decided: Option<Decided>,
+}
+
+/// A decision on several candidates.
+pub(super) struct Decided {
+    pub(super) count: usize,
+    pub(super) batch: Option<DecisionBatchId>,
 }
 
 impl BoardInput {
@@ -52,6 +59,11 @@ pub(super) struct Scene {
 impl Scene {
     pub(super) fn path(&self) -> String {
         format!("/app/{}/roles/{}", self.organization.slug, self.role.id)
+    }
+
+    /// Returns the role as decision batches name it.
+    pub(super) fn batch_role(&self) -> BatchRole<'_> {
+        BatchRole { organization_id: &self.organization.id, id: &self.role.id }
     }
 
     /// Returns the path at which the board asks for changes.

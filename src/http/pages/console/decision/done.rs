@@ -38,8 +38,8 @@ pub(in crate::http::pages::console) struct Done {
 /// The form that undoes the decision.
 pub(in crate::http::pages::console) struct UndoForm {
     pub(in crate::http::pages::console) action: String,
-    /// The path of the page to which the browser returns.
-    pub(in crate::http::pages::console) back: String,
+    /// The hidden fields.
+    pub(in crate::http::pages::console) fields: Vec<(&'static str, String)>,
     pub(in crate::http::pages::console) label: &'static str,
 }
 
@@ -76,7 +76,7 @@ pub(in crate::http::pages::console) fn message(
     let undo_path = if is_mark { "later/undo" } else { "undo" };
     let undo = act.is_undoable(tx, who)?.then(|| UndoForm {
         action: format!("/app/{}/applications/{id}/{undo_path}", organization.slug),
-        back: back.to_owned(),
+        fields: vec![("back", back.to_owned())],
         label: DONE.of(texts).undo,
     });
     let close_out = act.close_out(tx, texts)?;

@@ -36,7 +36,10 @@ pub(in crate::http) struct DecidingTexts {
     /// The reasons of a refusal that do not come from somebody else: `{name}` and `{step}`.
     pub(in crate::http) last_step: &'static str,
     pub(in crate::http) cannot_move: &'static str,
-    pub(in crate::http) cannot_undo: &'static str,
+    pub(in crate::http) not_saved: &'static str,
+    /// The refusals of all candidates: an undo, and a step that the role does not have.
+    pub(in crate::http) cannot_undo_all: &'static str,
+    pub(in crate::http) no_step: &'static str,
     pub(in crate::http) more_refused: Counted,
     pub(in crate::http) gone: Counted,
     pub(in crate::http) back: &'static str,
@@ -72,7 +75,9 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
         partly_done: "Not everything was changed",
         last_step: "{name} is at the last step, {step}. Hire or reject them, or move them back.",
         cannot_move: "{name} cannot be moved there.",
-        cannot_undo: "The decision about {name} cannot be undone any longer. Move or reopen instead.",
+        not_saved: "The decision about {name} could not be saved.",
+        cannot_undo_all: "These decisions cannot be undone any longer. Move or reopen instead.",
+        no_step: "The role has no such step. Load the board again.",
         more_refused: Counted {
             one: "{count} more candidate was not changed.",
             many: "{count} more candidates were not changed.",
@@ -118,7 +123,9 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
         partly_done: "Nicht alles wurde geändert",
         last_step: "{name} ist beim letzten Schritt, {step}. Sie können die Person einstellen, ihr absagen oder sie zurückverschieben.",
         cannot_move: "{name} kann nicht dorthin verschoben werden.",
-        cannot_undo: "Die Entscheidung über {name} lässt sich nicht mehr rückgängig machen. Verschieben Sie die Person stattdessen.",
+        not_saved: "Die Entscheidung über {name} konnte nicht gespeichert werden.",
+        cannot_undo_all: "Diese Entscheidungen lassen sich nicht mehr rückgängig machen. Verschieben Sie die Personen stattdessen.",
+        no_step: "Die Stelle hat diesen Schritt nicht. Laden Sie die Übersicht neu.",
         more_refused: Counted {
             one: "{count} weitere Person blieb unverändert.",
             many: "{count} weitere Personen blieben unverändert.",
@@ -160,7 +167,9 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
         partly_done: "Tout n’a pas été modifié",
         last_step: "{name} est à la dernière étape, {step}. Vous pouvez l’embaucher, refuser sa candidature ou revenir en arrière.",
         cannot_move: "{name} ne peut pas être déplacé à cette étape.",
-        cannot_undo: "La décision pour {name} ne peut plus être annulée. Déplacez plutôt la personne.",
+        not_saved: "La décision pour {name} n’a pas pu être enregistrée.",
+        cannot_undo_all: "Ces décisions ne peuvent plus être annulées. Déplacez plutôt les personnes.",
+        no_step: "Le poste n’a pas cette étape. Rechargez le tableau.",
         more_refused: Counted {
             one: "{count} autre personne est restée inchangée.",
             many: "{count} autres personnes sont restées inchangées.",
@@ -200,7 +209,9 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
         partly_done: "No se ha cambiado todo",
         last_step: "{name} está en el último paso, {step}. Puede contratar o rechazar a la persona, o moverla hacia atrás.",
         cannot_move: "No se puede mover a {name} a ese paso.",
-        cannot_undo: "La decisión sobre {name} ya no se puede deshacer. Mueva a la persona en su lugar.",
+        not_saved: "La decisión sobre {name} no se ha podido guardar.",
+        cannot_undo_all: "Estas decisiones ya no se pueden deshacer. Mueva a las personas en su lugar.",
+        no_step: "El puesto no tiene esa etapa. Vuelva a cargar el tablero.",
         more_refused: Counted {
             one: "{count} persona más no ha cambiado.",
             many: "{count} personas más no han cambiado.",
