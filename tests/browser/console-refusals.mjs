@@ -6,6 +6,7 @@ import { LANGUAGES, hasEveryLook, inParallel, screenshot, visitor } from './brow
 import { base, call } from './company.mjs';
 import { organization } from './console-journey.mjs';
 import { violations } from './accessible.mjs';
+import { serve } from './service.mjs';
 import { PASSWORD, inspect, linkOf } from './staff.mjs';
 import { totp } from './totp.mjs';
 
@@ -214,7 +215,7 @@ async function absent(page, { slug }, look) {
 /// Checks the current page or dialog.
 async function checkOne(page, name, lang, fault) {
   const at = `${name} in ${lang}`;
-  await inspect(page, (what) => name === 'absent' || fault(what));
+  await inspect(page, (what) => ['absent', 'limited'].includes(name) || fault(what));
   const has = await page.locator('html').getAttribute('lang');
   if (has !== lang) {
     fault(`${at} is in ${has}`);
@@ -246,8 +247,28 @@ async function checkOne(page, name, lang, fault) {
   }
 }
 
+/// The page of somebody who has sent more requests than the service accepts in a minute.
+async function limited(browser, fault) {
+  const args = ['--demo', '--db', 'limited.db', '--listen', '127.0.0.1:0', '--rate-limit', '20'];
+  const { service, printed } = await serve(args);
+  const link = await printed('console: ');
+  const { origin } = new URL(link);
+  const context = await visitor(browser, fault, { locale: 'en', origins: [origin] });
+  const page = await context.newPage();
+  await page.goto(link);
+  await page.locator('main form button').first().click();
+  await page.waitForURL(`${origin}/app`);
+  for (const lang of LANGUAGES) {
+    while ((await page.goto(`${origin}/app?lang=${lang}`)).status() !== 429);
+    await checkOne(page, 'limited', lang, fault);
+  }
+  await context.close();
+  service.kill();
+}
+
 export async function check(browser, company, fault) {
   const counts = [];
+  await limited(browser, fault);
   await inParallel(2, LANGUAGES, async (lang) => {
     let count = 0;
     const look = async (page, name) => {
