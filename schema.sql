@@ -1,13 +1,13 @@
 -- The schema of the file, in the order in which tables depend on each other.
 --
--- Ids are text that the program generates, times are integer microseconds since 1970 in UTC, booleans are 0 or 1, JSON is
--- text. Constraints repeat the rules of the program, so a defect in a rule causes an error instead of a wrong row.
+-- Ids are text that the program generates, times are integer microseconds since 1970 in UTC, booleans are 0 or 1, JSON
+-- is text. Constraints repeat the rules of the program, so a defect in a rule causes an error instead of a wrong row.
 
--- A customer of the service. All records except users belong to exactly one organization. A disabled organization has no
--- portal, and only admins see it. `retention_days`: candidates are erased this long after the last decision; null for
--- never. `privacy_notice`: the text that candidates consent to, in Markdown; blank for the service's own text.
--- `decision_visible_after_hours`: candidates see a decision after this delay; null for never. `require_second_factor`: all
--- members must have a second factor, not only owners and admins.
+-- A customer of the service. It owns its roles and candidates, with all their records. A disabled organization has no
+-- portal, and only admins see it. `retention_days`: the retention period; null to retain candidates forever.
+-- `privacy_notice`: the text that candidates consent to, in Markdown; blank for the service's own text.
+-- `decision_visible_after_hours`: candidates see a decision after this delay; null for never. `require_second_factor`:
+-- all members must have a second factor, not only owners and admins.
 CREATE TABLE organizations (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   slug TEXT NOT NULL,
@@ -31,7 +31,8 @@ CREATE TABLE organizations (
 ) STRICT;
 CREATE INDEX organizations_by_time ON organizations (created_at, id);
 
--- The uploaded logo of an organization. The service serves it, so that its pages load nothing from other hosts.
+-- The uploaded logo of an organization. The service serves the logo itself, so that no page loads anything from another
+-- host.
 CREATE TABLE organization_logos (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   media_type TEXT NOT NULL CHECK (media_type IN ('image/png', 'image/jpeg', 'image/webp', 'image/gif')),
@@ -97,10 +98,9 @@ CREATE TABLE memberships (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX memberships_of_organization ON memberships (organization_id, created_at, user_id);
 
--- A signed-in browser. The file has only the SHA-256 of the cookie's value. The user sees their sessions with the network
--- address and the browser of the sign-in, and ends a session by its `id`.
--- `confirmed_at`: when the user last entered a second factor or, without one, the password. Dangerous acts require a
--- recent confirmation.
+-- A signed-in browser. The file has only the SHA-256 of the cookie's value. The user sees each session with the network
+-- address and the browser of the sign-in, and can end a session by its `id`. `confirmed_at`: when the user last entered
+-- a second factor or, without one, the password. Dangerous acts require a recent confirmation.
 CREATE TABLE sessions (
   digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -114,8 +114,8 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_of_user ON sessions (user_id);
 
 -- The secret that the service shares with a user's authenticator app (TOTP, RFC 6238). `confirmed_at`: when the user
--- proved with a code that the app has the secret. `last_step`: the step of the last accepted code. Codes of this step and
--- of earlier steps are refused, so that each code is accepted once.
+-- proved with a code that the app has the secret. `last_step`: the step of the last accepted code. Codes of this step
+-- and of earlier steps are refused, so that each code is accepted once.
 CREATE TABLE totp_secrets (
   user_id TEXT NOT NULL PRIMARY KEY REFERENCES users (id),
   secret BLOB NOT NULL CHECK (length(secret) = 20),
@@ -151,8 +151,8 @@ CREATE TABLE user_preferences (
   single_keys INTEGER NOT NULL CHECK (single_keys IN (0, 1))
 ) STRICT, WITHOUT ROWID;
 
--- A passkey of a user (WebAuthn). `credential_id` and `user_id` identify it to the authenticator. `spki` is the public key,
--- and `counter` the last signature counter; it is always 0 for an authenticator that does not count.
+-- A passkey of a user (WebAuthn). `credential_id` and `user_id` identify it to the authenticator. `spki` is the public
+-- key. `counter` is the last signature counter, which is always 0 for an authenticator that does not count.
 CREATE TABLE passkeys (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   user_id TEXT NOT NULL REFERENCES users (id),
@@ -166,8 +166,9 @@ CREATE TABLE passkeys (
 ) STRICT;
 CREATE INDEX passkeys_of_user ON passkeys (user_id, created_at, id);
 
--- The challenges that browsers have not answered yet, for a few minutes. The file has only their SHA-256. A challenge is
--- deleted when it is answered. `browser`: the digest of the browser's cookie. `user_id`: null before a sign-in.
+-- The challenges that browsers have not answered yet. Each is valid for a few minutes. The file has only their SHA-256.
+-- A challenge is deleted when it is answered. `browser`: the digest of the browser's cookie. `user_id`: null before a
+-- sign-in.
 CREATE TABLE passkey_challenges (
   digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
   purpose TEXT NOT NULL CHECK (purpose IN ('register', 'sign_in', 'confirm')),
@@ -178,9 +179,10 @@ CREATE TABLE passkey_challenges (
 CREATE INDEX passkey_challenges_by_time ON passkey_challenges (issued_at);
 CREATE INDEX passkey_challenges_of_user ON passkey_challenges (user_id) WHERE user_id IS NOT NULL;
 
--- A key that acts as a user. The file has only the SHA-256 of its text. Revoked keys stay, for audits. `scopes_explicit`:
--- the creator of the key named its scopes, so they decide whether it opens `/api/admin`. `ended_at`: when the service saw
--- that the key had expired. After that, the key stays expired even if the clock goes back.
+-- A key that acts as a user. The file has only the SHA-256 of its text. Revoked keys stay in the table, for audits.
+-- `scopes_explicit`: the creator of the key named its scopes, so the key may use `/api/admin` only with an admin scope.
+-- `ended_at`: when the service recorded that the key had expired. After that, the key stays expired even if the clock
+-- goes back.
 CREATE TABLE api_keys (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -199,8 +201,8 @@ CREATE TABLE api_keys (
 CREATE INDEX api_keys_of_user ON api_keys (user_id);
 
 -- One row for each request that a key authenticated. `at` always increases over all keys, so each insert is an append.
--- `number` is the position among the key's rows, so the newest row has the key's statistics. `previous_at` is the key's
--- previous row, so a page can follow the rows of one key from any row.
+-- `number` is the position among the key's rows, so the newest row has the key's statistics. `previous_at` is the time
+-- of the key's previous row, so a page can follow the rows of one key from any row.
 CREATE TABLE api_key_usage (
   at INTEGER NOT NULL PRIMARY KEY,
   key_number INTEGER NOT NULL REFERENCES api_keys (number),
@@ -216,7 +218,7 @@ CREATE TABLE api_key_usage (
 -- The usage index: the rows from which to follow the rows of a key. These are the key's newest row, and one row in 64
 -- (an index entry). The service adds entries for many rows at once, so that a request costs almost nothing extra. Rows
 -- after `api_key_usage_marking.marked_to` may have no entry. Rows up to `pruned_to` were deleted with their index
--- entries. The `api_key_usage_newest` row of each key still has the number of its requests.
+-- entries. The row of a key in `api_key_usage_newest` still has the number of the key's requests.
 CREATE TABLE api_key_usage_marks (
   key_number INTEGER NOT NULL,
   at INTEGER NOT NULL,
@@ -258,11 +260,11 @@ CREATE TABLE idempotency_keys (
 CREATE INDEX idempotency_keys_by_time ON idempotency_keys (created_at);
 CREATE INDEX idempotency_keys_of_candidate ON idempotency_keys (candidate_id) WHERE candidate_id IS NOT NULL;
 
--- An open position, or several equal ones. `hired` is the number of filled `positions`: all of them in a filled role, and
--- fewer in an open one. `close_reason`: why the role was closed. `shown_since`: when staff last changed the public part
--- of the role. Decisions do not change it, because they become visible later. `closes_on`: the last day on which the role
--- accepts signups, in the organization's time zone; the service closes the role on the next day.
--- `ended_at`: since when the role has been filled or closed.
+-- An open position, or several equal ones. `hired` is the number of filled `positions`: all of them in a filled role,
+-- and fewer in an open one. `close_reason`: why the role was closed. `shown_since`: when the public part of the role
+-- last changed, except by a decision, because decisions become visible later. `closes_on`: the last day on which the
+-- role accepts signups, in the organization's time zone; the service closes the role on the next day. `ended_at`: the
+-- time since which the role has been filled or closed.
 CREATE TABLE roles (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
@@ -301,7 +303,8 @@ CREATE INDEX roles_by_work_type ON roles (organization_id, work_type, created_at
 CREATE INDEX roles_of_organization ON roles (organization_id, status, public, created_at, id);
 CREATE INDEX roles_by_closing_day ON roles (closes_on, id) WHERE status = 'open' AND closes_on IS NOT NULL;
 
--- One step of a role's pipeline. A removed step has no `step_order`, and stays for applications that copied it.
+-- One step of a role's pipeline. A removed step has no `step_order`, and its row stays for the applications that copied
+-- the step.
 CREATE TABLE role_steps (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   role_id TEXT NOT NULL REFERENCES roles (id),
@@ -312,7 +315,8 @@ CREATE TABLE role_steps (
   UNIQUE (role_id, step_order)
 ) STRICT;
 
--- A signup link, by which people apply for a role. The link ends when it expires, or when the role is no longer open.
+-- A signup link, by which people apply for a role. The link works until it expires, or until the role is no longer open
+-- and the service ends the link (`ended_at`).
 CREATE TABLE invitations (
   token TEXT NOT NULL PRIMARY KEY CHECK (length(token) >= 26),
   role_id TEXT NOT NULL REFERENCES roles (id),
@@ -356,11 +360,11 @@ CREATE TABLE candidate_words (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX candidate_words_of_block ON candidate_words (organization_id, in_name, block, word, candidate_number);
 
--- A candidate's application to one role of the same organization. Only a hired application has the hire columns.
--- `candidate_number` is a copy of the candidate's number, for lists in that order. While the application is in progress,
--- `at_role_step_id` is the candidate's step since `at_since`. It has no foreign key: the application's own steps
--- reference the role steps, so an unused role step can be deleted without a scan of all applications. `later_due_on`: the
--- day, in the organization's time zone, until which staff put the application aside.
+-- A candidate's application to one role of the same organization. Only a hired application has values in the hire
+-- columns. `candidate_number` is a copy of the candidate's number, for lists in that order. While the application is in
+-- progress, `at_role_step_id` is the candidate's step since `at_since`. It has no foreign key, so that a role step can
+-- be deleted without a scan of all applications. The application's own steps reference the role steps. `later_due_on`:
+-- the day, in the organization's time zone, until which staff put the application aside.
 CREATE TABLE candidate_roles (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL,
@@ -447,9 +451,10 @@ CREATE TABLE signups (
 ) STRICT;
 CREATE INDEX signups_later ON signups (later_of) WHERE later_of IS NOT NULL;
 
--- The status page (`/status/{token}`) of an application, or of a later signup. The file has only the SHA-256 of the token;
--- a new link replaces the old one. `is_trusted`: the holder of the link is treated as the candidate, because their
--- signup created the candidate, or staff gave them the link. `withdrawn_at`: when the holder withdrew the application.
+-- The status page (`/status/{token}`) of an application, or of a later signup. The file has only the SHA-256 of the
+-- token; a new link replaces the old one. `is_trusted`: the service treats the holder of the link as the candidate,
+-- because the holder's signup created the candidate, or staff issued the link. `withdrawn_at`: when the holder withdrew
+-- the application.
 CREATE TABLE status_pages (
   number INTEGER NOT NULL PRIMARY KEY,
   digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
@@ -462,24 +467,25 @@ CREATE TABLE status_pages (
   CHECK ((candidate_role_id IS NULL) = (signup_id IS NOT NULL))
 ) STRICT;
 
--- The SHA-256 of the tokens of spent links. They are stored for a day, while their forms could be sent again.
+-- The SHA-256 of the tokens of spent links. They are stored for at least a day, while their forms can be submitted
+-- again.
 CREATE TABLE spent_links (
   digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
   spent_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX spent_links_by_time ON spent_links (spent_at);
 
--- Candidates who asked for their erasure on a status page while a hire was still hidden from them, with the application of
--- that page. They are erased when none of their hires is hidden.
+-- Candidates who asked for their erasure on a status page while a hire was still hidden from them, with the application
+-- of that page. They are erased when none of their hires is hidden.
 CREATE TABLE erasures_asked (
   candidate_number INTEGER NOT NULL PRIMARY KEY REFERENCES candidates (number),
   candidate_role_id TEXT REFERENCES candidate_roles (id),
   asked_at INTEGER NOT NULL
 ) STRICT;
 
--- Attachments, in chunks of at most 64 KiB. Writing a chunk is a short transaction. Without a signup, an attachment is
--- staged under a token, and `digest` is the SHA-256 of the token. Staged attachments are deleted after an hour.
--- `bytes`, `media_type` and `sha256` are set when the upload is complete. After the deletion of its signup, an
+-- Attachments, in chunks of at most 64 KiB. Each chunk is written in its own short transaction. Without a signup, an
+-- attachment is staged under a token, and `digest` is the SHA-256 of the token. Staged attachments are deleted after an
+-- hour. `bytes`, `media_type` and `sha256` are set when the upload is complete. After the deletion of its signup, an
 -- attachment is detached: its `created_at` is 0, and the sweep deletes it in slices. `sha256` is the digest of the
 -- whole content, which downloads and `check` compare.
 CREATE TABLE documents (
@@ -538,14 +544,14 @@ CREATE TABLE form_secrets (
   secret BLOB NOT NULL CHECK (length(secret) = 32)
 ) STRICT;
 
--- Activity: who acted (a user and their key; null for the service itself), when, on which records, and the facts as JSON.
--- `number` is the order of the acts. The rows are a chain: `hash` is the SHA-256 of the previous hash and of the row's
--- columns, with `detail_hash` instead of the detail. The detail may contain personal data, so the detail itself is not
--- part of the chain: `detail_hash` is its SHA-256 with a random salt. An erasure removes the detail and the salt, so
--- the hash then reveals nothing. The id of a deleted draft stays in `role_id`. A row without an organization is
--- platform activity: changes to keys and users, sign-ins, commands on the file. Only two kinds of rows lose their
--- detail: those of an erased candidate, and those with a candidate's name from a signup that was deleted later. `check`
--- reports any other row that lacks its detail.
+-- Activity: who acted (a user and their key; null for the service, a command or a candidate), when, on which records,
+-- and the facts as JSON. `number` is the order of the acts. The rows are a chain: `hash` is the SHA-256 of the previous
+-- hash and of the row's columns, with `detail_hash` instead of the detail. The detail may contain personal data, so the
+-- detail itself is not part of the chain: `detail_hash` is its SHA-256 with a random salt. An erasure removes the
+-- detail and the salt, so the hash then reveals nothing. The id of a deleted draft stays in `role_id`. A row without an
+-- organization is platform activity: changes to keys and users, sign-ins, commands on the file. Only two kinds of rows
+-- lose their detail: those of an erased candidate, and those with a candidate's name from a signup that was deleted
+-- later. `check` reports any other row that lacks its detail.
 CREATE TABLE activities (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -619,8 +625,8 @@ CREATE TABLE decision_batch_items (
   PRIMARY KEY (batch_number, position)
 ) STRICT, WITHOUT ROWID;
 
--- The `number` of the last activity that the outbox has turned into deliveries. Deliveries for later activities are owed
--- too. The service writes them a moment later, because each additional write would delay the answer to a hire.
+-- The `number` of the last activity row that the outbox has processed. Deliveries for later rows are owed too. The
+-- service creates them a moment later, because an additional write would delay the answer to a hire.
 CREATE TABLE hr_intake (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   activity_number INTEGER NOT NULL CHECK (activity_number >= 0)
@@ -670,10 +676,11 @@ CREATE TABLE hr_attempts (
   CHECK (status IS NOT NULL OR error IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
 
--- Unfinished imports that began while the service was running. An import without `decided_at` is dropped with its rows.
--- If its `skipped` is above 0 as well, it was dropped, and waits for page wiping. A decided import is always completed:
--- its rows are moved to their tables, a few in each transaction. `skipped` counts the rows that the file no longer
--- allowed. `application` is JSON with the application, its steps and its candidate.
+-- Unfinished imports that began while the service was running. An import without `decided_at` is still running, or was
+-- interrupted and is dropped with its rows. If its `skipped` is also above 0, its rows are gone, and their pages must
+-- be wiped. A decided import is always completed: its rows are moved to their tables, a few in each transaction. Its
+-- `skipped` counts the rows that the file no longer allowed. `application` is JSON with the application, its steps and
+-- its candidate.
 CREATE TABLE imports (
   number INTEGER NOT NULL PRIMARY KEY,
   started_at INTEGER NOT NULL,
@@ -693,9 +700,8 @@ CREATE INDEX import_rows_of_import ON import_rows (import_number);
 CREATE INDEX import_rows_of_candidate ON import_rows (candidate_id);
 CREATE INDEX import_rows_hired ON import_rows (role_id) WHERE status = 'Hired';
 
--- Change numbers, by which caches in memory notice changes. Triggers increase them for each process that changes the
--- file: one number for each portal, for its public content, and one for all credentials, for the rights of keys and
--- users.
+-- Change numbers, by which caches in memory notice changes. Triggers increment them when any process changes the file.
+-- Each portal has a number for its public content. One more number is for the rights of all keys and users.
 CREATE TABLE portal_changes (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   number INTEGER NOT NULL UNIQUE
@@ -774,7 +780,7 @@ BEGIN
   UPDATE credential_changes SET number = number + 1 WHERE id = 1;
 END;
 
--- The believed time, written every few minutes and when the service ends. `confirmations` is the number of times that
+-- The believed time, written every few minutes and when the service stops. `confirmations` is the number of times that
 -- an admin has confirmed that the machine's clock is right.
 CREATE TABLE believed_clock (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
@@ -782,9 +788,9 @@ CREATE TABLE believed_clock (
   confirmations INTEGER NOT NULL CHECK (confirmations >= 0)
 ) STRICT;
 
--- Due candidates: when the retention scan found them (`due_since`), and the start of their retention period at that scan
--- (`counted_from`). They are erased on a later day if `counted_from` has not changed. `confirmed`: an admin has confirmed
--- their erasure, so the daily limit does not apply.
+-- Due candidates: when the retention scan found them (`due_since`), and the start of their retention period at that
+-- scan (`counted_from`). They are erased on a later day if `counted_from` has not changed. `confirmed`: an admin has
+-- confirmed their erasure, so the daily limit does not apply.
 CREATE TABLE retention_due (
   candidate_number INTEGER NOT NULL PRIMARY KEY REFERENCES candidates (number),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
@@ -794,15 +800,16 @@ CREATE TABLE retention_due (
 ) STRICT;
 CREATE INDEX retention_due_of_organization ON retention_due (organization_id, candidate_number);
 
--- The number of candidates whom retention erased without confirmation on an organization's last day, which began at
--- `day`.
+-- The last day on which retention erased candidates of an organization without confirmation: when the day began, and
+-- the number of these candidates.
 CREATE TABLE retention_days (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   day INTEGER NOT NULL,
   erased INTEGER NOT NULL CHECK (erased >= 0)
 ) STRICT, WITHOUT ROWID;
 
--- The row that `GET /readyz` writes to prove that the file is writable.
+-- The row that `GET /readyz` writes to prove that the file is writable. The writer also writes it to overwrite a failed
+-- commit in the write-ahead log.
 CREATE TABLE readiness (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   at INTEGER NOT NULL

@@ -16,7 +16,7 @@ use crate::domain::timestamp::Timestamp;
 /// The upper bounds of the duration histogram, in seconds.
 const BUCKETS_S: [f64; 9] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
 
-/// The maximum size in bytes of the log lines that wait to be written: about ten thousand lines.
+/// The size of the waiting log lines, in bytes, from which further lines are dropped: about ten thousand lines.
 const WAITING_BYTES_MAX: usize = 1_024 * 1_024;
 
 /// The time for which the log thread gathers lines before it writes them.
@@ -128,7 +128,7 @@ impl Telemetry {
         *self.hr_attempts.lock().unwrap_or_else(PoisonError::into_inner).entry(outcome).or_default() += 1;
     }
 
-    /// Logs a sentence about the service or a defect. `request_id` links the sentence to the answer of a request.
+    /// Logs a sentence about an event or a defect. `request_id` links the sentence to the answer of a request.
     pub fn note(&self, at: Timestamp, request_id: Option<&str>, message: &str) {
         let line = match self.format {
             LogFormat::Off => return,
@@ -141,7 +141,7 @@ impl Telemetry {
         self.write(|text| text.write_str(&line));
     }
 
-    /// Returns the counters as Prometheus text (exposition format 0.0.4).
+    /// Returns the counters and these gauges (name, help and value) as Prometheus text (exposition format 0.0.4).
     pub fn prometheus(&self, gauges: &[(&str, &str, f64)]) -> String {
         let mut text = String::from(
             "# HELP appliance_request_duration_seconds Time from a request's head to its answer.\n\
@@ -233,8 +233,8 @@ impl Log {
     }
 }
 
-/// Waits until the queued lines are written. The wait is limited, because it is possible that nothing is reading
-/// standard error.
+/// Waits until the waiting lines are written, for at most [`FLUSH_TIMEOUT`], because the reader of standard error may
+/// be stuck.
 impl Drop for Log {
     fn drop(&mut self) {
         self.waiting.lock().ending = true;
@@ -243,7 +243,8 @@ impl Drop for Log {
     }
 }
 
-/// Appends the parts one by one, because a single format string costs twice as much and every request has a line.
+/// Writes the line of a request as text. Appends most parts one by one, because a single format string would take twice
+/// as long, and every request has a line.
 fn text_line(text: &mut String, line: &RequestLine<'_>) -> std::fmt::Result {
     // Tenths of a millisecond, rounded.
     let tenths = (line.duration.as_micros() + 50) / 100;
@@ -277,7 +278,7 @@ fn one_line(message: &str) -> String {
     message.replace(['\n', '\r'], " ")
 }
 
-/// Encodes a JSON string (RFC 8259 §7). This layer does not use a serializer.
+/// Encodes a string as JSON (RFC 8259 §7). This layer does not use a serializer.
 fn json_string(text: &str) -> String {
     let mut quoted = String::from('"');
     for c in text.chars() {

@@ -35,8 +35,8 @@ const COPY_EVERY: Duration = Duration::from_secs(10);
 const WAL_BYTES_MAX: u64 = 2 * 67_108_864;
 
 /// Returns the step of the checkpoint job, which copies the log into the file, and restarts and truncates the log. The
-/// step does nothing if the writer is broken. `truncate_if_due` receives a function that truncates the log. If an
-/// erasure needs a truncation, `truncate_if_due` calls that function and returns its result.
+/// step does nothing if the writer is broken. `truncate_if_due` receives a function that truncates the log. If pages
+/// were wiped since the last truncation, `truncate_if_due` calls that function and returns its result.
 pub(crate) fn job_step(
     path: &Path,
     world: Arc<dyn World>,
@@ -80,7 +80,8 @@ struct CheckpointJob {
 }
 
 impl CheckpointJob {
-    /// Runs one step. If a checkpoint fails, for example because of a reader or a full disk, the next step tries again.
+    /// Runs one step. If a checkpoint fails, for example because the disk is full or another process is running a
+    /// checkpoint, the next step tries again.
     fn run(&mut self, truncate_if_due: &impl Fn(&mut dyn FnMut() -> bool) -> Option<bool>) {
         if let Some(copied) = self.copy_if_due().transpose() {
             if copied.is_err() {
@@ -130,8 +131,8 @@ impl CheckpointJob {
         Ok(Some(()))
     }
 
-    /// Reports whether a reader holds an old snapshot of the file, which leaves pages in the log. The reported failure
-    /// begins at the last checkpoint that copied pages.
+    /// Reports whether a reader holds an old snapshot of the file, which leaves pages in the log. A checkpoint that
+    /// copies pages ends the earlier failure, so a failure lasts for as long as the reader prevents all copying.
     fn report_reader(&self, copied_before: u64, copied: u64, left: u64) {
         if copied > copied_before || left == 0 {
             self.health.report(READER, &Ok(()));
@@ -161,7 +162,8 @@ const TRUNCATE_TRIES_MAX: u32 = 20;
 const TRUNCATE_PAUSE: Duration = Duration::from_millis(2);
 
 /// Copies all pages into the file and truncates the log to zero bytes, so that the log contains no older version of any
-/// page. Tries again after short pauses, and gives up if readers remain. Returns whether the log was truncated.
+/// page. If a reader or the writer prevents this, tries again after a short pause, at most [`TRUNCATE_TRIES_MAX`]
+/// times. Returns whether the log was truncated.
 fn truncate(connection: &Connection) -> bool {
     let try_once = || -> Result<bool, Error> {
         let few = Checkpoint::run(connection, Mode::Passive)?

@@ -17,7 +17,7 @@ use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
 /// The interval between heartbeats. After `kill -9`, the heartbeat is older than the last believed time by at most
-/// about this interval, which is much shorter than the hour for which the service doubts the clock after a start.
+/// about this interval. The service doubts the clock for an hour after a start, which is much longer.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(300);
 
 /// The number of steps from one sweep to the next.
@@ -33,7 +33,7 @@ struct State {
     believed: Timestamp,
     /// The monotonic time at the last reading.
     at: Duration,
-    /// The number of admins' confirmations of the wall clock that this process has adopted.
+    /// The number of admins' confirmations of the wall clock that the believed time includes.
     confirmations: i64,
     /// The monotonic time at the last heartbeat.
     heartbeat_at: Duration,
@@ -78,8 +78,8 @@ impl Clock {
         is_new
     }
 
-    /// Returns the heartbeat, if it is due or the last one: the believed time, and the number of confirmations that
-    /// this time includes.
+    /// Returns the heartbeat to write, if one is due or `is_last` is set: the believed time, and the number of
+    /// confirmations that this time includes.
     fn due_beat(&self, is_last: bool) -> Option<Heartbeat> {
         let mut state = self.state();
         let believed = self.reading(&mut state).believed;
@@ -181,7 +181,7 @@ impl<R: Fn(ClockEvent), S: FnMut(Timestamp) -> Result<(), Error>> ClockJob<R, S>
             self.agreed = reading.agrees();
             (self.report)(ClockEvent::Agreement(reading));
         }
-        // All three are called in every step, even if one of them fails.
+        // Each step does all three, even if one of them fails.
         let outcome: Result<(), Error> =
             [self.adopt_confirmation(reading.wall), self.beat(), self.sweep(&reading)].into_iter().collect();
         if outcome.is_ok() && self.last_sweep_failed { None } else { Some(outcome) }
@@ -215,8 +215,8 @@ impl<R: Fn(ClockEvent), S: FnMut(Timestamp) -> Result<(), Error>> ClockJob<R, S>
     }
 }
 
-/// Queues the last heartbeat of this process. The writer finishes its queue before it stops. If this function waited,
-/// the service would accept new jobs while an earlier job runs.
+/// Queues the last heartbeat of this process. The writer writes it, because it finishes its queue before it stops. This
+/// function does not wait, because the service would meanwhile accept new jobs.
 pub(crate) fn stop(clock: &Clock, writer: &Writer) {
     if let Some(heartbeat) = clock.due_beat(true) {
         writer.submit(Grade::Upkeep, move |tx| beat(tx, &heartbeat), |_| ());

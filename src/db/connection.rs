@@ -22,17 +22,18 @@ pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The pause between a command's tries to take the write lock.
 const LOCK_RETRY: Duration = Duration::from_millis(1);
 
-/// The maximum number of prepared statements that a connection caches, which is more than the service has.
+/// The maximum number of prepared statements that a connection caches. A full cache drops the statement that was used
+/// least recently.
 const STATEMENTS_MAX: usize = 128;
 
-/// The flags for opening a file. CREATE is not among them, because only the preparation of a file creates the file,
-/// with its mode and its schema.
+/// The flags for opening a file. CREATE is not among them, because only [`super::file`] creates a database file, with
+/// its mode and its schema.
 const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
 /// The use of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// For durable writes.
+    /// For writes, which are durable unless the caller changes `synchronous`.
     Write,
     /// For reads only.
     Read,
@@ -94,9 +95,9 @@ pub(crate) fn open_to_read(path: &Path, for_use: Use) -> Result<Connection, Erro
     open_and_read(path, |connection| set_up(connection, for_use))
 }
 
-/// Opens a file and reads it once. A write-ahead log needs shared memory beside the file, which a read-only directory
-/// does not allow. If there is no log, no process writes to the file, so SQLite may read the file without shared
-/// memory.
+/// Opens a file and reads its schema, because SQLite opens the log only then. A write-ahead log needs shared memory
+/// beside the file, which a read-only directory does not allow. If there is no log, no process writes to the file, so
+/// SQLite may read the file without shared memory.
 fn open_and_read(
     path: &Path,
     set_up: impl Fn(&Connection) -> Result<(), rusqlite::Error>,

@@ -20,7 +20,8 @@ pub(crate) fn retry<T>(reserve: &Reserve, mut step: impl FnMut() -> Result<T, Op
     }
 }
 
-/// Creates the reserve if the disk has room, and returns the step of the job, which restores the reserve later.
+/// Creates the reserve if the disk has room, and returns the step of the job, which restores the reserve and writes the
+/// owed rows later.
 pub(crate) fn job_step<H: Hooks>(reserve: Arc<Reserve>, writer: Arc<WriterThread<H>>) -> Step {
     if !reserve.is_full() {
         reserve.restore();

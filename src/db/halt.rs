@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 pub enum Halt {
     /// The outcome of a transaction is unknown. The next start reads the outcome from the file.
     Unknown(String),
-    /// The names of the service's files no longer belong to the files that the service has open. An operator must
-    /// restore the files before the next start.
+    /// The names of the service's files no longer belong to the files that the service has open, or the database file
+    /// was overwritten. An operator must restore the files before the next start.
     Lost(String),
 }
 
@@ -31,7 +31,7 @@ pub(crate) type Broken = Arc<OnceLock<Halt>>;
 /// How a store was closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Closed {
-    /// All data is in the database file.
+    /// All commits are in the database file.
     Whole,
     /// The write-ahead log contains pages that the next start moves into the file. The text is the reason.
     LogLeft(String),

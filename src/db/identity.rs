@@ -2,9 +2,9 @@
 //! service has open. An operator may remove, move, replace or overwrite the files. The service would then write to
 //! files that the next start does not find, and every confirmed change would be lost.
 //!
-//! The names are checked with `stat`, which opens no file. A process that opens the database file without SQLite and
-//! then closes it drops SQLite's locks on the file. For this reason, the only handle in this module is closed after all
-//! connections.
+//! The names are checked with `stat`, which opens no file. If a process opens the database file without SQLite and then
+//! closes it, the process loses the locks that SQLite holds on the file. For this reason, the only handle in this
+//! module is closed after all connections.
 
 use std::fs::{File, Metadata};
 use std::io::ErrorKind;
@@ -50,7 +50,7 @@ struct FileState {
     bytes: u64,
 }
 
-/// A random mark of this run of the service, stored in the table `service_marks`. Copies from before this run do not
+/// A random mark of this run of the service, stored in the table `service_marks`. A copy from before this run does not
 /// contain the mark.
 #[derive(Default)]
 struct Mark {
@@ -74,12 +74,12 @@ pub(crate) struct Identity {
     beside: OnceLock<[NamedFile; 2]>,
     seen: Mutex<Option<FileState>>,
     mark: Mutex<Mark>,
-    /// A handle to the database file, which was opened before SQLite opened the file. The handle is dropped last.
+    /// A handle to the database file, opened before the service's connections. The handle is dropped after them.
     handle: File,
 }
 
 impl Identity {
-    /// Records the file before SQLite opens it.
+    /// Records the file before the service opens its connections.
     pub(crate) fn before_opening(path: &Path) -> Result<Self, OpenError> {
         let failed = |error: std::io::Error| failed(path, &error.to_string());
         let handle = File::open(path).map_err(failed)?;
@@ -193,7 +193,7 @@ impl Identity {
                     *seen = Some(now);
                     return None;
                 }
-                // The file is not complete yet, because everything is in the log.
+                // No check has found a complete file yet. All pages may still be in the log.
                 Err(_) if seen.is_none() => return None,
                 // The next check may be able to read the file.
                 Ok(None) => return None,

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use super::error::Error;
 use super::scheduler::Step;
 
-/// The number of reads, which shows when the service is idle.
+/// Counts reads, to notice when the service is idle.
 #[derive(Default)]
 pub(crate) struct IdleCache {
     reads: AtomicU64,

@@ -10,12 +10,13 @@ use super::tx::{Error, Tx};
 pub enum Grade {
     /// On the disk, so that it survives a power cut: acts of admins, staff and candidates.
     Durable,
-    /// In the operating system's cache, so that it survives `kill -9`: rows in the usage log, delivery attempts.
+    /// In the operating system's cache, so that it survives `kill -9`: for example, rows in the usage log and delivery
+    /// attempts.
     Logged,
     /// On the disk, with the space of the reserve if the disk is full: erasures, revocations, sign-ins.
     Vital,
-    /// In the operating system's cache, with the space of the reserve if the disk is full: jobs that finish an erasure
-    /// or free space.
+    /// In the operating system's cache, with the space of the reserve if the disk is full: jobs of the service itself,
+    /// which finish erasures or free space, for example.
     Upkeep,
 }
 

@@ -1,6 +1,6 @@
 //! The reserve: a file beside the database, `FILE.reserve`, that holds disk space for the acts that must work on a full
-//! disk. When the disk is full, erasures, revocations and sign-ins release slices of the reserve. The service restores
-//! the reserve when the disk has room.
+//! disk. When the disk is full, erasures, revocations, sign-ins and jobs that free space release slices of the reserve.
+//! The service restores the reserve when the disk has room.
 //!
 //! While the disk is full, ordinary writes are refused before they reach SQLite. Otherwise, they would use up the space
 //! that the reserve has released.
@@ -53,7 +53,7 @@ impl Reserve {
         self.world.disk(&self.directory)
     }
 
-    /// Returns whether a write found the disk full and the disk still has no space for ordinary writes.
+    /// Returns whether a write found the disk full and the service has not found room on the disk since.
     pub fn is_full(&self) -> bool {
         self.is_full.load(Ordering::Relaxed)
     }
@@ -68,8 +68,9 @@ impl Reserve {
         self.is_full.store(true, Ordering::Relaxed);
     }
 
-    /// Releases a slice of the reserve to the disk. Returns false if nothing is left. Releases only one slice, because
-    /// another process that fills the disk may use the released space, and the next act needs some space too.
+    /// Releases a slice of the reserve to the disk. Returns false if nothing is left, or if the file cannot be
+    /// shortened. Releases only one slice, because another process that fills the disk may use the released space, and
+    /// the next act needs some space too.
     pub(crate) fn release(&self) -> bool {
         self.note_full();
         let bytes = self.bytes();

@@ -36,7 +36,7 @@ pub(crate) struct Schema {
 pub(crate) enum Step {
     /// SQL statements.
     Sql(&'static str),
-    /// Code that computes values that SQL statements cannot compute.
+    /// Code, for values that SQL statements cannot compute.
     Code(fn(&tx::Tx<'_>) -> Result<(), Error>),
 }
 
@@ -65,8 +65,8 @@ pub(crate) fn use_wal(connection: &Connection) -> Result<(), Error> {
     }
 }
 
-/// Upgrades a file from an older version: first creates a checked copy beside it (`FILE.before-version-N`), unless a
-/// killed upgrade left one, then runs all steps in one transaction.
+/// Upgrades a file from an older version. First creates a checked copy beside the file (`FILE.before-version-N`),
+/// unless a killed upgrade left one. Then runs all steps in one transaction.
 pub(crate) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Error> {
     let first = usize::try_from(found - 1)
         .map_err(|_| Error::Defect(format!("this program never wrote files of version {found}")))?;
@@ -79,7 +79,7 @@ pub(crate) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Er
     let copy = create_copy(path, schema, names)?;
     let upgraded = run_steps(&connection, schema, first);
     if upgraded.is_err() {
-        // The file is unchanged, so the copy is not needed, and each retry would leave another copy.
+        // The file is unchanged, so the copy is not needed.
         let _ = std::fs::remove_file(copy);
     }
     upgraded

@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// The maximum number of lines that wait. The jobs write a few lines an hour, and the log is connected within a second
-/// after the start.
+/// The maximum number of lines that wait. Further lines are dropped. The jobs write a few lines an hour, and the log is
+/// connected within a second after the start.
 const WAITING_MAX: usize = 100;
 
 type WriteLine = dyn Fn(&str) + Send + Sync;

@@ -27,7 +27,8 @@ pub struct Tx<'a> {
     undo: Undo,
     /// The time of all changes in this transaction.
     pub now: Timestamp,
-    /// The earlier of `now` and the believed time, for work that must not start early because the clock is ahead.
+    /// The earlier of `now` and the believed time, for work that must not start early because the clock is ahead. Only
+    /// transactions of the writing connection know the believed time. In all other transactions, this is `now`.
     pub(crate) earliest: Timestamp,
 }
 
@@ -136,7 +137,9 @@ impl Tx<'_> {
         outcome
     }
 
-    /// Runs `f`. If `f` fails, only its own writes are undone, and the transaction continues.
+    /// Runs `f`. If `f` fails, only its own writes are undone, and the transaction continues. In a batch that runs
+    /// without savepoints, a failure after a write instead makes the engine roll back the whole batch and run each job
+    /// again.
     pub fn savepoint<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         let Undo::Whole(rollback_is_needed) = &self.undo else { return self.by_savepoint(f) };
         let before = self.connection.total_changes();

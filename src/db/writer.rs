@@ -19,7 +19,8 @@ const BATCH_JOBS_MAX: usize = 256;
 #[derive(Default)]
 pub(super) struct Queue {
     pub(super) jobs: VecDeque<Box<dyn Job>>,
-    /// Whether usage rows are waiting that could not be committed at the end of their tick.
+    /// Whether the thread must wake without a job. This is the case if usage rows could not be committed at the end of
+    /// their tick, or if a caller checks that the thread is not stuck.
     pub(super) rows_wait: bool,
     pub(super) stopping: bool,
 }
@@ -89,7 +90,7 @@ impl Writer {
         false
     }
 
-    /// Returns the cell that records why writing has stopped. It is empty while writes are accepted.
+    /// Returns the cell that records why writing has stopped. It is empty unless the process must write nothing more.
     pub(crate) fn broken(&self) -> &Broken {
         &self.broken
     }
@@ -110,7 +111,7 @@ impl Writer {
         }
     }
 
-    /// Wakes the thread for usage rows.
+    /// Wakes the thread even if no job is waiting.
     pub(super) fn wake_for_rows(&self) {
         self.lock().rows_wait = true;
         self.changed.notify_one();
@@ -126,8 +127,8 @@ impl Writer {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the jobs of the next batch. Returns an empty batch if only usage rows are waiting, and `None` if the
-    /// thread must stop and nothing is waiting.
+    /// Waits for the jobs of the next batch. Returns an empty batch if the thread was woken without a job or must write
+    /// the last usage rows. Returns `None` if the thread must stop and nothing is waiting.
     pub(super) fn next_batch(&self, have_rows: impl Fn() -> bool) -> Option<Vec<Box<dyn Job>>> {
         let mut queue = self.lock();
         while queue.jobs.is_empty() && !queue.rows_wait {

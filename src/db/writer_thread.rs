@@ -1,9 +1,9 @@
 //! The writer thread: it commits queued jobs and log rows in batches, and answers their callers after the commit.
 //!
 //! Jobs wait for the thread. Rows wait for the end of the tick. A batch that contains only rows needs no thread: the
-//! runtime commits it ([`WriterThread::flush`]). This saves two context switches for each batch, which would be a fifth
-//! of the cost of a request that only reads. If the thread is using the connection, the thread commits the rows after
-//! its batch, so the runtime never waits for a disk.
+//! runtime commits it ([`WriterThread::flush`]). This saves two context switches for each batch, about a fifth of the
+//! cost of a request that only reads. If the thread is using the connection, the thread commits the rows after its
+//! batch. The runtime therefore never waits for a disk.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

@@ -3,8 +3,8 @@
 /// The maximum number of entries in `Accept` that are read, which is more than any browser sends.
 const ENTRIES_MAX: usize = 32;
 
-/// Returns whether the client prefers HTML to JSON. Browsers name HTML first. A client that accepts both equally, such
-/// as one that accepts anything, is a program.
+/// Returns whether the client prefers HTML to JSON. Browsers give HTML a higher weight. A client that accepts both
+/// equally, such as one that accepts any type, is treated as a program.
 pub fn prefers_html(accepted: &str) -> bool {
     weight(accepted, "text", "html") > weight(accepted, "application", "json")
 }

@@ -27,13 +27,13 @@ words! {
         LogoPut = "logo.put",
         /// An admin removed an organization's logo.
         LogoRemoved = "logo.removed",
-        /// An admin confirmed the time, or confirmed which candidates retention may erase.
+        /// An admin confirmed that the clock is right, that retention may erase the due candidates, or both.
         RetentionConfirmed = "retention.confirmed",
         /// A user became a member, or got another organization role.
         MembershipPut = "membership.put",
         /// A user's membership ended.
         MembershipRemoved = "membership.removed",
-        /// An administrator made a link by which a member signs in once.
+        /// An administrator of an organization made a link by which a member signs in once.
         SignInLinkIssued = "sign_in_link.issued",
         /// A role was created as a draft.
         RoleCreated = "role.created",
@@ -94,7 +94,7 @@ words! {
         Moved = "candidate_step.moved",
         /// A candidate was rejected at a step.
         Rejected = "candidate_step.rejected",
-        /// A rejection was undone.
+        /// A rejected step was reopened.
         Reopened = "candidate_step.reopened",
         /// The last decision on an application was undone.
         Undone = "candidate_step.undone",
@@ -146,13 +146,13 @@ words! {
     }
 }
 
-/// Returns whether the act only read something, so that nobody has to see it as a change. The parameter is the word of
-/// the act, which this version of the program may not know.
+/// Returns whether the act only read data, so pages do not report it as a change. `action` is the word of the act,
+/// which this version of the program may not know.
 pub fn is_reading(action: &str) -> bool {
     matches!(Action::parse(action), Some(Action::AttachmentOpened | Action::CandidateExported))
 }
 
-/// The subject of an activity row: an organization and its affected records, or the service itself.
+/// The subject of an activity row: an organization and its affected records, or no organization.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
     /// The affected organization; `None` for platform activity.
@@ -168,7 +168,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Returns the subject of platform activity, which is the service itself.
+    /// Returns the subject of platform activity, which belongs to no organization.
     pub fn of_platform() -> Self {
         Self {
             organization_id: None,
@@ -215,9 +215,9 @@ pub struct ChainLink<'a> {
     pub at: Timestamp,
     /// The action's word. It is a string, because a row from another version of the program may have an unknown word.
     pub action: &'a str,
-    /// The user who acted; `None` for acts of the service itself.
+    /// The user who acted; `None` for acts of candidates, strangers, commands and the service itself.
     pub user_id: Option<&'a UserId>,
-    /// The API key that was used.
+    /// The API key that the user used, if any.
     pub api_key_id: Option<&'a ApiKeyId>,
     /// The affected records.
     pub subject: &'a Subject,

@@ -1,8 +1,8 @@
 //! The network addresses to which deliveries may be sent: only public addresses.
 //!
 //! The check runs on the address that the connection uses, not on the host name or its spelling. Otherwise, an admin
-//! who saves a URL could make this service send requests to services that only this machine can reach (server-side
-//! request forgery).
+//! who saves a URL could make this service send requests to services that only this machine or its network can reach
+//! (server-side request forgery).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -26,8 +26,8 @@ const SPECIAL_V4: [(Ipv4Addr, u32, &str); 15] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4, "reserved"),
 ];
 
-/// Special blocks of IPv6 (IANA IPv6 Special-Purpose Address Registry). The first block that contains an address
-/// applies.
+/// Special blocks of IPv6 (IANA IPv6 Special-Purpose Address Registry; site-local, RFC 3879; multicast, RFC 4291 §2.7),
+/// each with its first address, prefix length and purpose.
 const SPECIAL_V6: [(Ipv6Addr, u32, &str); 10] = [
     (Ipv6Addr::UNSPECIFIED, 128, "this machine"),
     (Ipv6Addr::LOCALHOST, 128, "loopback"),

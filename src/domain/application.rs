@@ -1,5 +1,5 @@
-//! Checks that the status of an imported application agrees with the statuses of its steps, and derives the statuses of
-//! steps that the input does not contain.
+//! The statuses of an application and of its steps: checks that those of an imported application agree, and derives the
+//! statuses of the steps of a new application, or of an imported one without steps.
 //!
 //! The decisions in `candidate_step` change the application and its steps together, so they do not need this check.
 
@@ -10,7 +10,7 @@ use super::candidate_step::{ApplicationStatus, StepStatus};
 /// Returns the contradiction between an application's status and the statuses of its steps, in order. Returns `None` if
 /// they agree.
 ///
-/// States that decisions can produce have no contradiction, so an import accepts every export.
+/// Decisions on a consistent application leave it consistent, so that an import accepts an export.
 pub fn contradiction(status: ApplicationStatus, steps: &[StepStatus]) -> Option<&'static str> {
     let is_rejected = steps.contains(&StepStatus::Rejected);
     let is_final_validated = steps.last() == Some(&StepStatus::Validated);
@@ -38,9 +38,10 @@ pub fn contradiction(status: ApplicationStatus, steps: &[StepStatus]) -> Option<
     }
 }
 
-/// Returns the default statuses of `steps` steps, for an application whose steps are unknown. An application in
-/// progress is at the first step. In the application of a hired candidate, the last step is validated and all earlier
-/// steps are skipped. Returns `None` for other statuses, which do not show the step at which the application ended.
+/// Returns the default statuses of `steps` steps, for a new application or an imported one without steps. In an
+/// application in progress, the candidate is at the first step. In the application of a hired candidate, the last step
+/// is validated and all earlier steps are skipped. Returns `None` for other statuses, which do not show the step at
+/// which the application ended.
 pub fn default_statuses(status: ApplicationStatus, steps: usize) -> Option<Vec<StepStatus>> {
     let mut statuses = match status {
         ApplicationStatus::InProgress => vec![StepStatus::Pending; steps],

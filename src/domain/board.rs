@@ -10,8 +10,8 @@ pub const OVERDUE_AFTER: Duration = Duration::from_secs(10 * 24 * 60 * 60);
 /// The shortest wait that can be late. Shorter waits are normal in every organization.
 const LATE_AFTER_MIN: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Returns the wait after which a candidate is late at a step: twice the median wait of the candidates there, but at
-/// least 7 days.
+/// Returns the wait after which a candidate is late at a step: twice the median wait of the candidates at the step, but
+/// at least 7 days.
 pub fn late_after(median_wait: Duration) -> Duration {
     median_wait.saturating_mul(2).max(LATE_AFTER_MIN)
 }

@@ -1,4 +1,5 @@
-//! Rules for the acts of staff on candidates: adding them to a role, changing them, and withdrawing applications.
+//! Rules for the acts of staff on candidates: adding candidates to a role, changing candidates, and withdrawing and
+//! transferring applications.
 
 use super::application;
 use super::candidate_step::{ApplicationStatus, CandidateStep, StepStatus, StepType};
@@ -93,11 +94,12 @@ pub fn require_withdrawable(status: ApplicationStatus) -> Result<(), Refusal> {
     }
 }
 
-/// `POST …/candidate-roles/{id}/transfer`: checks that an application with this status can be left for another role.
+/// `POST …/candidate-roles/{id}/transfer`: checks that the candidate can leave this application for another role.
 /// [`require_addable`] checks the other role.
 ///
 /// # Errors
-/// `conflict` if the candidate was erased or is under a legal hold, the application has ended, or it is to the same role.
+/// `conflict` if the candidate was erased or is under a legal hold, the application has ended, or it is to the same
+/// role.
 pub fn require_transferable(
     status: ApplicationStatus,
     is_erased: bool,

@@ -6,7 +6,7 @@ use super::role::{Salary, WorkType};
 use super::search;
 use super::timestamp::Timestamp;
 
-/// The number of roles on one page.
+/// The maximum number of roles on one page.
 pub const PAGE_ROWS: usize = 50;
 
 /// The maximum number of characters in a search, which is enough for several words. Further characters are ignored.
@@ -33,7 +33,7 @@ pub struct Listing {
     pub salary: Salary,
     /// The last day on which the role accepts signups, if there is one.
     pub closes_on: Option<ClosingDay>,
-    /// The time at which staff created the role.
+    /// The time at which the role was created.
     pub created_at: Timestamp,
 }
 
@@ -111,13 +111,14 @@ impl Filter {
         self.search.is_empty() && self.chosen.iter().all(Option::is_none)
     }
 
-    /// Returns the roles that the search finds. Compares each role's words only once.
+    /// Returns the roles that the search finds. The result can be filtered for several facets without another search.
     pub fn searched<'a>(&self, listings: &'a [Listing]) -> SearchResult<'_, 'a> {
         let listings = listings.iter().filter(|listing| self.is_found(listing)).collect();
         SearchResult { filter: self, listings }
     }
 
-    /// Returns whether each word of the search is a prefix of a word in the listing.
+    /// Returns whether each word of the search is a prefix of a word in the listing. Without a search, every listing is
+    /// found. A search without words finds none.
     fn is_found(&self, listing: &Listing) -> bool {
         if self.search.is_empty() {
             return true;
@@ -143,7 +144,7 @@ impl<'a> SearchResult<'_, 'a> {
     }
 
     /// Returns the values that a facet can have while the other choices remain, most frequent first, each with the
-    /// number of matching roles.
+    /// number of matching roles. Returns at most [`VALUES_MAX`] values.
     pub fn values(&self, facet: Facet) -> Vec<(&'a str, usize)> {
         let mut counts = std::collections::BTreeMap::new();
         let values = self.matching_except(Some(facet)).map(|listing| listing.value(facet));

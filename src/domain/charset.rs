@@ -47,7 +47,8 @@ impl ByteOrder {
 /// A text file that was decoded to UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodedText<'a> {
-    /// The text in UTF-8, without a byte order mark. If no charset can decode the file, invalid bytes are unchanged.
+    /// The text in UTF-8, without a byte order mark. If no charset can decode the file, the bytes are unchanged, except
+    /// that a UTF-8 byte order mark is removed.
     pub bytes: Cow<'a, [u8]>,
     /// The name of the original charset, if it was not UTF-8.
     pub from: Option<&'static str>,

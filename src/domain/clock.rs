@@ -1,10 +1,11 @@
 //! The believed clock, which follows the wall clock as far as the uptime of the service allows.
 //!
-//! A wall clock can be wrong by years, even if only for two seconds. The uptime cannot, because it measures only
-//! elapsed time. The service therefore maintains a believed time. The believed time follows the wall clock by at most
-//! two seconds for each second of uptime, and never goes backwards. After a jump of the wall clock, the two times agree
-//! again when the uptime has grown by the size of the jump. A jump that is corrected earlier has no lasting effect.
-//! Irreversible work waits until both times agree.
+//! A wall clock can be wrong by years, even if only for two seconds. The uptime cannot be wrong in this way, because it
+//! measures only elapsed time. The service therefore maintains a believed time. The believed time follows the wall
+//! clock by at most two seconds for each second of uptime, and never goes backwards. After a jump of the wall clock,
+//! the two times agree again when the uptime has grown by the size of the jump. A jump that is corrected earlier has no
+//! lasting effect. An admin can confirm the wall clock, which then becomes the believed time. Irreversible work waits
+//! until both times agree and the service has run for an hour.
 
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use super::words::words;
 pub const TOLERANCE: Duration = Duration::from_secs(60);
 
 /// The time for which the service doubts the clock after a start, so that the machine can set its clock and an admin
-/// can check it.
+/// can check the time. A confirmation by an admin does not shorten it.
 pub const SETTLING: Duration = Duration::from_secs(60 * 60);
 
 words! {
@@ -62,7 +63,8 @@ impl ClockReading {
         }
     }
 
-    /// Returns how much longer the doubt lasts, unless an admin confirms the time.
+    /// Returns how much longer the doubt lasts, unless an admin confirms the wall clock. A confirmation ends only
+    /// [`ClockDoubt::Clock`].
     pub fn wait(&self) -> Duration {
         let until_agreed = if self.agrees() { Duration::ZERO } else { self.distance() };
         until_agreed.max(SETTLING.saturating_sub(self.uptime))

@@ -45,8 +45,9 @@ impl std::fmt::Display for ClosingDay {
     }
 }
 
-/// `POST /api/v1/organizations/{id}/roles` and `PATCH /api/v1/roles/{id}`: returns the closing date after a request that
-/// sets it to `given`. A closing date that has passed may be repeated, because a form sends all members of a role.
+/// `POST /api/v1/organizations/{id}/roles` and `PATCH /api/v1/roles/{id}`: returns the closing date after a request
+/// that sets it to `given`. A request may repeat a closing date that has passed, because a form sends all members of a
+/// role.
 ///
 /// # Errors
 /// `validation_error` for another day before `today`.
@@ -64,8 +65,8 @@ pub fn changed(
     }
 }
 
-/// `POST /api/v1/roles/{id}/open` and `/reopen`: checks that the role would accept signups. Otherwise the service would
-/// close it again at once.
+/// `POST /api/v1/roles/{id}/open` and `/reopen`: checks that the role's closing date has not passed. Otherwise, the
+/// background job would soon close the role again.
 ///
 /// # Errors
 /// `conflict` if the closing date has passed.

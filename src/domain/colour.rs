@@ -6,7 +6,7 @@ use std::fmt;
 /// The minimum contrast between text and its background (WCAG 2.2, success criterion 1.4.3).
 pub const TEXT_CONTRAST_MIN: f64 = 4.5;
 
-/// The backgrounds of the light style: the page and raised areas. The stylesheet uses the same colours.
+/// The backgrounds of the light style: the page and raised areas. The stylesheets use the same colours.
 pub const ON_LIGHT: [Colour; 2] = [Colour::new(0xff, 0xff, 0xff), Colour::new(0xf4, 0xf6, 0xf8)];
 
 /// The backgrounds of the dark style.

@@ -1,5 +1,5 @@
-//! Decision batches: `POST …/roles/{id}/decisions` makes one decision on many applications to a role, and `…/undo` undoes
-//! the batch for 10 minutes.
+//! Decision batches: `POST …/roles/{id}/decisions` makes one decision on many applications to a role, and `…/undo` can
+//! undo the batch for 10 minutes.
 //!
 //! Each application is decided on by the rule of the single act, so this module has no outcomes of its own. It adds
 //! three checks, because nobody looks at each application of a batch: only applications in progress are decided on, so
@@ -17,17 +17,18 @@ use super::refusal::Refusal;
 use super::timestamp::Timestamp;
 use super::words::words;
 
-/// The maximum number of applications in a batch: more than anybody reads on one screen. Other writes wait while the
-/// batch is decided on, less than 0.1 s.
+/// The maximum number of applications in a batch, which is more than anybody reads on one screen. While a batch is
+/// decided on, other writes wait, but for less than 0.1 s.
 pub const ITEMS_MAX: usize = 500;
 
-/// The time for which a batch is stored. It exceeds [`UNDO_PERIOD`], so that a late request learns why it is refused.
+/// The time for which a batch is stored. It exceeds [`UNDO_PERIOD`], so that the refusal of a late undo can give the
+/// reason.
 pub const STORED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The application was named twice in one request.
 pub const NAMED_TWICE: Refusal = Refusal::Conflict("the request names this application twice");
 
-/// Something has followed the decision that was to be undone.
+/// An act has followed the decision that the caller wants to undo.
 pub const CHANGED_SINCE: Refusal = Refusal::Conflict("the application was changed after this decision");
 
 words! {
@@ -150,16 +151,17 @@ impl BatchFacts {
     }
 }
 
-/// Returns the time from which a batch of this time can no longer be undone.
+/// Returns the time from which a batch that was created at `created_at` can no longer be undone.
 pub fn undo_until(created_at: Timestamp) -> Timestamp {
     created_at.plus(UNDO_PERIOD)
 }
 
-/// Plans how to undo a decision of a batch by the rule of the single undo. `is_last` is true if nothing has followed the
+/// Plans how to undo a decision of a batch by the rule of the single undo. `is_last` is true if no act has followed the
 /// decision. `acts` are the newest acts on the application, newest first.
 ///
 /// # Errors
-/// `conflict` if something has followed the decision; otherwise the errors of [`candidate_step::undo`].
+/// `forbidden` without authority over the steps; `conflict` if the candidate was erased or an act has followed the
+/// decision; otherwise the errors of [`candidate_step::undo`].
 pub fn plan_undo(
     facts: StepFacts,
     is_last: bool,

@@ -16,11 +16,10 @@ const RESERVE_BYTES_MAX: u64 = 64 << 20;
 /// On a small disk, the reserve is the size of the disk divided by this number.
 const RESERVE_DIVISOR: u64 = 16;
 
-/// The maximum default value of `--min-free`, the free space below which uploads stop. It applies to disks of at least
-/// 20 GB.
+/// The default of `--min-free`, the free space below which uploads stop, on a disk of at least 20 GB.
 const MIN_FREE_BYTES_MAX: u64 = 1_000_000_000;
 
-/// On a smaller disk, the default is the size of the disk divided by this number.
+/// On a smaller disk, the default of `--min-free` is the size of the disk divided by this number.
 const MIN_FREE_DIVISOR: u64 = 20;
 
 impl DiskSpace {
@@ -46,22 +45,22 @@ pub struct UploadLimits {
 }
 
 impl UploadLimits {
-    /// Returns whether the disk has room for this many more bytes of an upload. If the disk space is unknown, the
-    /// upload is allowed.
+    /// Returns whether the disk has room for `bytes` more bytes of an upload. If the disk space is unknown, the upload
+    /// is allowed.
     pub fn has_free_space(self, disk: Option<DiskSpace>, bytes: u64) -> bool {
         let Some(disk) = disk else { return true };
         let default = || MIN_FREE_BYTES_MAX.min(disk.total_bytes / MIN_FREE_DIVISOR);
         disk.free_bytes >= self.min_free_bytes.unwrap_or_else(default).saturating_add(bytes)
     }
 
-    /// Returns whether the limit for all attachments leaves room for this many more bytes. Staged attachments are
-    /// included in `attachment_bytes`.
+    /// Returns whether the limit for all attachments leaves room for `bytes` more bytes. `attachment_bytes` includes
+    /// staged attachments.
     pub fn has_room_for(self, attachment_bytes: u64, bytes: u64) -> bool {
         self.attachments_bytes_max.is_none_or(|bytes_max| attachment_bytes.saturating_add(bytes) <= bytes_max)
     }
 }
 
-/// Parses a size: a number, optionally with the unit `K`, `M`, `G` or `T` (powers of 1024).
+/// Parses a size: a number of bytes, or a number with the unit `K`, `M`, `G` or `T` (powers of 1024) in either case.
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|unit: char| unit.is_ascii_alphabetic());
     let factor: u64 = match text[digits.len()..].to_ascii_uppercase().as_str() {

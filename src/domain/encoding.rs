@@ -4,7 +4,7 @@
 const ELEMENTS_MAX: usize = 32;
 
 /// Returns whether a caller accepts gzip at least as readily as an unencoded body (RFC 9110 §12.5.3). The values of
-/// several `Accept-Encoding` fields form one list. Without any value, the body is not encoded.
+/// several `Accept-Encoding` fields form one list. Without an `Accept-Encoding` field, the body is not encoded.
 pub fn wants_gzip<'a>(values: impl Iterator<Item = &'a str>) -> bool {
     let (mut gzip, mut identity, mut others) = (None, None, None);
     for element in values.flat_map(|value| value.split(',')).take(ELEMENTS_MAX) {
@@ -18,8 +18,8 @@ pub fn wants_gzip<'a>(values: impl Iterator<Item = &'a str>) -> bool {
         };
         *slot = Some(weight(parameter));
     }
-    // If gzip is not named, it has the weight of `*`. An unencoded body is always acceptable, with the lowest weight by
-    // default.
+    // If the list does not name gzip, gzip has the weight of `*`. If it does not name `identity`, an unencoded body has
+    // the lowest weight.
     let gzip = gzip.or(others).unwrap_or(0.0);
     gzip > 0.0 && gzip >= identity.unwrap_or(0.0)
 }

@@ -1,7 +1,7 @@
-//! Entity tags: whether the caller already has the current response (`If-None-Match`), and whether the caller has seen the
-//! current version (`If-Match`).
+//! Entity tags: whether the caller already has the current response (`If-None-Match`), and whether the caller has seen
+//! the current version (`If-Match`).
 
-/// Returns whether an `If-None-Match` list contains the tag, by weak comparison (RFC 9110 §13.1.2).
+/// Returns whether an `If-None-Match` field is `*` or lists the tag, by weak comparison (RFC 9110 §13.1.2).
 pub fn lists_tag(list: &str, tag: &str) -> bool {
     list.trim() == "*" || list.split(',').any(|listed| without_weak_prefix(listed.trim()) == tag)
 }
@@ -49,7 +49,7 @@ impl IfMatch {
         }
     }
 
-    /// Returns whether the version, which is the text of its tag without quotes, fulfils the condition.
+    /// Returns whether the current version fulfils the condition. `version` is the text of its tag, without quotes.
     pub fn matches(&self, version: &str) -> bool {
         match self {
             Self::Any => true,

@@ -1,5 +1,5 @@
-//! Signed forms: the signature proves when the service created a form, and for which link. The signature uses the
-//! file's secret, so the service stores nothing about a form until the form is sent, and forms remain valid after a
+//! Signed forms: the signature proves when the service created a form, and for which link. The service signs forms with
+//! the file's secret. Therefore, it stores nothing about a form until the form is sent, and forms remain valid after a
 //! restart.
 
 use std::fmt::Write as _;
@@ -11,8 +11,8 @@ use sha2::Sha256;
 use super::id;
 use super::timestamp::Timestamp;
 
-/// The number of random bytes in a form's id. They are 128 bits, because the token of the status page is derived from
-/// the id.
+/// The number of random bytes in a form's id. The id has 128 bits, because the token of the status page is derived from
+/// it.
 pub const ID_RANDOM_BYTES: usize = 16;
 
 /// The minimum age of an accepted form. People need more time to read and fill in a form, but programs do not.
@@ -50,7 +50,7 @@ impl SignedForm {
         Self { id: id::token(random), created_at: now }
     }
 
-    /// Parses a form and verifies that this secret signed it for this link.
+    /// Parses a form and verifies that it was signed with this secret for this link.
     pub fn verify(secret: &[u8; 32], link: &str, text: &str) -> Option<Self> {
         if text.len() > SIGNED_CHARACTERS_MAX {
             return None;
@@ -61,7 +61,7 @@ impl SignedForm {
             return None;
         }
         let form = Self { id: id.to_owned(), created_at: Timestamp::from_micros(created_at.parse().ok()?) };
-        // The comparison takes constant time. Any other spelling of the same form is also refused.
+        // The comparison takes constant time. The next line refuses any other spelling of the same form.
         form.mac(secret, link).verify_slice(&bytes(signature)?).ok()?;
         (form.signed(secret, link) == text).then_some(form)
     }

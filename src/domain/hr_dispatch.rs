@@ -1,4 +1,4 @@
-//! The order of attempts across all organizations: targets that hang must never delay the deliveries of other
+//! The order of attempts across all organizations. Targets that hang must never delay the deliveries of other
 //! organizations.
 
 use super::id::OrganizationId;
@@ -8,8 +8,8 @@ use super::timestamp::Timestamp;
 /// KiB.
 pub const ATTEMPTS_MAX: usize = 256;
 
-/// The maximum number of concurrent attempts for organizations whose last attempt timed out. The other attempts remain
-/// free for healthy organizations, however many targets hang.
+/// The maximum number of concurrent attempts for suspect organizations, whose last attempt timed out. The remaining
+/// attempts are reserved for healthy organizations, however many targets hang.
 pub const SUSPECT_ATTEMPTS_MAX: usize = 128;
 
 /// An organization with a due delivery.

@@ -1,6 +1,7 @@
 //! An organization's settings for its HR system, and the rule for changes by an admin.
 //!
-//! Name resolution and the check for public addresses take place whenever a connection is opened, not here.
+//! This module neither resolves names nor checks that addresses are public. Both happen whenever a connection is
+//! opened.
 
 use std::net::Ipv6Addr;
 use std::time::Duration;
@@ -11,8 +12,8 @@ use super::timestamp::Timestamp;
 /// The maximum number of characters in an HR system's URL. Browsers and proxies accept this length.
 pub const URL_CHARACTERS_MAX: usize = 2_048;
 
-/// The time for which deliveries are signed with a replaced secret in addition to the new one. In a day, people in
-/// another time zone can install the new secret by hand.
+/// The time for which deliveries are signed with a replaced secret in addition to the new one. A day is long enough for
+/// people in another time zone to install the new secret by hand.
 pub const PREVIOUS_SECRET_FOR: Duration = Duration::from_secs(24 * 3_600);
 
 /// The URL of an HR system: http or https, with a host and without user information.
@@ -35,8 +36,8 @@ impl TargetUrl {
         is_host_and_port(authority).then(|| Self(text.to_owned()))
     }
 
-    /// Creates a URL from its text in the file, without a check. The URL was checked when it was saved. If it is not
-    /// usable, each attempt fails, and an admin must be able to see and replace the URL.
+    /// Creates a URL from its text in the file, without a check. The URL was checked when it was saved. If the URL is
+    /// not usable, each attempt fails, but an admin can still see and replace the URL.
     pub fn from_file(text: String) -> Self {
         Self(text)
     }

@@ -1,8 +1,8 @@
-//! Ids: opaque strings, with one type for each kind of record. Only parsing, generation and [`DeliveryId::about`]
-//! create ids.
+//! Ids: opaque strings, with one type for each kind of record. Ids are created only by parsing, by generation, or by
+//! [`DeliveryId::about`].
 //!
 //! A new id is a short type prefix, `_` and a UUIDv7 in Crockford base 32, as the TypeID specification defines it. New
-//! ids sort by creation time, to the millisecond. The random bytes are passed in.
+//! ids of one type sort by creation time, to the millisecond. The caller passes in the random bytes.
 
 use super::timestamp::Timestamp;
 
@@ -70,7 +70,7 @@ ids! {
     OrganizationId = "org",
     /// The id of a user, who is a person who can sign in.
     UserId = "user",
-    /// The id of a session, which is a signed-in browser.
+    /// The id of a session, which is the signed-in state of a user's browser.
     SessionId = "ses",
     /// The id of a passkey, with which a user signs in.
     PasskeyId = "pk",
@@ -101,7 +101,7 @@ ids! {
 }
 
 impl DeliveryId {
-    /// Returns the id of the delivery about an activity. The same activity always leads to the same id, so a receiver
+    /// Returns the id of the delivery about an activity row. The same row always leads to the same id, so a receiver
     /// recognizes a delivery that was created again.
     pub fn about(activity: &ActivityId) -> Self {
         let unique = activity.0.strip_prefix("act_").unwrap_or(&activity.0);

@@ -12,7 +12,7 @@ use super::timestamp::Timestamp;
 /// The maximum number of characters in a key.
 pub const IDEMPOTENCY_KEY_CHARACTERS_MAX: usize = 255;
 
-/// The time for which responses are stored. Callers rarely retry for longer than this time.
+/// The time for which responses are stored. Callers rarely retry for longer than a day.
 pub const STORED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A caller's name for a request.
@@ -21,7 +21,7 @@ pub struct IdempotencyKey(String);
 
 impl IdempotencyKey {
     /// Parses the header field: a structured-field string (RFC 9651 §3.3.3), or the bare string that many programs
-    /// send. Returns `None` for anything else, or if the key does not have 1 to 255 printable characters.
+    /// send. Returns `None` for anything else, or if the key does not have 1 to 255 printable ASCII characters.
     pub fn parse(field: &str) -> Option<Self> {
         let field = field.trim_matches([' ', '\t']);
         let text = match field.strip_prefix('"') {
@@ -51,8 +51,8 @@ fn unquoted(quoted: &str) -> Option<String> {
     }
 }
 
-/// Returns the fingerprint of a request: a digest of its method, path, query and body. Each part is preceded by its
-/// length, so different requests never produce the same input.
+/// Returns the fingerprint of a request: a digest of its method, path, query and canonical body. Each part is preceded
+/// by its length, so different parts never produce the same input to the hash function.
 pub fn fingerprint(parts: [&[u8]; 4]) -> [u8; 32] {
     let mut digest = Sha256::new();
     for part in parts {
@@ -62,8 +62,8 @@ pub fn fingerprint(parts: [&[u8]; 4]) -> [u8; 32] {
     digest.finalize().into()
 }
 
-/// Returns the string that replaces a key when the candidate whom the request concerned is erased. The string still
-/// identifies a repeat.
+/// Returns the string that replaces a key when the candidate whom the request concerned is erased. With this string,
+/// the service still recognizes a repeat.
 pub fn erased_key(key: &str) -> String {
     let digest: [u8; 32] = Sha256::digest(key.as_bytes()).into();
     digest.iter().fold(String::from("erased:"), |text, byte| text + &format!("{byte:02x}"))
@@ -117,9 +117,9 @@ pub fn valid_since(now: Timestamp) -> Timestamp {
     now.minus(STORED_FOR)
 }
 
-/// Returns whether a refusal is stored for repeats. Only refusals that follow from the state of the resource are
-/// stored. The caller's rights are checked again for each repeat. A 404 can also depend on these rights, because hidden
-/// resources look like missing ones.
+/// Returns whether a refusal is stored for repeats. Only refusals that follow from the request and from the state of
+/// the resource are stored. Refusals that depend on the caller's rights are not stored, because each repeat checks
+/// these rights again. A 404 can also depend on them, because hidden resources look like missing ones.
 pub fn is_storable(refusal: &Refusal) -> bool {
     matches!(
         refusal,

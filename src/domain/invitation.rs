@@ -11,7 +11,7 @@ pub const LIFETIME: Duration = Duration::from_secs(30 * 86_400);
 /// The minimum remaining lifetime of a link that is reused.
 pub const REUSE_REMAINING_MIN: Duration = Duration::from_secs(7 * 86_400);
 
-/// The number of random bytes in a link's token, which are 160 bits.
+/// The number of random bytes in a link's token (160 bits).
 pub const TOKEN_RANDOM_BYTES: usize = 20;
 
 /// The default language of a link.
@@ -42,7 +42,7 @@ pub enum LinkTarget {
     Open,
     /// A note that the link has expired although the role is open.
     Expired,
-    /// A note that the role accepts no applications, has no steps, or is past its closing date.
+    /// A note that the role accepts no applications: it is filled or closed, has no steps, or is past its closing date.
     Closed,
 }
 

@@ -1,5 +1,5 @@
-//! Keyed hashes: pseudonyms for a log that must not name people. Within a file, the same string of the same kind
-//! always has the same hash. Without the file's secret, nobody can find the string behind a hash.
+//! Keyed hashes: pseudonyms for a log that must not name people. With the secret of one file, the same string of the
+//! same kind always has the same hash. Without the secret, nobody can find the string behind a hash.
 
 use std::fmt::Write as _;
 

@@ -3,9 +3,9 @@
 /// The maximum number of entries in `Accept-Language` that are read, which is more than any browser sends.
 const ENTRIES_MAX: usize = 32;
 
-/// Returns the index of the chosen language in `known`, a list of primary subtags. The order of preference is: the
-/// named language, the best match for `Accept-Language` (RFC 9110 §12.5.4), the first language. `de-CH` matches `de`
-/// (BCP 47).
+/// Returns the index of the chosen language in `known`, a list of primary subtags. The named language takes precedence
+/// over the best match for `Accept-Language` (RFC 9110 §12.5.4). Without either, the first language is chosen. `de-CH`
+/// matches `de` (BCP 47).
 pub fn choose_language(known: &[&str], named: Option<&str>, accepted: Option<&str>) -> usize {
     let named = named.and_then(|tag| find(known, tag));
     named.or_else(|| accepted.and_then(|list| best_match(known, list))).unwrap_or(0)

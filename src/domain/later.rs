@@ -10,7 +10,7 @@ use super::id::UserId;
 use super::refusal::Refusal;
 use super::timestamp::Timestamp;
 
-/// The maximum number of days from today to the due day. Staff look again at every application within a year.
+/// The maximum number of days from today to the due day, so that every application comes back to staff within a year.
 pub const DAYS_MAX: i64 = 365;
 
 /// The due day as staff choose it.
@@ -26,7 +26,7 @@ pub enum LaterInput {
 /// current day in the organization's time zone.
 ///
 /// # Errors
-/// `conflict` if the application has ended; `validation_error` unless the day is after `today` and within a year.
+/// `conflict` if the application has ended; the error of [`due_day`].
 pub fn put_aside(status: ApplicationStatus, input: LaterInput, today: Date) -> Result<DueDay, Refusal> {
     if status != ApplicationStatus::InProgress {
         return Err(Refusal::ConflictWith(format!(
@@ -48,7 +48,7 @@ pub fn put_aside(status: ApplicationStatus, input: LaterInput, today: Date) -> R
     }
 }
 
-/// A change to the later mark of an application, if nothing has followed it.
+/// A change to the later mark of an application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MarkChange {
     /// The mark before the change.
@@ -63,8 +63,8 @@ pub struct MarkChange {
 /// application had come back before.
 ///
 /// # Errors
-/// `conflict` if the application has ended, something has followed the change (`last` is `None`), or the change is
-/// [`UNDO_PERIOD`] old; `forbidden` if another user made the change.
+/// `conflict` if the application has ended, an act has followed the change, or the change is at least [`UNDO_PERIOD`]
+/// old; `forbidden` if another user made the change.
 pub fn undo(
     status: ApplicationStatus,
     last: Option<&MarkChange>,

@@ -1,4 +1,5 @@
-//! The order and the search of an organization's members: by name, without regard to case and accents.
+//! The list of an organization's members: its order, which is by name, and its search, which is by name or address.
+//! Both ignore case and accents.
 
 use super::id::UserId;
 use super::search::{self, WordPrefix};

@@ -1,8 +1,7 @@
-//! Rules for the members of an organization: who may administer them, and which acts keep the organization and its
-//! people safe.
+//! Rules for the members of an organization: who may administer them, and which changes are refused.
 //!
-//! Nobody acts on a person above them, because a reset link would give them that person's rights. The last owner stays,
-//! so that somebody can always give rights to others.
+//! Nobody may act on a person above them, because a reset link would give them that person's rights. The last owner
+//! cannot be removed or demoted, so that somebody can always give rights to others.
 
 use super::refusal::Refusal;
 use super::user::{CallerRoles, OrgRole, PlatformRole};
@@ -20,7 +19,7 @@ pub struct MemberFacts {
     pub is_self: bool,
     /// Whether the person is a member of another organization.
     pub is_member_elsewhere: bool,
-    /// Whether the organization has another owner.
+    /// Whether another person is an owner of the organization.
     pub has_other_owner: bool,
 }
 
@@ -57,19 +56,19 @@ pub fn require_assignable(caller: CallerRoles, member: MemberFacts, role: OrgRol
 /// Succeeds if the caller may remove a member from the organization.
 ///
 /// # Errors
-/// `forbidden` if the caller does not administer the organization, or if the person is above the caller; `conflict` if no
-/// owner would remain.
+/// `forbidden` if the caller does not administer the organization, or if the person is above the caller; `conflict` if
+/// no owner would remain.
 pub fn require_removable(caller: CallerRoles, member: MemberFacts) -> Result<(), Refusal> {
     require_not_above(caller, member)?;
     require_other_owner(member)
 }
 
-/// Succeeds if the caller may make a link by which a person chooses a new password. The holder of the link gets all rights
-/// of the person, those in other organizations too.
+/// Succeeds if the caller may make a link by which a person chooses a new password. The holder of the link gets all
+/// rights of the person, including those in other organizations.
 ///
 /// # Errors
-/// `forbidden` if the caller does not administer the organization, if the person is above the caller, or if the person is
-/// a member of another organization, unless the caller is a platform admin; `conflict` for the caller's own account.
+/// `forbidden` if the caller does not administer the organization, if the person is above the caller, or if the person
+/// is a member of another organization, unless the caller is a platform admin; `conflict` for the caller's own account.
 pub fn require_resettable(caller: CallerRoles, member: MemberFacts) -> Result<(), Refusal> {
     require_not_above(caller, member)?;
     if member.is_self {
@@ -97,7 +96,8 @@ fn require_other_owner(member: MemberFacts) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Returns the height of a person in the organization.
+/// Returns the rank by which one person is above another: 3 for a platform admin, 2 for an owner, 1 for an admin of the
+/// organization, and 0 for anybody else.
 fn rank(org_role: Option<OrgRole>, platform_role: PlatformRole) -> u8 {
     match (platform_role, org_role) {
         (PlatformRole::Admin, _) => 3,

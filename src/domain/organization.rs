@@ -5,16 +5,16 @@ use super::hr_integration::{TargetUrl, URL_CHARACTERS_MAX};
 use super::refusal::Refusal;
 use super::role::{RoleStatus, Seats};
 
-/// The allowed retention periods, in days after the last decision. The maximum is ten years.
+/// The allowed retention periods, in days after the last decision or later signup. The maximum is ten years.
 pub const RETENTION_DAYS: std::ops::RangeInclusive<i64> = 1..=3_650;
 
-/// The default time zone of an organization, which decides when its days begin.
+/// The default time zone of an organization. The time zone determines when the organization's days begin.
 pub const TIME_ZONE_DEFAULT: &str = "UTC";
 
 /// The allowed delays before a candidate sees a decision, in hours, from no delay to a year.
 pub const DECISION_VISIBLE_AFTER_HOURS: std::ops::RangeInclusive<i64> = 0..=8_760;
 
-/// The default delay, in hours. Staff have three days to change their minds, or to call the candidate first.
+/// The default delay, in hours. It gives staff three days to change their minds, or to call the candidate first.
 pub const DECISION_VISIBLE_AFTER_HOURS_DEFAULT: i64 = 72;
 
 /// The maximum length of a privacy notice, in characters: about eight printed pages.
@@ -98,7 +98,7 @@ impl StatusCounts {
     }
 }
 
-/// Returns whether a portal can use a string as its logo: a URL, or an empty string for no logo.
+/// Returns whether a portal can use a string as its logo: an http or https URL, or an empty string for no logo.
 pub fn is_logo(text: &str) -> bool {
     text.is_empty() || TargetUrl::parse(text).is_some()
 }

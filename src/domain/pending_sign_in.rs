@@ -1,7 +1,7 @@
-//! Sign-ins between their two steps: the password was correct, and the second factor is missing.
+//! Pending sign-ins: the password was correct, and the second factor has not been checked yet.
 //!
-//! A pending sign-in is not a session. The service stores nothing about it: a signed field of the form for the code
-//! proves that the password was correct. The field is bound to the user and to their current password.
+//! A pending sign-in is not a session. The service stores nothing about it: a signed field in the form of the second
+//! step proves that the password was correct. The field is bound to the user and to their current password.
 
 use super::form::{ID_RANDOM_BYTES, SignedForm};
 use super::id::UserId;
@@ -31,7 +31,7 @@ pub fn begin(
 /// Succeeds if the field proves that the user has entered the current password within the last five minutes.
 ///
 /// # Errors
-/// [`PendingFault`]
+/// Returns the reason why the sign-in cannot be completed.
 pub fn verify(
     secret: &[u8; 32],
     field: &str,
@@ -44,7 +44,8 @@ pub fn verify(
     if is_in_time { Ok(()) } else { Err(PendingFault::TooLate) }
 }
 
-/// The forms of signups have a token in this place, and tokens contain no space.
+/// Returns the string that the signature binds the field to. In the form of a signup, this string is a token. Tokens
+/// contain no space, so a field from the form of a signup is never valid here.
 fn link(user: &UserId, password_hash: &str) -> String {
     format!("sign-in {user} {password_hash}")
 }

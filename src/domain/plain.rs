@@ -16,7 +16,7 @@ pub enum Flaw {
     Control(char),
     /// A line break in a single line.
     LineBreak(char),
-    /// A character that changes the direction of the following text.
+    /// A character that changes the direction of text.
     Direction(char),
     /// An invisible character.
     Invisible(char),
@@ -74,8 +74,8 @@ fn control_flaw(c: char, is_break: impl Fn(char) -> bool) -> Option<Flaw> {
     }
 }
 
-/// Returns the flaw of a character if the character is invisible or changes the direction of text. A joiner or selector
-/// is not a flaw next to the characters that it belongs with.
+/// Returns the flaw if a character is invisible or changes the direction of text. A joiner or selector is not a flaw
+/// next to the characters that it belongs with.
 fn invisible_flaw(before: Option<char>, c: char, after: Option<char>) -> Option<Flaw> {
     match c {
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Some(Flaw::Direction(c)),

@@ -12,7 +12,7 @@ pub struct FieldError {
     pub detail: String,
 }
 
-/// How a user can confirm their identity, and what follows.
+/// The ways in which a user can confirm their identity, and the page that follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confirmation {
     /// Whether the user has an authenticator app.
@@ -73,7 +73,8 @@ pub enum Refusal {
     CreatedBefore(String),
     /// The resource existed and was removed.
     Gone(&'static str),
-    /// The resource is no longer in a version that `If-Match` names. The changes since then, the newest first.
+    /// The resource is no longer in a version that `If-Match` names. The value lists the changes since that version,
+    /// newest first. If the resource never had such a version, the value contains only the newest change, if any.
     PreconditionFailed(Vec<LaterChange>),
     /// An earlier, different request used this `Idempotency-Key`.
     IdempotencyKeyReused,

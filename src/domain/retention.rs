@@ -3,8 +3,8 @@
 
 use super::timestamp::Timestamp;
 
-/// The maximum number of an organization's candidates whom retention erases in a day without confirmation, unless
-/// [`DAILY_DIVISOR`] allows more.
+/// The number of an organization's candidates whom retention may always erase in a day without confirmation.
+/// [`DAILY_DIVISOR`] may allow more.
 const DAILY_MIN: i64 = 20;
 
 /// Retention may erase one in this many candidates of an organization in a day without confirmation.
@@ -126,7 +126,7 @@ impl DueCandidate {
 pub struct RetentionDay {
     /// The number of candidates who have not been erased.
     pub candidates: i64,
-    /// The number of candidates who are due for erasure today and whose erasure has not been confirmed.
+    /// The number of candidates whom retention would erase today and whose erasure has not been confirmed.
     pub unconfirmed: i64,
     /// The number of candidates who were erased today without confirmation.
     pub erased: i64,

@@ -1,11 +1,12 @@
-//! The path to which a browser returns after a sign-in. It comes from the address bar, so anybody can write it into a
-//! link.
+//! The path to which a browser returns after a sign-in, a confirmation or a decision. The path comes from the request,
+//! so a stranger can choose it in a link.
 
 /// The maximum length of a path to return to, in bytes. Paths of the console are shorter.
 const BYTES_MAX: usize = 2_000;
 
-/// Returns the path if it leads into the staff console of this service. Browsers treat `//host` and `\` as the start of
-/// another host, so a path that contains them is refused.
+/// Returns the path if it leads into the staff console of this service. A path that contains `//` or `\` is refused,
+/// because browsers treat both as the start of a host. A path that contains `/..` is refused, because it can leave the
+/// console.
 pub fn parse(path: &str) -> Option<&str> {
     let rest = path.strip_prefix("/app")?;
     let is_within = rest.is_empty() || rest.starts_with('/') || rest.starts_with('?');

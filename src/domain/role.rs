@@ -9,7 +9,7 @@ pub const POSITIONS_MAX: i64 = 1_000_000;
 /// The maximum number of positions that an HTTP request may give a role. A larger number is probably a typing error.
 pub const POSITIONS_GIVEN_MAX: i64 = 10_000;
 
-/// The maximum length of `department` or `location`, in characters.
+/// The maximum length of a role's `department` or `location`, in characters.
 pub const TEXT_CHARACTERS_MAX: usize = 255;
 
 /// The maximum length of the reason for closing a role, in characters.
@@ -34,14 +34,14 @@ words! {
 }
 
 impl RoleStatus {
-    /// Returns whether the role accepts nobody any longer.
+    /// Returns whether the role is filled or closed.
     pub fn has_ended(self) -> bool {
         matches!(self, Self::Filled | Self::Closed)
     }
 }
 
 words! {
-    /// The place where the work is done.
+    /// The place of work.
     WorkType {
         /// Anywhere.
         Remote = "remote",
@@ -83,7 +83,6 @@ words! {
 /// The status of a role, and the numbers of its positions and hires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seats {
-    /// The role's status.
     pub status: RoleStatus,
     /// The number of people who can be hired for the role, at least 1.
     pub positions: i64,
@@ -204,7 +203,7 @@ impl Seats {
 /// A role's salary. The parts that staff left out are `None`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Salary {
-    /// The lower figure, in units of the currency; at most `max`.
+    /// The lower figure, in units of the currency. It is at most `max` if both are known.
     pub min: Option<f64>,
     /// The upper figure, in units of the currency.
     pub max: Option<f64>,

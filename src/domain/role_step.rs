@@ -57,7 +57,7 @@ pub fn require_complete_order(
 /// the step is there already.
 ///
 /// # Errors
-/// `conflict` if the step is no longer at the position from which it moves, or if there is no such other position.
+/// `conflict` if the step is no longer at the position `from`, or if the pipeline has no position `to`.
 pub fn moved(
     steps: &[RoleStepId],
     step: &RoleStepId,
@@ -79,7 +79,7 @@ pub fn moved(
 /// `DELETE /api/v1/roles/{id}/steps/{stepId}`: succeeds if a step can be removed from a pipeline of `steps` steps.
 ///
 /// # Errors
-/// `conflict` for the only step of a role that is not a draft: nobody can apply to a role without steps.
+/// `conflict` for the only step of a role that is not a draft, because nobody can apply to a role without steps.
 pub fn require_removable(status: RoleStatus, steps: usize) -> Result<(), Refusal> {
     if steps <= 1 && status != RoleStatus::Draft {
         return Err(Refusal::Conflict("this is the role's only step; add another before you remove it"));
@@ -90,7 +90,8 @@ pub fn require_removable(status: RoleStatus, steps: usize) -> Result<(), Refusal
 /// The languages of the names in [`DEFAULT_PIPELINE`], in the same order. The first is the fallback.
 const DEFAULT_LANGUAGES: [&str; 4] = ["en", "de", "fr", "es"];
 
-/// The steps that fit most roles, with their names in each language. Candidates see the names on their status pages.
+/// Steps that are suitable for most roles, with their names in each language. Candidates see the names on their status
+/// pages.
 const DEFAULT_PIPELINE: [(StepType, [&str; 4]); 4] = [
     (StepType::Application, ["Applied", "Bewerbung", "Candidature", "Solicitud"]),
     (StepType::Screening, ["Screening", "Vorauswahl", "Présélection", "Preselección"]),
@@ -105,10 +106,10 @@ pub fn default_pipeline(language_tag: &str) -> [(&'static str, StepType); 4] {
     DEFAULT_PIPELINE.map(|(step_type, names)| (names[index], step_type))
 }
 
-/// Succeeds if a pipeline of `steps` steps may begin with the default pipeline.
+/// Succeeds if the default pipeline can be added to a role with `steps` steps.
 ///
 /// # Errors
-/// `conflict` if the pipeline has steps: nobody wants a step twice.
+/// `conflict` if the role has steps, because the default pipeline could repeat them.
 pub fn require_no_steps(steps: usize) -> Result<(), Refusal> {
     if steps > 0 {
         return Err(Refusal::Conflict("the role has steps already; add single steps instead"));

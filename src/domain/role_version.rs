@@ -1,26 +1,30 @@
 //! The version of a role: the newest act on the role itself or on its steps. A caller who changes a role can name the
-//! version that they have seen. If the role has a newer version, the refusal names the changes since then.
+//! version that they have seen. If the role has a newer version, the change is refused, and the refusal names the
+//! changes since the version that the caller has seen.
 //!
-//! Applications and decisions do not change the version, so a hire does not stand in the way of somebody who edits the
-//! text of the role.
+//! Applications and decisions do not change the version. A hire therefore does not interfere with somebody who edits
+//! the text of the role.
 
 use super::id::ActivityId;
 use super::timestamp::Timestamp;
 
-/// The maximum number of changes that a refusal names: enough to see what happened. The activity of the role has all.
+/// The maximum number of changes that a refusal names: enough to explain it. The role's activity contains all changes.
 pub const LATER_CHANGES_MAX: usize = 10;
 
-/// The number of listed versions whose age the service looks up for a refusal. Callers list one.
+/// The maximum number of versions in `If-Match` that the service looks up for a refusal. It ignores further versions.
+/// Callers usually send one.
 pub const KNOWN_VERSIONS_MAX: usize = 4;
 
 /// A change to a role after the version that a caller has seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaterChange {
     pub activity_id: ActivityId,
-    /// The word for the act. The file may contain words that this version of the program does not know.
+    /// The word for the act. It is not an enum, because the file may contain words that this version of the program
+    /// does not know.
     pub action: String,
     pub at: Timestamp,
-    /// The user who made the change; `None` for the service itself, which closes roles after their closing date.
+    /// The user who made the change, or `None` for the service itself. The service closes roles after their closing
+    /// date.
     pub by: Option<ChangeAuthor>,
     /// The members that the act changed; empty if the act created, added or removed something.
     pub members: Vec<String>,
@@ -33,8 +37,8 @@ pub struct ChangeAuthor {
     pub name: String,
 }
 
-/// Returns the sentence of a refusal: who made the newest change, when, and what they changed. `changes` has the newest
-/// change first. It is empty for an imported role that nobody has changed.
+/// Returns the sentence of a refusal: who made the newest change, when, and what they changed. `changes` must be
+/// ordered newest first. It is empty for an imported role that nobody has changed.
 pub fn refusal_sentence(changes: &[LaterChange]) -> String {
     const NEXT: &str = "read the role again and repeat the request with its new ETag";
     let Some((newest, others)) = changes.split_first() else {

@@ -1,6 +1,6 @@
-//! The words by which a search finds candidates: sequences of letters and digits, folded (in lower case, without
-//! accents). The search text is folded in the same way: `Zoe` finds `Zoë`; `muller` finds `Müller`, but `mueller` does
-//! not.
+//! The words by which a search finds candidates, members and postings: sequences of letters and digits, folded (in
+//! lower case, without accents). The search text is folded in the same way: `Zoe` finds `Zoë`; `muller` finds `Müller`,
+//! but `mueller` does not.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ const REPLACED: [(char, &str); 11] = [
 const KANA_VOICING: u8 = 8;
 
 /// Folds text for search: decomposes it (NFKD), applies full case folding and removes marks. Different spellings of the
-/// same word then compare equal. The searches for candidates, roles and postings all use this function.
+/// same word then compare equal. The searches for candidates, members, roles and postings all use this function.
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         // Fast path: nearly all text is ASCII.
@@ -93,7 +93,7 @@ pub fn search_words(text: &str) -> Option<Vec<String>> {
     let mut words = words(text);
     words.sort_unstable();
     words.dedup();
-    // A word that begins with the longer prefix also begins with the shorter one.
+    // A candidate's word that begins with the longer search word also begins with the shorter one.
     let longer = |word: &String| words.iter().any(|other| other != word && other.starts_with(word));
     let words: Vec<String> = words.iter().filter(|word| !longer(word)).cloned().collect();
     (words.len() <= WORDS_OF_SEARCH_MAX).then_some(words)

@@ -1,7 +1,7 @@
 //! Second factors: who must have one, when one can be removed, and how recently a user must have confirmed one.
 //!
-//! A second factor is an authenticator app ([`super::totp`]) or a passkey. A recovery code replaces a lost factor at a
-//! sign-in, but is not a factor: nobody has only recovery codes.
+//! A second factor is an authenticator app ([`super::totp`]) or a passkey. A recovery code replaces a lost factor once,
+//! but is not a factor. No user has recovery codes without a factor.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use super::timestamp::Timestamp;
 use super::totp::TotpCode;
 use super::user::{OrgRole, PlatformRole};
 
-/// The time for which a confirmation counts. A dangerous act requires a confirmation within this time.
+/// The maximum age of the confirmation that a dangerous act requires.
 pub const CONFIRMED_FOR: Duration = Duration::from_secs(10 * 60);
 
 /// The time within which a sign-in with the correct password must be completed with the second factor.
 pub const PENDING_SIGN_IN_FOR: Duration = Duration::from_secs(5 * 60);
 
-/// The number of second factors that a user has.
+/// The second factors of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Factors {
     /// Whether the user has an authenticator app.
@@ -35,7 +35,7 @@ impl Factors {
     /// Succeeds if the user can remove one of their factors.
     ///
     /// # Errors
-    /// `conflict` for the last factor of a user who must have one. The user can replace the factor.
+    /// `conflict` for the last factor of a user who must have one. The user can replace that factor instead.
     pub fn require_removable(self, is_required: bool) -> Result<(), Refusal> {
         if is_required && self.count() == 1 {
             return Err(Refusal::Conflict(
@@ -50,7 +50,7 @@ impl Factors {
     }
 }
 
-/// A membership, as far as it can require a second factor.
+/// The facts of a membership that determine whether its user must have a second factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FactorMembership {
     pub org_role: OrgRole,
@@ -58,8 +58,9 @@ pub struct FactorMembership {
     pub organization_requires: bool,
 }
 
-/// Returns whether a user must have a second factor: platform admins, owners and admins of an organization, and members
-/// of an organization that requires one. Nobody must have one in a demonstration, which anybody with its link may enter.
+/// Returns whether a user must have a second factor. Platform admins, owners and admins of an organization, and members
+/// of an organization that requires a second factor must have one. In a demonstration, nobody must have one, because
+/// anybody with the link may enter.
 pub fn is_required(platform_role: PlatformRole, memberships: &[FactorMembership], is_demo: bool) -> bool {
     let requires = |membership: &FactorMembership| {
         membership.organization_requires || matches!(membership.org_role, OrgRole::Owner | OrgRole::Admin)
@@ -83,7 +84,7 @@ impl FactorCode {
     }
 }
 
-/// What a user must do before a dangerous act.
+/// The step that a user must take before a dangerous act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepUp {
     /// Nothing: the user has confirmed recently.
@@ -96,8 +97,8 @@ pub enum StepUp {
     SetUp,
 }
 
-/// Returns what a user must do before a dangerous act. `confirmed_at` is the time at which the session last confirmed a
-/// factor or, without a factor, the password. A sign-in is a confirmation.
+/// Returns the step that a user must take before a dangerous act. `confirmed_at` is the time at which the user last
+/// confirmed a factor or, without a factor, the password in this session. A sign-in is a confirmation.
 pub fn step_up(factors: Factors, is_required: bool, confirmed_at: Timestamp, now: Timestamp) -> StepUp {
     match (factors.is_empty(), is_required) {
         (true, true) => StepUp::SetUp,
@@ -107,8 +108,8 @@ pub fn step_up(factors: Factors, is_required: bool, confirmed_at: Timestamp, now
     }
 }
 
-/// Returns what a user must do before they set up, replace or remove a factor. The difference from [`step_up`] is that
-/// a user without a factor can set up the first one.
+/// Returns the step that a user must take before they set up, replace or remove a factor. Unlike [`step_up`], this
+/// function lets a user who must have a factor set up their first one.
 pub fn step_up_for_factors(factors: Factors, confirmed_at: Timestamp, now: Timestamp) -> StepUp {
     step_up(factors, false, confirmed_at, now)
 }

@@ -11,7 +11,7 @@ pub const IDLE_MAX: Duration = Duration::from_secs(30 * 60);
 /// The maximum duration of a session, counted from the sign-in.
 pub const TOTAL_MAX: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// The shortest time between two records of a session's last use, so that not every page costs a write.
+/// The minimum time between two writes of a session's last use, so that not every page causes a write.
 pub const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Returns whether a session can still be used.
@@ -19,8 +19,8 @@ pub fn is_alive(created_at: Timestamp, last_seen_at: Timestamp, now: Timestamp) 
     now.since(created_at) < TOTAL_MAX && now.since(last_seen_at) < IDLE_MAX
 }
 
-/// The rule of [`is_alive`] as bounds, for a query over all sessions. A session has ended if its creation or its last
-/// request is at or before the corresponding bound.
+/// The rule of [`is_alive`] as bounds, for a query over all sessions. A session has ended if the time of its creation
+/// or of its last request is at or before the corresponding bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndedBounds {
     /// The bound on the time of creation.
@@ -55,7 +55,8 @@ impl RequestOrigin<'_> {
     /// field is absent, `Origin`.
     ///
     /// # Errors
-    /// `forbidden` if the request comes from another origin, or has neither field.
+    /// `forbidden` if the request comes from another origin, or has neither field. The refusal is
+    /// [`Refusal::OtherOrigin`] if `Origin` was checked and names a page.
     pub fn require_same(&self, own_origin: &str) -> Result<(), Refusal> {
         let same = match (self.sec_fetch_site, self.origin) {
             (Some(site), _) => site == "same-origin",

@@ -1,7 +1,8 @@
 //! Links by which a user signs in once without a password: invitations, resets, and the link of the demo.
 //!
-//! A token is sufficient to sign in. Therefore the token is too long to guess, works once, expires soon, and the file
-//! contains only its digest.
+//! The token of a link is sufficient to sign in, unless the user has a second factor that the link does not remove.
+//! Therefore, a token is too long to guess, works once, and expires after an hour or a week. The file contains only its
+//! digest.
 
 use std::time::Duration;
 
@@ -17,20 +18,21 @@ pub const SIGN_IN_TOKEN_BYTES: usize = 32;
 words! {
     /// The purpose of a sign-in link.
     LinkPurpose {
-        /// A new user chooses a password.
+        /// A new user chooses a password or adds a passkey.
         Invitation = "invitation",
         /// A user who cannot sign in chooses another password.
         Reset = "reset",
-        /// A user who lost their second factor chooses another password. All factors are removed.
+        /// A user who lost their second factor chooses another password or adds a passkey. The earlier factors are
+        /// removed.
         FactorReset = "factor_reset",
-        /// Somebody tries the sample company. No password is asked for.
+        /// Somebody tries the sample company, without a password.
         Demo = "demo",
     }
 }
 
 impl LinkPurpose {
-    /// Returns the time for which a link works: a week for an invitation, because people read mail late; an hour for a
-    /// reset, because its receiver is waiting for it.
+    /// Returns the time for which a link works: a week for an invitation or the demo, because people read mail late,
+    /// and an hour for a reset, because its receiver is waiting for it.
     pub fn lifetime(self) -> Duration {
         match self {
             Self::Invitation | Self::Demo => Duration::from_secs(7 * 24 * 60 * 60),
@@ -48,7 +50,7 @@ impl LinkPurpose {
         self == Self::Demo
     }
 
-    /// Returns whether the user must choose a password before the link signs them in.
+    /// Returns whether the user must choose a password, or add a passkey, before the link signs them in.
     pub fn asks_for_password(self) -> bool {
         self != Self::Demo
     }

@@ -1,4 +1,4 @@
-//! Signatures for deliveries according to the Standard Webhooks specification: symmetric, version `v1`, HMAC-SHA256
+//! Signatures of deliveries, according to the Standard Webhooks specification. Version `v1` is symmetric: HMAC-SHA256
 //! over `id.timestamp.body`. A secret is `whsec_` followed by base64.
 
 use std::fmt;

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The minimum time between two records of one kind.
 pub const PERIOD: Duration = Duration::from_secs(60 * 60);
 
-/// The number of events of one kind since the last record. Times come from a clock that never goes backwards.
+/// The number of events of one kind since the last record. All times come from a clock that never goes backwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     recorded_at: Option<Duration>,

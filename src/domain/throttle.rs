@@ -1,23 +1,28 @@
 //! Decides how long the next sign-in must wait after failed attempts.
 //!
-//! Failures are counted per network. Waits begin after 5 failures for one account, or 50 for all accounts together. The
-//! first wait is 1 s. Each further failure doubles the wait, up to 15 minutes, and an hour without a failure resets it.
-//! A guesser therefore locks out their own network and not the owner of the account. To limit a botnet, only 100
-//! failures an hour are allowed for each account, from all networks together. Networks and devices from which somebody
-//! has recently signed in to the account are exempt from that limit. An attempt is counted as a failure when it starts,
-//! so that parallel attempts are all counted. If the attempt succeeds, its failure is removed again.
+//! Failures are counted per network. Waits begin after 5 failures for one account, or 50 for all accounts together.
+//! Wider IPv6 networks have higher limits ([`super::network`]). The first wait is 1 s. Each further failure doubles the
+//! wait, up to 15 minutes. An hour without a failure resets the count. A guesser therefore locks out their own network
+//! and not the owner of the account.
+//!
+//! A device or network is familiar to an account if somebody has recently signed in to the account from it. Failures
+//! from a familiar device are counted for that device. To limit a botnet, only 100 failures an hour are allowed for
+//! each account from all unfamiliar sources together.
+//!
+//! An attempt is counted as a failure when it starts, so that parallel attempts are all counted. If the attempt does
+//! not fail, its failure is removed again.
 
 use std::time::Duration;
 
-/// The number of failures for one account from one network at which waits begin.
+/// The number of failures for one account from one source (a network or a device) at which waits begin.
 pub const ACCOUNT_FAILURES_FREE: u32 = 5;
 
 /// The number of failures from one network at which waits begin.
 pub const NETWORK_FAILURES_FREE: u32 = 50;
 
-/// The maximum number of failures for one account within an hour from all unfamiliar networks. A single network reaches
-/// fewer than 20 failures an hour, so it cannot use up this limit alone. A password of 12 characters that is not common
-/// withstands 2,400 guesses a day.
+/// The maximum number of failures for one account within an hour from all unfamiliar sources together. The waits limit
+/// an IPv4 address or an IPv6 /64 to fewer than 20 failures an hour and an IPv6 /48 to fewer than 40, so no such
+/// network can use up this limit alone. A password of 12 characters that is not common withstands 2,400 guesses a day.
 pub const UNFAMILIAR_FAILURES_PER_HOUR: u32 = 100;
 
 /// The time for which a network or device stays familiar to an account after a successful sign-in.
@@ -58,13 +63,12 @@ impl Failures {
         Self { count: count.saturating_add(1), last_at: now, before_at: self.last_at }
     }
 
-    /// Removes the last failure, because its attempt succeeded.
+    /// Removes the last failure, because its attempt did not fail.
     #[must_use]
     pub fn less_one(self) -> Self {
         Self { count: self.count.saturating_sub(1), last_at: self.before_at, before_at: self.before_at }
     }
 
-    /// Returns the time of the last failure.
     pub fn last_at(&self) -> Duration {
         self.last_at
     }

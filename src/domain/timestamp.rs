@@ -15,7 +15,7 @@ const EPOCH: civil::DateTime = civil::datetime(1970, 1, 1, 0, 0, 0, 0);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(i64);
 
-/// The rounding of digits beyond the microsecond.
+/// The treatment of digits beyond the microsecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounding {
     /// Drops the digits: a point in time belongs to the microsecond in which it lies.
@@ -88,7 +88,7 @@ impl std::fmt::Display for Timestamp {
         let micros = self.0.rem_euclid(MICROS_PER_SECOND);
         let seconds = SignedDuration::from_secs(self.0.div_euclid(MICROS_PER_SECOND));
         let at = EPOCH.checked_add(seconds).unwrap_or(civil::DateTime::MAX);
-        // Every log line has a timestamp, and the formatting macros take five times as long as this code.
+        // Every log line has a timestamp, and the formatting macros would take five times as long as this code.
         let mut text = *b"0000-00-00T00:00:00.000000Z";
         write_digits(&mut text[0..4], i64::from(at.year()));
         write_digits(&mut text[5..7], i64::from(at.month()));

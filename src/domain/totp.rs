@@ -25,7 +25,7 @@ const DRIFT_STEPS: i64 = 1;
 /// The maximum number of characters in an entered code, which allows for spaces between the digits.
 const ENTERED_CHARACTERS_MAX: usize = 32;
 
-/// RFC 4648 §6.
+/// The alphabet of base 32 (RFC 4648 §6).
 const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
 /// The characters that need no percent-encoding in a URI (RFC 3986 §2.3).
@@ -46,7 +46,8 @@ impl fmt::Debug for TotpSecret {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TotpCode(u32);
 
-/// The number of a step since 1970. A code is accepted once, and codes of earlier steps are refused after it.
+/// The number of a step, counted from 1970. A code is accepted once. After that, the codes of earlier steps are
+/// refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TotpStep(pub i64);
 
@@ -56,9 +57,9 @@ impl TotpSecret {
         Self(bytes)
     }
 
-    /// Derives a new secret for the person who sets up an app. The file contains no part of the secret until the person
-    /// confirms it, and the page shows the same secret after a wrong code or a reload. `form_id` is the random id of the
-    /// page's form, and `cookie` the value of the session's cookie, which the file does not contain.
+    /// Derives a new secret for a user who sets up an app. Until the user confirms the secret, it cannot be computed
+    /// from the file, because the file does not contain `cookie`, the value of the session's cookie. `form_id` is the
+    /// random id of the page's form, so the page shows the same secret again after a wrong code.
     pub fn for_setup(form_secret: &[u8; 32], form_id: &str, cookie: &str) -> Self {
         let key = hmac::Key::new(hmac::HMAC_SHA256, form_secret);
         let mut context = hmac::Context::with_key(&key);
@@ -122,7 +123,7 @@ impl TotpSecret {
     }
 
     fn base32(&self) -> String {
-        // 20 bytes are 32 digits without a rest.
+        // 20 bytes are exactly 32 digits, so no padding is necessary.
         let bits = |chunk: &[u8]| chunk.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
         let digits = |number: u64| (0..8).rev().map(move |at| BASE32[(number >> (at * 5) & 31) as usize]);
         self.0.chunks(5).flat_map(|chunk| digits(bits(chunk))).map(char::from).collect()
@@ -160,7 +161,7 @@ mod tests {
 
     #[test]
     fn codes_match_the_examples_of_rfc_6238() {
-        // The RFC shows eight digits. A code of six digits is their end.
+        // The RFC shows codes of eight digits. A code of six digits consists of the last six.
         for (seconds, expected) in [
             (59, "94287082"),
             (1_111_111_109, "07081804"),

@@ -17,7 +17,7 @@ pub const USER_AGENT_CHARACTERS_MAX: usize = 512;
 /// to make the file grow quickly.
 pub const PATH_BYTES_MAX: usize = 512;
 
-/// The default retention period of usage rows, in days: a year, and some time to review that year.
+/// The default retention period of usage rows, in days: a year, and five weeks to review that year.
 pub const RETENTION_DAYS_DEFAULT: u32 = 400;
 
 /// The maximum retention period of usage rows, in days: a hundred years.
@@ -27,8 +27,8 @@ pub const RETENTION_DAYS_MAX: u32 = 36_525;
 /// several rows in one microsecond or by a small backward step of the clock, and the clock soon catches up with it.
 const AHEAD_MAX: Duration = Duration::from_secs(60);
 
-/// Rows that are ahead by no more than this are not redated. The redated rows follow them at intervals of a
-/// microsecond, so this limit is far below [`AHEAD_MAX`].
+/// Rows that are ahead of the clock by no more than this are not redated. The redated rows follow them at intervals of
+/// a microsecond and must not be ahead by more than [`AHEAD_MAX`], so this limit is far below it.
 const AHEAD_STAYING_MAX: Duration = Duration::from_secs(1);
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);

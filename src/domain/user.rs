@@ -22,9 +22,10 @@ words! {
 words! {
     /// A user's role in one organization.
     OrgRole {
-        /// A member who manages roles and candidates, and may erase candidates.
+        /// A member who manages roles, candidates, members and settings, and may erase candidates.
         Owner = "owner",
-        /// A member who has the same rights as an owner.
+        /// A member who has the rights of an owner, but cannot change, reset or remove an owner, or make somebody an
+        /// owner.
         Admin = "admin",
         /// A member who manages roles and candidates.
         Moderator = "moderator",
@@ -54,7 +55,7 @@ pub enum Auth {
     },
 }
 
-/// The user that a request acts as. The service reads the user for each request, so a demotion affects the user's keys
+/// The user that a request acts as. Each request uses the user's current roles, so a demotion affects the user's keys
 /// immediately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
@@ -82,7 +83,7 @@ impl Principal {
         }
     }
 
-    /// Returns the scopes of the caller's key.
+    /// Returns the scopes of the caller's key, or refuses a session.
     fn grant(&self) -> Result<&Grant, Refusal> {
         match &self.auth {
             Auth::ApiKey { grant, .. } => Ok(grant),
@@ -164,8 +165,8 @@ pub struct UserChange {
     /// The changed fields among `email` and `name`. The activity contains the names of these fields, never their
     /// values.
     pub changed_fields: Vec<&'static str>,
-    /// Whether the user's sessions end. They end if the user is disabled, or if the address changes in more than its
-    /// case, because somebody else may read the old mailbox.
+    /// Whether the user's sessions end. They end if the user is disabled, or if the address changes in more than upper
+    /// and lower case, because somebody else may read the old mailbox.
     pub ends_sessions: bool,
 }
 
@@ -187,13 +188,13 @@ pub fn plan_change(before: &UserProfile, after: &UserProfile, has_other_admin: b
     })
 }
 
-/// Returns the time of a new membership: now, or just after the user's newest membership. Times decide which membership
-/// is the oldest, so no two memberships of a user may have the same time.
+/// Returns the time of a new membership: now, or just after the user's newest membership. The oldest membership of a
+/// user is found by its time, so no two memberships of a user may have the same time.
 pub fn membership_since(newest: Option<Timestamp>, now: Timestamp) -> Timestamp {
     newest.map_or(now, |newest| now.max(newest.plus(Duration::from_micros(1))))
 }
 
-/// The roles that a caller has for an organization that the caller may see.
+/// The roles of a caller who may see an organization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallerRoles {
     /// The role in the organization, or `None` for a platform admin without a membership.
@@ -218,7 +219,8 @@ impl CallerRoles {
         }
     }
 
-    /// Succeeds if the caller is responsible for the organization's personal data: an owner or an admin.
+    /// Succeeds if the caller may erase candidates and change legal holds: an owner or admin of the organization, or a
+    /// platform admin.
     ///
     /// # Errors
     /// `forbidden` for any other role.

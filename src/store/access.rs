@@ -1,5 +1,5 @@
-//! The access of a caller: the organization that a record belongs to, and the caller's access roles in that
-//! organization.
+//! The access of a caller: the organization that a record belongs to, and the caller's organization role and platform
+//! role.
 //!
 //! A platform admin sees all organizations. Other users see the enabled organizations that they are members of. The
 //! condition is part of each query, so a record that the caller may not see looks the same as a record that does not
@@ -114,7 +114,7 @@ pub struct VisibleOrganization {
     pub created_at: Timestamp,
 }
 
-/// The columns of [`visible_organization`].
+/// The columns that [`visible_organization`] reads.
 const COLUMNS: &str = "o.id, m.org_role, o.slug, o.name, o.domain, o.logo, o.portal_enabled,
   o.require_external_position_id, o.pay_transparency, o.time_zone, o.enabled, o.created_at";
 

@@ -33,7 +33,7 @@ pub fn listings(tx: &Tx<'_>, organization: &OrganizationId, rows_max: usize) -> 
     })
 }
 
-/// Returns the name of a public role that was open and is now filled or closed.
+/// Returns the name of a public role that is filled or closed, or `None` if there is no such role.
 pub fn former(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Option<String>, Error> {
     let sql = "SELECT name
                FROM roles

@@ -1,5 +1,5 @@
-//! Change numbers. Database triggers count the changes that any process makes to portals, and those that it makes to
-//! keys and users. Cached state records the number up to which it is valid.
+//! Change numbers. Database triggers count changes to portals and, separately, changes to keys and users, whichever
+//! process makes them. Cached state records the change number at which it was read.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};

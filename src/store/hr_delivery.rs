@@ -219,7 +219,7 @@ pub fn attempts(tx: &Tx<'_>, number: i64) -> Result<Vec<HrAttempt>, Error> {
     Ok(attempts.into_iter().flatten().collect())
 }
 
-/// Makes a delivery due now, and restarts its retry schedule.
+/// Makes a delivery due now, and restarts its retry schedule. Does not change a delivery that has arrived.
 pub fn send_again(tx: &Tx<'_>, number: i64) -> Result<(), Error> {
     let sql = "UPDATE hr_deliveries
                SET state = 'pending', failed_attempts = 0, next_attempt_at = $1

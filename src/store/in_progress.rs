@@ -12,7 +12,7 @@ pub struct InProgress {
     pub candidate_id: CandidateId,
     pub candidate_name: String,
     pub applied_at: Timestamp,
-    /// The candidate's current step. An import can leave a candidate who has passed every step without one.
+    /// The candidate's current step. An imported application has none if the candidate has passed every step.
     pub step: Option<CurrentStep>,
 }
 

@@ -1,4 +1,4 @@
-//! The inbox of the staff console: what happened lately in an organization that staff should know of.
+//! The recent withdrawals in an organization, for the inbox of the staff console.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! Signup links: how they are created, reused, looked up and ended.
+//! Creates, reuses, looks up and ends signup links.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};

@@ -1,5 +1,6 @@
 //! Later marks: the due day of an application that staff put aside, in a column of `candidate_roles`. Only applications
-//! in progress have one: [`application::save`](super::application::save) and withdrawals remove it.
+//! in progress have one. A decision ([`application::save`](super::application::save)) or a withdrawal removes it, and
+//! an undo can restore it.
 
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};

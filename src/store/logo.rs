@@ -1,5 +1,5 @@
-//! Uploaded logos of organizations, at most one for each organization. Triggers increment the change number that
-//! invalidates cached responses of the portal.
+//! Uploaded logos of organizations, at most one for each organization. When a logo changes, a trigger increments the
+//! portal's change number, and the service invalidates the cached responses of the portal.
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};

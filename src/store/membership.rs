@@ -22,7 +22,7 @@ pub struct OrgMember {
 /// Inserts a membership, but appends no activity row. Returns false if the user is already a member.
 ///
 /// # Errors
-/// [`Error::Defect`] if the user does not exist. The caller must check this first.
+/// [`Error::Defect`] if the organization or the user does not exist. The caller must check this first.
 pub fn insert(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -196,7 +196,7 @@ pub fn of_organization(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec
     })
 }
 
-/// A member with everything that the members' page shows.
+/// A member, as the page of members shows them.
 #[derive(Debug, Clone)]
 pub struct MemberProfile {
     pub user_id: UserId,
@@ -209,7 +209,7 @@ pub struct MemberProfile {
     pub facts: MemberFacts,
 }
 
-/// Returns the names and addresses of all members of an organization, in no order.
+/// Returns the names and addresses of all members of an organization, in no particular order.
 pub fn names(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec<MemberName>, Error> {
     let sql = "SELECT m.user_id, u.name, u.email
                FROM memberships m
@@ -238,7 +238,7 @@ pub fn count_without_factor(tx: &Tx<'_>, organization: &OrganizationId) -> Resul
     Ok(count.and_then(|count| usize::try_from(count).ok()).unwrap_or_default())
 }
 
-/// Returns the names and addresses of the members without a second factor, and at most `rows_max` of them.
+/// Returns the names and addresses of at most `rows_max` members without a second factor. Leaves out disabled users.
 pub fn without_factor(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -259,7 +259,7 @@ pub fn without_factor(
     })
 }
 
-/// Finds one member of an organization.
+/// Finds one member of an organization. `who` is the user who asks.
 pub fn find_profile(
     tx: &Tx<'_>,
     organization: &OrganizationId,

@@ -20,7 +20,7 @@ pub struct PersonalData {
 /// Whether, and where, the subject-access export contains personal data.
 #[derive(Debug, Clone, Copy)]
 pub enum Exported {
-    /// A JSON pointer into `data` of the export; `*` is any index.
+    /// A JSON pointer to one of the values in `data` of the export; `*` is any index.
     At(&'static str),
     /// The export leaves out the columns for this reason.
     Never(&'static str),
@@ -33,7 +33,7 @@ pub enum Erased {
     /// candidate's id.
     Cleared {
         set: &'static str,
-        /// The condition for rows that still have data.
+        /// The condition for the rows to change.
         rows: &'static str,
     },
     /// The named function deletes or overwrites the rows.

@@ -24,7 +24,7 @@ use crate::world::World;
 pub enum Refused {
     /// A key that exists but is not valid.
     ApiKey(ApiKeyId, KeyRefusal),
-    /// A sign-in to a user's account.
+    /// A failed sign-in to a user's account.
     SignIn(UserId),
 }
 

@@ -33,7 +33,7 @@ pub struct RoleStep {
     pub step_type: StepType,
 }
 
-/// Adds a step to a role. Returns `false` if a step with this id exists.
+/// Adds a step to a role. Returns `false` if a step with this id exists, or if the role has a step at this position.
 pub fn insert(tx: &Tx<'_>, role: &RoleId, step: &PipelineStep) -> Result<bool, Error> {
     let sql = "INSERT INTO role_steps (id, role_id, name, step_order, step_type)
                VALUES ($1, $2, $3, $4, $5)

@@ -1,4 +1,5 @@
-//! The second factors of a user, of all kinds together. Each kind has its own module ([`super::totp`]).
+//! The second factors of a user, of all kinds together. Each kind has its own module ([`super::totp`],
+//! [`super::passkey`]).
 
 use super::{activity, passkey, recovery_code, totp};
 use crate::db::row::Columns;
@@ -43,7 +44,8 @@ pub fn spend(tx: &Tx<'_>, user: &UserId, code: &FactorCode) -> Result<bool, Erro
     }
 }
 
-/// Records that the caller used a recovery code. The use of an app needs no record: it is the usual way.
+/// Records that the caller used a recovery code. The use of an app is not recorded, because it is the usual way to sign
+/// in.
 pub fn record_use(tx: &Tx<'_>, stamp: &Stamp, who: &Principal, code: &FactorCode) -> Result<(), Error> {
     match code {
         FactorCode::Totp(_) => Ok(()),

@@ -39,8 +39,8 @@ impl Store {
     }
 
     /// Queues a job for the writer. The job runs inside the transaction of its batch. `done` receives the result after
-    /// the commit, and for [`Grade::Durable`] after the fsync. The job may run twice, so it must not act outside the
-    /// file. If the job fails, only the writes of this job are undone.
+    /// the commit, and for [`Grade::Durable`] and [`Grade::Vital`] after the fsync. The job may run more than once, so
+    /// it must not act outside the file. If the job fails, only the writes of this job are undone.
     pub fn write<T: Send + 'static>(
         &self,
         grade: Grade,
@@ -122,10 +122,11 @@ impl Store {
         let _ = self.parts.usage_days.set(days);
     }
 
-    /// Succeeds if the service's file names still refer to the files that it has open (`GET /readyz`).
+    /// Succeeds if the service's file names still refer to the files that it has open, and the database file was not
+    /// overwritten (`GET /readyz`).
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if a name refers to another file. The service then writes nothing more.
+    /// [`Error::Unavailable`] otherwise. The service then writes nothing more.
     pub fn require_same_files(&self) -> Result<(), Error> {
         let Some(why) = self.parts.identity.changed() else { return Ok(()) };
         let halt = Halt::Lost(why);
@@ -140,7 +141,7 @@ impl Store {
     }
 
     /// Stops the background jobs, finishes the queue and moves the write-ahead log into the file. Later jobs receive
-    /// [`Error::Unavailable`]. If the service's file names no longer refer to its files, the log is not moved.
+    /// [`Error::Unavailable`]. If the process must write nothing more ([`Store::broken`]), the log is not moved.
     pub fn close(&self) -> Closed {
         self.scheduler.stop();
         clock::stop(&self.parts.clock, &self.parts.writer);
@@ -164,7 +165,7 @@ impl Store {
         &self.form_secret
     }
 
-    /// Returns the believed clock, which is for work that cannot be undone.
+    /// Returns the believed clock, on which irreversible work relies.
     pub fn clock(&self) -> &Clock {
         &self.parts.clock
     }
@@ -185,8 +186,8 @@ impl Store {
         &self.erased_again
     }
 
-    /// Returns the reason why this process must stop writing, if there is one: the outcome of a commit is unknown, or
-    /// the service's file names no longer refer to the files that it has open. The process must then end.
+    /// Returns the reason why this process must stop writing, if there is one. Either the outcome of a commit or
+    /// rollback is unknown, or the service's files were moved, replaced or overwritten. The process must then end.
     pub fn broken(&self) -> Option<Halt> {
         self.parts.writer.broken().get().cloned()
     }
@@ -207,7 +208,7 @@ impl Store {
     }
 
     /// Returns the change numbers of portals. They reflect changes by this process at once, and changes by other
-    /// processes within 100 ms.
+    /// processes after about 100 ms.
     pub fn portals(&self) -> &PortalChanges {
         &self.parts.cached.portals
     }

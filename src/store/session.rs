@@ -75,8 +75,8 @@ pub struct NewSession {
     pub user_agent: String,
 }
 
-/// Starts a session, and deletes all ended sessions. Call this function only after the user has entered everything that a
-/// sign-in requires, because the new session counts as confirmed.
+/// Starts a session, and deletes all ended sessions. Call this function only after the user has entered everything that
+/// a sign-in requires, because the new session counts as confirmed.
 pub fn insert(tx: &Tx<'_>, new: &NewSession) -> Result<(), Error> {
     delete_ended(tx, None)?;
     let sql = "INSERT INTO sessions (digest, id, user_id, address, user_agent, created_at, last_seen_at, confirmed_at)
@@ -86,7 +86,7 @@ pub fn insert(tx: &Tx<'_>, new: &NewSession) -> Result<(), Error> {
     record_user_seen(tx, digest)
 }
 
-/// Records that the user of this session is here. The session itself is deleted when it ends.
+/// Updates the user's `last_seen_at`, which outlives the session.
 fn record_user_seen(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<(), Error> {
     let sql = "UPDATE users
                SET last_seen_at = $1

@@ -1,4 +1,4 @@
-//! Users: profiles, password hashes and sign-in accounts.
+//! Users: profiles, sign-in accounts, passwords and preferences.
 
 use serde::Serialize;
 
@@ -165,7 +165,7 @@ pub fn find_by_email(tx: &Tx<'_>, email: &Email) -> Result<Option<User>, Error> 
 /// equal.
 ///
 /// # Errors
-/// `conflict` if the change would disable or demote the last enabled admin. A SQLite error if another user has the
+/// `conflict` if the change would disable or demote the last enabled admin; [`Error::Defect`] if another user has the
 /// address. Check the address before calling this function.
 pub fn change(
     tx: &Tx<'_>,

@@ -1,8 +1,7 @@
 //! The outside world: time, time zones, random bytes, disk space, and the cost of password hashing. The world is real,
 //! or scripted by tests.
 //!
-//! Only this module reads the wall clock, and the time zones and the random source of the system. Only this module uses
-//! argon2.
+//! Only this module reads the system's wall clock, time zones and random source. Only this module uses argon2.
 
 mod hashing;
 
@@ -36,7 +35,7 @@ pub trait World: Send + Sync {
     /// Fills the bytes from an unpredictable source.
     fn fill(&self, bytes: &mut [u8]);
 
-    /// Fills the bytes of an id from the same source, possibly from a pool.
+    /// Fills the bytes of an id from the same source. The source may be read ahead into a pool.
     fn fill_id(&self, bytes: &mut [u8; ID_RANDOM_BYTES]) {
         self.fill(bytes);
     }
@@ -62,7 +61,7 @@ pub trait World: Send + Sync {
     fn disk(&self, directory: &Path) -> Option<DiskSpace>;
 }
 
-/// Returns the local day of `at`.
+/// Returns the local day of `at`, or `None` for a time outside the calendar.
 fn day(zone: &TimeZone, at: Timestamp) -> Option<Date> {
     let at = jiff::Timestamp::from_microsecond(at.micros()).ok()?;
     Some(zone.to_datetime(at).date())
@@ -80,14 +79,14 @@ fn day_begin(zone: TimeZone, day: Date) -> Option<Timestamp> {
 }
 
 impl dyn World + '_ {
-    /// Returns the local day of `at`. The time zone database of an older system may lack a zone; such a zone is treated
-    /// as UTC.
+    /// Returns the local day of `at`. An unknown zone is treated as UTC, because the time zone database of an older
+    /// system may lack a zone.
     pub fn local_day(&self, zone: &str, at: Timestamp) -> Date {
         self.day(zone, at).or_else(|| self.day("UTC", at)).unwrap_or(Date::MIN)
     }
 
-    /// Returns the first moment after a local day. An unknown zone is treated as UTC. Returns `None` for the last day of
-    /// the calendar.
+    /// Returns the first moment after a local day. An unknown zone is treated as UTC. Returns `None` for the last day
+    /// of the calendar.
     pub fn day_end(&self, zone: &str, day: Date) -> Option<Timestamp> {
         let next = day.tomorrow().ok()?;
         self.day_begin(zone, next).or_else(|| self.day_begin("UTC", next))
@@ -152,7 +151,7 @@ struct Pool {
 const POOL_BYTES: usize = 100 * ID_RANDOM_BYTES;
 
 impl Real {
-    /// Starts the monotonic clock.
+    /// Creates a world whose monotonic clock starts now.
     pub fn new() -> Self {
         let for_ids = Mutex::new(Pool { bytes: [0; POOL_BYTES], used: POOL_BYTES });
         Self { started: Instant::now(), for_ids }
@@ -223,8 +222,8 @@ impl World for Real {
     }
 }
 
-/// A world that a test controls. Random bytes derive from a counter, so they differ within a run and are the same in
-/// every run. Hashing costs almost nothing.
+/// A world that a test controls. Random bytes are derived from a counter, so they differ within a run and are the same
+/// in every run. Hashing a password costs almost nothing.
 #[derive(Debug)]
 pub struct Scripted {
     now: Mutex<Timestamp>,

@@ -64,11 +64,11 @@ impl<H: Hooks> Engine<H> {
     }
 
     /// Writes owed rows and copies the write-ahead log into the file, so that a stopped service leaves one complete
-    /// file. Both steps use the space of the reserve if necessary.
+    /// file. Both steps use the space of the reserve if necessary. Owed rows that cannot be written are lost.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Full`] if pages stay in the log, because another process is reading the file
-    /// or the disk is full.
+    /// [`Error::Unavailable`] or [`Error::Full`] if pages stay in the log, because another process is using the file or
+    /// the disk is full.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
         while matches!(self.write_pending(), Err(Error::Full(_))) && self.reserve.release() {}
         let mut emptied = self.empty_log();

@@ -34,12 +34,13 @@ pub(crate) struct Companion {
     pub(crate) read: fn(&Path) -> std::io::Result<Option<Vec<u8>>>,
 }
 
-/// Copies the file with all commits, and its companions, into new files of mode 0600. Writes the new files under other
-/// names (`TARGET.partial`) and renames them when they are complete and on the disk.
+/// Copies the file, with the commits in its log, and its companions into new files of mode 0600. Writes the new files
+/// under other names (`TARGET.partial`) and renames them when they are complete and on the disk.
 ///
 /// # Errors
 /// [`OpenError::NotWritable`] if the target cannot be created or exists; [`OpenError::Failed`] if the copy fails. A
-/// failed backup leaves no target behind.
+/// failed backup leaves no target behind, unless only the sync of the directory failed. It may leave a companion
+/// behind.
 pub(crate) fn backup(path: &Path, target: &Path, companions: &[Companion]) -> Result<(), OpenError> {
     backup_if(path, target, companions, |_| Ok(()))
 }
@@ -58,7 +59,8 @@ pub(crate) fn backup_if(
     let partial = Partial::begin(absolute, PARTIAL, Busy::Refuse).map_err(not_writable)?;
     copy(path, &partial).and_then(|()| check(partial.path())).map_err(|error| OpenError::failed(target, &error))?;
     // Each companion is read after the database file has been copied, so that the companion is never older than the
-    // copy. The companion gets its final name first.
+    // copy. The companion gets its final name first, so that a copy with its final name is never without its
+    // companions.
     for companion in companions {
         let Some(content) = (companion.read)(path).map_err(not_writable)? else { continue };
         let partial =

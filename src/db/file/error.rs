@@ -9,7 +9,8 @@ use super::super::tx::Error;
 pub enum OpenError {
     /// The file does not exist.
     Missing(PathBuf),
-    /// The file is not a SQLite file, or belongs to another program.
+    /// The file is not a SQLite file, belongs to another program, or is not a regular file. A command that does not
+    /// create files also reports an empty file as foreign.
     Foreign(PathBuf),
     /// The file is empty.
     Empty(PathBuf),
@@ -36,13 +37,13 @@ pub enum OpenError {
     NotWritable { path: PathBuf, why: String },
     /// The upgrade of an older file failed.
     NotUpgraded { path: PathBuf, why: String },
-    /// Another `serve` has the file open.
+    /// Another process holds the lock on the file: usually another `serve`.
     Held(PathBuf),
-    /// Another failure, such as a full disk or a damaged file.
+    /// Another failure, for example because the disk is full or the file is damaged.
     Failed { path: PathBuf, why: String },
     /// A file that belongs to the database cannot be used. The text is the reason.
     Companion(String),
-    /// A connection to the file could not be opened.
+    /// An operation on the file failed while the file was being opened.
     Store(Error),
 }
 

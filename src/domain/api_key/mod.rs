@@ -109,7 +109,7 @@ impl KeySecret {
         (checksum(checked) == sum).then(|| Self(text.to_owned()))
     }
 
-    /// Returns the key, for the only answer or message that shows it.
+    /// Returns the key, for the only response or command output that shows it.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -1,7 +1,7 @@
 //! The only rule that decides whether an API key is valid.
 //!
 //! The rule is applied to a request up to three times: when its key is looked up, in the transaction of the request,
-//! and in the transaction of its usage row. Each time, the code loads the facts and then applies the rule. The scopes
+//! and in the transaction of its usage row. Each time, the facts come from the key cache or from the file. The scopes
 //! of a valid key limit it further: see `Principal::require_scope` and `Grant::require_admin_scope`.
 
 use crate::domain::timestamp::Timestamp;
@@ -36,8 +36,8 @@ impl KeyState {
     /// Checks that the key is valid now.
     ///
     /// # Errors
-    /// Returns the first reason that applies. The activity records the reason. The caller gets the same 401 for every
-    /// reason.
+    /// Returns the first reason that applies. The platform activity records how often a key was refused for each
+    /// reason. The caller gets the same 401 for every reason.
     pub fn require_valid(&self, now: Timestamp) -> Result<(), KeyRefusal> {
         if !self.is_enabled {
             Err(KeyRefusal::Revoked)

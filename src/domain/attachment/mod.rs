@@ -20,20 +20,20 @@ pub use self::name::{NAMELESS_FILE, file_name};
 /// The maximum number of bytes in an attachment.
 pub const ATTACHMENT_BYTES_MAX: usize = 10 * 1_024 * 1_024;
 
-/// The maximum number of bytes in a chunk. Each chunk is one write, which is short enough that the writer's other jobs
-/// hardly wait.
+/// The maximum number of bytes in a chunk. The writer stores each chunk in a job of its own, which is short enough that
+/// other jobs hardly wait.
 pub const CHUNK_BYTES_MAX: usize = 64 * 1_024;
 
-/// The time for which an attachment stays staged without a signup, which is long enough for the applicant to correct
-/// the form.
+/// The time for which an attachment stays staged if no signup claims it. An hour is long enough for the applicant to
+/// correct the form.
 pub const STAGED_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// The maximum total size of all staged attachments in bytes, about 10 GiB, so that uploads without signups cannot fill
 /// the disk. The size of an unfinished upload is assumed to be the maximum size of an attachment.
 pub const STAGED_BYTES_MAX: i64 = 1_000 * ATTACHMENT_BYTES_MAX as i64;
 
-/// The maximum number of staged attachments. Small attachments cost little, so this number is ten times the number of
-/// maximum-size attachments that [`STAGED_BYTES_MAX`] allows.
+/// The maximum number of staged attachments. Small attachments take little space, so this number is ten times the
+/// number of maximum-size attachments that [`STAGED_BYTES_MAX`] allows.
 pub const STAGED_ATTACHMENTS_MAX: i64 = 10_000;
 
 /// The number of random bytes in an attachment token (128 bits).
@@ -42,8 +42,8 @@ pub const ATTACHMENT_TOKEN_BYTES: usize = 16;
 const NO_ROOM_DETAIL: &str =
     "the service cannot store files at the moment; send the application without a file, or try again later";
 
-/// The refusal of a file when the disk is nearly full or the attachments have reached their limit. A person must free
-/// space, so the retry delay is long.
+/// The refusal of a file when the disk is nearly full or all attachments together have reached their limit. A person
+/// must free space, so the retry delay is long.
 pub const NO_ROOM_FOR_FILE: Refusal = Refusal::Unavailable { retry_after_s: 300, detail: NO_ROOM_DETAIL };
 
 /// The reason why an attachment is refused.

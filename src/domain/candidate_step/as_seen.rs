@@ -1,12 +1,12 @@
-//! The state of an application on a page, which a decision from that page names. If somebody else has changed the state
-//! since, the decision is refused, because the person decided about another state.
+//! The state of an application that a page shows. A decision from that page names the state. If somebody else has
+//! changed the state since, the decision is refused, because it was meant for another state.
 
 use super::status::ApplicationStatus;
 use super::step::{CandidateStep, current_step};
 use crate::domain::refusal::Refusal;
 
 /// Returns the name of an application's state: the id of the current step, or the status of an application that has
-/// ended. Names are compared, never parsed.
+/// ended. The name is empty if an application in progress has no current step. Names are compared, never parsed.
 pub fn state_name(status: ApplicationStatus, steps: &[CandidateStep]) -> &str {
     match status {
         ApplicationStatus::InProgress => current_step(status, steps).map_or("", |step| step.id.as_str()),

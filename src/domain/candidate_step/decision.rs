@@ -14,7 +14,7 @@ use crate::domain::user::{self, OrgRole, PlatformRole};
 /// The details of a hire. An application has them only while it is `Hired`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HireRecord {
-    /// The day of the hire.
+    /// The time of the hire.
     pub hired_date: Timestamp,
     /// The time at which the offer was accepted.
     pub offer_accepted_date: Option<Timestamp>,
@@ -76,12 +76,13 @@ pub struct Decision {
     pub hire: Option<HireRecord>,
     /// The role's positions after the decision.
     pub seats: Seats,
-    /// The role step that the candidate is at after the decision, if the application is then in progress.
+    /// The role step of the candidate's current step after the decision, if the application is then in progress.
     pub at_role_step: Option<RoleStepId>,
-    /// The time at which the candidate originally reached that step, if the decision returns them to it. Otherwise,
-    /// they reach the step now.
+    /// The time at which the candidate originally reached that step, if the decision returns them to it. `None` if they
+    /// reach the step now.
     pub back_since: Option<Timestamp>,
-    /// The day until which the application is put aside after the decision. Only an undo leaves one.
+    /// The day until which the application is put aside after the decision. Every decision except an undo removes the
+    /// later mark.
     pub later_due_on: Option<DueDay>,
     /// The change to the organization's counts.
     pub status_change: StatusCounts,
@@ -106,8 +107,8 @@ impl StepFacts {
         &self.steps[self.addressed]
     }
 
-    /// Returns the index of the current step. An import can leave a candidate who has passed every step without a current
-    /// step; the final step then takes its place.
+    /// Returns the index of the current step. An imported application in progress may have no open step, and therefore
+    /// no current step; the final step then takes its place.
     pub fn current_or_final_index(&self) -> usize {
         self.current_index().unwrap_or(self.final_index())
     }

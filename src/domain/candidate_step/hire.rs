@@ -11,7 +11,7 @@ use crate::domain::timestamp::Timestamp;
 pub struct HireInput {
     /// Staff's notes on the hire.
     pub notes: Option<String>,
-    /// The date of the hire; defaults to the current time.
+    /// The time of the hire; defaults to the current time.
     pub hired_date: Option<Timestamp>,
     /// The time at which the offer was accepted.
     pub offer_accepted_date: Option<Timestamp>,
@@ -23,9 +23,9 @@ pub struct HireInput {
 /// fills a position. If it fills the last position, the role becomes `filled`.
 ///
 /// # Errors
-/// `forbidden` without authority over the steps; `conflict` if the candidate has already been hired or rejected for the
-/// role, or has withdrawn; `bad_request` if all positions are filled, the role is not open, or a required external
-/// position id is missing.
+/// `forbidden` without authority over the steps; `conflict` if the candidate was erased, has already been hired or
+/// rejected for the role, or has withdrawn; `bad_request` if all positions are filled, the role is not open, or a
+/// required external position id is missing.
 pub fn hire(facts: &StepFacts, input: &HireInput, now: Timestamp) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     require_undecided(facts)?;

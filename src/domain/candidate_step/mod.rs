@@ -1,4 +1,4 @@
-//! Decisions about a candidate at a step, `POST /api/v1/candidate-steps/{id}/…`: one module each.
+//! Decisions about a candidate at a step, `POST /api/v1/candidate-steps/{id}/…`, with one module for each decision.
 //!
 //! The store loads [`StepFacts`], a rule returns a [`Decision`] or refuses, and the store saves the decision.
 

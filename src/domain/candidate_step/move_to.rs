@@ -18,8 +18,8 @@ pub struct MoveInput {
 /// position on the board. The role may have any status.
 ///
 /// # Errors
-/// `forbidden` without authority over the steps; `conflict` if the application has ended, or the candidate is already
-/// at the step.
+/// `forbidden` without authority over the steps; `conflict` if the candidate was erased, the application has ended, or
+/// the candidate is already at the step.
 pub fn move_to(facts: &StepFacts, input: &MoveInput, now: Timestamp) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     facts.require_in_progress()?;
@@ -43,12 +43,12 @@ pub fn move_to(facts: &StepFacts, input: &MoveInput, now: Timestamp) -> Result<D
 /// Returns the statuses of the steps of an application in progress after a move to the step with the index `to`.
 /// Returns `None` if the candidate is already at that step.
 ///
-/// - Forward: the current step is `validated`, and pending steps between the two become `skipped`, as in a hire. Other
-///   steps that were decided keep their status.
-/// - Back, or if an import left no step open: every later step becomes `pending` again.
+/// - Forward: the current step becomes `validated`. Pending steps between the two become `skipped`, as in a hire. Steps
+///   that are already validated or skipped keep their status.
+/// - Back, or if an imported application has no open step: every later step becomes `pending` again.
 ///
-/// After a move, only that step is in progress, even if an import placed the candidate at several steps: earlier ones
-/// are validated, and later ones become pending.
+/// After a move, only the step `to` is in progress, even if an import placed the candidate at several steps. Of these
+/// steps, the earlier ones become `validated`, and the later ones become `pending`.
 pub(in crate::domain) fn statuses_after_move(before: &[StepStatus], to: usize) -> Option<Vec<StepStatus>> {
     let here = current_index(before.iter().copied());
     if here == Some(to) {

@@ -10,7 +10,7 @@ words! {
         RejectedByOrganization = "rejected_by_organization",
         /// The candidate decided.
         RejectedByCandidate = "rejected_by_candidate",
-        /// Neither of them, or it is not known.
+        /// Neither of them decided, or the party is unknown.
         Other = "other",
     }
 }
@@ -37,16 +37,16 @@ words! {
         NoResponse = "no_response",
         /// Anything else.
         Other = "other",
-        /// The organization closed the role. Offered when a role is closed out.
+        /// The organization closed the role. The console offers this reason only when a role is closed out.
         RoleClosed = "role_closed",
     }
 }
 
 impl OutcomeReason {
-    /// The number of reasons that a rejection of one candidate offers, each with a digit as its key.
+    /// The number of reasons that the console offers for the rejection of one candidate, each with a digit as its key.
     pub const KEYS: usize = 9;
 
-    /// The reasons for rejecting everybody who is in progress when a role ends.
+    /// The reasons that the console offers when a role is closed out.
     pub const OF_ROLE_END: [Self; 4] =
         [Self::RoleFilled, Self::RoleClosed, Self::PreferredAnotherCandidate, Self::Other];
 

@@ -20,7 +20,7 @@ pub enum ActKind {
     Hired,
     /// The application was withdrawn.
     Withdrawn,
-    /// Staff undid the act before.
+    /// Staff undid the previous act.
     Undone,
 }
 

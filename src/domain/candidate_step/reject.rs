@@ -17,12 +17,13 @@ pub struct RejectInput {
     pub outcome_reason: Option<String>,
 }
 
-/// `POST …/reject`: ends the application at any step that is not yet rejected. If the candidate is hired, the rejection
-/// reverses the hire: the position becomes free, a `filled` role becomes `open`, and the final step becomes `pending`
-/// unless it is the rejected one.
+/// `POST …/reject`: ends the application at any step that is not yet rejected. The application may have ended before.
+/// If the candidate is hired, the rejection reverses the hire: the position becomes free, a `filled` role becomes
+/// `open`, and the final step becomes `pending` unless it is the rejected one.
 ///
 /// # Errors
-/// `forbidden` without authority over the steps; `conflict` if the step is already rejected.
+/// `forbidden` without authority over the steps; `conflict` if the candidate was erased or the step is already
+/// rejected.
 pub fn reject(facts: &StepFacts, input: &RejectInput, now: Timestamp) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     if facts.addressed_step().status == StepStatus::Rejected {

@@ -1,8 +1,8 @@
 //! `POST …/reopen`: undoes a rejection and returns the candidate to the step.
 //!
 //! The activity row of the rejection records the state before the rejection, so the step gets its earlier status back.
-//! A hire that the rejection reversed is not restored: the candidate returns to the rejected step, and all later steps
-//! become pending unless they are rejected too.
+//! A hire that the rejection reversed is not restored. Instead, the candidate returns to the rejected step, and all
+//! later steps become pending unless they are rejected too.
 
 use super::decision::{Decision, Remark, StepFacts};
 use super::status::{ApplicationStatus, StepStatus};
@@ -27,7 +27,7 @@ pub struct Rejection {
     pub application_status: ApplicationStatus,
     /// The step's status before the rejection.
     pub step_status: StepStatus,
-    /// The time at which the step had been validated, if it was validated before the rejection.
+    /// The time of the step's validation, if the step was validated before the rejection.
     pub validated_at: Option<Timestamp>,
 }
 
@@ -37,8 +37,8 @@ pub struct Rejection {
 /// assumes that the candidate was at the rejected step, unless another step is in progress.
 ///
 /// # Errors
-/// `forbidden` without authority over the steps; `conflict` if the step is not rejected, or the candidate has
-/// withdrawn.
+/// `forbidden` without authority over the steps; `conflict` if the candidate was erased or has withdrawn, or the step
+/// is not rejected.
 pub fn reopen(facts: &StepFacts, rejections: &[Rejection], input: &ReopenInput) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     require_rejected(facts)?;
@@ -84,8 +84,8 @@ fn reset_to_pending(later: &mut [CandidateStep]) {
     }
 }
 
-/// Returns the assumed status of an imported step before its rejection. A candidate at an earlier step has not reached
-/// this step. A candidate at a later step has moved past this step at an unknown time.
+/// Returns the assumed status before an imported rejection. If an earlier step is in progress, the candidate has not
+/// reached this step. If a later step is in progress, the candidate has moved past this step.
 fn assumed_status(steps: &[CandidateStep], addressed: usize) -> StepStatus {
     match steps.iter().position(|step| step.status == StepStatus::InProgress) {
         None => StepStatus::InProgress,
@@ -94,7 +94,8 @@ fn assumed_status(steps: &[CandidateStep], addressed: usize) -> StepStatus {
     }
 }
 
-/// Returns the application's status before its current rejections. A hire is never restored.
+/// Returns the application's status before its current rejections. For a reversed hire, returns `InProgress`, because a
+/// hire is never restored.
 fn status_before(rejections: &[Rejection]) -> ApplicationStatus {
     let statuses = rejections.iter().map(|rejection| rejection.application_status);
     match statuses.into_iter().find(|status| *status != ApplicationStatus::NotSelected) {

@@ -48,7 +48,7 @@ pub struct CandidateStep {
     pub status: StepStatus,
     /// The time of the rejection, while the step is rejected.
     pub rejected_at: Option<Timestamp>,
-    /// The notes on that rejection; empty if the caller gave none.
+    /// The notes on the rejection; empty if the caller gave none.
     pub rejection_reason: Option<String>,
     /// The party that ended the application, in the caller's words.
     pub outcome_type: Option<String>,
@@ -93,7 +93,7 @@ pub fn current_step(status: ApplicationStatus, steps: &[CandidateStep]) -> Optio
 }
 
 /// Returns the index of the current step of an application in progress, from the statuses of its steps. Returns `None`
-/// if no step is open, which an import can cause.
+/// if no step is open, which is possible only in an imported application.
 pub(in crate::domain) fn current_index(statuses: impl Iterator<Item = StepStatus>) -> Option<usize> {
     let is_open = |(_, status): &(usize, StepStatus)| matches!(status, StepStatus::InProgress | StepStatus::Pending);
     let open = statuses.enumerate().filter(is_open);

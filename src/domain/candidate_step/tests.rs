@@ -1,4 +1,4 @@
-//! Facts for the tests of the decisions. API tests cover how the store saves a decision.
+//! Facts for the tests of the decisions. The API tests show that the store saves decisions.
 
 use super::{ApplicationStatus, CandidateStep, Decision, HireRecord, StepFacts, StepStatus, StepType};
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};

@@ -1,8 +1,8 @@
 //! `POST …/undo`: the person who made the last decision on an application undoes it, for 10 minutes.
 //!
-//! For these 10 minutes, the candidate's status page hides an advance ([`crate::domain::progress`]), and it hides a
-//! rejection for the organization's delay. After an undo, the page is as if nobody had made the decision. A hire and its
-//! reversal cannot be undone, because HR systems receive them.
+//! For these 10 minutes, the candidate's status page hides a validation or a move ([`crate::domain::progress`]). It
+//! hides a rejection for the organization's delay. After an undo, the page looks as if nobody had made the decision. A
+//! hire and its reversal cannot be undone, because HR systems receive them.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use crate::domain::id::UserId;
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
 
-/// The time for which a decision can be undone, and for which an advance is hidden from the candidate. 10 minutes are
-/// enough to notice a mistake, and a candidate does not miss the news for longer.
+/// The time for which a decision can be undone, and for which a validation or a move is hidden from the candidate. 10
+/// minutes are long enough to notice a mistake, and delay the news for the candidate only slightly.
 pub const UNDO_PERIOD: Duration = Duration::from_secs(10 * 60);
 
 /// A past act and its actor.
@@ -41,9 +41,9 @@ pub struct ActingUser {
 /// application, newest first.
 ///
 /// # Errors
-/// `forbidden` without authority over the steps, or if the caller made none of the acts; `conflict` if the candidate was
-/// erased or is under a legal hold, somebody has acted since, the act is too old or cannot be undone, or the application
-/// is in another state.
+/// `forbidden` without authority over the steps, or if the caller made none of `acts`; `conflict` if the candidate was
+/// erased or is under a legal hold, `acts` is empty, somebody else acted last, the act is too old or cannot be undone,
+/// or the application is in another state.
 pub fn undo(facts: &StepFacts, acts: &[AttributedAct], caller: &UserId, now: Timestamp) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     require_not_held(facts)?;
@@ -92,7 +92,7 @@ fn require_last<'a>(acts: &'a [AttributedAct], caller: &UserId) -> Result<&'a Pa
     }
 }
 
-/// Returns the refusal that names the later act, the person and the time.
+/// Returns the refusal that names the later act, its actor and its time.
 fn acted_since(last: &AttributedAct) -> Refusal {
     let who = last.by.as_ref().map_or("the candidate", |by| &by.name);
     let what = match last.act.act {

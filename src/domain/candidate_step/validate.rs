@@ -20,11 +20,13 @@ const NOTHING_LEFT: Refusal =
 
 /// `POST …/validate`: validates the candidate's current step and moves the candidate to the next pending step. If an
 /// imported application has no step in progress, the first pending step is the current one. If it has several steps in
-/// progress, each of them can be validated. The others stay in progress, and the candidate moves to the first of them.
+/// progress, each of them except the final step can be validated. The others stay in progress, and the candidate moves
+/// to the first of them.
 ///
 /// # Errors
-/// `forbidden` without authority over the steps; `conflict` if the application has ended, the candidate is not at the
-/// step, or no pending step follows, so that only a hire is possible.
+/// `forbidden` without authority over the steps; `conflict` if the candidate was erased, the application has ended, or
+/// the candidate is not at the step; `conflict` if the step is the final one or no pending step follows, so that only a
+/// hire is possible.
 pub fn validate(facts: &StepFacts, input: &ValidateInput, now: Timestamp) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     facts.require_in_progress()?;
@@ -40,7 +42,8 @@ pub fn validate(facts: &StepFacts, input: &ValidateInput, now: Timestamp) -> Res
     Ok(Decision { next: Some(next), remark: input.outcome_notes.clone().map(Remark::OutcomeNotes), ..decision })
 }
 
-/// Moves the candidate to the next step and returns its index: another step in progress, or the next pending step.
+/// Moves the candidate to the next step and returns its index. The next step is another step in progress or, without
+/// one, the next pending step. Returns `None` if there is neither.
 fn advance(steps: &mut [CandidateStep], from: usize) -> Option<usize> {
     if let Some(other) = steps.iter().position(|step| step.status == StepStatus::InProgress) {
         return Some(other);

@@ -1,5 +1,5 @@
-//! Deferred erasures: if candidates ask to be erased while a hire is hidden from them, the service erases them when
-//! they can see the hire, or when staff have reversed it.
+//! Deferred erasures: if candidates ask for their erasure while a hire is hidden from them, the service erases them
+//! after they can see the hire, or after staff have reversed it.
 //!
 //! An immediate erasure would remove somebody whom staff have hired. A refusal would reveal the hire to the candidate.
 
@@ -9,8 +9,8 @@ use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::progress::{self, ApplicationHistory};
 use crate::domain::timestamp::Timestamp;
 
-/// Returns whether any of these applications has a hire that its candidate cannot see yet. The status page shows
-/// decisions after `visible_after_hours`, or never if this value is `None`.
+/// Returns whether any of these applications has a hire that its candidate cannot see yet. The status page shows a hire
+/// after `visible_after_hours`, or never if this value is `None`.
 pub fn has_hidden_hire(applications: &[ApplicationHistory], visible_after_hours: Option<u32>, now: Timestamp) -> bool {
     let delay = visible_after_hours.map(|hours| Duration::from_secs(u64::from(hours) * 3_600));
     let is_hidden = |history: &ApplicationHistory| {

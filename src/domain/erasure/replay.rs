@@ -1,4 +1,4 @@
-//! The rule for the erasure list when the service starts: it decides which erasures the service repeats.
+//! The rule that decides which erasures of the erasure list the service repeats when it starts.
 //!
 //! An older copy of the file still has the data of all candidates who were erased after the copy was created. The list
 //! beside the file names these candidates, so the service can erase them again at its next start.
@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use crate::domain::id::{CandidateId, SignupId};
 use crate::domain::timestamp::Timestamp;
 
-/// One erasure on the list. The order of the variants is the order of the replay. Deleted signups come first, because a
-/// deleted signup must not create a candidate. The erasure of a candidate with all signups comes after erasures that
-/// leave the signups of others.
+/// One erasure on the list. The order of the variants is the order of the replay. Deleted signups come first.
+/// Otherwise, the erasure of a candidate could submit a deleted later signup again, which would create a candidate. The
+/// erasure of a candidate with all signups comes after erasures that leave the signups of others.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ListedErasure {
     /// A signup whose sender deleted it.
@@ -44,8 +44,9 @@ impl LastChange {
 }
 
 /// Returns whether a candidate in the file has changed since their erasure was put on the list. In an older copy of the
-/// file, the candidate has not changed, so the service erases them again. Otherwise, staff acted after the erasure was
-/// recorded. A person must then decide which of the two acts is right, and the service only reports the candidate.
+/// file, the candidate has not changed, so the service erases them again. If the candidate has changed, somebody acted
+/// after the erasure was recorded. A person must then decide which of the two acts is right, so the service only
+/// reports the candidate.
 ///
 /// `recorded` is the last change according to the list. Lines from earlier versions do not contain a last change, and
 /// their erasures are always repeated.

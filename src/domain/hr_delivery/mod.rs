@@ -38,7 +38,7 @@ words! {
         Hired = "candidate.hired",
         /// A hire was reversed.
         HireReversed = "candidate.hire_reversed",
-        /// An admin tests the connection. A failed ping is not retried automatically.
+        /// An admin tests the integration. A failed ping is not retried automatically.
         Ping = "ping",
     }
 }
@@ -97,7 +97,8 @@ impl RetrySchedule {
         Ok(Self(delays))
     }
 
-    /// Returns the delay after this many failed attempts. Returns `None` if there is no further attempt.
+    /// Returns the delay after this number of failed attempts. Returns `None` if no further attempt follows, or if no
+    /// attempt has failed.
     fn delay(&self, failed: u32) -> Option<Duration> {
         self.0.get(usize::try_from(failed.checked_sub(1)?).ok()?).copied()
     }
@@ -147,13 +148,13 @@ pub enum AttemptOutcome {
     Again(Timestamp),
     /// This was the last attempt.
     Failed,
-    /// The HR system is gone. The service disables the integration, and the organization's deliveries wait.
+    /// The HR system answered 410 (Gone). The service disables the integration, and the organization's deliveries wait.
     Gone,
 }
 
-/// Limits `next`, the time of the next attempt, to the latest time that the schedule allows from now. Otherwise, if the
-/// clock was ahead when `next` was computed, the attempt would be late by the same amount. `failed` is the number of
-/// failed attempts; the last of them began at `last_attempt_at`.
+/// Limits `next`, the time of the next attempt, to the latest time that the schedule and `Retry-After` allow from now.
+/// Otherwise, if the clock was ahead when `next` was computed, the attempt would be late by the same amount. `failed`
+/// is the number of failed attempts since the retry schedule began. The last attempt began at `last_attempt_at`.
 pub fn bounded_attempt_time(
     schedule: &RetrySchedule,
     failed: u32,
@@ -205,7 +206,7 @@ pub fn outcome_of(
 pub fn parse_retry_after(text: &str, now: Timestamp) -> Option<Duration> {
     let text = text.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        // A number that overflows is also longer than a day.
+        // A number that overflows is longer than a day.
         let seconds = text.parse().map_or(RETRY_AFTER_MAX, Duration::from_secs);
         return Some(seconds.min(RETRY_AFTER_MAX));
     }

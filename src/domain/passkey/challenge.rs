@@ -1,5 +1,5 @@
-//! Challenges: random bytes that an authenticator signs, so that a recorded answer is useless. A challenge is for one
-//! purpose, in one browser, for a few minutes. The store deletes a challenge when it is used.
+//! Challenges: random bytes that an authenticator signs, so that a recorded answer is useless. A challenge is valid for
+//! one purpose, in one browser, for five minutes. The store deletes a challenge when it is used.
 
 use std::time::Duration;
 
@@ -13,11 +13,12 @@ use crate::domain::rate::RatePolicy;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::words::words;
 
-/// The time for which a challenge is valid, which is enough to find a security key.
+/// The time for which a challenge is valid: long enough to find a security key.
 pub const LIFETIME: Duration = Duration::from_secs(5 * 60);
 
-/// The rate at which one IPv4 address or one IPv6 /64 gets challenges before a sign-in: enough for the sign-in pages of a
-/// large office in the morning. A network holds at most 360 challenges: a full bucket, and those of 5 minutes.
+/// The rate at which one IPv4 address or one IPv6 /64 gets challenges before a sign-in: enough for the sign-in pages of
+/// a large office in the morning. Such a network has at most 360 valid challenges: the 60 of a full bucket, and 300
+/// from the refills of 5 minutes.
 pub const STRANGERS_RATE: RatePolicy = RatePolicy { per_minute: 60 };
 
 words! {
@@ -37,7 +38,7 @@ words! {
 pub struct Challenge(String);
 
 impl Challenge {
-    /// Creates a challenge from 32 unpredictable random bytes (WebAuthn §13.4.3 requires 16).
+    /// Creates a challenge from 32 unpredictable random bytes. WebAuthn §13.4.3 recommends at least 16.
     pub fn new(random: &[u8; 32]) -> Self {
         Self(URL_SAFE_NO_PAD.encode(random))
     }
@@ -47,7 +48,7 @@ impl Challenge {
         &self.0
     }
 
-    /// Returns the digest of a challenge in base64url. The file stores the digest.
+    /// Returns the SHA-256 digest of a challenge that is encoded in base64url. The file stores only the digest.
     pub fn digest(text: &str) -> [u8; 32] {
         Sha256::digest(text).into()
     }
@@ -59,13 +60,14 @@ pub struct StoredChallenge {
     pub purpose: ChallengeUse,
     /// The digest of the browser's cookie.
     pub browser: [u8; 32],
-    /// The signed-in user; `None` before a sign-in.
+    /// The user for whom the challenge was issued: the signed-in user, or the user of a sign-in link. `None` for a
+    /// sign-in with a passkey.
     pub user_id: Option<UserId>,
     pub issued_at: Timestamp,
 }
 
 impl StoredChallenge {
-    /// Checks that the challenge was issued for this use, and less than five minutes ago.
+    /// Checks that the challenge was issued for this purpose, browser and user, less than five minutes ago.
     ///
     /// # Errors
     /// [`PasskeyFault::ForeignChallenge`], [`PasskeyFault::ExpiredChallenge`].

@@ -5,7 +5,7 @@ use crate::domain::words::words;
 words! {
     /// The reason why a registration or an assertion is refused.
     PasskeyFault {
-        /// The client data is of another ceremony.
+        /// The client data belongs to another ceremony, such as a registration instead of an assertion.
         WrongType = "wrong_type",
         /// No such challenge was issued, or it was used before.
         UnknownChallenge = "unknown_challenge",
@@ -15,7 +15,7 @@ words! {
         ExpiredChallenge = "expired_challenge",
         /// The page has another origin.
         WrongOrigin = "wrong_origin",
-        /// The page was in a frame of another origin.
+        /// The page was in a frame of a page with another origin.
         CrossOrigin = "cross_origin",
         /// The passkey is for another relying party.
         WrongRelyingParty = "wrong_relying_party",
@@ -23,17 +23,18 @@ words! {
         UserNotPresent = "user_not_present",
         /// The authenticator did not verify the user by a PIN or a biometric.
         UserNotVerified = "user_not_verified",
-        /// The authenticator data is cut, has excess bytes, or contradicts itself.
+        /// The authenticator data is truncated, has excess bytes, or contradicts itself or the rest of the answer.
         Malformed = "malformed",
-        /// The key has an algorithm or a form that the service does not accept, or is not the key in the authenticator data.
+        /// The key has an algorithm or a form that the service does not accept, or is not the key in the authenticator
+        /// data.
         WrongKey = "wrong_key",
-        /// No enabled user has this passkey.
+        /// No enabled user has this passkey, or the passkey does not belong to the expected user.
         UnknownPasskey = "unknown_passkey",
-        /// The passkey belongs to another user.
+        /// The answer names another user than the owner of the passkey.
         WrongUser = "wrong_user",
         /// The signature does not match.
         WrongSignature = "wrong_signature",
-        /// The signature counter went back, so a copy of the authenticator exists.
+        /// The signature counter did not increase, so a copy of the authenticator may exist.
         Cloned = "cloned",
     }
 }

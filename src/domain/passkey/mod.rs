@@ -19,7 +19,7 @@ use super::id::UserId;
 /// The maximum number of passkeys of one user: several devices and spares.
 pub const PASSKEYS_MAX: usize = 20;
 
-/// The maximum length of a credential id (WebAuthn §5.8.3).
+/// The maximum length of a credential id, in bytes (WebAuthn §6.5.1).
 const CREDENTIAL_ID_BYTES_MAX: usize = 1_023;
 
 /// The bits of the flags in authenticator data (WebAuthn §6.1).
@@ -133,7 +133,7 @@ impl Assertion<'_> {
         if !stored.key.is_signature(&message, self.signature) {
             return Err(PasskeyFault::WrongSignature);
         }
-        // Passkeys that are synchronized between devices do not count: their counter is always 0.
+        // The counter of a passkey that is synchronized between devices is always 0.
         let counts = data.counter > 0 || stored.counter > 0;
         if counts && data.counter <= stored.counter { Err(PasskeyFault::Cloned) } else { Ok(data.counter) }
     }
@@ -160,7 +160,8 @@ impl<'a> AuthenticatorData<'a> {
         self.flags & flag != 0
     }
 
-    /// Returns the credential id and the bytes after it. The model of the authenticator, which comes first, is not used.
+    /// Returns the credential id and the bytes after it. The authenticator's model (AAGUID), which precedes them, is
+    /// not used.
     fn credential(&self) -> Option<(&'a [u8], &'a [u8])> {
         let (_model, rest) = self.rest.split_at_checked(16).filter(|_| self.has(HAS_CREDENTIAL))?;
         let (length, rest) = rest.split_first_chunk()?;

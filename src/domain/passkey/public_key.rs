@@ -1,8 +1,8 @@
 //! The public key of a passkey: its algorithm, its two encodings and the verification of a signature.
 //!
-//! Browsers give the key as a SubjectPublicKeyInfo (RFC 5280 §4.1), the registration's authenticator data has the same
-//! key in COSE (RFC 9052 §7, in the canonical form of CTAP2). The forms of the three algorithms are fixed, so this
-//! module compares bytes instead of parsing CBOR.
+//! A browser passes the key as a SubjectPublicKeyInfo (RFC 5280 §4.1). The authenticator data of a registration
+//! contains the same key as a COSE key (RFC 9052 §7, in the canonical form of CTAP2). The form of the key is fixed for
+//! each of the three algorithms, so this module compares bytes instead of parsing CBOR.
 
 use ring::signature::{
     ECDSA_P256_SHA256_ASN1, ED25519, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey, VerificationAlgorithm,
@@ -13,11 +13,11 @@ use crate::domain::words::words;
 words! {
     /// The signature algorithm of a passkey (RFC 9053, RFC 8812).
     PasskeyAlgorithm {
-        /// ECDSA on P-256 with SHA-256: most phones, computers and security keys.
+        /// ECDSA on P-256 with SHA-256, used by most phones, computers and security keys.
         Es256 = "ES256",
-        /// Ed25519: some security keys and password managers.
+        /// Ed25519, used by some security keys and password managers.
         EdDsa = "EdDSA",
-        /// RSASSA-PKCS1-v1_5 with SHA-256: Windows Hello on machines with an older security chip.
+        /// RSASSA-PKCS1-v1_5 with SHA-256, used by Windows Hello on machines with an older security chip.
         Rs256 = "RS256",
     }
 }
@@ -42,7 +42,8 @@ const ED25519_INFO: &[u8] = b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";
 /// The algorithm identifier of an RSA key (RFC 3279 §2.3.1).
 const RSA_INFO: &[u8] = b"\x30\x0d\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01\x05\x00";
 
-/// The modulus of an RSA key has 2048 to 4096 bits. Shorter keys are weak; longer keys make a stranger's sign-in costly.
+/// The allowed lengths of an RSA modulus, in bytes: 2048 to 4096 bits. Shorter keys are weak. Signatures of longer keys
+/// are expensive to verify, and a stranger can send them.
 const MODULUS_BYTES: std::ops::RangeInclusive<usize> = 256..=512;
 
 /// A public key with its SubjectPublicKeyInfo.
@@ -53,18 +54,16 @@ pub struct PasskeyKey {
 }
 
 impl PasskeyKey {
-    /// Parses the SubjectPublicKeyInfo of a key for this algorithm.
+    /// Parses the SubjectPublicKeyInfo of a key for this algorithm. Returns `None` if it is not valid.
     pub fn parse(algorithm: PasskeyAlgorithm, spki: &[u8]) -> Option<Self> {
         let key = Self { algorithm, spki: spki.to_owned() };
         key.cose().is_some().then_some(key)
     }
 
-    /// Returns the algorithm.
     pub fn algorithm(&self) -> PasskeyAlgorithm {
         self.algorithm
     }
 
-    /// Returns the SubjectPublicKeyInfo.
     pub fn spki(&self) -> &[u8] {
         &self.spki
     }
@@ -80,7 +79,8 @@ impl PasskeyKey {
         key.is_some_and(|key| key.verify(message, signature).is_ok())
     }
 
-    /// Returns the key as `ring` reads it: a point, the bytes of an Ed25519 key, or an RSAPublicKey (RFC 8017 §A.1.1).
+    /// Returns the key in the form that `ring` accepts: a point, the bytes of an Ed25519 key, or an RSAPublicKey (RFC
+    /// 8017 §A.1.1).
     fn raw(&self) -> Option<&[u8]> {
         match self.algorithm {
             PasskeyAlgorithm::Es256 => self.spki.strip_prefix(P256_INFO).filter(|raw| raw.len() == 65 && raw[0] == 4),
@@ -89,7 +89,7 @@ impl PasskeyKey {
         }
     }
 
-    /// Returns the key in COSE. Returns `None` if the SubjectPublicKeyInfo is not valid.
+    /// Returns the key as a COSE key. Returns `None` if the SubjectPublicKeyInfo is not valid.
     pub(super) fn cose(&self) -> Option<Vec<u8>> {
         let raw = self.raw()?;
         Some(match self.algorithm {
@@ -100,7 +100,7 @@ impl PasskeyKey {
             PasskeyAlgorithm::Rs256 => {
                 let (modulus, rest) = value(0x02, only(0x30, raw)?)?;
                 let modulus = modulus.strip_prefix(b"\0").filter(|modulus| MODULUS_BYTES.contains(&modulus.len()))?;
-                // Every authenticator uses the exponent 65537.
+                // Only the exponent 65537 is accepted, because all authenticators use it.
                 let exponent = only(0x02, rest).filter(|exponent| *exponent == b"\x01\x00\x01")?;
                 let length = u16::try_from(modulus.len()).ok()?.to_be_bytes();
                 [b"\xa4\x01\x03\x03\x39\x01\x00\x20\x59", &length[..], modulus, b"\x21\x43", exponent].concat()
@@ -109,7 +109,8 @@ impl PasskeyKey {
     }
 }
 
-/// Reads one DER value with this tag (X.690 §8.1), of at most 65,535 bytes. Returns its contents and the bytes after it.
+/// Reads one DER value with this tag (X.690 §8.1), of at most 65,535 bytes. Returns its contents and the bytes after
+/// it.
 fn value(tag: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = match bytes.strip_prefix(&[tag])? {
         [length @ 0..=0x7f, rest @ ..] => (usize::from(*length), rest),

@@ -1,9 +1,9 @@
 //! Refuses passwords that are easy to guess.
 //!
-//! The rule splits a password into the fewest pieces: common words, parts of the user's address and name, repeated
-//! characters, runs of neighbours (digits, alphabet, keyboard), years, and single characters. Attackers try
-//! combinations of a few pieces first, so a password with fewer than five pieces is refused regardless of its length.
-//! `common.txt` contains the common words.
+//! The rule splits a password into as few pieces as possible. A piece is a common word, a part of the user's address or
+//! name, a repeated character, a run of neighbours (digits, alphabet, keyboard), a year, or a single character.
+//! Attackers try combinations of a few pieces first, so a password with fewer than five pieces is refused regardless of
+//! its length. `common.txt` contains the common words.
 
 use super::text::Email;
 
@@ -117,7 +117,8 @@ pub fn check_length(password: &str) -> Result<(), PasswordFault> {
     }
 }
 
-/// Returns the user's address and name, whole and split into parts. Leaves out strings shorter than a run.
+/// Returns the user's address and name, whole and split into parts. Omits strings of fewer than [`RUN_CHARACTERS_MIN`]
+/// characters.
 fn own_words(email: &Email, name: &str) -> Vec<Vec<char>> {
     let name = name.to_lowercase();
     let texts = [email.key(), name.trim()];

@@ -36,7 +36,7 @@ pub struct ApplicationHistory {
     pub acts: Vec<PastAct>,
 }
 
-/// The progress that the candidate sees.
+/// The progress of an application as its candidate sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
     /// The visible status of the application.
@@ -55,7 +55,7 @@ pub enum Stage {
     Current,
     /// The candidate has not reached the step.
     Upcoming,
-    /// The candidate moved past the step.
+    /// A move or a hire skipped the step.
     Skipped,
     /// The application ended at the step.
     Ended,
@@ -169,8 +169,8 @@ impl ApplicationState {
         }
     }
 
-    /// Moves the candidate to a step. The steps on the way depend on this state, and may differ from those that the
-    /// staff's move changed.
+    /// Moves the candidate to a step. The steps between depend on this state, and may differ from the steps that the
+    /// move by staff changed.
     fn move_to(&mut self, index: usize, at: Timestamp) {
         let before: Vec<StepStatus> = self.steps.iter().map(|step| step.status).collect();
         let after = statuses_after_move(&before, index).unwrap_or(before);

@@ -1,10 +1,10 @@
 //! The end of a role as candidates with an application in progress see it: all positions are filled, or staff closed
 //! the role.
 //!
-//! The end of a role is as old as a decision must be before the candidate sees it. A fill is often the effect of a hire,
-//! and a fill that shows earlier than the hire would reveal the hire. The same applies to a closed role: staff often
-//! close a role right after they have hired for it, and the candidate whom they hired must not read that the role was
-//! closed before the page shows the hire.
+//! Candidates see the end of a role after the same delay as a decision. A hire often fills the role, so a page that
+//! showed the filled role before the hire would reveal the hire. The same applies to a closed role: staff often close a
+//! role right after a hire, and the hired candidate must not read that the role is closed before the page shows the
+//! hire.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::domain::timestamp::Timestamp;
 use crate::domain::words::words;
 
 words! {
-    /// The reason why a role accepts nobody any longer.
+    /// The reason why a role no longer accepts applications.
     RoleEnd {
         /// All positions are filled.
         Filled = "filled",
@@ -27,18 +27,17 @@ words! {
 /// The status of a role, and the time at which it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoleState {
-    /// The role's status.
     pub status: RoleStatus,
     /// The time since which the role has been filled or closed; `None` for an open role or a draft. No hire for the
-    /// role is later than this time, because only open roles are hired for.
+    /// role is later than this time, because staff can hire only for an open role.
     pub ended_at: Option<Timestamp>,
 }
 
-/// Returns the end of the role that the candidate sees at the time `now`, or `None` while the role is in use, or while
-/// its end is hidden. Only a candidate whose progress is in progress sees the end. `visible_after` is the minimum age of
-/// a visible decision. If it is `None`, the end is never visible.
+/// Returns the end of the role that the candidate sees at the time `now`. Returns `None` if the role is a draft or
+/// open, if its end is hidden, or if the candidate sees an application that has ended. `visible_after` is the minimum
+/// age of a visible decision. If it is `None`, the end is never visible.
 ///
-/// A role that staff reopen has no end from that moment on, because the portal shows the open role.
+/// The end of a role disappears as soon as the role is open again, because the portal shows the open role.
 pub fn visible_role_end(
     role: RoleState,
     progress: &Progress,

@@ -1,6 +1,6 @@
 //! Signups: the validation of the form's fields, and the outcome of a valid signup.
 //!
-//! Faults are a closed list, so that pages can translate them. API callers get them in English.
+//! The faults are a closed list, so that pages can translate them. Callers of the API get them in English.
 
 use super::erasure;
 use super::plain::{self, Flaw};
@@ -18,7 +18,7 @@ pub const LINK_CHARACTERS_MAX: usize = 500;
 /// The maximum length of a note, in characters: about two pages.
 pub const NOTE_CHARACTERS_MAX: usize = 5_000;
 
-/// Characters that URLs must escape (RFC 3986 §2) and that could begin markup.
+/// Characters that a URL must escape (RFC 3986 §2). Some of them have a meaning in markup.
 const NOT_IN_LINKS: &[char] = &['<', '>', '"', '`', '\\'];
 
 /// A field of the form.
@@ -65,7 +65,8 @@ pub enum FieldFault {
     Missing,
     /// The text, or an entry in the list, has more characters than this.
     TooLong(usize),
-    /// The text has control characters, invisible characters or characters that change the direction of text.
+    /// The text has a character that is not allowed: a control character, an invisible character or a character that
+    /// changes the direction of text.
     Unreadable(Flaw),
     /// The text is not an email address.
     NotAnAddress,

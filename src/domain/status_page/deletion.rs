@@ -1,8 +1,9 @@
-//! The rule behind the "delete" button of a status page. It decides what happens to the page, to its application or
-//! signup, and to the candidate.
+//! The rule behind the "delete" button of a status page. The rule decides whether to remove the page, to delete its
+//! signup, to withdraw its application and to erase the candidate.
 //!
 //! A link proves a connection only to its own application or signup, because a stranger may have signed up under the
-//! same address. Therefore, the candidate is erased only if they have no other records. Other people's signups stay.
+//! same address. Therefore, the candidate is erased only if they have no other records. Otherwise, the other records
+//! stay, because they may be another person's.
 
 use crate::domain::activity::Action;
 
@@ -13,9 +14,10 @@ pub struct CandidateFacts {
     pub is_held: bool,
     /// Whether an activity row already records that the holder of the page asked for the erasure.
     pub has_asked: bool,
-    /// Whether the candidate has another status page, or another application that staff added and that was not deleted
-    /// through a link. An application is ignored if its deletion was requested while the candidate had a legal hold or
-    /// a hidden hire.
+    /// Whether the candidate has an application, other than that of the page, that has a status page or was not deleted
+    /// through a link. The pages of its later signups count as pages of an application, except the page itself. An
+    /// application without a page is ignored if its deletion was requested while the candidate had a legal hold or a
+    /// hidden hire.
     pub has_other_records: bool,
     /// Whether the candidate has a hire that their page does not show yet.
     pub has_hidden_hire: bool,
@@ -43,7 +45,7 @@ pub enum DeletionFacts {
 pub enum CandidateOutcome {
     /// The candidate stays.
     Stays,
-    /// The candidate is erased when none of their hires is hidden any longer.
+    /// The deletion is decided again ([`plan_deferred`]) when none of the candidate's hires is hidden any longer.
     ErasureDeferred,
     /// The candidate is erased, with all their applications, signups and pages.
     Erased,
@@ -65,7 +67,7 @@ pub struct DeletionPlan {
     pub withdraws_application: bool,
     /// Whether the page is removed.
     pub removes_page: bool,
-    /// Whether the page's signup (if any) and the stored responses about the candidate are deleted.
+    /// Whether the signup of the page, if any, and the stored responses about the candidate are deleted.
     pub deletes_signup: bool,
     /// The decision about the candidate.
     pub candidate: CandidateOutcome,
@@ -114,7 +116,7 @@ pub fn plan_deletion(facts: DeletionFacts) -> DeletionPlan {
     }
 }
 
-/// Decides, from the current facts, what a deletion removes that was deferred because of a hidden hire. `application`
+/// Decides again, from the current facts, on a deletion that was deferred because of a hidden hire. `application`
 /// states whether the application of the page is in progress. `application` is `None` for the page of a later signup.
 pub fn plan_deferred(application: Option<bool>, has_other_records: bool) -> DeletionPlan {
     match application {
@@ -124,8 +126,8 @@ pub fn plan_deferred(application: Option<bool>, has_other_records: bool) -> Dele
     }
 }
 
-/// Decides what a deletion removes when it is repeated on an older copy of the file. Erased candidates are handled
-/// separately, through the erasure list.
+/// Decides on a deletion that is repeated on an older copy of the file. The candidate stays, because the erasure list
+/// names erased candidates separately. `application` is as in [`plan_deferred`].
 pub fn plan_repetition(application: Option<bool>) -> DeletionPlan {
     application.map_or(LATER_SIGNUP, delete_application)
 }

@@ -41,7 +41,7 @@ pub fn head_mismatch(tx: &Tx<'_>, recorded: &ChainHead) -> Result<Option<String>
     })
 }
 
-/// A row with everything that its hash covers.
+/// The columns of a row that its hash or its detail hash covers, and the two hashes.
 struct ChainedRow {
     number: i64,
     id: ActivityId,

@@ -1,8 +1,8 @@
-//! What has happened in an organization since an activity row. Open pages of the staff console ask every few seconds.
+//! The acts in an organization after an activity row. Open pages of the staff console request them every few seconds.
 //!
-//! If nothing has happened, the answer costs one search in an index. Otherwise, it costs at most [`SCANNED_MAX`] rows.
-//! Unlike [`role_changes`](super::role_changes), the rows include acts on a candidate that name no role, such as an
-//! erasure.
+//! If there are no such acts, an answer costs one index search. Otherwise, it costs three index searches and at most
+//! [`SCANNED_MAX`] + 1 rows. Unlike [`role_changes`](super::role_changes), the rows include every act in the
+//! organization, for example an erasure, which names no role.
 
 use super::page::number;
 use super::role_changes::author;
@@ -13,15 +13,15 @@ use crate::domain::id::{ActivityId, ApplicationId, CandidateId, Id, Organization
 use crate::domain::role_version::ChangeAuthor;
 use crate::domain::timestamp::Timestamp;
 
-/// The maximum number of activity rows for one answer: more than an organization gets in a few seconds, except in a bulk
-/// decision.
+/// The maximum number of acts in one answer: more than an organization gets in a few seconds, except in a decision
+/// batch.
 pub const SCANNED_MAX: usize = 200;
 
 /// The acts after an activity row, the oldest first.
 #[derive(Debug, Clone)]
 pub struct OrganizationChanges {
     pub changes: Vec<OrganizationChange>,
-    /// The cursor of the last row.
+    /// The cursor of the last act or, without an act, the cursor of the request.
     pub cursor: String,
     /// Whether more rows follow.
     pub has_more: bool,

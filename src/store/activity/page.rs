@@ -47,8 +47,8 @@ pub(in crate::store) const SELECT: &str =
      LEFT JOIN users u ON u.id = a.user_id";
 
 // An index on the organization and the action finds rare actions quickly among the many rows of an organization. A role
-// or a candidate has few rows, so SQLite reads all of them. The `+` prevents SQLite from using an index on the
-// organization instead.
+// or a candidate has few rows, so SQLite checks the action of each of them. The `+` prevents SQLite from using an index
+// on the organization instead.
 pub(in crate::store) const OF_ORGANIZATION: &str = "WHERE a.organization_id = $1 AND a.number < $2
      ORDER BY a.number DESC
      LIMIT $3";
@@ -96,7 +96,7 @@ pub fn page(
     }
 }
 
-/// Returns the newest decision on an application, or `None` if nobody has decided on it.
+/// Returns the newest decision on an application, including withdrawals, or `None` if there is none.
 pub fn latest_decision(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -117,7 +117,7 @@ pub fn latest_act(
     latest(tx, organization, candidate, application, others)
 }
 
-/// Returns the newest decision at a step of an application, or the newest other act that meets the condition.
+/// Returns the newest act on an application that is a decision at a step or that meets the condition `others`.
 fn latest(
     tx: &Tx<'_>,
     organization: &OrganizationId,

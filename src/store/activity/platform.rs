@@ -81,7 +81,7 @@ pub fn page(tx: &Tx<'_>, action: Option<Action>, before: i64, rows_max: usize) -
     }
 }
 
-/// Returns the number of a row of platform activity.
+/// Returns the number of a row, or `None` if platform activity has no such row.
 pub fn number(tx: &Tx<'_>, activity: &ActivityId) -> Result<Option<i64>, Error> {
     let sql = "SELECT number
                FROM activities

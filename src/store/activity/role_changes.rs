@@ -1,6 +1,6 @@
-//! The changes to the applications of one role since an activity row. The staff console asks for them every few seconds.
+//! The changes to the applications to one role after an activity row.
 //!
-//! The cost of an answer is bounded: two searches in an index, and at most [`SCANNED_MAX`] rows.
+//! The cost of an answer is bounded: at most three index searches, and at most [`SCANNED_MAX`] rows.
 
 use super::page::number;
 use crate::db::row::{Columns, Row};
@@ -11,14 +11,14 @@ use crate::domain::role_version::ChangeAuthor;
 use crate::domain::timestamp::Timestamp;
 
 /// The maximum number of activity rows that are scanned for one answer: more than a role gets in a few seconds, except
-/// in a bulk decision.
+/// in a decision batch.
 pub const SCANNED_MAX: usize = 200;
 
 /// The changes after an activity row, the oldest first.
 #[derive(Debug, Clone)]
 pub struct RoleChanges {
     pub changes: Vec<ApplicationChange>,
-    /// The cursor of the newest activity row of the role.
+    /// The cursor of the newest activity row of the role or, without a row, the id of the role.
     pub current: String,
     /// The cursor of the last scanned row, if more rows follow.
     pub next: Option<String>,
@@ -39,10 +39,10 @@ pub struct ApplicationChange {
 }
 
 /// Returns the changes after the row that the cursor names. Without a cursor, there are no changes, only the current
-/// cursor. Changes to erased candidates are left out, so there may be fewer than scanned rows. Returns `None` if the
-/// organization has no such row.
+/// cursor. The result leaves out acts on the role itself, acts that only read, and acts on erased candidates, so it may
+/// have fewer changes than scanned rows. Returns `None` if the organization has no such row.
 ///
-/// A cursor is the id of an activity row, or the id of the role for the beginning.
+/// A cursor is the id of an activity row or, for the beginning, the id of the role.
 pub fn since(
     tx: &Tx<'_>,
     organization: &OrganizationId,

@@ -15,8 +15,8 @@ use crate::domain::timestamp::Timestamp;
 use crate::domain::user::Principal;
 use crate::store::change_number;
 
-/// The maximum number of cached keys. A small organization has fewer keys, and each takes about 300 bytes. A full cache
-/// is emptied.
+/// The maximum number of cached keys. Most services have far fewer keys. A key takes about 300 bytes, so a full cache
+/// takes about 5 MB. When the cache is full, the next new key empties it first.
 const KEYS_MAX: usize = 16_384;
 
 /// A key that was valid when it was read from the file.
@@ -69,7 +69,7 @@ impl CachedKey {
     }
 
     /// Returns the facts that determine whether the key is valid, or `None` if the key was read at another change
-    /// number and is stale.
+    /// number and may be stale.
     pub(in crate::store) fn state_at(&self, changed_at: i64) -> Option<&KeyState> {
         (self.read_at == changed_at).then_some(&self.state)
     }

@@ -65,7 +65,7 @@ fn hire_values(hire: Option<&HireRecord>) -> (Option<i64>, Option<i64>, Option<&
 }
 
 /// Inserts an application by one of the organization's candidates to one of its roles. `steps` determine the current
-/// step; insert them after calling this function. Returns `false` if the id is taken or the candidate has already
+/// step. This function does not insert them. Returns `false` if the id is taken or the candidate has already
 /// applied to the role.
 pub fn insert(
     tx: &Tx<'_>,

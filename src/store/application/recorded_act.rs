@@ -17,8 +17,8 @@ use crate::store::{activity, candidate_step, organization};
 /// signed up.
 ///
 /// # Errors
-/// [`Error::Defect`] if the candidate has already applied to the role. Check for an earlier application before calling
-/// this function.
+/// [`Error::Defect`] if the candidate has already applied to the role, or if an id is taken. Check for an earlier
+/// application before calling this function.
 pub fn add(
     tx: &Tx<'_>,
     who: Option<&Principal>,

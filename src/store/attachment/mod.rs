@@ -1,7 +1,8 @@
 //! Attachments: written chunk by chunk during the upload, staged until a signup claims them, and read chunk by chunk.
 //!
-//! Each write is short, so deletion is split into slices ([`delete_slice`]). The background job in `sweep` deletes
-//! attachments that no signup has claimed in time, and attachments whose signup was deleted.
+//! Each write must be short, so deletion is split into slices ([`delete_slice`]). The background job in `sweep` deletes
+//! attachments that no signup has claimed in time, unfinished uploads of a previous process, and attachments whose
+//! signup was deleted.
 
 pub(super) mod check;
 pub(crate) mod digest;

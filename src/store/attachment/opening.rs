@@ -1,4 +1,4 @@
-//! The activity rows of files that staff opened.
+//! The activity rows for attachments that staff opened.
 
 use serde::Serialize;
 
@@ -21,8 +21,8 @@ pub fn record_opened(
     activity::append(tx, stamp, Some(who), Action::AttachmentOpened, subject, &detail(attachment)?)
 }
 
-/// Does the same as [`record_opened`] for a user with a session, unless the user has opened the attachment in a session
-/// since `since`.
+/// Does the same as [`record_opened`] for a user with a session, unless the user has already opened the attachment in a
+/// session at or after `since`.
 pub fn record_opened_in_session(
     tx: &Tx<'_>,
     stamp: &Stamp,

@@ -21,7 +21,7 @@ use crate::world::World;
 /// The time between two scans, unless an erasure requests an earlier scan.
 const SCAN_EVERY: Duration = Duration::from_secs(60);
 
-/// The time between a failed scan or slice and the next scan.
+/// The time between a scan and the next one, if the scan or one of its slices failed.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// Creates the job that deletes attachments, one slice in each step. Performs the first scan.
@@ -90,8 +90,8 @@ impl Sweeper {
         Ok(new)
     }
 
-    /// Scans if a scan is due, then deletes one slice, if there is one. Returns a failure at once, and returns a
-    /// success when all attachments that the scan found have been deleted.
+    /// Scans if a scan is due and the queue is empty, then deletes one slice, if there is one. Returns a failure at
+    /// once, and returns a success when all attachments that the scan found have been deleted.
     pub(super) fn step(&mut self) -> Option<Result<(), Error>> {
         let now = self.world.monotonic();
         let has_new_erasures = self.erasures.committed_count() != self.seen_erasures;
@@ -117,8 +117,8 @@ impl Sweeper {
         self.has_failed |= failure.is_some();
         self.queue.pop_front();
         if self.queue.is_empty() && std::mem::take(&mut self.has_swept) {
-            // The pages of the file and the log still contain the deleted content, perhaps of an erased candidate.
-            // Another scan may find more.
+            // The pages of the file and the log still contain the deleted content, perhaps of an erased candidate, so
+            // they must be wiped. Another scan may find more attachments.
             self.erasures.add_work();
         }
         let has_succeeded = self.queue.is_empty() && !self.has_failed;

@@ -1,6 +1,6 @@
-//! The cards of a role's board: all candidates of its applications in progress, and the hired ones.
+//! The cards of a role's board: one for each application in progress that has a current step, and the hired candidates.
 //!
-//! The board shows every candidate, so the queries read only columns that the cards show.
+//! A board may have many cards, so the queries read only columns that the cards show.
 
 use std::collections::HashMap;
 
@@ -41,7 +41,8 @@ pub fn cards(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Resul
     tx.all(CARDS, (organization.as_str(), role.as_str()), board_card)
 }
 
-/// Returns the card of one application to a role, or `None` if the application is not in progress.
+/// Returns the card of one application to a role, or `None` if the application is not in progress or has no current
+/// step.
 pub fn card(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -133,8 +134,8 @@ pub(in super::super) const OTHER_ROLES_OF: &str = "SELECT o.name
      JOIN roles o ON o.id = b.role_id
      WHERE a.organization_id = $1 AND a.id = $2";
 
-/// Returns since when the candidate with this position at a step, counted from 0, has been there. The candidate who has
-/// been there the longest comes first.
+/// Returns the time at which the candidate with this position at a step, counted from 0, reached the step. The
+/// candidate who has been there the longest comes first.
 pub fn since_at(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -153,7 +154,7 @@ pub(in super::super) const SINCE_AT: &str = "SELECT a.at_since
      ORDER BY a.at_since
      LIMIT 1 OFFSET $4";
 
-/// Returns up to `rows_max` hired candidates of a role, in the order in which they applied to the organization.
+/// Returns up to `rows_max` hired candidates of a role, in the order in which they were added to the organization.
 pub fn hired(
     tx: &Tx<'_>,
     organization: &OrganizationId,

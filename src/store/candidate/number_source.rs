@@ -142,7 +142,8 @@ impl NumberSource {
         Self::Ranges(vec![RangeSource::new(RangeQuery::Status(status))])
     }
 
-    /// Returns the number of candidates if all of them are in memory, and otherwise `i64::MAX`.
+    /// Returns the number of rows if all of them are in memory, and otherwise `i64::MAX`. A candidate may have several
+    /// rows.
     pub(super) fn rows(&self) -> i64 {
         match self {
             Self::Sorted(all) => i64::try_from(all.numbers.len()).unwrap_or(i64::MAX),

@@ -14,7 +14,7 @@ use crate::store::activity;
 /// Adds a candidate on behalf of the caller. If there is no caller, the candidate has signed up.
 ///
 /// # Errors
-/// [`Error::Defect`] if the address is taken. Check the address before calling this function.
+/// [`Error::Defect`] if the address is taken. Check this before calling this function.
 pub fn add(
     tx: &Tx<'_>,
     who: Option<&Principal>,

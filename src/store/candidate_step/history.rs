@@ -58,8 +58,9 @@ pub fn rejections(tx: &Tx<'_>, facts: &StepFacts) -> Result<Vec<Rejection>, Erro
     Ok(rejections.into_iter().flatten().collect())
 }
 
-/// Returns the newest acts on an application with the people who acted, newest first, for the undo rule. The list ends
-/// before the first act whose detail was erased, because an act before it is not the last act.
+/// Returns the newest acts on an application with the users who acted, newest first, for the undo rule. The list ends
+/// before the newest act whose detail cannot be read, because the rule would otherwise take an older act for the last
+/// one.
 pub fn recent_acts(tx: &Tx<'_>, facts: &StepFacts) -> Result<Vec<AttributedAct>, Error> {
     let sql = "SELECT t.action, t.at, t.candidate_role_step_id, t.detail, t.user_id, u.name
                FROM activities t
@@ -84,8 +85,8 @@ fn step_state(step: &CandidateStep) -> StepState {
     StepState { status: step.status, at: step.rejected_at.or(step.validated_at) }
 }
 
-/// Reads an act from the columns `action`, `at`, `candidate_role_step_id` and `detail`. Returns `None` if the detail was
-/// erased, or if another version of the service wrote the detail in another form.
+/// Reads an act from the columns `action`, `at`, `candidate_role_step_id` and `detail`. Returns `None` if the detail
+/// was erased, or if another version of the service wrote the detail in another form.
 fn past_act(columns: &mut Columns<'_>, steps: &[CandidateStep]) -> Result<Option<PastAct>, Error> {
     let act = match columns.parse(Action::parse)? {
         Action::Validated => ActKind::Validated,

@@ -1,5 +1,5 @@
 //! The queue in which staff review the applications at a step, one after the other. The queue is fixed when it begins:
-//! applications that arrive later are not in it, and those that somebody decides on stay in it.
+//! applications that arrive later are not in it, and an application stays in it after a decision.
 
 use jiff::civil::Date;
 
@@ -9,12 +9,12 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
 use crate::domain::timestamp::Timestamp;
 
-/// The applications of a queue.
+/// The applications that a queue contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueueScope {
-    /// Those at one step of a role.
+    /// The applications at one step of a role.
     Step(RoleId, RoleStepId),
-    /// Those at the first step of any open role.
+    /// The applications at the first step of any open role.
     NewOfAllRoles,
 }
 
@@ -52,7 +52,7 @@ pub struct QueueDecision {
 /// organization adds while somebody reviews one queue.
 const ACTIVITY_ROWS_MAX: i64 = 5_000;
 
-/// Returns the applications of a queue that began at `begun`, those who applied first at the beginning. Applications
+/// Returns the applications of a queue that began at `begun`, oldest application first. Applications
 /// that staff put aside until after `today` are not in it, unless staff put them aside after the queue began.
 pub fn queue(
     tx: &Tx<'_>,

@@ -1,9 +1,8 @@
-//! Decision batches: one decision on many applications to a role, in one transaction. Each application is decided on by
-//! itself, with the rule, the activity row and the counts of the single act. A refused application does not stop the
-//! others.
+//! Decision batches: the same decision on several applications to a role, in one transaction. The service decides on
+//! each application separately. It applies the same rule, appends the same activity row and changes the same counts as
+//! for a single decision. A refused application does not stop the others.
 //!
-//! The functions take the caller and facts, so that every part of the service decides in the same way. `record` stores
-//! the batches, and `undo` undoes them.
+//! `record` stores the batches, and `undo` undoes them.
 
 pub(super) mod record;
 
@@ -94,8 +93,8 @@ pub fn decide(
     Ok(DecidedBatch { id: Some(new.id), items })
 }
 
-/// Undoes each decision of the batch that nothing has followed. Check that the caller may manage the role before calling
-/// this function.
+/// Undoes each decision of the batch that nothing has followed. Check that the caller may manage the role before
+/// calling this function.
 ///
 /// # Errors
 /// `conflict` if the batch was undone, or after 10 minutes; `forbidden` for another user than the one who decided.

@@ -67,7 +67,8 @@ impl Erasures {
     /// rollback, before any caller receives the error. Otherwise the next start would repeat the erasure.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if the list cannot be written. The next start may then repeat the erasure.
+    /// [`Error::Full`] or [`Error::Unavailable`] if the list cannot be written. The next start may then repeat the
+    /// erasure.
     pub(crate) fn note_rollback(&self) -> Result<(), Error> {
         let mut end_before = self.end_before.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(end) = *end_before {
@@ -82,7 +83,7 @@ impl Erasures {
     /// after an erasure, and an older copy of the file must not bring the signup back.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if the list cannot be written.
+    /// [`Error::Full`] or [`Error::Unavailable`] if the list cannot be written.
     pub(in super::super) fn record_signup(&self, signup: &SignupId) -> Result<(), Error> {
         self.record(&[signup_line(signup.clone())])
     }
@@ -140,7 +141,7 @@ impl Erasures {
         is_truncated
     }
 
-    /// Returns whether the cleanup after the first `commits` commits is complete.
+    /// Returns whether the log was truncated after the first `commits` commits.
     pub(in super::super) fn is_log_truncated(&self, commits: u64) -> bool {
         self.truncated.load(Ordering::SeqCst) >= commits
     }

@@ -1,4 +1,4 @@
-//! Creates and changes organizations on behalf of admins.
+//! Creates and changes organizations, for requests and commands.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use crate::domain::user::Principal;
 use crate::store::activity;
 use crate::store::erasure::retention::due;
 
-/// Creates an organization with its status cache (`POST /api/admin/organizations`).
+/// Creates an organization with its status cache (`POST /api/admin/organizations`), and records the act.
 ///
 /// # Errors
 /// `conflict` if the slug is taken.
@@ -31,7 +31,8 @@ pub fn create(
     activity::append(tx, stamp, who, Action::OrganizationCreated, &subject, &detail)
 }
 
-/// Changes an organization (`PATCH /api/admin/organizations/{id}`). Does nothing if `before` and `after` are equal.
+/// Changes an organization (`PATCH /api/admin/organizations/{id}`), and records the act. Does nothing if `before` and
+/// `after` are equal. A new retention period makes the retention scan find due candidates again.
 ///
 /// # Errors
 /// `conflict` if the new slug is taken.

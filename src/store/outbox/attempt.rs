@@ -110,7 +110,7 @@ fn schedule_attempt(tx: &Tx<'_>, delivery: &Delivery, at: Timestamp) -> Result<(
     Ok(())
 }
 
-/// Makes the next delivery of the same application due now.
+/// Makes the next undelivered delivery of the same application due now, unless it has failed.
 fn release_next(tx: &Tx<'_>, delivery: &Delivery) -> Result<(), Error> {
     let sql = "UPDATE hr_deliveries
                SET next_attempt_at = $1

@@ -1,5 +1,5 @@
-//! Erases a candidate from the outbox. The messages still contain the candidate's ids, but no other data about the
-//! candidate. Pending messages are still sent.
+//! Erases a candidate from the outbox. The messages still contain the candidate's ids and the dates of the hire, but no
+//! other data about the candidate. Pending messages are still sent.
 
 use super::payload;
 use crate::db::row::Columns;

@@ -1,15 +1,15 @@
-//! The challenges of the registrations and sign-ins in progress.
+//! The challenges of the registrations, sign-ins and step-ups in progress.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::id::{Id, UserId};
 use crate::domain::passkey::{Challenge, ChallengeUse, LIFETIME, PasskeyFault, StoredChallenge};
 
-/// The maximum number of unused challenges. A flood from many networks pushes out the oldest challenges of strangers
-/// instead of filling the file.
+/// The number of unused challenges above which each new challenge of a stranger replaces a stranger's oldest one. A
+/// flood from many networks therefore does not fill the file.
 pub(super) const CHALLENGES_MAX: i64 = 10_000;
 
-/// The maximum number of unused challenges of one user: more than a person has tabs open. The newest are stored.
+/// The maximum number of unused challenges of one user: more than a person has tabs open. The newest are retained.
 pub(super) const USER_CHALLENGES_MAX: i64 = 20;
 
 /// Stores an issued challenge (its digest), and deletes expired and surplus challenges.
@@ -46,8 +46,8 @@ pub fn issue(tx: &Tx<'_>, challenge: &Challenge, facts: &StoredChallenge) -> Res
     Ok(())
 }
 
-/// Deletes a challenge that a browser answers, so that it cannot be answered again. Returns a fault unless the challenge
-/// was issued for this use.
+/// Deletes a challenge that a browser answers, so that it cannot be answered again. Returns a fault if the challenge is
+/// unknown or expired, or was issued for another purpose, browser or user.
 pub fn spend(
     tx: &Tx<'_>,
     challenge: &str,

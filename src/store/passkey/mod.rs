@@ -1,4 +1,5 @@
-//! Passkeys of users, and the challenges of the registrations and sign-ins in progress. No export contains them.
+//! Passkeys of users, and the challenges of the registrations, sign-ins and step-ups in progress. No export contains
+//! them.
 
 mod challenge;
 #[cfg(test)]
@@ -26,11 +27,11 @@ pub struct Passkey {
     pub credential_id: Vec<u8>,
     pub name: String,
     pub created_at: Timestamp,
-    /// `None` until the first sign-in.
+    /// `None` until the passkey is first used, for a sign-in or a step-up.
     pub last_used_at: Option<Timestamp>,
 }
 
-/// A passkey, as a sign-in verifies it.
+/// A passkey, with its user and the key that verifies assertions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredPasskey {
     pub id: PasskeyId,
@@ -42,7 +43,7 @@ pub struct StoredPasskey {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedPasskey {
     pub fault: PasskeyFault,
-    /// The user whose passkey it is, if the passkey is known.
+    /// The user of the passkey, if the passkey is known.
     pub user_id: Option<UserId>,
 }
 
@@ -125,8 +126,8 @@ fn find(tx: &Tx<'_>, credential_id: &[u8]) -> Result<Option<StoredPasskey>, Erro
     })
 }
 
-/// Verifies an assertion by the passkey with this credential id, and records that the passkey was used. With `user`, only
-/// a passkey of this user is accepted. Records a refused copy of an authenticator as platform activity.
+/// Verifies an assertion by the passkey with this credential id, and records that the passkey was used. With `user`,
+/// only a passkey of this user is accepted. Records a refused copy of an authenticator as platform activity.
 pub fn accept(
     tx: &Tx<'_>,
     stamp: &Stamp,
@@ -175,7 +176,7 @@ pub fn remove(tx: &Tx<'_>, stamp: &Stamp, who: &Principal, passkey: &PasskeyId) 
     Ok(true)
 }
 
-/// Deletes all passkeys of a user, and the challenges that would add one.
+/// Deletes all passkeys of a user, and all challenges that were issued to the user.
 pub(super) fn delete_all(tx: &Tx<'_>, user: &UserId) -> Result<(), Error> {
     let sql = "DELETE FROM passkey_challenges
                WHERE user_id = $1";

@@ -1,5 +1,5 @@
-//! Changes to roles by staff (`/api/v1/roles/{id}`). Each change updates the role and its organization's counts, and
-//! appends an activity row.
+//! Changes to roles by staff (`/api/v1/roles/{id}`) and by the job that closes roles. Each change updates the role and
+//! its organization's counts, and appends an activity row.
 
 use serde_json::{Map, Value};
 

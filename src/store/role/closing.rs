@@ -1,6 +1,6 @@
 //! The background job that closes open roles after their closing date. Every ten seconds, a run scans the open roles
-//! whose closing date is today or earlier in UTC, and closes those whose date has passed in their organization's time
-//! zone. Signups are refused from the end of the day, even before the job has run.
+//! whose closing date is today or earlier in UTC. It closes those roles whose date has passed in their organization's
+//! time zone. Signups are refused from the end of the day, even before the job has run.
 //!
 //! The job relies on the believed clock, so a clock that jumps ahead closes no role. It does not wait for an hour after
 //! a start as retention does, because staff can open a closed role again.
@@ -26,15 +26,15 @@ use crate::domain::timestamp::Timestamp;
 use crate::store::{activity, organization};
 use crate::world::World;
 
-/// The time between the starts of two runs: candidates should soon see that a role is closed, and a run without work
-/// reads one entry of an index.
+/// The time between the starts of two runs. Candidates should soon see that a role is closed, and a run without work
+/// reads only a few entries of an index.
 const RUN_EVERY: Duration = Duration::from_secs(10);
 
 /// The time before the next run after a failed run.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// The maximum number of roles that one step scans, and that one transaction closes: a few milliseconds of the writer's
-/// time, which other jobs wait for.
+/// The maximum number of roles that one step scans and one transaction closes. Other jobs wait a few milliseconds for
+/// the transaction.
 const SCANNED_MAX: usize = 32;
 
 /// Prepares the job that closes roles, one slice in each step.

@@ -17,12 +17,12 @@ pub struct RoleOverview {
     pub in_review: i64,
     /// The candidates who have been at their step since before a given time.
     pub overdue: i64,
-    /// Since when the candidate who has waited the longest has been at their step.
+    /// The time since which the candidate with the longest wait has been at their step.
     pub waiting_since: Option<Timestamp>,
 }
 
-/// Counts the candidates at the steps of a role. Candidates who have been at their step since before `overdue_since` are
-/// overdue. `today` is the current day in the organization's time zone.
+/// Counts the candidates at the steps of a role. Candidates who have been at their step since before `overdue_since`
+/// are overdue. `today` is the current day in the organization's time zone.
 pub fn overview(
     tx: &Tx<'_>,
     organization: &OrganizationId,

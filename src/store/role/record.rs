@@ -1,6 +1,7 @@
 //! The columns of a role: one list for all queries that read or write complete roles.
 //!
-//! A new column must be added to [`RoleRecord`], the list, [`record`], [`values`] and [`members`].
+//! A new column must be added to [`RoleRecord`], the list, [`CHANGEABLE_COUNT`], [`record`], [`values`] and
+//! [`members`].
 
 use serde_json::{Map, Number, Value as Json};
 

@@ -18,8 +18,7 @@ pub fn seats(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Resul
     })
 }
 
-/// Saves the seats of a role if they have changed. If the role is no longer open, its signup links stop
-/// working.
+/// Saves the seats of a role if they have changed. If the role is no longer open, its signup links stop working.
 ///
 /// # Errors
 /// [`Error::Defect`] if the role does not exist, or if its seats differ from `before`.
@@ -28,7 +27,7 @@ pub fn save_seats(tx: &Tx<'_>, role: &RoleId, before: Seats, after: Seats) -> Re
         return Ok(());
     }
     // The condition on the seats detects a change after `before` was read. An unchanged status is not assigned, because
-    // a trigger on that column invalidates the cached portal.
+    // a trigger on that column would make the service invalidate the cached responses of the portal.
     let (status, now, was) = (after.status.as_str(), tx.now.micros(), before.status.as_str());
     let touched = if before.status == after.status {
         let sql = "UPDATE roles

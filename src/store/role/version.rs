@@ -58,8 +58,8 @@ pub fn changes_since(
     seen.map(|seen| later_changes(tx, organization, role, seen, LATER_CHANGES_MAX)).transpose()
 }
 
-/// Returns the number of the newest activity row that one of the tags names, 0 for the version of an imported role, and
-/// `None` if no tag names a version that the role had.
+/// Returns the number of the newest activity row that one of the tags names, or 0 for the version of an imported role.
+/// Returns `None` if no tag names a version that the role had.
 fn newest_known(
     tx: &Tx<'_>,
     organization: &OrganizationId,

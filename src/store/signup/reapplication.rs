@@ -1,5 +1,5 @@
-//! Submits later signups again when the candidate of the earlier application is erased at the candidate's request. Each
-//! signup is handled as if the erased candidate had never applied.
+//! Submits later signups again when the candidate of the earlier application is erased at the candidate's own request.
+//! Each signup is handled as if the erased candidate had never applied.
 
 use super::submission::{Applicant, create_application};
 use super::{Signup, find};

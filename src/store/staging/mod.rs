@@ -2,7 +2,8 @@
 //! the import.
 //!
 //! 1. The import stages its applications in `import_rows`, where requests do not see them. If the import ends during
-//!    this step, its rows are dropped, and the service wipes the bytes that these rows leave in the pages of the file.
+//!    this step, the next import or the next start of the service drops its rows. The service then wipes the bytes that
+//!    these rows leave in the pages of the file.
 //! 2. One transaction decides that all staged applications will be published. It also writes the records that the
 //!    applications refer to: users, organizations, roles and steps.
 //! 3. The applications are published, one slice in each transaction. If the import ends early, the service publishes
@@ -35,8 +36,8 @@ pub const PUBLISHED_MAX: usize = 64;
 /// too long on a slow machine.
 const WORK_MAX: Duration = Duration::from_millis(10);
 
-/// The maximum number of applications that one transaction stages or drops: one insert for each, a few milliseconds in
-/// total.
+/// The maximum number of applications that one transaction stages or drops: one insert or deletion for each, a few
+/// milliseconds in total.
 const STAGED_MAX: usize = 128;
 
 /// The pause between two transactions, in which other connections can take the write lock. In the first 100 ms of a
@@ -113,7 +114,7 @@ impl<'w> Staging<'w> {
     }
 
     /// Publishes the decided applications. Returns the number of skipped applications, which the file no longer
-    /// allowed. After an error, the service publishes the rest.
+    /// allowed. After an error, the service or the next import publishes the rest.
     pub fn finish(&mut self) -> Result<usize, Error> {
         while self.act(|tx, is_over| publish_slice(tx, is_over))? {}
         let number = self.number;
@@ -333,7 +334,7 @@ fn insert(tx: &Tx<'_>, staged: &StagedApplication) -> Result<bool, Error> {
 }
 
 /// Returns the candidate of the application: the staged candidate, or a candidate who has since been added under the
-/// same address. Returns `None` if the staged candidate has since been erased.
+/// same address. Returns `None` if the candidate is erased in the file but not in the import, or the reverse.
 fn find_or_insert_candidate(
     tx: &Tx<'_>,
     staged: &StagedApplication,

@@ -1,5 +1,5 @@
-//! The usage index: a sparse index over the usage log, and the newest row of each key. Rows up to a certain time are
-//! indexed; later rows are not.
+//! The usage index: a sparse index over the usage log, and the newest row of each key. All rows up to a certain time
+//! are indexed; later rows may not be.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -72,8 +72,8 @@ fn newest_row(row: &Row<'_>) -> Result<NewestRow, Error> {
     Ok(NewestRow { at: columns.time()?, number: columns.read()? })
 }
 
-/// Returns the time of the indexed row from which the rows before `before` are read: the row of the next index entry,
-/// or the newest indexed row of the key. Few rows lie between this row and `before`.
+/// Returns the time of the indexed row from which the rows before `before` are read. It is the row of the next index
+/// entry or, without such an entry, the newest indexed row of the key. Few rows lie between this row and `before`.
 pub(super) fn start_row(tx: &Tx<'_>, key_number: i64, before: i64, indexed_to: i64) -> Result<Option<i64>, Error> {
     let sql = "SELECT at
                FROM api_key_usage_marks

@@ -31,8 +31,8 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// the step.
 const REDATE_MAX: Duration = Duration::from_millis(50);
 
-/// The maximum number of index entries that one transaction adds (a slice). A slice occupies the writer for half a
-/// millisecond.
+/// The maximum number of index entries, or of newest rows, that one transaction writes (a slice). A slice occupies the
+/// writer for half a millisecond.
 const SLICE_ROWS: usize = 512;
 
 /// The number of usage rows and jobs since the last run. Jobs are counted, because a job may have appended a usage row.

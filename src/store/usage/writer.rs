@@ -17,8 +17,8 @@ pub enum RowOutcome {
     Logged,
     /// The row was not appended, because the key is no longer valid.
     KeyRefused(KeyRefusal),
-    /// The row was not appended, because keys or users have changed since the key was looked up, and the answer may be
-    /// out of date. Contains the row.
+    /// The row was not appended, because keys or users have changed since the key was looked up. The caller must look
+    /// up the key again. Contains the row.
     KeyStale(Box<LogEntry>),
 }
 

@@ -1,10 +1,10 @@
-//! Answers of authenticators with cut and changed bytes.
+//! Property tests: answers of authenticators that were truncated or in which bits were flipped.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// A place and the bits to change there.
+/// Returns the bytes with these bits of one byte flipped.
 fn flip(bytes: &[u8], at: prop::sample::Index, bits: u8) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     let at = at.index(bytes.len());

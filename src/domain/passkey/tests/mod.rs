@@ -1,4 +1,4 @@
-//! Tests of passkeys with an authenticator in software.
+//! Tests of passkeys, with a software authenticator.
 
 mod fuzz;
 
@@ -80,7 +80,7 @@ impl Answer {
         [&hash[..], &[self.flags], &self.counter.to_be_bytes(), &self.after].concat()
     }
 
-    /// Verifies the answer after its authenticator data and signature were changed.
+    /// Verifies the answer with this JSON, authenticator data and signature, which may differ from the answer's own.
     fn verify(
         &self,
         stored: &VerifiedKey,
@@ -118,7 +118,7 @@ impl Authenticator {
         answer.verify(&self.stored(stored_counter), &json, &data, &self.sign(&json, &data))
     }
 
-    /// Returns the key in COSE, as an authenticator writes it.
+    /// Returns the key as a COSE key, as an authenticator writes it.
     fn cose(&self) -> Vec<u8> {
         let (raw, hex) = (self.pair.public_key_raw(), |text: &str| -> Vec<u8> {
             (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()

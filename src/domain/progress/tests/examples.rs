@@ -101,8 +101,8 @@ fn a_move_that_a_move_back_takes_back_within_the_undo_period_is_never_visible() 
     assert_eq!(case.seen(None, minute(80)), before);
 }
 
-/// Staff hired the candidate by mistake, and reversed the hire at a later step. The candidate sees neither, and sees a
-/// later move as if it began at the step that they were at.
+/// Staff hired the candidate by mistake, and reversed the hire at a later step. The candidate sees neither the hire nor
+/// the reversal. A later move appears to begin at the step that the candidate's page shows.
 #[test]
 fn a_move_shows_nothing_of_hidden_decisions_before_it() {
     let mut case = Case::new(&STEPS);

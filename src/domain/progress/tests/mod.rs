@@ -34,7 +34,7 @@ fn hour(hours: i64) -> Timestamp {
     minute(hours * 60)
 }
 
-/// An application that the decision rules change, with the acts that the service would record.
+/// An application to which the decision rules are applied, with the acts that the service would record.
 #[derive(Clone)]
 struct Case {
     facts: StepFacts,
@@ -65,7 +65,7 @@ impl Case {
         decided.is_ok()
     }
 
-    /// Decides on an undo by the one user who acts.
+    /// Decides on an undo. The same user makes all acts.
     fn undo(&self, before: &StepFacts, at: Timestamp) -> Result<Decision, Refusal> {
         let user = UserId::parse("user_1").unwrap();
         let by = Some(ActingUser { id: user.clone(), name: "Ingrid".to_owned() });
@@ -181,8 +181,8 @@ impl Case {
     }
 }
 
-/// Tries the acts in order, each some minutes after the previous one. Returns the application and the minute of the last
-/// act.
+/// Tries the acts in order, each some minutes after the previous one. Returns the application and the minute of the
+/// last act.
 fn run(steps: &[StepStatus], acts: &[(usize, usize, i64)]) -> (Case, i64) {
     let mut case = Case::new(steps);
     let mut now = 0;
@@ -195,7 +195,8 @@ fn run(steps: &[StepStatus], acts: &[(usize, usize, i64)]) -> (Case, i64) {
 
 const STEPS: [StepStatus; 4] = [Validated, InProgress, Pending, Pending];
 
-/// Acts that follow each other within minutes, around the undo period, or within hours.
+/// Acts that follow each other after some minutes, which may be more or fewer than the undo period, or after some
+/// hours.
 fn acts() -> impl Strategy<Value = Vec<(usize, usize, i64)>> {
     let pause = prop_oneof![0..25_i64, (0..60_i64).prop_map(|hours| hours * 60)];
     proptest::collection::vec((0..ACTS.len(), 0..4_usize, pause), 0..14)
@@ -276,7 +277,7 @@ proptest! {
     #[test]
     fn candidates_who_withdrew_see_no_later_acts(acts in acts(), more in acts(), later in 0..12_000_i64) {
         let (case, end) = run(&STEPS, &acts);
-        // The withdrawal is a later act, so nothing before it can be undone.
+        // The withdrawal comes after the undo period of all earlier acts, so none of them can be undone.
         let withdrawn_at = end + 10;
         let then = visible_progress(&case.history(), Some(minute(withdrawn_at)), Some(DELAY), minute(withdrawn_at));
         let mut decided = case;

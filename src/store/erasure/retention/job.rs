@@ -65,7 +65,7 @@ pub struct Run {
 }
 
 impl Runs {
-    /// Returns the number of candidates erased since the start of the process.
+    /// Returns the number of candidates that retention erased since the start of the process.
     pub fn erased(&self) -> u64 {
         self.erased.load(Ordering::Relaxed)
     }
