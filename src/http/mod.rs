@@ -1,6 +1,6 @@
 //! The HTTP layer: requests from the network and their responses.
 //!
-//! `server` routes each request to its handler and does not depend on any noun. `api` has the JSON endpoints, and
+//! `server` routes each request to its handler and does not depend on any endpoint. `api` has the JSON endpoints, and
 //! `pages` has the HTML for people. Both have a file or folder for each noun. Only `routes` names all of these modules.
 //!
 //! A request passes through `server::accept`, `server::table` (path and method to a route), `server::gate` (credential,
@@ -15,9 +15,9 @@ pub mod server;
 pub use api::security_txt::parse_contact as security_contact;
 pub use server::accept::{Server, Stopped, serve_metrics};
 
-/// Returns the origin of a base URL: `https://host:port`. Returns `None` unless the base URL is an http(s) URL with a
-/// host and without userinfo, query, fragment or path. A path other than `/` is refused, because pages link to
-/// each other by paths that begin at the origin.
+/// Returns the origin of a base URL, such as `https://host:port`, in lower case and without the default port of the
+/// scheme. Returns `None` unless the base URL is an http(s) URL with a host and without userinfo, query, fragment or
+/// path. A path other than `/` is refused, because pages link to each other by paths that begin at the origin.
 pub fn origin(base_url: &str) -> Option<String> {
     let uri: hyper::Uri = base_url.parse().ok()?;
     let scheme = uri.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https"))?;

@@ -14,7 +14,7 @@ use super::server::resource::Audience;
 use super::server::route::Route;
 use super::server::table::{Area, Table};
 
-/// Path prefixes, each with the audience of the paths below it that do not match a route.
+/// Path prefixes, each with the audience of the paths below it that match no route.
 const AREAS: &[Area] = &[
     ("/api/public/", Audience::Public),
     ("/careers", Audience::Page),

@@ -1,4 +1,4 @@
-//! `/api/v1/organizations`: the organizations that the caller may see, and the caller's role in each of them.
+//! `/api/v1/organizations`: the organizations that the caller may see, each with the caller's role in it.
 
 use hyper::Method;
 use serde::Serialize;

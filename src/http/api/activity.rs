@@ -118,7 +118,8 @@ fn number_before(
     Ok(number_of(&id)?.ok_or_else(invalid_cursor)?)
 }
 
-/// Returns an activity row as the API shows it. If its detail cannot be parsed, `before` and `after` are null.
+/// Returns an activity row as the API shows it. If its detail was erased or cannot be parsed, `before` and `after` are
+/// null.
 pub(in crate::http) fn wire(activity: &Activity) -> WireActivity<'_> {
     let detail: Option<Value> = activity.detail.as_ref().and_then(|text| serde_json::from_str(text).ok());
     let mut detail = detail.unwrap_or(Value::Null);

@@ -1,4 +1,5 @@
-//! `POST /api/v1/candidate-roles/{id}/transfer`: the candidate leaves the pipeline of one role and joins that of another.
+//! `POST /api/v1/candidate-roles/{id}/transfer`: staff transfer a candidate from the pipeline of one role to that of
+//! another.
 //!
 //! The application that the candidate leaves becomes `Withdrawn`, and the new one begins at the first step of the other
 //! role. Both have an activity row. A dry run (`dryRun=true`) makes all checks against a snapshot, but saves nothing.
@@ -43,8 +44,8 @@ struct TransferInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field, also if `dryRun`
-/// is neither `true` nor `false`; `not_found` if the path has no valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field, also if
+/// `dryRun` is neither `true` nor `false`; `not_found` if the path has no valid id.
 fn decode(_: &Ctx, request: &Request) -> Result<TransferInput, Error> {
     let mut fields = request.object()?;
     let role = fields.required_string("roleId");
@@ -54,13 +55,13 @@ fn decode(_: &Ctx, request: &Request) -> Result<TransferInput, Error> {
     Ok(TransferInput { application: request.id_param("id", APPLICATION_NOT_VISIBLE)?, role, reason, is_dry_run })
 }
 
-/// `POST /api/v1/candidate-roles/{id}/transfer`: transfers the candidate of an application in progress to another role of
-/// the organization.
+/// `POST /api/v1/candidate-roles/{id}/transfer`: transfers the candidate of an application in progress to another role
+/// of the organization.
 ///
 /// # Errors
 /// `not_found` if the application does not exist or the caller may not see it, or if its organization has no such role;
-/// `forbidden` for a plain member; `conflict` if the application has ended, the candidate was erased or is under a legal
-/// hold, the other role is not open or has no steps, or the candidate has already applied to it.
+/// `forbidden` for a plain member; `conflict` if the application has ended, the candidate was erased or is under a
+/// legal hold, the other role is not open or has no steps, or the candidate has already applied to it.
 fn transfer(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &TransferInput) -> Result<Reply, Error> {
     let id = &input.application;
     let (organization, roles) = visible::application(tx, caller, id)?;

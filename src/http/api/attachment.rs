@@ -20,7 +20,7 @@ const NO_ATTACHMENT: Refusal = Refusal::NotFound("the candidate has no such atta
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/candidates/{id}/documents/{documentId}";
-    // The route writes: it records in the activity which user opened which attachment.
+    // The handler writes, because the activity records which user opened which attachment.
     vec![
         Route::scoped(CANDIDATE, Scope::CandidatesRead, Method::GET, path, decode, download)
             .writes(Grade::Vital)

@@ -68,8 +68,9 @@ fn parse_cursor(parts: &[String]) -> Option<BoardCursor> {
 /// in progress at the step. The candidate who has been at the step longest comes first. With `stepId`, the answer is a
 /// page of one step.
 ///
-/// A candidate who moves to another step is added at the end of that step, and the order of the other candidates does
-/// not change. A caller who reads a step page by page therefore sees every remaining candidate exactly once, even if
+/// The candidates of a step are sorted by `since`, so most new arrivals come last. A candidate who returns to a step by
+/// a move back, a reopening or an undo gets their earlier position again. The order of the others does not change. A
+/// caller who reads a step page by page therefore sees every candidate who stays at the step exactly once, even if
 /// others arrive or leave.
 ///
 /// # Errors

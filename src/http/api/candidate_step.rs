@@ -1,5 +1,5 @@
-//! `POST /api/v1/candidate-steps/{id}/reject`, `…/hire`, `…/validate`, `…/move`, `…/reopen` and `…/undo`: decisions
-//! at a step of an application.
+//! `POST /api/v1/candidate-steps/{id}/reject`, `…/hire`, `…/validate`, `…/move`, `…/reopen` and `…/undo`: decisions at
+//! a step of an application.
 //!
 //! A dry run (`dryRun=true`) makes all checks against a snapshot and answers with the decision, but saves nothing.
 
@@ -151,7 +151,7 @@ fn decode_move(_: &Ctx, request: &Request) -> Result<(DecisionTarget, MoveInput)
 ///
 /// # Errors
 /// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the application has ended, or
-/// the candidate is already at this step.
+/// the candidate is already at this step or was erased.
 fn move_to(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -195,12 +195,13 @@ fn decode_undo(_: &Ctx, request: &Request) -> Result<(DecisionTarget, ()), Error
     DecisionTarget::decode(request, request.object()?.valid(), ())
 }
 
-/// `POST /api/v1/candidate-steps/{id}/undo`: undoes the caller's last decision on the application. The path may name any
-/// step of the application.
+/// `POST /api/v1/candidate-steps/{id}/undo`: undoes the caller's last decision on the application. The path may name
+/// any step of the application.
 ///
 /// # Errors
-/// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member, and for a caller who has made no decision on
-/// the application; `conflict` if somebody has acted since, or if the decision is too old or cannot be undone.
+/// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member, and for a caller who made none of the recent
+/// decisions on the application; `conflict` if there is no decision, if somebody has acted since, if the decision is
+/// too old or cannot be undone, or if the candidate was erased or is under a legal hold.
 fn undo(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, (target, ()): &(DecisionTarget, ())) -> Result<Reply, Error> {
     let facts = target.load(tx, caller)?;
     let acts = store::candidate_step::recent_acts(tx, &facts)?;
@@ -208,8 +209,8 @@ fn undo(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, (target, ()): &(DecisionTarg
     save_and_reply(ctx, tx, caller, Action::Undone, target, facts, &decision)
 }
 
-/// Saves a decision unless the request is a dry run. Answers with a step as it is after the decision, after a validation
-/// also with the next step, and after an undo also with the action that was undone.
+/// Saves a decision unless the request is a dry run. Answers with a step as it is after the decision, after a
+/// validation also with the next step, and after an undo also with the action that was undone.
 fn save_and_reply(
     ctx: &Ctx,
     tx: &Tx<'_>,

@@ -1,8 +1,8 @@
-//! `POST /api/v1/roles/{id}/decisions` and `…/decisions/{batchId}/undo`: one decision on many applications to a role, and
-//! its undo.
+//! `POST /api/v1/roles/{id}/decisions` and `…/decisions/{batchId}/undo`: one decision on many applications to a role,
+//! and its undo.
 //!
-//! Each application has its own outcome in the answer. A dry run (`dryRun=true`) makes all checks against a snapshot and
-//! answers with the outcomes, but saves nothing.
+//! Each application has its own outcome in the answer. A dry run (`dryRun=true`) makes all checks against a snapshot
+//! and answers with the outcomes, but saves nothing.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ use crate::store::{Error, Grade, Tx};
 
 const NO_BATCH: Refusal = Refusal::NotFound("the role has no such decisions, or they were made more than a day ago");
 
-/// The decision on one item could not be saved. The log has the reason.
+/// The detail of an item whose decision could not be saved.
 const NOT_SAVED: &str = "the decision could not be saved; the service's log has the reason";
 
 pub(in crate::http) fn routes() -> Vec<Route> {
@@ -55,9 +55,9 @@ struct DecideInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field, without items or
-/// with more than [`ITEMS_MAX`], or if `dryRun` is neither `true` nor `false`; `not_found` if the path has no valid id,
-/// or the body names a step that cannot exist.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field, without items
+/// or with more than [`ITEMS_MAX`], or if `dryRun` is neither `true` nor `false`; `not_found` if the path has no valid
+/// id, or the body names a step that cannot exist.
 fn decode_decide(_: &Ctx, request: &Request) -> Result<DecideInput, Error> {
     let mut fields = request.object()?;
     let decision = decode_decision(&mut fields);
@@ -92,7 +92,7 @@ fn decode_decision(fields: &mut BodyFields) -> Option<Result<BatchDecision, Refu
     }))
 }
 
-/// Refuses the members that mean something only with another action, because the action would drop their text.
+/// Refuses members that belong only to other actions, because this action would ignore them.
 fn refuse_members_of_other_actions(fields: &mut BodyFields, action: BatchAction) {
     let members: [(&str, &[BatchAction]); 5] = [
         ("outcomeNotes", &[BatchAction::Reject, BatchAction::Validate]),
@@ -122,12 +122,12 @@ fn decode_items(fields: &mut BodyFields) -> Vec<BatchItem> {
     items
 }
 
-/// `POST /api/v1/roles/{id}/decisions`: decides on each application by itself. An application that cannot be decided on
-/// is refused in its outcome and does not stop the others. The role may have any status.
+/// `POST /api/v1/roles/{id}/decisions`: decides on each application separately. If a decision is refused, the outcome
+/// of its item has the refusal, and the other decisions are still made. The role may have any status.
 ///
 /// # Errors
-/// `not_found` if the role does not exist or the caller may not see it, or if the role does not have the step of a move;
-/// `forbidden` for a plain member.
+/// `not_found` if the role does not exist or the caller may not see it, or if the role does not have the step of a
+/// move; `forbidden` for a plain member; `validation_error` if the due day is not after today or more than a year away.
 fn decide(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &DecideInput) -> Result<Reply, Error> {
     let (organization_id, roles) = visible::role(tx, caller, &input.role)?;
     roles.require_manager()?;
@@ -162,8 +162,8 @@ fn decode_undo(_: &Ctx, request: &Request) -> Result<UndoInput, Error> {
     Ok(UndoInput { role, batch: request.id_param("batchId", NO_BATCH)?, is_dry_run })
 }
 
-/// `POST /api/v1/roles/{id}/decisions/{batchId}/undo`: undoes each decision that nothing has followed. The others are
-/// refused in their outcomes.
+/// `POST /api/v1/roles/{id}/decisions/{batchId}/undo`: undoes each decision that is still the last act on its
+/// application. For the others, the outcome has the refusal.
 ///
 /// # Errors
 /// `not_found` if the role or the batch does not exist, or the caller may not see it; `forbidden` for a plain member,
@@ -193,9 +193,9 @@ pub(in crate::http) fn log_failures(ctx: &Ctx, batch: &DecidedBatch) {
     }
 }
 
-/// The answer contains no personal data of candidates, but the idempotency key and the digest of the request may. They
-/// are erased with the candidate if the request is about one candidate. A request about several candidates is not about
-/// any one of them.
+/// Builds the answer. It contains no personal data of candidates, but the idempotency key and the digest of the request
+/// may. If the request concerns a single candidate, they are erased with that candidate. If it concerns several
+/// candidates, no erasure removes them.
 fn reply(batch: &DecidedBatch, undo_until: Option<String>, items: Vec<WireItem<'_>>, is_dry_run: bool) -> Reply {
     let done = batch.items.iter().filter(|item| matches!(item.outcome, ItemOutcome::Done)).count();
     let reply = Reply::json(&WireBatch {
@@ -215,7 +215,7 @@ fn reply(batch: &DecidedBatch, undo_until: Option<String>, items: Vec<WireItem<'
 }
 
 impl<'a> WireItem<'a> {
-    /// Creates the outcome of an item. An item that names nothing in the role shows the id that the caller named.
+    /// Creates the outcome of an item. If the caller's id matches nothing in the role, the item shows that id.
     fn new(item: &'a DecidedItem, (application, step): (Option<&'a str>, Option<&'a str>)) -> Self {
         let (outcome, detail, last_decision) = match &item.outcome {
             ItemOutcome::Done => ("done", None, None),

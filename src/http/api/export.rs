@@ -27,7 +27,7 @@ use crate::store::{self, Error, Grade, Tx};
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let path = "/api/v1/candidates/{id}/export";
-    // The route writes: it records in the activity which user exported a candidate's data.
+    // The handler writes, because the activity records which user exported a candidate's data.
     vec![
         Route::scoped(CANDIDATE, Scope::CandidatesWrite, Method::GET, path, decode, export)
             .writes(Grade::Vital)

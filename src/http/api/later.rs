@@ -167,7 +167,7 @@ fn put(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, (id, input): &(ApplicationId,
     reply(tx, &organization, id)
 }
 
-/// `DELETE /api/v1/candidate-roles/{id}/later`: removes the mark. Without a mark, the request succeeds and changes
+/// `DELETE /api/v1/candidate-roles/{id}/later`: removes the later mark. Without one, the request succeeds and changes
 /// nothing.
 ///
 /// # Errors

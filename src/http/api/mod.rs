@@ -1,5 +1,5 @@
-//! The JSON endpoints, one file or folder per noun, and their OpenAPI description. This module uses the server, but not
-//! the pages.
+//! The JSON endpoints, one file or folder per noun, and their OpenAPI description. This module does not import the
+//! pages.
 
 pub(in crate::http) mod access;
 pub(in crate::http) mod activity;

@@ -208,7 +208,7 @@ struct WireRole {
     salary_currency: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     salary_period: Option<&'static str>,
-    /// Omitted without a closing date, as the contract's portal answers do not have it.
+    /// Missing if the role has no closing date.
     #[serde(skip_serializing_if = "Option::is_none")]
     closes_on: Option<String>,
     created_at: String,

@@ -1,4 +1,4 @@
-//! `GET /api/v1/roles/{id}/report`: the recruiting results of a role.
+//! `GET /api/v1/roles/{id}/report`: a summary of the applications to a role.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -64,8 +64,8 @@ struct StepAddInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; otherwise as
-/// [`RoleTarget::decode`].
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; otherwise the
+/// errors of [`RoleTarget::decode`].
 fn decode_add(_: &Ctx, request: &Request) -> Result<StepAddInput, Error> {
     let mut fields = request.object()?;
     let step = StepInput::decode(&mut fields);
@@ -77,8 +77,8 @@ fn decode_add(_: &Ctx, request: &Request) -> Result<StepAddInput, Error> {
 /// `POST /api/v1/roles/{id}/steps`: adds a step to the pipeline. Existing applications do not get the step.
 ///
 /// # Errors
-/// As [`RoleTarget::load`]; `conflict` if the role has the maximum number of steps; `validation_error` for a position
-/// beyond the end.
+/// The errors of [`RoleTarget::load`]; `conflict` if the role has the maximum number of steps; `validation_error` for a
+/// position beyond the end.
 fn add(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &StepAddInput) -> Result<Reply, Error> {
     let role = input.role.load(tx, caller)?;
     let mut order = pipeline_ids(tx, &role.record.id)?;
@@ -106,8 +106,8 @@ struct StepOrderInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` without a list of `stepIds`; otherwise as
-/// [`RoleTarget::decode`].
+/// `bad_request` if the body is not a JSON object; `validation_error` without a list of `stepIds`; otherwise the errors
+/// of [`RoleTarget::decode`].
 fn decode_order(_: &Ctx, request: &Request) -> Result<StepOrderInput, Error> {
     let mut fields = request.object()?;
     let steps = fields.required_strings("stepIds");
@@ -119,7 +119,7 @@ fn decode_order(_: &Ctx, request: &Request) -> Result<StepOrderInput, Error> {
 /// `PUT /api/v1/roles/{id}/steps/order`: sets the order of all steps of the pipeline.
 ///
 /// # Errors
-/// As [`RoleTarget::load`]; `validation_error` unless the body names each step of the pipeline exactly once.
+/// The errors of [`RoleTarget::load`]; `validation_error` unless the body names each step of the pipeline exactly once.
 fn reorder(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &StepOrderInput) -> Result<Reply, Error> {
     let role = input.role.load(tx, caller)?;
     let before = pipeline_ids(tx, &role.record.id)?;
@@ -132,14 +132,14 @@ fn reorder(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &StepOrderInput) -
 /// The step that a path names.
 struct StepPath {
     role: RoleTarget,
-    /// `None` if the text is not a valid id. [`StepPath::load`] refuses the request later, because a plain member must
-    /// get a 403 instead.
+    /// `None` if the text is not a valid id. Only [`StepPath::load`] refuses this, because a plain member must get a
+    /// 403 instead.
     step: Option<RoleStepId>,
 }
 
 impl StepPath {
     /// # Errors
-    /// As [`RoleTarget::decode`].
+    /// The errors of [`RoleTarget::decode`].
     fn decode(request: &Request, body: Result<(), Refusal>) -> Result<Self, Error> {
         let (role, ()) = RoleTarget::decode(request, body)?;
         Ok(Self { role, step: RoleStepId::parse(request.param("stepId")) })
@@ -148,7 +148,8 @@ impl StepPath {
     /// Loads the role and the step, for a caller who may change them.
     ///
     /// # Errors
-    /// As [`RoleTarget::load`]; `not_found` if the role has no such step; `conflict` if the step was removed.
+    /// The errors of [`RoleTarget::load`]; `not_found` if the role has no such step; `conflict` if the step was
+    /// removed.
     fn load(&self, tx: &Tx<'_>, caller: &Principal) -> Result<(Role, RoleStep), Error> {
         let role = self.role.find(tx, caller)?;
         let step = self.step.as_ref().ok_or(NO_STEP)?;
@@ -168,8 +169,8 @@ struct StepChangeInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; otherwise as
-/// [`StepPath::decode`].
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; otherwise the
+/// errors of [`StepPath::decode`].
 fn decode_change(_: &Ctx, request: &Request) -> Result<StepChangeInput, Error> {
     let mut fields = request.object()?;
     let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);
@@ -181,7 +182,7 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<StepChangeInput, Error> {
 /// change.
 ///
 /// # Errors
-/// As [`StepPath::load`].
+/// The errors of [`StepPath::load`].
 fn change(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &StepChangeInput) -> Result<Reply, Error> {
     let (role, before) = input.path.load(tx, caller)?;
     let after = RoleStep {
@@ -194,7 +195,7 @@ fn change(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &StepChangeInput) -
 }
 
 /// # Errors
-/// As [`StepPath::decode`].
+/// The errors of [`StepPath::decode`].
 fn decode_id(_: &Ctx, request: &Request) -> Result<StepPath, Error> {
     StepPath::decode(request, Ok(()))
 }
@@ -203,7 +204,7 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<StepPath, Error> {
 /// step do not change.
 ///
 /// # Errors
-/// As [`StepPath::load`]; `conflict` for the only step of a role that is not a draft.
+/// The errors of [`StepPath::load`]; `conflict` for the only step of a role that is not a draft.
 fn remove(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, path: &StepPath) -> Result<Reply, Error> {
     let (role, step) = path.load(tx, caller)?;
     let mut order = pipeline_ids(tx, &role.record.id)?;

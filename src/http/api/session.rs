@@ -26,7 +26,7 @@ use crate::store::{self, Error, Grade, Refused, Tx};
 /// The number of random bytes in a cookie: 256 bits, so that nobody can guess a cookie.
 const COOKIE_RANDOM_BYTES: usize = 32;
 
-/// The reason why a sign-in with the correct password is refused if the account has a second factor.
+/// The reason why a sign-in with the correct password but no code is refused if the account has a second factor.
 const CODE_MISSING: &str = "is required, because this account has a second factor: the code of the authenticator app, or \
                             a recovery code; accounts with only a passkey sign in at /sign-in";
 
@@ -50,7 +50,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-/// A sign-in whose password is correct, and its new session.
+/// A sign-in with a correct password, and the session that it may begin.
 pub(in crate::http) struct CheckedPassword {
     pub(in crate::http) email: Email,
     pub(in crate::http) account: SignInAccount,
@@ -59,7 +59,7 @@ pub(in crate::http) struct CheckedPassword {
     pub(in crate::http) session: FreshSession,
 }
 
-/// A sign-in with everything that it requires.
+/// A sign-in that has passed all checks before the transaction.
 pub(in crate::http) struct SignInInput {
     checked: CheckedPassword,
     /// The code, if the account has a second factor.
@@ -176,16 +176,16 @@ pub(in crate::http) fn check_password(
     if factors.is_empty() {
         ctx.sign_in_throttle.succeed(&attempt, session.digest(), ctx.world.monotonic());
     } else {
-        // Half a sign-in is neither a failure nor a success: a success would clear the failures, and somebody with the
-        // password could try any number of codes.
+        // A correct password alone is neither a failure nor a success. A success would clear the failures, and somebody
+        // with the password could try any number of codes.
         ctx.sign_in_throttle.cancel(&attempt);
     }
     Ok(CheckedPassword { email, account: account.clone(), factors: *factors, session })
 }
 
-/// Checks the code of an authenticator app, or a recovery code. Wrong codes are throttled together with wrong passwords.
-/// The caller spends the code in its transaction. `device` is the digest of the session cookie that the browser has or
-/// receives.
+/// Checks the code of an authenticator app, or a recovery code. Wrong codes are throttled together with wrong
+/// passwords. The caller marks the code as used in its own transaction. `device` is the digest of the session cookie
+/// that the browser has or receives.
 ///
 /// # Errors
 /// `rate_limited` after too many failures; `unauthorized` for a wrong code.
@@ -239,8 +239,8 @@ fn sign_in(ctx: &Ctx, tx: &Tx<'_>, SignInInput { checked, code }: &SignInInput) 
 }
 
 impl CheckedPassword {
-    /// Begins the session, and spends the code of the second factor, if there is one. Returns the user and the value of
-    /// `Set-Cookie`.
+    /// Begins the session, and marks the code of the second factor as used, if there is one. Returns the user and the
+    /// value of `Set-Cookie`.
     ///
     /// # Errors
     /// `unauthorized` if the account has changed since its password was checked, or the code was used in the meantime.
@@ -268,13 +268,13 @@ impl CheckedPassword {
     }
 }
 
-/// `POST /api/auth/sign-out`: ends the session and expires its cookie.
+/// `POST /api/auth/sign-out`: ends the session and removes its cookie.
 fn sign_out(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, (): &()) -> Result<Reply, Error> {
     let cookie = end_session(ctx, tx, caller)?;
     Ok(Reply::no_content().with(header::SET_COOKIE, &cookie))
 }
 
-/// Ends the session of the caller. Returns the value of `Set-Cookie` that expires its cookie.
+/// Ends the session of the caller. Returns the value of `Set-Cookie` that removes the session's cookie.
 pub(in crate::http) fn end_session(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal) -> Result<String, Error> {
     if let Auth::Session { digest } = &caller.auth {
         store::session::delete(tx, digest)?;

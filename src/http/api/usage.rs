@@ -51,7 +51,7 @@ fn parse_before(text: Option<&str>) -> Result<Option<Timestamp>, Refusal> {
 /// `not_found` if the key does not exist.
 fn list(_: &Ctx, tx: &Tx<'_>, _: &Admin, input: &UsageInput) -> Result<Reply, Error> {
     let key = store::api_key::find(tx, &input.id)?.ok_or(NO_KEY)?;
-    // Reading one row more than fits on the page shows whether there is another page.
+    // The query reads one row more than fits on the page, to find out whether there is another page.
     let mut rows = store::usage::page(tx, key.number, input.before, input.rows_max + 1)?;
     let has_more = rows.len() > input.rows_max;
     rows.truncate(input.rows_max);

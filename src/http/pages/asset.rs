@@ -1,5 +1,5 @@
-//! The stylesheet that all pages share, and the default icon. Each URL contains a digest of the file's content, so
-//! browsers may cache the files forever.
+//! The stylesheet of all pages except the console and the API reference, and the default icon. Each URL contains a
+//! digest of the file's content, so browsers may cache the files forever.
 
 use std::sync::LazyLock;
 
@@ -20,8 +20,8 @@ const STYLE_PATH: &str = "/assets/page.css";
 static STYLE_MINIFIED: LazyLock<String> = LazyLock::new(|| minify(STYLE));
 static STYLE_URL: LazyLock<String> = LazyLock::new(|| versioned_url(STYLE_PATH, &STYLE_MINIFIED));
 
-/// The icon for organizations without a logo. Without this icon, every browser would ask for `/favicon.ico`, which does
-/// not exist.
+/// The icon of pages that do not show an organization's logo as their icon. Without this icon, browsers would request
+/// `/favicon.ico`, which does not exist.
 const ICON: &str = include_str!("templates/icon.svg");
 
 const ICON_PATH: &str = "/assets/icon.svg";

@@ -1,5 +1,5 @@
-//! The frame of every page: title, language selection and the organization's branding. `templates/layout.html` renders
-//! it. Templates escape every value that is not marked as safe.
+//! The frame of every page except the console and the API reference: title, language selection and the organization's
+//! branding. `templates/layout.html` renders the frame. Templates escape every value that is not marked as safe.
 
 use super::texts::{self, Texts};
 
@@ -10,7 +10,7 @@ pub(in crate::http) struct Frame<'a> {
     /// The organization whose name, logo and colours the page shows; `None` on pages of the service itself.
     pub(in crate::http) organization: Option<Branding<'a>>,
     pub(in crate::http) languages: Vec<LanguageLink>,
-    /// Whether search engines may list the page. They may list only pages of portals, never a page behind a secret
+    /// Whether search engines may list the page. True only for pages of portals, and never for a page behind a secret
     /// link.
     pub(in crate::http) is_indexed: bool,
 }
@@ -21,7 +21,7 @@ pub(in crate::http) struct Branding<'a> {
     pub(in crate::http) slug: &'a str,
     /// Whether this service stores a logo of the organization.
     pub(in crate::http) has_logo: bool,
-    /// Whether strangers can load the colours and the logo, which belong to the portal.
+    /// Whether the portal is available. If it is not, browsers cannot load its colours and its logo.
     pub(in crate::http) has_portal: bool,
 }
 

@@ -47,7 +47,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 /// Creates the reply to a program, which needs no transaction. For a person, chooses the language of the page.
 ///
 /// # Errors
-/// `validation_error` if a person's request gives a parameter twice.
+/// `validation_error` if a person's request names the language twice.
 fn decode(_: &Ctx, request: &Request) -> Result<ControlFlow<Reply, &'static Texts>, Error> {
     let accepted = request.headers().get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     if accept::prefers_html(&accepted.collect::<Vec<_>>().join(",")) {
@@ -57,8 +57,8 @@ fn decode(_: &Ctx, request: &Request) -> Result<ControlFlow<Reply, &'static Text
     Ok(ControlFlow::Break(reply.with(header::VARY, "Accept")))
 }
 
-/// `GET /` for people: says what the service is, and links to the only portal, if there is one, and to the API
-/// reference.
+/// `GET /` for people: describes the service, and links to the API reference. If there is exactly one portal, the page
+/// also links to the portal.
 fn page(_: &Ctx, tx: &Tx<'_>, texts: &&'static Texts) -> Result<Reply, Error> {
     let portal = store::portal::only(tx)?.map(|portal| PortalButton {
         text: fill(texts.careers.title, &[("organization", &portal.name)]),

@@ -1,8 +1,8 @@
 //! Renders Markdown, such as role descriptions and privacy notices, as safe HTML or as plain text.
 //!
 //! The HTML consists of a closed list of elements. Only links and numbered lists have attributes. Raw HTML becomes
-//! visible text, so that authors notice it. Tables are not supported, because a row of two bytes can become a row of
-//! ten thousand cells.
+//! visible text, so that authors notice it. Tables are not supported, because a row of two bytes can become ten
+//! thousand cells.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
@@ -52,7 +52,8 @@ pub(in crate::http) fn summary(markdown: &str) -> String {
     excerpt(&to_text(markdown), SUMMARY_CHARACTERS_MAX)
 }
 
-/// Truncates the text if it is too long: after a word, or inside a very long word. Adds an ellipsis to truncated text.
+/// Truncates a text of more than `characters_max` characters: after a word, or inside a very long word. The result ends
+/// with an ellipsis.
 fn excerpt(text: &str, characters_max: usize) -> String {
     let Some((cut, _)) = text.char_indices().nth(characters_max) else { return text.to_owned() };
     let room = text[..cut].char_indices().last().map_or(0, |(at, _)| at);
@@ -134,12 +135,12 @@ impl Writer {
                 let url = html::escape(dest_url);
                 self.open(&format!("<a href=\"{url}\" rel=\"nofollow noopener\">"), Some("</a>"));
             }
-            // An image, or a link to an unsafe address, is reduced to its text.
+            // Only the text of an image, or of a link to an unsafe address, is rendered.
             _ => self.open("", None),
         }
     }
 
-    /// Opens a heading one level below the nearest earlier heading of a higher level, so that no level is skipped.
+    /// Opens a heading. Its level is one below the level of the heading that contains it, so that no level is skipped.
     fn heading(&mut self, level: HeadingLevel) {
         while self.headings.last().is_some_and(|above| *above >= level) {
             self.headings.pop();

@@ -1,4 +1,5 @@
-//! HTML for people: the page at `/`, careers, signup and status pages, with their templates, texts and Markdown.
+//! HTML for people: the page at `/`, the career, signup and status pages, and the staff console, with their templates,
+//! texts and Markdown.
 
 pub(in crate::http) mod asset;
 pub(in crate::http) mod careers;

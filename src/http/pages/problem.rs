@@ -13,7 +13,7 @@ use crate::http::server::reply::Reply;
 use crate::http::server::reply::page::FailedRequest;
 use crate::store::Error;
 
-/// The template escapes the title and the paragraphs.
+/// A page of its own. The template escapes the title and the paragraphs.
 #[derive(Template)]
 #[template(path = "problem.html", config = "src/http/pages/templates/askama.toml")]
 struct ProblemPage<'a> {
@@ -30,7 +30,8 @@ impl<'a> ProblemPage<'a> {
     }
 }
 
-/// The same for a request whose answer replaces parts of a page of the console: a dialog over that page.
+/// A dialog with the same content, for a request whose answer replaces parts of a page of the console. The dialog opens
+/// over that page.
 #[derive(Template)]
 #[template(path = "console/problem_part.html", config = "src/http/pages/templates/askama.toml")]
 struct ProblemPart<'a> {
@@ -39,7 +40,8 @@ struct ProblemPart<'a> {
     close: &'a str,
 }
 
-/// Renders the page for a failed request.
+/// Renders the page for a failed request. For a request to the console that only lacks a sign-in, a second factor or a
+/// confirmation, renders the page that asks for it.
 ///
 /// # Errors
 /// [`Error::Defect`] if the template cannot be rendered.

@@ -30,8 +30,8 @@ use crate::store::{Closed, Error, Halt};
 /// At the limit, the next connection waits in the listen queue until another one ends.
 const CONNECTIONS_MAX: usize = 16_384;
 
-/// The maximum number of open connections from one client address or one IPv6 /64: one sixteenth of all connections,
-/// and enough for an office of 150 people whose browsers open six connections each.
+/// The maximum number of open connections from one client address or one IPv6 /64: one sixteenth of all connections.
+/// This is enough for an office of 150 people whose browsers open six connections each.
 const CLIENT_CONNECTIONS_MAX: usize = 1_024;
 
 /// The maximum number of open connections to the address of `/metrics`.
@@ -91,7 +91,8 @@ impl Server {
     }
 
     /// Answers requests until `stop` resolves or the store halts, then finishes the requests in progress. `background`
-    /// is polled while the requests finish. After `background` has ended, the file is closed, unless the store halted.
+    /// is polled while the requests finish. When `background` has ended, and the requests have ended or their time is
+    /// over, the file is closed, unless the store halted.
     pub async fn run(self, stop: impl Future<Output = ()>, background: impl Future<Output = ()>) -> Stopped {
         let Self { listener, service } = self;
         let ctx = Arc::clone(&service.ctx);
@@ -160,8 +161,8 @@ impl Acceptor {
         }
     }
 
-    /// Stops accepting. Connections that the system has already accepted are served, because their clients may have
-    /// sent requests.
+    /// Closes the listener. Connections that wait in the system's queue are still served, because their clients may
+    /// have sent requests.
     fn close(&self, listener: TcpListener) {
         refuse_handshakes(&listener);
         if let Ok(listener) = listener.into_std() {
@@ -169,15 +170,16 @@ impl Acceptor {
         }
     }
 
-    /// Gives every open connection time for one more response, which contains `Connection: close`. Closing the
-    /// connections at once would lose requests that are on their way.
+    /// Waits until all connections have ended, but at most for [`DRAIN`]. In this time, every open connection can get
+    /// one more response, which contains `Connection: close`. Closing the connections at once would lose requests that
+    /// are on their way.
     async fn drain(&self) {
         let all_gone = self.permits.acquire_many(CONNECTIONS_MAX as u32);
         let _ = tokio::time::timeout(DRAIN, all_gone).await;
     }
 
-    /// Accepts the connections in the system's queue and returns their number. Calls the system directly, because it is
-    /// possible that the runtime does not know of these connections yet.
+    /// Accepts the connections in the system's queue and returns their number. Calls the system directly, because the
+    /// runtime may not know of these connections yet.
     fn accept_waiting(&self, listener: &std::net::TcpListener) -> usize {
         let mut accepted = 0;
         while let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned()
@@ -319,7 +321,7 @@ fn set_unread_timeout(stream: &TcpStream) {
 #[cfg(not(target_os = "linux"))]
 fn set_unread_timeout(_: &TcpStream) {}
 
-/// Resolves when the store has halted permanently. Until then, the function frees idle hash memory and logs which
+/// Returns when the store has halted permanently. Until then, the function frees idle hash memory and logs which
 /// background jobs start or stop failing.
 async fn watch(ctx: &Ctx) -> Halt {
     loop {

@@ -69,7 +69,7 @@ pub(super) fn authorize(who: Option<Principal>, access: AccessRule) -> Result<Pr
     Ok(who)
 }
 
-/// Succeeds unless the roles of the signed-in user require a second factor and the user has none.
+/// Succeeds unless the roles of the user require a second factor and the user has none. Always succeeds in a demo.
 ///
 /// # Errors
 /// [`Refusal::SecondFactorMissing`]

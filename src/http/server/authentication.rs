@@ -1,8 +1,8 @@
 //! Authentication: reads the credential of a request, verifies the credential, and returns the principal.
 //!
-//! Only this module reads `Authorization` and the session cookie. [`look_up`] checks an API key against the key cache,
-//! so that a bad key is refused early. The request's transaction verifies the key or session ([`verify`]), so a revoked
-//! key or an ended session cannot be used. The rule for keys is `domain::api_key::KeyState`.
+//! Only this module reads `Authorization` and the session cookie. [`look_up`] finds an API key in the key cache or in
+//! the file, so that a bad key is refused early. The request's transaction verifies the key or session ([`verify`]), so
+//! a revoked key or an ended session cannot be used. The rule for keys is `domain::api_key::KeyState`.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use crate::store::{self, CachedKey, Error, Tx};
 
 const COOKIE: &str = "appliance_session";
 
-/// The cookie's name over https. Browsers accept the prefix only from this host over https, so no other host can set
-/// the cookie.
+/// The cookie's name over https. Browsers accept a cookie with this prefix only from its own host over https, so no
+/// other host can set the cookie.
 const COOKIE_OF_HOST: &str = "__Host-appliance_session";
 
 /// A credential after the lookup: a cached key, or the digest of a session's cookie.
@@ -108,8 +108,8 @@ pub(in crate::http) fn verify(tx: &Tx<'_>, credential: &Credential) -> Result<Pr
     found.ok_or(Error::Refused(Refusal::Unauthorized { sent: true }))
 }
 
-/// Returns the digest of the request's session cookie. Reads only the cookie with the name that this service sets,
-/// because another host could set a cookie with the name that has no prefix.
+/// Returns the digest of the request's session cookie. Over https, reads only the cookie whose name has the prefix,
+/// because another host could set a cookie whose name has none.
 pub(in crate::http) fn cookie(ctx: &Ctx, request: &Request) -> Option<[u8; 32]> {
     cookie_value(ctx, request).map(|value| cookie_digest(&value))
 }
@@ -121,7 +121,7 @@ pub(in crate::http) fn cookie_value(ctx: &Ctx, request: &Request) -> Option<Stri
     cookies.find(|(name, value)| name == wanted && !value.is_empty()).map(|(_, value)| value)
 }
 
-/// Returns the name of the session cookie.
+/// Returns the name of the session cookie, which has a prefix over https.
 pub(in crate::http) fn cookie_name(ctx: &Ctx) -> &'static str {
     if ctx.settings.is_https() { COOKIE_OF_HOST } else { COOKIE }
 }

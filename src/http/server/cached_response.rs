@@ -38,7 +38,7 @@ enum Content {
     /// compressed body is not smaller.
     Both(RenderedResponse, OnceLock<Option<RenderedResponse>>),
     /// Only compressed. Nearly all clients of large responses accept compression. For other clients, the body is
-    /// decompressed, once for all clients that read it at the same time, so at most one plain copy is in memory.
+    /// decompressed. Clients that read it at the same time share one plain copy, so at most one is in memory.
     Compressed { plain_head: RenderedResponse, compressed: RenderedResponse, plain_body: Mutex<Weak<Vec<u8>>> },
 }
 

@@ -24,18 +24,19 @@ use crate::world::{HashMemory, World};
 /// The settings of the HTTP layer.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The public URL of the service, without a trailing slash. Links begin with it.
+    /// The public URL of the service, without a trailing slash. Links begin with this URL.
     pub base_url: String,
     /// The origin of the base URL, as browsers write it.
     pub origin: String,
     /// The rate limit of each API key or session user; `None` for no limit.
     pub rate: Option<RatePolicy>,
-    /// The maximum number of signup forms from one network in an hour; `None` for no limit.
+    /// The maximum number of signups from one network in an hour, through the form and the API; `None` for no limit.
+    /// Signups with errors count too.
     pub signups_per_hour: Option<u32>,
     /// The limits on the disk space for uploads.
     pub uploads: UploadLimits,
     pub trusted_proxies: Vec<IpNet>,
-    /// Whether the service requires second factors of the users who must have one. False in a demonstration.
+    /// Whether users who must have a second factor need it to use the console. False in a demo.
     pub requires_second_factors: bool,
     /// The contact URIs of `/.well-known/security.txt`. Without contacts, this file does not exist.
     pub security_contacts: Vec<String>,
@@ -74,18 +75,19 @@ pub struct Ctx {
     /// The response that depends only on the caller, without its body. The body is cached with the caller's key.
     pub(super) caller_response: OnceLock<RenderedResponse>,
     pub(in crate::http) sign_in_throttle: SignInThrottle,
-    /// The limit on challenges of passkeys for strangers. One network therefore cannot push out the challenges of others.
+    /// The limit on passkey challenges for strangers, so that one network cannot displace the challenges of others.
     pub(in crate::http) stranger_challenges: NetworkBuckets,
-    /// The limit on the number of forms that the service processes for one network in an hour.
+    /// The limit on the number of signups, with or without errors, that the service processes for one network in an
+    /// hour.
     pub(in crate::http) form_limit: NetworkLimit,
     decoy_hash: OnceLock<String>,
     /// The limit on concurrent password hashes. Each uses 19 MiB and a whole core.
     pub(in crate::http) hashing: tokio::sync::Semaphore,
-    /// The limit on sign-ins that hash a password or wait to do so. If more sign-ins were allowed to wait, clients
-    /// would give up before their turn.
+    /// The limit on requests that hash a password, such as sign-ins, or that wait to do so. If more requests were
+    /// allowed to wait, clients would give up before the service answers.
     pub(super) hashing_queue: Permits,
-    /// The memory that past hashes used, which later sign-ins reuse. It is freed after [`HASH_MEMORY_IDLE_MAX`] without
-    /// sign-ins.
+    /// The memory that past hashes used, which later hashes reuse. It is freed after [`HASH_MEMORY_IDLE_MAX`] without a
+    /// hash.
     hash_memory: Mutex<HashMemories>,
     /// The limit on multipart forms, which may contain a file, that arrive at the same time.
     pub(super) uploads: Permits,
@@ -110,17 +112,18 @@ struct HashMemories {
     used_at: Option<Instant>,
 }
 
-/// The time for which hash memory stays allocated after the last sign-in.
+/// The time for which hash memory stays allocated after its last use.
 const HASH_MEMORY_IDLE_MAX: Duration = Duration::from_secs(60);
 
 /// The maximum number of concurrent password hashes.
 const HASHES_MAX: usize = 2;
 
-/// The maximum number of sign-ins that hash or wait to hash: at about 20 ms each, little more than a second of work.
+/// The maximum number of requests that hash a password or wait to do so. At about 20 ms for each hash and two hashes at
+/// a time, these requests take less than a second.
 const HASHES_WAITING_MAX: usize = 64;
 
-/// The maximum number of sign-ins from one client address that hash or wait to hash: enough for an office in the
-/// morning.
+/// The maximum number of requests from one client address that hash a password or wait to do so: enough for an office
+/// in the morning.
 const CLIENT_HASHES_WAITING_MAX: usize = 16;
 
 /// The maximum number of multipart forms that arrive at the same time, at about 200 KiB of memory each: enough for a
@@ -128,11 +131,11 @@ const CLIENT_HASHES_WAITING_MAX: usize = 16;
 pub const UPLOADS_MAX: usize = 128;
 
 /// The maximum number of multipart forms that arrive from one client address at the same time: enough for an office or
-/// a classroom, and too few for one slow sender to keep everybody else out.
+/// a classroom, and so few that one slow sender leaves permits for others.
 pub const CLIENT_UPLOADS_MAX: usize = 16;
 
-/// The maximum number of forms that arrive at the same time and whose files are discarded, at about 200 KiB of memory
-/// each: in total, and from one client address.
+/// The maximum number of multipart forms whose files are discarded and that arrive at the same time, in total and from
+/// one client address. Each uses about 200 KiB of memory.
 const TEXT_FORMS_MAX: usize = 64;
 const CLIENT_TEXT_FORMS_MAX: usize = 4;
 
@@ -190,8 +193,8 @@ impl Ctx {
     }
 
     /// Returns a hash that no password matches, so that a sign-in with an unknown address takes as long as one with a
-    /// known address. The first sign-in creates the hash in both cases, so that creating the hash does not delay the
-    /// start of the service.
+    /// known address. The first sign-in creates the hash, whether its address is known or not, so that the start of the
+    /// service is not delayed.
     fn decoy_hash(&self, memory: &mut HashMemory) -> &str {
         self.decoy_hash.get_or_init(|| {
             let mut random = [0; 32];
@@ -214,7 +217,7 @@ impl Ctx {
         matches
     }
 
-    /// Frees hash memory if nobody has signed in for a while.
+    /// Frees the hash memory if it has not been used for [`HASH_MEMORY_IDLE_MAX`].
     pub(super) fn free_idle_hash_memory(&self) {
         let mut memories = self.hash_memories();
         if memories.used_at.is_some_and(|at| at.elapsed() >= HASH_MEMORY_IDLE_MAX) {

@@ -46,9 +46,9 @@ fn idempotency_answers(route: &Route) -> Vec<Answer> {
     answers
 }
 
-/// Returns the answers of a page or a form of the console: a request without a session is redirected to the sign-in page
-/// if it can be repeated from there, the form of another origin is forbidden, and `lang` must not be repeated. A path
-/// with a parameter may name nothing that the caller may see.
+/// Returns the answers of a page or a form of the console. A request for a page without a session is redirected to the
+/// sign-in page. A form from another origin is forbidden. `lang` must not be repeated. A path with a parameter may name
+/// a resource that does not exist or that the caller may not see.
 fn console_answers(route: &Route) -> Vec<Answer> {
     if route.access != AccessRule::Staff {
         return Vec::new();

@@ -52,7 +52,7 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
         gauges.push(("appliance_attachment_bytes", "Size of all attachments, including staged ones.", bytes as f64));
     }
     let mut text = ctx.telemetry.prometheus(&gauges);
-    // If the file cannot be read, the gauge of the chain head is omitted.
+    // Without a readable file, there is no gauge of the chain head.
     if let Ok(head) = ctx.store.chain_head() {
         text.push_str(&chain_head(&head));
     }

@@ -1,6 +1,6 @@
 //! The server: accepts connections, reads and writes HTTP, finds the route, authenticates the caller, applies
-//! limits, runs the handler in its transaction, and caches responses. It knows nothing about roles, candidates or other
-//! resources; their modules pass their endpoints to it as [`route::Route`] values.
+//! limits, runs the handler in its transaction, and caches responses. The server does not depend on any endpoint: the
+//! modules of the endpoints pass them to the server as [`route::Route`] values.
 
 pub(in crate::http) mod accept;
 pub mod access_rule;

@@ -19,7 +19,7 @@ struct Taken {
     by_network: NetworkCounts,
 }
 
-/// A permit, which is free again when this value is dropped.
+/// A taken permit, which becomes free when this value is dropped.
 pub(super) struct Permit<'a> {
     permits: &'a Permits,
     address: IpAddr,
@@ -27,7 +27,8 @@ pub(super) struct Permit<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoPermit {
-    /// One of the client's networks is at its limit.
+    /// One of the client's networks is at its limit, or holds at least as many permits as are free
+    /// ([`network::may_take`]).
     NetworkAtLimit,
     /// No permit is free.
     AllTaken,
@@ -41,6 +42,9 @@ impl Permits {
     }
 
     /// Takes a permit for this address.
+    ///
+    /// # Errors
+    /// [`NoPermit`] with the reason.
     pub(super) fn take(&self, address: IpAddr) -> Result<Permit<'_>, NoPermit> {
         let mut taken = self.taken();
         let free = self.all_max - taken.all;

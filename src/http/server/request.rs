@@ -116,7 +116,7 @@ impl Request {
         self.params.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
     }
 
-    /// Parses a path parameter that is an id. A value that cannot be an id identifies nothing.
+    /// Parses a path parameter that is an id. A value that cannot be an id is treated as the id of a missing resource.
     ///
     /// # Errors
     /// `absent` if the value cannot be an id.
@@ -164,7 +164,7 @@ impl Request {
         user_agent(&self.headers)
     }
 
-    /// Returns the request without its form, as the sign-in page needs it.
+    /// Returns the facts about the request that the sign-in page needs, without the fields of a form.
     pub(super) fn to_staff_request(&self) -> StaffRequest {
         let query = if self.query.is_empty() { String::new() } else { format!("?{}", self.query) };
         StaffRequest {
@@ -317,9 +317,10 @@ pub(super) fn decode_param(raw: &str) -> Result<String, Refusal> {
     decoded.map(std::borrow::Cow::into_owned).map_err(|_| Refusal::NotFound("there is nothing at this path"))
 }
 
-/// Returns the client's address: the peer's, or, if the peer is a trusted proxy, the rightmost address of
-/// `X-Forwarded-For` that is not a trusted proxy, or the leftmost address if all are trusted proxies. An entry that is
-/// not an address ends the search, because no entry to its left can be trusted.
+/// Returns the client's address. If the peer is not a trusted proxy, this is the peer's address. Otherwise, it is the
+/// rightmost address of `X-Forwarded-For` that is not a trusted proxy, or the leftmost address if all are trusted
+/// proxies. An entry that is not an address ends the search at the address to its right, because no entry to its left
+/// can be trusted.
 pub(in crate::http) fn client(peer: SocketAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut client = peer.ip().to_canonical();

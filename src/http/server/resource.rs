@@ -10,7 +10,7 @@ pub enum Audience {
     Api,
     /// Any program, including scripts on pages from other origins, which may also read errors (WHATWG Fetch §3.3).
     Public,
-    /// People. Errors are pages.
+    /// People who use a browser. Errors are pages.
     Page,
     /// Signed-in staff. Errors are pages, and a request without a session leads to the sign-in page.
     Staff,

@@ -59,10 +59,9 @@ struct PoolUse {
     bytes: usize,
     bytes_by_organization: HashMap<Option<OrganizationId>, usize>,
     /// The maximum size of the pool. A full pool evicts the responses of the organization with the most bytes. One path
-    /// can be spelled in many ways, but requests for many spellings evict only responses of the same
-    /// organization.
+    /// can be spelled in many ways, but the responses to all spellings count toward the limit of their organization.
     bytes_max: usize,
-    /// The maximum number of bytes for one organization.
+    /// The maximum number of bytes for one organization. At this limit, the responses of the organization are evicted.
     organization_bytes_max: usize,
 }
 

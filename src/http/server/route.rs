@@ -92,7 +92,8 @@ pub struct Route {
     pub(in crate::http) renders_one_at_a_time: bool,
     /// Whether the first half hashes a password. If so, it runs on a blocking thread, where it delays no other request.
     pub hashes_password: bool,
-    /// Whether the fields of a form are carried through a sign-in. Pages must not contain passwords.
+    /// Whether the fields of a form are carried through a sign-in. False for forms with a password, because pages must
+    /// not contain passwords.
     pub(super) carries_form: bool,
     /// All possible answers, except those that any route can give ([`ANYWHERE`](super::table::ANYWHERE)).
     pub answers: Vec<Answer>,
@@ -253,7 +254,8 @@ impl Route {
         route
     }
 
-    /// Shows a submitted form again if the service cannot process the form now, so that the person's input is not lost.
+    /// Sets the function that shows a submitted form again if the service cannot process the form now, so that the
+    /// person's input is not lost.
     pub(in crate::http) fn with_fallback(mut self, fallback: FormFallback) -> Self {
         self.form = self.form.map(|form| FormRules { fallback: Some(fallback), ..form });
         self

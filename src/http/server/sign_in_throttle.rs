@@ -1,5 +1,5 @@
-//! Counts of failed sign-ins by account and by client network. The counts are stored only in memory; a restart clears
-//! them.
+//! Counts of failed sign-ins by account and by client network. A wrong password or code at a confirmation counts as a
+//! failed sign-in. The counts are stored only in memory; a restart clears them.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -28,7 +28,7 @@ enum Source {
     Device([u8; 32]),
 }
 
-/// A sign-in attempt in progress.
+/// A sign-in attempt in progress: the check of one password or one code.
 #[derive(Debug)]
 pub(in crate::http) struct SignInAttempt {
     account: Account,
@@ -96,14 +96,15 @@ impl SignInThrottle {
 
     /// Ends a successful attempt. Clears the account's failures from this source, and removes the attempt from all
     /// other counts. Earlier failures of the network remain, because otherwise an attacker with one valid account could
-    /// clear them. `device` is the digest of the session cookie that the browser receives.
+    /// clear them. `device` is the digest of the session cookie that the browser has or receives.
     pub(in crate::http) fn succeed(&self, attempt: &SignInAttempt, device: [u8; 32], now: Duration) {
         let mut counts = self.counts();
         counts.remove(attempt);
         let network = Source::Network(network::narrowest(attempt.address));
         if let Familiarity::FamiliarDevice(before) = attempt.familiarity {
             counts.accounts.remove(&(attempt.account, Source::Device(before)));
-            // The sign-in replaces the browser's cookie.
+            // A sign-in replaces the browser's cookie. If the browser retains its cookie, the loop below inserts this
+            // source again.
             counts.familiar.remove(&(attempt.account, Source::Device(before)));
         } else {
             counts.accounts.remove(&(attempt.account, network));

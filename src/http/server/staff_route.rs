@@ -12,7 +12,7 @@ use crate::domain::user::Principal;
 use crate::store::{Error, Tx};
 
 impl Route {
-    /// Does the same as [`Route::page_act_or_read`] for the pages by which staff sign in.
+    /// Creates a page by which staff sign in, as [`Route::page_act_or_read`] creates a page for strangers.
     pub(in crate::http) fn staff_sign_in<W: Send + 'static, R: Send + 'static>(
         method: Method,
         path: &'static str,
@@ -36,19 +36,19 @@ impl Route {
         Self { audience: Audience::Staff, requires_second_factor: true, ..route }
     }
 
-    /// Carries the fields of the form through a sign-in although the route hashes a password, because its only passwords
-    /// are confirmations, which are never carried.
+    /// Carries the fields of the form through a sign-in although the route hashes a password, because its only
+    /// passwords are confirmations, which are never carried.
     pub(in crate::http) fn carrying_form(self) -> Self {
         Self { carries_form: true, ..self }
     }
 
-    /// Admits users who lack the second factor that they must have: for the pages on which they set up one.
+    /// Admits users who lack the second factor that they must have: for the pages on which they set one up.
     pub(in crate::http) fn before_second_factor(mut self) -> Self {
         self.requires_second_factor = false;
         self
     }
 
-    /// Does not keep the session alive: for requests that an open page repeats by itself.
+    /// Does not count requests as uses of their session: for requests that an open page repeats by itself.
     pub(in crate::http) fn without_use_of_session(mut self) -> Self {
         self.uses_session = false;
         self

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::domain::text;
 
 /// The maximum number of names that a response lists. The response shows only the number of the others. A body can
-/// contain about ten thousand names.
+/// contain more than ten thousand names.
 const NAMES_MAX: usize = 20;
 
 /// The maximum number of characters that a response shows of each name.

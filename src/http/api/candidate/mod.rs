@@ -1,5 +1,5 @@
-//! `/api/v1/organizations/{id}/candidates` and `/api/v1/candidates/{id}`: the endpoints with which staff list and
-//! search candidates (`list`), read a candidate, add a candidate to a role (`add`) and change a candidate (`change`).
+//! `/api/v1/organizations/{id}/candidates` and `/api/v1/candidates/{id}`: staff list and search candidates (`list`),
+//! read a candidate, add a candidate to a role (`add`) and change a candidate (`change`).
 
 mod add;
 mod change;

@@ -308,8 +308,8 @@ fn content(fragment: &Object, schemas: &mut Object) -> Option<Value> {
     Some(json!({ "application/json": { "schema": reference(&name), "example": example } }))
 }
 
-/// Adds `warnings` about unknown members to the responses of operations with a JSON body. Runs after all operations are
-/// complete, because operations share schemas and no example should have warnings.
+/// Adds `warnings` about unknown members to the schemas of the responses of operations with a JSON body. Runs after all
+/// operations are complete, so that no example contains warnings.
 fn accept_warnings(operation: &Value, schemas: &mut Object) {
     if operation["requestBody"]["content"].get("application/json").is_none() {
         return;

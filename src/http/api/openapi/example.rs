@@ -19,8 +19,8 @@ pub(super) fn types(schema: &Value) -> Vec<&str> {
     }
 }
 
-/// Returns an example for the schema: its first example, constant, default or enumerated value. Without these, uses the
-/// referenced schema or the first alternative, or composes a value from the members of the schema.
+/// Returns an example for the schema: its first example, constant, default or enumerated value. Without these, returns
+/// the example of the referenced schema or of the first alternative, or composes one from the members of the schema.
 pub(super) fn of(schema: &Value, schemas: &Map<String, Value>) -> Value {
     let first = |name: &str| schema.get(name).and_then(|list| list.get(0));
     if let Some(stated) = first("examples").or(schema.get("const")).or(schema.get("default")).or(first("enum")) {

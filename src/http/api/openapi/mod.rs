@@ -1,7 +1,7 @@
 //! `GET /api/openapi.json` and `GET /docs`: the API reference, for programs (OpenAPI 3.1) and for people.
 //!
-//! `assemble` builds the OpenAPI document once, from the route table and the fragments in this directory. `page`
-//! renders that document as HTML, so that the two agree.
+//! `assemble` builds the OpenAPI document from the route table and the fragments in this directory. `page` renders that
+//! document as HTML, so that the two agree. The first request for either builds both.
 //!
 //! To add an endpoint, add its route to the table, then describe it in the fragment for its noun, `<noun>.json`. Add a
 //! line to [`FRAGMENTS`] for a new noun. For example:
@@ -19,9 +19,9 @@
 //! ```
 //!
 //! The route provides the security, the scope (also as `x-scope`), the path parameters, every error with its codes and
-//! header fields, and the status of a success. It also provides `If-None-Match` and `ETag` if it answers 304, and
-//! `Idempotency-Key` if it answers 422. The fragment provides `operationId` (a verb and a noun), `summary`,
-//! `description`, the query `parameters`, and:
+//! header fields, and the status of a success. It also provides `If-None-Match` and `ETag` if it answers 304,
+//! `If-Match` if it answers 412, and `Idempotency-Key` if it answers 422. The fragment provides `operationId` (a verb
+//! and a noun), `summary`, `description`, the query `parameters`, and:
 //!
 //! - `body`: the schema of the request body. Members that are not `required` may also be null, which the service treats
 //!   as missing. The assembly adds null to their types, also in nested objects, so requests and responses must not
@@ -30,7 +30,7 @@
 //!   and with the parameters `limit` and `cursor`), `answer` (exactly this schema) or `success` (no data). A fragment
 //!   describes any other response in `responses`, as in OpenAPI.
 //! - `returns`, if the response needs a more specific description; `example`, if the example from the schema is not
-//!   suitable.
+//!   suitable; `versioned`, if the response has the `ETag` of a role.
 //!
 //! In a schema for responses, `required` lists all members that are always present. The tests reject members that the
 //! schema does not define. A member that may be null has `"type": ["string", "null"]`, or `anyOf` with a reference. A
@@ -92,7 +92,7 @@ const DOCUMENT_PATH: &str = "/api/openapi.json";
 
 const PAGE_PATH: &str = "/docs";
 
-/// The description of the API, which the first request renders from the route table.
+/// The routes to describe, and the two responses that the first request renders from them.
 #[derive(Default)]
 pub(in crate::http) struct Description {
     operations: OnceLock<Vec<Operation>>,

@@ -1,6 +1,6 @@
 //! Renders the OpenAPI document as an HTML page: a table of contents, all operations and all schemas. The page loads no
 //! other resources and runs no script. Every string from the document is escaped, except the names of the HTTP methods,
-//! which come from the route table.
+//! which are fixed words in the fragments.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! `GET /api/v1/roles/{id}/changes`: what happened to the applications of a role since the caller last asked.
+//! `GET /api/v1/roles/{id}/changes`: the acts on the applications of a role since an earlier answer.
 
 use hyper::Method;
 use serde::Serialize;

@@ -14,7 +14,7 @@ pub(super) fn find(tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Role,
 }
 
 /// # Errors
-/// As [`find`]; `forbidden` for a plain member of the organization.
+/// The errors of [`find`]; `forbidden` for a plain member of the organization.
 pub(in crate::http) fn find_to_manage(tx: &Tx<'_>, caller: &Principal, id: &RoleId) -> Result<Role, Error> {
     let (organization, roles) = visible::role(tx, caller, id)?;
     roles.require_manager()?;

@@ -175,8 +175,8 @@ fn delete(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, target: &RoleTarget) -> Re
 /// public.
 ///
 /// # Errors
-/// The errors of [`RoleTarget::load`]; `conflict` if the role is not a draft or has no steps, or if its closing date has
-/// passed.
+/// The errors of [`RoleTarget::load`]; `conflict` if the role is not a draft or has no steps, or if its closing date
+/// has passed.
 fn open(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, target: &RoleTarget) -> Result<Reply, Error> {
     let before = target.load(tx, caller)?;
     act::open(ctx, tx, caller, &before)?;
@@ -209,7 +209,8 @@ fn close(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleCloseInput) -> 
     changed_reply(tx, &before.organization_id, &before.record.id)
 }
 
-/// `POST /api/v1/roles/{id}/reopen`: opens a closed role again. The role becomes filled if all its positions are filled.
+/// `POST /api/v1/roles/{id}/reopen`: opens a closed role again. The role becomes filled if all its positions are
+/// filled.
 ///
 /// # Errors
 /// The errors of [`RoleTarget::load`]; `conflict` if the role is not closed or has no steps, or if its closing date has
@@ -227,8 +228,8 @@ struct RoleCopyInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` for an invalid `name`; `not_found` if the path has
-/// no valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error` for an invalid `name`; `not_found` if the path
+/// has no valid id.
 fn decode_copy(_: &Ctx, request: &Request) -> Result<RoleCopyInput, Error> {
     let mut fields = request.object()?;
     let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);

@@ -1,4 +1,5 @@
-//! The version of a role: the `ETag` of answers, and the `If-Match` of requests that change the role or its steps.
+//! The version of a role. Answers have it as `ETag`, and requests that change the role or its steps may name it in
+//! `If-Match`.
 
 use hyper::header;
 

@@ -125,7 +125,7 @@ impl WireStep {
     }
 }
 
-/// The answer to a change. It has warnings, because the change may have published a role without a salary.
+/// The answer to a change. It has warnings, because after the change a public role may show no salary.
 #[derive(Serialize)]
 pub(super) struct WireChangedRole {
     pub(super) success: bool,

@@ -1,4 +1,4 @@
-//! A role as the portal's lists show it.
+//! A role as a list of roles shows it: in the portal's list, and on a page about a missing or former role.
 
 use super::url;
 use crate::domain::careers::Listing;

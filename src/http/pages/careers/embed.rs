@@ -11,10 +11,11 @@ use crate::http::server::response_cache::CachePool;
 use crate::http::server::route::Route;
 use crate::store::{Error, Tx};
 
-/// The script finds the organization's slug in its own URL, so it is the same for all organizations.
+/// The script takes the organization's slug from its own URL, so all organizations share one script.
 const SCRIPT: &str = include_str!("embed.js");
 
-/// The time for which browsers may cache the script. The script loads the roles again on each page view.
+/// The time for which browsers may cache the script. The roles stay current, because the script loads them on each page
+/// view.
 const MAX_AGE_S: u32 = 3_600;
 
 const CROSS_ORIGIN_RESOURCE_POLICY: header::HeaderName =
@@ -28,7 +29,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// `Cross-Origin-Resource-Policy`.
 ///
 /// # Errors
-/// `not_found` if no organization has this slug, or if the organization's portal is disabled.
+/// `not_found` if no organization has this slug, or if the organization or its portal is disabled.
 fn embed(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
     let reply = portal_file::reply(tx, &organization, "text/javascript; charset=utf-8", SCRIPT.to_owned())?;

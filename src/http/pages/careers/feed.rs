@@ -27,7 +27,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// `GET /careers/{orgSlug}/feed.atom`: returns the newest roles that are public and open.
 ///
 /// # Errors
-/// `not_found` if no organization has this slug, or if the organization's portal is disabled.
+/// `not_found` if no organization has this slug, or if the organization or its portal is disabled.
 fn atom(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
     let entries = feed::entries(tx, &organization.id, ENTRIES_MAX)?;

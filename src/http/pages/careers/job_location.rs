@@ -73,11 +73,11 @@ const COUNTRIES: &[(&str, &str)] = &[
     ("ZA", "south africa|südafrika|afrique du sud|sudáfrica"),
 ];
 
-/// Lines that do not name a place.
+/// Lines that do not name a place, in lower case.
 const NOT_A_PLACE: &str = "remote|fully remote|100% remote|anywhere|worldwide|global|home office|homeoffice|weltweit|télétravail|à distance|\
                        remoto|teletrabajo|en remoto";
 
-/// Prefixes before the name of a region in which a remote worker may live.
+/// Prefixes before the name of a region in which a remote worker may live, in lower case.
 const REMOTE_PREFIXES: &[&str] =
     &["anywhere in ", "remote in ", "remote, ", "remote - ", "remote – ", "überall in ", "partout en ", "desde "];
 
@@ -98,8 +98,8 @@ impl<'a> JobLocation<'a> {
     }
 }
 
-/// Parses a list of countries, such as `Germany` or `Anywhere in Germany or Austria`. Returns an empty list if the line
-/// names anything else.
+/// Parses a list of countries, such as `Germany` or `Anywhere in Germany or Austria`, and returns their codes. Returns
+/// an empty list if the line names anything else.
 pub(super) fn parse_countries(line: &str) -> Vec<&'static str> {
     let mut names = without_remote(line).to_lowercase();
     for separator in SEPARATORS {
@@ -109,7 +109,7 @@ pub(super) fn parse_countries(line: &str) -> Vec<&'static str> {
     all.unwrap_or_default()
 }
 
-/// Removes a prefix or suffix that shows only that the work is remote.
+/// Removes a prefix or suffix that states only that the work is remote.
 fn without_remote(line: &str) -> &str {
     let line = line.trim();
     let after_prefix = |prefix: &&str| {

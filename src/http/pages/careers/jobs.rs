@@ -1,5 +1,5 @@
-//! `/careers/{orgSlug}/jobs.xml`: an organization's roles for job boards, in the format that Indeed introduced: a
-//! `source` with a `job` for each role. The values in a `job` are `CDATA` sections.
+//! `/careers/{orgSlug}/jobs.xml`: an organization's roles for job boards, in the format that Indeed introduced. A
+//! `source` element contains a `job` element for each role. The values in a `job` are `CDATA` sections.
 
 use super::closing_day;
 use super::job_location::JobLocation;
@@ -20,7 +20,7 @@ use crate::store::portal::PortalOrganization;
 use crate::store::role::RoleRecord;
 use crate::store::{Error, Tx};
 
-/// The maximum number of roles in the feed: far more than a small organization has.
+/// The maximum number of roles in the feed, which is far more than a small organization has.
 const JOBS_MAX: i64 = 5_000;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -30,7 +30,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// `GET /careers/{orgSlug}/jobs.xml`: returns the newest roles that are public and open.
 ///
 /// # Errors
-/// `not_found` if no organization has this slug, or if the organization's portal is disabled.
+/// `not_found` if no organization has this slug, or if the organization or its portal is disabled.
 fn jobs(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
     let shows_salary = organization.theme.shows_salary();

@@ -17,8 +17,8 @@ use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::store::{self, Error, Tx};
 
-/// The parameters that, together with the language, select a cached response. Searches are not cached, because anybody
-/// can invent an unlimited number of them.
+/// The parameters that, together with the language, select a cached response. Responses to searches are not cached,
+/// because anybody can invent an unlimited number of searches.
 pub(super) const PARAMETERS: &[CacheParameter] = &[
     CacheParameter {
         name: "page",
@@ -54,7 +54,7 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<ListPageInput, Erro
 /// `GET /careers/{orgSlug}`: shows a page of the list.
 ///
 /// # Errors
-/// `not_found`, as a page, if no organization has this slug, or if the organization's portal is disabled.
+/// `not_found`, as a page, if no organization has this slug, or if the organization or its portal is disabled.
 pub(super) fn list(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -105,7 +105,7 @@ pub(super) fn list(
         frame,
     })?;
     // Responses for page numbers that do not exist, and for filters without results, are not cached, because anybody
-    // can invent an unlimited number of them.
+    // can invent an unlimited number of such requests.
     let is_cacheable = page.number == *requested && (filter.is_empty() || !found.is_empty());
     if is_cacheable {
         valid_until_change(reply, texts, &organization, tx)
@@ -120,7 +120,7 @@ struct ListTemplate<'a> {
     frame: Frame<'a>,
     canonical: String,
     feed: String,
-    /// The absolute URL of the organization's logo.
+    /// The absolute URL of the uploaded logo, if the organization has one.
     logo: Option<String>,
     heading: String,
     count: String,
@@ -129,7 +129,7 @@ struct ListTemplate<'a> {
     is_empty: bool,
     filter: &'a Filter,
     groups: Vec<FilterGroup>,
-    /// The chosen filters as parameters, which a new search retains.
+    /// The names and values of the chosen filters, as parameters that the search form also sends.
     chosen: Vec<(&'static str, &'a str)>,
     path: String,
     /// The URL without search and filters.
@@ -144,7 +144,7 @@ struct ListTemplate<'a> {
 /// The filter for one facet.
 struct FilterGroup {
     heading: &'static str,
-    /// The link that removes the filter.
+    /// The link that removes this filter.
     all: FilterLink,
     values: Vec<FilterLink>,
 }
@@ -201,7 +201,7 @@ impl ListLinks {
     }
 }
 
-/// Returns the filters that have at least two values or a chosen value.
+/// Returns the filters that the page shows: those with at least two values or with a chosen value.
 fn groups(links: &ListLinks, filter: &Filter, searched: &SearchResult<'_, '_>) -> Vec<FilterGroup> {
     let (words, labels) = (&links.texts.careers, &links.texts.role);
     let groups = Facet::ALL.into_iter().filter_map(|facet| {

@@ -1,5 +1,5 @@
-//! Pages about a missing portal, a missing role, or a role that is no longer open. The pages about roles link to other
-//! roles.
+//! Pages about a missing portal, a missing role, or a role that no longer accepts signups. The pages about roles link
+//! to open roles.
 
 use askama::Template;
 
@@ -16,7 +16,7 @@ use crate::store::{self, Error, Tx};
 
 const ROLE_GONE: Refusal = Refusal::Gone("the role is no longer open");
 
-/// The maximum number of other roles that the page shows, newest first.
+/// The maximum number of open roles that a page about a role shows, newest first.
 const OTHER_ROLES_MAX: usize = 5;
 
 #[derive(Template)]
@@ -24,12 +24,12 @@ const OTHER_ROLES_MAX: usize = 5;
 struct MissingPage<'a> {
     frame: Frame<'a>,
     more: &'a str,
-    /// The URL and the text of the link to the portal.
+    /// The URL and the text of the link to the portal, if there is a portal.
     home: Option<(String, String)>,
     roles: Vec<RoleCard<'a>>,
 }
 
-/// Returns the 404 page for a portal that does not exist or is disabled.
+/// Returns the 404 page for a portal that does not exist or that is disabled, itself or with its organization.
 pub(super) fn portal(visit: &PortalVisit) -> Result<Reply, Error> {
     let words = &visit.texts.careers;
     let frame = Frame {
@@ -43,8 +43,8 @@ pub(super) fn portal(visit: &PortalVisit) -> Result<Reply, Error> {
     Ok(Reply::rendered_refusal(&NO_PORTAL, &page)?.in_language(visit.texts.tag))
 }
 
-/// Returns the 410 page for a filled or closed role with this name. If `name` is `None`, returns the 404 page for a
-/// role that the portal does not have.
+/// Returns the 410 page for a role with this name that is filled or closed, or whose closing date has passed. If `name`
+/// is `None`, returns the 404 page for a role that the portal does not have.
 pub(super) fn role(
     tx: &Tx<'_>,
     visit: &PortalVisit,

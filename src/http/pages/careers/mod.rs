@@ -1,7 +1,8 @@
 //! `/careers/{orgSlug}`: the pages of an organization's career portal, with the same data and rules as the public API.
 //!
-//! People read `list`, `role`, `privacy` and, for missing portals and roles, `missing`. Programs read `posting`
-//! (JSON-LD in a role's page), `sitemap`, `feed` and `jobs`. `embed` shows the roles on other websites.
+//! `list`, `role`, `privacy` and, for missing portals and roles, `missing` are pages for people. `posting` (JSON-LD in
+//! a role's page), `sitemap`, `feed` and `jobs` are for programs. `embed` shows the roles on other websites, and
+//! `theme` contains the organization's colours.
 
 mod card;
 mod closing_day;

@@ -22,7 +22,7 @@ pub(super) fn route(
     route.cached_in(pool).answering(&[(200, ""), (304, ""), (404, "not_found")])
 }
 
-/// Returns a response that may be cached until the portal changes. A large body is compressed.
+/// Returns a reply that the response cache may serve until the portal changes. A large body is compressed.
 pub(super) fn reply(
     tx: &Tx<'_>,
     organization: &PortalOrganization,

@@ -1,8 +1,8 @@
 //! A role as search engines read it: a schema.org JobPosting, as JSON-LD in the role's page.
 //!
-//! The posting contains only known facts. It has a `validThrough` only if the role has a closing date. Other roles are
-//! open until they are filled or closed, and their pages then answer 410. The posting has no `employmentType`, and no
-//! country unless the location names one.
+//! The posting contains only known facts. It has a `validThrough` only if the role has a closing date. A role without a
+//! closing date is open until it is filled or closed, and its page then answers 410. The posting has no
+//! `employmentType`, and no country unless the location names one.
 
 use serde_json::{Map, Value, json};
 
@@ -40,7 +40,7 @@ impl Employer<'_> {
 /// The dates of a posting.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PostingDates {
-    /// The date that the page shows, in the organization's time zone.
+    /// The day on which the role was created, in the organization's time zone. The page shows the same day.
     pub(super) posted: String,
     /// The last second in which the role accepts signups, if it has a closing date.
     pub(super) valid_through: Option<String>,
@@ -96,8 +96,8 @@ fn organization(base: &str, employer: &Employer<'_>) -> Value {
     organization
 }
 
-/// Inserts the place of work. If the location of a remote role is a list of countries, the posting requires applicants
-/// to live in one of these countries and has no `jobLocation`.
+/// Inserts the place of work. If the location of a remote role consists only of countries, the posting requires
+/// applicants to live in one of these countries and has no `jobLocation`.
 fn insert_location(members: &mut Map<String, Value>, role: &RoleRecord) {
     let is_remote = role.work_type == Some(WorkType::Remote);
     let mut has_location = true;
@@ -145,7 +145,7 @@ fn salary(salary: &Salary) -> Option<Value> {
     Some(json!({ "@type": "MonetaryAmount", "currency": currency, "value": value }))
 }
 
-/// Returns the period as Google's documentation of job postings spells it.
+/// Returns the word for the period in Google's documentation of job postings.
 fn unit_text(period: SalaryPeriod) -> &'static str {
     match period {
         SalaryPeriod::Hour => "HOUR",
@@ -156,8 +156,9 @@ fn unit_text(period: SalaryPeriod) -> &'static str {
     }
 }
 
-/// Escapes the characters that HTML or scripts treat specially: `</script` would end the element, and `<!--` would hide
-/// the rest of the page. In JSON, these characters occur only in strings, so the escapes do not change the meaning.
+/// Escapes the characters that HTML or scripts treat specially: `</script` would end the element, and `<!--` could make
+/// browsers ignore its end tag. In JSON, these characters occur only in strings, so the escapes do not change the
+/// meaning.
 fn escape_for_script(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len() + json.len() / 8);
     for c in json.chars() {

@@ -1,4 +1,5 @@
-//! `GET /careers/{orgSlug}/privacy`: the organization's privacy notice, or the service's default notice.
+//! `GET /careers/{orgSlug}/privacy`: the organization's privacy notice or, if it has none, the service's default
+//! notice.
 
 use askama::Template;
 
@@ -25,7 +26,7 @@ struct PrivacyPage<'a> {
 /// `GET /careers/{orgSlug}/privacy`: shows the privacy notice.
 ///
 /// # Errors
-/// `not_found`, as a page, if no organization has this slug, or if the organization's portal is disabled.
+/// `not_found`, as a page, if no organization has this slug, or if the organization or its portal is disabled.
 pub(super) fn privacy(ctx: &Ctx, tx: &Tx<'_>, visit: &PortalVisit) -> Result<Reply, Error> {
     let Some(organization) = visit.organization(tx)? else { return missing::portal(visit) };
     let texts = visit.texts;

@@ -33,7 +33,7 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<RolePageInput, Erro
     Ok(RolePageInput { visit: super::visit::decode(ctx, request)?, role_id: RoleId::parse(request.param("roleId")) })
 }
 
-/// The role, or the page that explains why it is missing.
+/// The result of looking up a role: the role, or the page that explains why it is missing.
 enum RoleLookup {
     Found(Box<RoleRecord>, PortalOrganization),
     Missing(Reply),
@@ -54,7 +54,7 @@ fn find(tx: &Tx<'_>, RolePageInput { visit, role_id }: &RolePageInput) -> Result
 /// `GET /careers/{orgSlug}/roles/{roleId}`: shows the posting of a role.
 ///
 /// # Errors
-/// As pages: `not_found` if the portal or the role does not exist; `gone` if the role is filled or closed.
+/// As pages: `not_found` if the portal does not exist or has no such role; `gone` if the role is filled or closed.
 pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Reply, Error> {
     let (role, organization) = match find(tx, input)? {
         RoleLookup::Found(role, organization) => (role, organization),
@@ -68,8 +68,8 @@ pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Repl
     valid_until_change(reply, texts, &organization, tx)
 }
 
-/// Renders the posting as candidates would see it, for a frame of the staff console. Nothing in the posting can be
-/// sent, and links open another tab.
+/// Renders the posting as candidates would see it, for a frame of the staff console. The apply button is disabled, and
+/// links open another tab.
 pub(in crate::http::pages) fn preview(
     ctx: &Ctx,
     texts: &'static Texts,
@@ -82,7 +82,7 @@ pub(in crate::http::pages) fn preview(
     Reply::framed(&page)
 }
 
-/// Returns the page of a posting. Its frame has no links to other languages.
+/// Returns the page of a posting. Its frame has no links to other languages and excludes search engines.
 fn page<'a>(
     ctx: &Ctx,
     texts: &'static Texts,
@@ -134,7 +134,7 @@ fn employer(organization: &PortalOrganization, shows_salary: bool) -> Employer<'
 /// All visitors get the same signup link until the link is due for renewal.
 ///
 /// # Errors
-/// As [`role()`].
+/// As [`role()`]. Also `gone` if the role's closing date has passed.
 pub(super) fn apply(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Reply, Error> {
     match find(tx, input)? {
         RoleLookup::Found(role, organization) if has_closing_day_passed(ctx, tx, &organization, &role) => {
@@ -160,7 +160,7 @@ struct RolePage<'a> {
     facts: Vec<RoleFact>,
     /// The date on which the role was created, in ISO 8601 and in words.
     posted: (String, String),
-    /// The closing date, in the same forms.
+    /// The closing date, in the same two formats.
     closes_on: Option<(String, String)>,
     /// The description as safe HTML.
     description: String,

@@ -10,7 +10,7 @@ pub(super) struct RoleFact {
     pub(super) text: String,
 }
 
-/// Returns the facts about a role, in the order of the page.
+/// Returns the facts about a role that are not blank, in the order of the page.
 pub(super) fn role_facts(texts: &Texts, role: &RoleRecord, shows_salary: bool) -> Vec<RoleFact> {
     let labels = &texts.role;
     let facts = [

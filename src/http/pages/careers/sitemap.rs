@@ -27,11 +27,11 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// `GET /careers/{orgSlug}/sitemap.xml`: returns the URLs of the portal's list and of every posting, each with the
-/// time of its last change.
+/// `GET /careers/{orgSlug}/sitemap.xml`: returns the URLs of the portal's list and of its newest postings, each with
+/// the time of its last change.
 ///
 /// # Errors
-/// `not_found` if no organization has this slug, or if the organization's portal is disabled.
+/// `not_found` if no organization has this slug, or if the organization or its portal is disabled.
 fn sitemap(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
     let roles = store::feed::times(tx, &organization.id, PAGES_MAX - 1)?;
@@ -48,8 +48,9 @@ fn sitemap(ctx: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> 
     portal_file::reply(tx, &organization, "application/xml; charset=utf-8", document)
 }
 
-/// `GET /robots.txt`: allows portals, and disallows the API and pages behind secret links. Names the sitemap only if
-/// exactly one organization has a portal, because a list of sitemaps would reveal which organizations use the service.
+/// `GET /robots.txt`: allows portals, and disallows the API and the pages behind signup and status links. Names the
+/// sitemap only if exactly one organization has a portal, because a list of sitemaps would reveal which organizations
+/// use the service.
 fn robots(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     let mut text =
         "User-agent: *\nAllow: /careers/\nDisallow: /api/\nDisallow: /signup/\nDisallow: /status/\n".to_owned();

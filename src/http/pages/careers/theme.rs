@@ -1,5 +1,5 @@
-//! `GET /careers/{orgSlug}/theme.css`: an organization's colours, as CSS variables for the stylesheet that all
-//! pages use.
+//! `GET /careers/{orgSlug}/theme.css`: an organization's colours, as CSS variables for the stylesheet in
+//! `pages::asset`.
 
 use crate::domain::colour::Palette;
 use crate::domain::text::Slug;
@@ -23,7 +23,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// `GET /careers/{orgSlug}/theme.css`: returns the organization's colours.
 ///
 /// # Errors
-/// `not_found` if no organization has this slug, or if the organization's portal is disabled.
+/// `not_found` if no organization has this slug, or if the organization or its portal is disabled.
 fn theme(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = portal::organization(tx, slug.as_ref())?;
     let style = organization.theme.primary_color().map(|colour| style(Palette::of(colour))).unwrap_or_default();
@@ -31,7 +31,7 @@ fn theme(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     Ok(Reply::tagged_file("text/css; charset=utf-8", style).valid_until_change(organization.id, read_at))
 }
 
-/// Renders the organization's colours for light and dark mode. If `theme.css` is missing or empty, pages use the
+/// Renders an organization's colours for light and dark mode. If `theme.css` is missing or empty, browsers show the
 /// service's default colours.
 fn style(Palette { brand, on_brand, text_on_light, text_on_dark }: Palette) -> String {
     format!(

@@ -1,6 +1,6 @@
 //! Paths and absolute URLs of a portal's pages.
 //!
-//! The absolute URLs, which search engines, feeds and link previews use, have no `lang`: search engines should list a
+//! The absolute URLs are for search engines, feeds and link previews. They have no `lang`: search engines should list a
 //! page only once for all languages, and each posting is written in one language.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};

@@ -26,12 +26,13 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<PortalVisit, Error>
 }
 
 impl PortalVisit {
-    /// Returns the organization of the portal, or `None` if no organization has the slug or its portal is disabled.
+    /// Returns the organization of the portal. Returns `None` if no organization has the slug, or if the organization
+    /// or its portal is disabled.
     pub(super) fn organization(&self, tx: &Tx<'_>) -> Result<Option<PortalOrganization>, Error> {
         self.slug.as_ref().map_or(Ok(None), |slug| store::portal::organization(tx, slug))
     }
 
-    /// Returns the frame of an indexed page. `url` is the page's URL without `lang`.
+    /// Returns the frame of a page that search engines may list. `url` is the page's URL without `lang`.
     pub(super) fn frame<'a>(&self, organization: &'a PortalOrganization, title: String, url: &str) -> Frame<'a> {
         let PortalOrganization { name, slug, has_logo, .. } = organization;
         Frame {

@@ -11,18 +11,18 @@ use crate::http::pages::texts::console::decision::DECISION;
 use crate::http::pages::texts::{Texts, fill};
 use crate::store::activity::Activity;
 
-/// An activity row.
+/// An activity row in the words of the page.
 pub(super) struct ActivityRow {
     pub(super) what: String,
     pub(super) who: String,
-    /// The credential of a user; `None` if no user acted.
+    /// The kind of credential with which the user acted; `None` if no user acted.
     pub(super) how: Option<&'static str>,
     pub(super) when: When,
     /// The reasons and notes of the user.
     pub(super) remarks: Vec<String>,
 }
 
-/// The language and the clock of a page with activity.
+/// The language, the time zone and the current time of a page with activity.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     pub(super) texts: &'static Texts,
@@ -32,7 +32,8 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Returns a row. `step_name` returns the name of a candidate step that still exists.
+    /// Converts an activity row to the form that the page shows. `step_name` returns the name of a candidate step, or
+    /// `None` if the step no longer exists.
     pub(super) fn row(
         self,
         activity: &Activity,

@@ -1,5 +1,5 @@
-//! The stylesheet and the script of the console. Each URL contains a digest of the file's content, so browsers may cache
-//! the files forever.
+//! The stylesheet and the script of the console. Each URL contains a digest of the file's content, so browsers may
+//! cache the files forever.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ use crate::http::server::route::Route;
 const STYLE_PATH: &str = "/assets/console.css";
 const SCRIPT_PATH: &str = "/assets/console.js";
 
-/// The modules, in the order in which they use each other. They are one script, so that a page loads one file.
+/// The modules, each after the modules that it uses. They are joined into one script, so that a page loads one file.
 const MODULES: &[&str] = &[
     include_str!("../templates/console/swap.js"),
     include_str!("../templates/console/keys.js"),
@@ -26,7 +26,7 @@ const MODULES: &[&str] = &[
     include_str!("../templates/console/live.js"),
     include_str!("../templates/console/copy.js"),
     include_str!("../templates/console/passkey.js"),
-    // After a swap, the other modules choose first what gets the focus.
+    // Last, because `focus.js` sets the focus after a swap only if no other module has set it.
     include_str!("../templates/console/focus.js"),
 ];
 

@@ -14,8 +14,8 @@ const SYSTEMS: [(&str, &str); 6] = [
     ("Linux", "Linux"),
 ];
 
-/// Returns the browser and the system that a `User-Agent` names, such as `Firefox, Linux`. Returns the beginning of the
-/// field if it names neither.
+/// Returns the browser and the system that a `User-Agent` names, such as `Firefox, Linux`. If the field names neither,
+/// returns its first 40 characters.
 pub(super) fn name(user_agent: &str) -> String {
     let find = |list: &[(&str, &'static str)]| list.iter().find(|(token, _)| user_agent.contains(token)).map(|x| x.1);
     let names: Vec<&str> = [find(&BROWSERS), find(&SYSTEMS)].into_iter().flatten().collect();

@@ -35,7 +35,7 @@ struct CameBackPage {
 pub(super) struct CameBackRow {
     pub(super) url: String,
     pub(super) name: String,
-    /// The role and the step.
+    /// The role, and the step if one is open.
     pub(super) place: String,
     pub(super) mark: String,
 }

@@ -1,9 +1,9 @@
 //! `/app/confirm`: a user confirms their identity before a dangerous act, with a second factor or, without one, the
 //! password.
 //!
-//! A handler calls [`require_recent`]. If the last confirmation is too old, the answer is a page that carries the sent
-//! form. Its form is sent to `/app/confirm`, which answers with a 307, so that the browser sends the same form to the
-//! handler again.
+//! A handler calls [`require_recent`]. If the last confirmation is too old, the answer is a page that asks for a
+//! confirmation and carries the fields of the sent form. The browser sends the page's form to `/app/confirm`. The
+//! answer is a 307, so that the browser sends the same fields to the handler again.
 
 use askama::Template;
 use hyper::Method;
@@ -31,7 +31,7 @@ use crate::store::{self, Error, Grade, Tx};
 
 const PATH: &str = "/app/confirm";
 
-/// The page to which people return if the form names none.
+/// The page that opens after a confirmation if the form names none.
 const START: &str = "/app";
 
 #[derive(Template)]
@@ -52,7 +52,7 @@ struct ConfirmForm {
     passkey: &'static PasskeyTexts,
     /// The URL that the form is sent to.
     action: String,
-    /// The page to which the person returns without a confirmation.
+    /// The page to which the user returns without a confirmation.
     cancel: String,
     factors: Factors,
     error: Option<String>,
@@ -85,34 +85,33 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
+/// # Errors
+/// `forbidden` for a request from another origin; `conflict` where browsers offer no passkeys.
 fn decode_options(ctx: &Ctx, request: &Request) -> Result<ChallengeRequest, Error> {
     Ok(ChallengeRequest::decode(ctx, request)?)
 }
 
 /// `POST /app/confirm/passkey-options`: returns the options for the browser, with a new challenge.
-///
-/// # Errors
-/// As a page: `conflict` where browsers offer no passkeys.
 fn options(_: &Ctx, tx: &Tx<'_>, who: &Principal, request: &ChallengeRequest) -> Result<Reply, Error> {
     let own = store::passkey::of_user(tx, &who.user_id)?;
     request.for_assertion(tx, ChallengeUse::Confirm, Some(&who.user_id), &own)
 }
 
 /// Succeeds if the user has confirmed their identity within the last ten minutes. Call this function before a dangerous
-/// act. The form that was sent must not have a file, and its route must not hash a password, because such a form is not
-/// carried.
+/// act. The form must not contain a file, and its route must not hash passwords, because the confirmation does not
+/// carry such a form.
 ///
 /// # Errors
-/// [`Refusal::ConfirmationRequired`]
+/// [`Refusal::ConfirmationRequired`]; `unauthorized` if the session has ended.
 pub(super) fn require_recent(tx: &Tx<'_>, who: &Principal) -> Result<(), Error> {
     require(tx, who, None)
 }
 
-/// Does the same as [`require_recent`] for a form that is not carried. After the confirmation, the user returns to
-/// `page`.
+/// Does the same as [`require_recent`] for a form that the confirmation does not carry. After the confirmation, the
+/// user returns to `page`.
 ///
 /// # Errors
-/// [`Refusal::ConfirmationRequired`]
+/// [`Refusal::ConfirmationRequired`]; `unauthorized` if the session has ended.
 pub(super) fn require_recent_or_return(tx: &Tx<'_>, who: &Principal, page: &'static str) -> Result<(), Error> {
     require(tx, who, Some(page))
 }
@@ -129,7 +128,8 @@ fn require(tx: &Tx<'_>, who: &Principal, return_to: Option<&'static str>) -> Res
     Err(Refusal::ConfirmationRequired(Confirmation { has_totp, has_passkey, return_to, language }).into())
 }
 
-/// Answers a request that requires a confirmation: asks for the confirmation, and carries the form.
+/// Answers a request that requires a confirmation with the page that asks for it. The page carries the fields of the
+/// form.
 pub(in crate::http::pages) fn instead(
     request: &StaffRequest,
     required: &Confirmation,
@@ -159,7 +159,7 @@ fn action(name: &str, path: &str) -> String {
     format!("{PATH}?{name}={path}")
 }
 
-/// What happens after a confirmation.
+/// The continuation after a confirmation.
 pub(super) enum Then {
     /// The browser sends the carried form to this path.
     Repeat(String),
@@ -168,7 +168,8 @@ pub(super) enum Then {
 }
 
 impl Then {
-    /// Reads the URL of a confirmation that was sent without a session. Returns `None` for another URL.
+    /// Reads the continuation from the URL of a confirmation that was sent without a session. Returns `None` for any
+    /// other URL.
     pub(super) fn of_target(target: &str) -> Option<Self> {
         let query = target.strip_prefix(PATH)?.strip_prefix('?')?;
         let named = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "to" || name == "next");
@@ -180,13 +181,13 @@ impl Then {
     }
 }
 
-/// The proof of identity that a user sent.
+/// The decoded proof of identity.
 enum Entered {
     /// The correct password.
     Password,
-    /// A code, which the caller spends.
+    /// An accepted code, which [`fault`] spends.
     Code(FactorCode),
-    /// The answer of an authenticator, which the caller verifies.
+    /// The answer of an authenticator, which [`fault`] verifies.
     Passkey(Box<PasskeyAnswer>),
 }
 
@@ -205,10 +206,11 @@ struct ConfirmInput {
     entered: Result<Entered, Refusal>,
 }
 
-/// Checks the code or the password, which are throttled like sign-ins. Decodes the answer of an authenticator.
+/// Checks the code or the password. The check is throttled like a sign-in. Decodes the answer of an authenticator.
 ///
 /// # Errors
-/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated.
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated; `unauthorized`
+/// without a session.
 fn decode(ctx: &Ctx, request: &Request) -> Result<ConfirmInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let path = |name| Ok::<_, Refusal>(request.query(name)?.as_deref().and_then(return_path::parse).map(str::to_owned));
@@ -238,10 +240,11 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<ConfirmInput, Error> {
     Ok(ConfirmInput { visit: Visit::decode(request)?, then, fields: form.carried_fields(), factors, entered })
 }
 
-/// `POST /app/confirm`: records the confirmation, and sends the carried form again, or opens a page.
+/// `POST /app/confirm`: records the confirmation. The browser then sends the carried form again, or opens a page.
 ///
 /// # Errors
-/// As pages: `forbidden` for a wrong code, a wrong password or a refused passkey; `rate_limited`.
+/// As pages: `forbidden` for a wrong code, a wrong password or a refused passkey; `rate_limited` after too many wrong
+/// codes or passwords.
 fn confirm(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ConfirmInput) -> Result<Reply, Error> {
     if let Some(fault) = fault(ctx, tx, who, input)? {
         return refuse(tx, who, input, &fault);
@@ -253,7 +256,7 @@ fn confirm(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ConfirmInput) -> Res
     })
 }
 
-/// Verifies and spends the proof. Returns the reason why it is refused, if it is.
+/// Verifies and spends the proof. Returns the reason for a refusal, or `None` if the proof is accepted.
 fn fault(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ConfirmInput) -> Result<Option<ConfirmFault>, Error> {
     Ok(match &input.entered {
         Ok(Entered::Password) if store::second_factor::factors(tx, &who.user_id)?.is_empty() => None,
@@ -270,7 +273,8 @@ fn fault(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ConfirmInput) -> Resul
     })
 }
 
-/// Shows the form again. The session stays, so a wrong code or password is no `unauthorized`.
+/// Shows the form again. The session remains valid, so the status of a wrong code or password is `forbidden`, not
+/// `unauthorized`.
 fn refuse(tx: &Tx<'_>, who: &Principal, input: &ConfirmInput, fault: &ConfirmFault) -> Result<Reply, Error> {
     let texts = input.visit.texts_for(tx, who)?;
     let words = STEP_UP.of(texts);

@@ -1,5 +1,5 @@
-//! `/app/{orgSlug}/documents/{id}`: a file of an application, shown in place. The file itself is in a frame or a tab of
-//! its own, where its header fields keep it from running anything and from reading anything of the console.
+//! `/app/{orgSlug}/documents/{id}`: shows an attachment of an application. The file itself opens in a frame or a tab of
+//! its own. The header fields of its response prevent scripts in the file, and access from the file to the console.
 
 use askama::Template;
 use hyper::Method;
@@ -39,7 +39,7 @@ struct DocumentPage {
 pub(super) fn routes() -> Vec<Route> {
     let page = "/app/{orgSlug}/documents/{id}";
     let (file, download) = ("/app/{orgSlug}/documents/{id}/file", "/app/{orgSlug}/documents/{id}/download");
-    // The files are writes: they record in the activity which user opened which file.
+    // These routes write although they are `GET`: the activity records which user opened which file.
     let answers: &[Answer] = &[(200, "")];
     let opens = |route: Route| route.writes(Grade::Vital).answering(answers);
     vec![
@@ -52,7 +52,7 @@ pub(super) fn routes() -> Vec<Route> {
 struct DocumentInput {
     visit: Visit,
     id: AttachmentId,
-    /// Whether the answer has content. An answer to `HEAD` has none, so `HEAD` opens nothing.
+    /// Whether the response has content. A response to `HEAD` has none, so `HEAD` does not count as opening the file.
     sends_content: bool,
 }
 
@@ -65,11 +65,11 @@ impl DocumentInput {
         Ok((organization, found.ok_or(ABSENT)?))
     }
 
-    /// Loads a file that will be sent, and records that the user opened it. A browser asks for a file several times while
-    /// it shows the file, so the record is made once a user, file and day.
+    /// Loads a file that will be sent, and records that the user opened it. A browser may request the file several
+    /// times while it shows it, so only one row is recorded per user, file and day.
     ///
     /// # Errors
-    /// The errors of [`DocumentInput::load`]; [`Error::Defect`] if a part of the file is missing.
+    /// The errors of [`DocumentInput::load`]; [`Error::Defect`] if a chunk of the file is missing.
     fn open(&self, ctx: &Ctx, tx: &Tx<'_>, who: &Principal) -> Result<OwnedAttachment, Error> {
         let (organization, found) = self.load(tx, who)?;
         store::attachment::require_complete(tx, &found.attachment)?;
@@ -84,7 +84,7 @@ impl DocumentInput {
 }
 
 /// # Errors
-/// `not_found` if the path has no valid id; `validation_error` if `lang` is repeated.
+/// `not_found` if the path has no valid id; `validation_error` if `lang` or `locale` is repeated.
 fn decode(_: &Ctx, request: &Request) -> Result<DocumentInput, Error> {
     Ok(DocumentInput {
         visit: Visit::decode(request)?,
@@ -114,7 +114,7 @@ fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DocumentInput) -> Result<
     })
 }
 
-/// `GET /app/{orgSlug}/documents/{id}/file`: the file, for a frame of the console or a tab of its own.
+/// `GET /app/{orgSlug}/documents/{id}/file`: returns the file, for a frame of the console or a tab of its own.
 ///
 /// # Errors
 /// `not_found` if the organization has no such file, the caller may not see it, or browsers cannot show it.
@@ -123,8 +123,8 @@ fn show_file(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DocumentInput) -> 
     if !is_shown(attachment.media_type) {
         return Err(ABSENT.into());
     }
-    // The upload has checked the type. A browser's PDF viewer is not sandboxed, so only a PDF may reach it, whatever the
-    // file of the service says.
+    // The upload has already checked the type. A browser's PDF viewer is not sandboxed, so the type is checked again
+    // here: even if the stored type is wrong, only a PDF reaches the viewer.
     let begin = store::attachment::read_chunk(tx, &input.id, 1)?.unwrap_or_default();
     if attachment.media_type == MediaType::Pdf && !begin.starts_with(PDF_BEGIN) {
         return Err(ABSENT.into());
@@ -132,7 +132,7 @@ fn show_file(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DocumentInput) -> 
     Ok(Reply::framed_file(&input.open(ctx, tx, who)?.attachment))
 }
 
-/// `GET /app/{orgSlug}/documents/{id}/download`: the file exactly as it was uploaded, which browsers save.
+/// `GET /app/{orgSlug}/documents/{id}/download`: returns the file exactly as it was uploaded, for the browser to save.
 ///
 /// # Errors
 /// `not_found` if the organization has no such file, or the caller may not see it.

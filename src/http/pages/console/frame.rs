@@ -14,16 +14,17 @@ pub(super) struct ConsoleFrame {
     pub(super) theme: Option<&'static str>,
     /// Whether single letters are keyboard shortcuts.
     pub(super) single_keys: bool,
-    /// The organization to which the navigation leads.
+    /// The organization to whose pages the navigation leads.
     pub(super) organization: Option<OrganizationLink>,
-    /// All organizations of the user.
+    /// The organizations that the user may see, at most [`super::visit::ORGANIZATIONS_MAX`].
     pub(super) organizations: Vec<OrganizationLink>,
     pub(super) current: NavItem,
     /// The message about the act that led to this page.
     pub(super) notice: Option<String>,
 }
 
-/// The frame of a page without navigation, for people who are not signed in. `templates/console/plain.html` renders it.
+/// The frame of a page without navigation: the sign-in, and the pages that interrupt a signed-in user, such as the
+/// confirmation. `templates/console/plain.html` renders it.
 pub(super) struct PlainFrame {
     pub(super) texts: &'static Texts,
     pub(super) title: String,

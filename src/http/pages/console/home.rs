@@ -1,4 +1,5 @@
-//! `GET /app`: the inbox, the first page of the console. It shows what waits for the user in all organizations.
+//! `GET /app`: the inbox, the first page of the console. It shows the work that waits for the user in each
+//! organization.
 
 use std::time::Duration;
 
@@ -27,10 +28,11 @@ use crate::store::inbox;
 use crate::store::role::{Role, RoleFilter};
 use crate::store::{self, Error, Tx};
 
-/// The maximum number of open roles of an organization in the inbox, newest first. The list of roles has all of them.
+/// The maximum number of open roles of an organization in the inbox, newest first. The list of roles shows all of them.
 const ROLES_MAX: usize = 100;
 
-/// The maximum number of an organization's applications in the inbox that have come back. Their own page has all.
+/// The maximum number of an organization's applications in the inbox that have come back. The page
+/// `/app/{orgSlug}/later` shows all of them.
 const CAME_BACK_MAX: usize = 20;
 
 /// The maximum number of withdrawals of an organization in the inbox.
@@ -55,12 +57,12 @@ struct OrganizationSection {
     roles: Vec<RoleRow>,
     /// The applications that were put aside and have come back.
     came_back: Vec<CameBackRow>,
-    /// The page with all of them, if there are more.
+    /// The page with all applications that have come back, if the inbox does not show all.
     came_back_url: Option<String>,
     withdrawals: Vec<WithdrawalRow>,
 }
 
-/// An open role with candidates.
+/// An open role at which candidates wait for a decision.
 struct RoleRow {
     id: String,
     name: String,
@@ -80,11 +82,14 @@ pub(super) fn routes() -> Vec<Route> {
     vec![Route::staff(Method::GET, "/app", decode, show).answering(&[(200, "")])]
 }
 
+/// # Errors
+/// `validation_error` if `lang` or `locale` is repeated.
 fn decode(_: &Ctx, request: &Request) -> Result<Visit, Error> {
     Ok(Visit::decode(request)?)
 }
 
-/// `GET /app`: shows the candidates who wait for a decision, by role, and the candidates who withdrew lately.
+/// `GET /app`: shows, for each organization, the number of candidates who wait for a decision, by role, the
+/// applications that have come back, and the latest withdrawals.
 fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, visit: &Visit) -> Result<Reply, Error> {
     let texts = visit.texts_for(tx, who)?;
     let frame = visit.frame(tx, who, None, NavItem::Inbox, FRAME.of(texts).inbox.to_owned())?;

@@ -1,4 +1,5 @@
-//! `/join/{token}`: a link by which a user signs in once, and chooses a password.
+//! `/join/{token}`: a sign-in link, by which a user signs in once. Except with the link of the demo, the user chooses a
+//! password.
 
 use askama::Template;
 use hyper::{Method, header};
@@ -31,7 +32,7 @@ struct JoinPage<'a> {
     frame: PlainFrame,
     words: &'static JoinTexts,
     token: &'a str,
-    /// Who made the link, and the organizations that it opens.
+    /// The sentences that say who made the link and which organizations it opens.
     lines: Vec<String>,
     email: String,
     asks_for_password: bool,
@@ -71,6 +72,8 @@ pub(super) struct LinkVisit {
 }
 
 impl LinkVisit {
+    /// # Errors
+    /// `validation_error` if `lang` or `locale` is repeated.
     pub(super) fn decode(request: &Request) -> Result<Self, Refusal> {
         Ok(Self { visit: Visit::decode(request)?, token: request.param("token").to_owned() })
     }
@@ -79,7 +82,7 @@ impl LinkVisit {
         JOIN.of(self.visit.texts())
     }
 
-    /// Explains that the link does not work, or no longer works. The page does not say which.
+    /// Shows the page that says that the link does not work. The page does not say whether the link ever worked.
     pub(super) fn gone(&self) -> Result<Reply, Error> {
         let words = self.words();
         let sign_in = SIGN_IN.of(self.visit.texts()).title;
@@ -123,14 +126,15 @@ impl LinkVisit {
     }
 }
 
-/// Returns whether the link lets its user add a passkey instead of choosing a password. A user with a second factor must
-/// use that factor, because the link alone is no proof of it.
+/// Returns whether the link lets its user add a passkey instead of choosing a password. A user with a second factor
+/// must use that factor, because the link does not prove possession of it. A link that resets the factors is an
+/// exception.
 pub(super) fn offers_passkey(tx: &Tx<'_>, link: &SignInLink) -> Result<bool, Error> {
     let has_factor = !store::second_factor::factors(tx, &link.user_id)?.is_empty();
     Ok(link.purpose.asks_for_password() && (link.purpose.resets_factors() || !has_factor))
 }
 
-/// Returns the sentences about the link: who made it, and what it opens.
+/// Returns the sentences about the link: who made it, and which organizations it opens.
 fn lines(tx: &Tx<'_>, words: &JoinTexts, link: &SignInLink) -> Result<Vec<String>, Error> {
     if link.purpose == LinkPurpose::Demo {
         return Ok(vec![words.demo.to_owned()]);
@@ -159,12 +163,14 @@ pub(super) fn fault_text(words: &JoinTexts, fault: PasswordFault) -> String {
     }
 }
 
+/// # Errors
+/// `validation_error` if `lang` or `locale` is repeated.
 fn decode_page(_: &Ctx, request: &Request) -> Result<LinkVisit, Error> {
     Ok(LinkVisit::decode(request)?)
 }
 
-/// `GET /join/{token}`: shows whom the link signs in, and asks for a password. Opening the page does not use up the
-/// link, because mail programs open links to preview them.
+/// `GET /join/{token}`: shows whom the link signs in, and asks for a password if the link requires one. Opening the
+/// page does not spend the link, because mail programs open links to preview them.
 ///
 /// # Errors
 /// As pages: `gone` if the link does not work or no longer works.
@@ -175,7 +181,7 @@ fn show(_: &Ctx, tx: &Tx<'_>, visit: &LinkVisit) -> Result<Reply, Error> {
     }
 }
 
-/// A link that is used, and the hash of the chosen password.
+/// A link, and the hash of the chosen password, if the link asks for one.
 pub(super) struct JoinInput {
     visit: LinkVisit,
     link: SignInLink,
@@ -212,11 +218,12 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<DecodedInput<JoinInput, Refuse
     Ok(DecodedInput::Act(JoinInput { visit, link, password_hash, session: FreshSession::of(ctx, request) }))
 }
 
-/// `POST /join/{token}`: sets the password, ends the user's other sessions, and signs the user in. If the user has a
-/// second factor, the sign-in continues with its code, unless the link removes all factors. The link does not work again.
+/// `POST /join/{token}`: signs the user in. If the link asks for a password, sets it and ends the user's other
+/// sessions. If the user has a second factor, the sign-in continues with that factor, unless the link resets the
+/// factors or is the link of the demo. All links of the user stop working.
 ///
 /// # Errors
-/// As pages: `gone` if the link was used in the meantime; `validation_error` for a refused password.
+/// As a page: `gone` if the link has been used or replaced in the meantime.
 fn join(ctx: &Ctx, tx: &Tx<'_>, input: &JoinInput) -> Result<Reply, Error> {
     if store::sign_in_link::find(tx, &input.visit.token)?.as_ref() != Some(&input.link) {
         return input.visit.gone();
@@ -241,6 +248,9 @@ fn join(ctx: &Ctx, tx: &Tx<'_>, input: &JoinInput) -> Result<Reply, Error> {
 }
 
 /// `POST /join/{token}`: shows the page again.
+///
+/// # Errors
+/// As pages: `gone` if the link does not work; `validation_error` for a refused password.
 fn refuse(_: &Ctx, tx: &Tx<'_>, RefusedJoin { visit, fault }: &RefusedJoin) -> Result<Reply, Error> {
     match store::sign_in_link::find(tx, &visit.token)? {
         Some(link) => visit.page(tx, &link, *fault),

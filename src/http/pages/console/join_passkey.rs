@@ -1,4 +1,4 @@
-//! `/join/{token}/passkey`: a link by which a user signs in once, and adds a passkey instead of choosing a password.
+//! `/join/{token}/passkey`: a sign-in link, with which a user adds a passkey instead of choosing a password.
 
 use hyper::{Method, header};
 
@@ -35,6 +35,9 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
+/// # Errors
+/// `validation_error` if `lang` or `locale` is repeated; `forbidden` for a request from another origin; `conflict`
+/// where browsers offer no passkeys.
 fn decode_options(ctx: &Ctx, request: &Request) -> Result<(LinkVisit, ChallengeRequest), Error> {
     Ok((LinkVisit::decode(request)?, ChallengeRequest::decode(ctx, request)?))
 }
@@ -42,8 +45,7 @@ fn decode_options(ctx: &Ctx, request: &Request) -> Result<(LinkVisit, ChallengeR
 /// `POST /join/{token}/passkey-options`: returns the options for the browser, with a new challenge.
 ///
 /// # Errors
-/// As pages: `gone` if the link does not work or offers no passkey; `forbidden` for a request from another origin;
-/// `conflict` where browsers offer no passkeys.
+/// As a page: `gone` if the link does not work or offers no passkey.
 fn options(_: &Ctx, tx: &Tx<'_>, (visit, request): &(LinkVisit, ChallengeRequest)) -> Result<Reply, Error> {
     match find(tx, visit)? {
         Some(link) => request.for_registration(tx, &link.user_id),
@@ -78,8 +80,8 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<JoinInput, Error> {
     })
 }
 
-/// `POST /join/{token}/passkey`: adds the passkey, removes the password, ends the user's other sessions, signs the user in,
-/// and shows the recovery codes. The link does not work again.
+/// `POST /join/{token}/passkey`: adds the passkey, removes the password, ends the user's other sessions, signs the user
+/// in, and shows the recovery codes. All links of the user stop working.
 ///
 /// # Errors
 /// As pages: `gone` if the link does not work or offers no passkey; `validation_error` for a refused registration;

@@ -1,8 +1,8 @@
-//! Pages that show what others change meanwhile. While such a page is visible, the module `live.js` asks every few
-//! seconds for what has happened since a cursor, and replaces the parts of the page that changed. The pages themselves
-//! answer these requests; this file has what their answers share.
+//! Pages that show the changes of others while they are open. While such a page is visible, the module `live.js` asks
+//! every few seconds for the changes since a cursor, and replaces the parts of the page that have changed. Each page
+//! has its own handler for these requests. This file has the code that the handlers share.
 //!
-//! A request for changes is not a use of the session, and an answer without changes has no body (204).
+//! A request for changes does not prolong the session. A response without changes has no body (204).
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,8 @@ use crate::store::access::VisibleOrganization;
 use crate::store::activity::organization_changes::{self, OrganizationChange, OrganizationChanges};
 use crate::store::{self, Error, Tx};
 
-/// The file was restored from a backup that is older than the page.
+/// The refusal of an unknown cursor. The usual cause is that the file was restored from a backup that is older than the
+/// page.
 const UNKNOWN_CURSOR: Refusal = Refusal::Gone("the service does not know this state of the page; load the page again");
 
 /// Creates the route by which a page asks for changes.
@@ -39,7 +40,8 @@ pub(super) fn route<W: Send + 'static>(
     Route::staff(Method::GET, path, decode, act).without_use_of_session()
 }
 
-/// The address at which a page asks for changes. `templates/console/live.html` renders it; it expects a variable `live`.
+/// The address at which a page asks for changes. `templates/console/live.html` renders it; it expects a variable
+/// `live`.
 pub(super) struct Live {
     pub(super) url: String,
     /// Whether more changes follow at once.
@@ -82,7 +84,7 @@ pub(super) fn changes(
     Ok((!found.changes.is_empty()).then_some(found))
 }
 
-/// The answer if nothing on the page has changed: the next cursor.
+/// The response if no change concerns the page: only the next cursor.
 #[derive(Template)]
 #[template(path = "console/news.html", config = "src/http/pages/templates/askama.toml")]
 pub(super) struct NextCursor {
@@ -90,7 +92,7 @@ pub(super) struct NextCursor {
     pub(super) live: Live,
 }
 
-/// Says what others did, in one sentence.
+/// Describes the acts of others in one sentence.
 pub(super) struct Reporter<'a> {
     pub(super) tx: &'a Tx<'a>,
     pub(super) who: &'a Principal,
@@ -108,7 +110,8 @@ impl Reporter<'_> {
             |change: &OrganizationChange| change.by.as_ref().is_some_and(|by| by.id == self.who.user_id.as_str());
         let mut others: Vec<&OrganizationChange> = Vec::new();
         for change in changes.into_iter().filter(|change| !is_own(change) && !is_reading(&change.action)) {
-            // The newest act on a candidate is the one that counts. An erasure also withdraws applications.
+            // Only the newest act on each candidate, and the newest on the role, counts. An erasure, for example, also
+            // withdraws applications.
             others.retain(|earlier| earlier.candidate_id != change.candidate_id);
             others.push(change);
         }
@@ -125,7 +128,7 @@ impl Reporter<'_> {
         fill(LIVE.of(self.texts).many, &[("count", &self.texts.number(changes.len() as f64)), ("who", &who)])
     }
 
-    /// Returns the name of the person who acted.
+    /// Returns the name of the user who acted, or the word for the candidate or for the service.
     fn name_of<'c>(&self, change: &'c OrganizationChange) -> &'c str {
         let words = ACTIVITY.of(self.texts);
         let is_of_candidate = matches!(

@@ -1,4 +1,4 @@
-//! `/app/me`: the signed-in user's password, sessions and preferences.
+//! `/app/me`: the signed-in user's password, sessions and preferences, with a link to the second factors.
 
 use askama::Template;
 use hyper::{Method, header};
@@ -68,7 +68,7 @@ struct LanguageOption {
 enum PasswordChange {
     /// The hash of the new password, which replaces the current one.
     Accepted(String),
-    /// The hash of the first password of a user who has only passkeys.
+    /// The hash of the first password of a user who had none.
     AcceptedFirst(String),
     WrongCurrent(Refusal),
     Refused(password::PasswordFault),
@@ -98,6 +98,8 @@ struct PageInput {
     done: Option<String>,
 }
 
+/// # Errors
+/// `validation_error` if a parameter is repeated.
 fn decode_page(_: &Ctx, request: &Request) -> Result<PageInput, Error> {
     Ok(PageInput { visit: Visit::decode(request)?, done: request.query("done")? })
 }
@@ -162,10 +164,11 @@ fn sessions(tx: &Tx<'_>, who: &Principal, texts: &'static Texts) -> Result<Vec<S
     Ok(found.into_iter().map(row).collect())
 }
 
-/// Checks the current password, if there is one. The check is throttled like a sign-in. Hashes the new password.
+/// Checks the current password, if there is one, and hashes the new password. The check is throttled like a sign-in.
 ///
 /// # Errors
-/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated.
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated; `unauthorized`
+/// without a session; the errors of [`require_recent_or_password`].
 fn decode_password(ctx: &Ctx, request: &Request) -> Result<(Visit, PasswordChange), Error> {
     let visit = Visit::decode(request)?;
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
@@ -185,8 +188,8 @@ fn decode_password(ctx: &Ctx, request: &Request) -> Result<(Visit, PasswordChang
     Ok((visit, change))
 }
 
-/// Succeeds if the user has confirmed their identity recently, or if their current password is the confirmation: they have
-/// a password and no second factor. Returns whether they have a password.
+/// Succeeds if the user has confirmed their identity recently, or if their current password is the confirmation: they
+/// have a password and no second factor. Returns whether they have a password.
 ///
 /// # Errors
 /// [`Refusal::ConfirmationRequired`]
@@ -233,6 +236,8 @@ fn change_password(
     Reply::console_refusal(&Refusal::invalid("password", "is refused"), &page)
 }
 
+/// # Errors
+/// `not_found` if the path has no valid id.
 fn decode_session(_: &Ctx, request: &Request) -> Result<SessionId, Error> {
     Ok(visit::id(request, "id")?)
 }

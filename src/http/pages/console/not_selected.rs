@@ -69,8 +69,8 @@ struct NotSelectedInput {
 }
 
 /// # Errors
-/// `not_found` if the path has no valid id; `validation_error` if a parameter is repeated, `limit` is not an integer, or
-/// `cursor` is not a cursor of the list.
+/// `not_found` if the path has no valid id; `validation_error` if a parameter is repeated, `limit` is not an integer,
+/// or `cursor` is not a cursor of the list.
 fn decode(_: &Ctx, request: &Request) -> Result<NotSelectedInput, Error> {
     Ok(NotSelectedInput {
         visit: Visit::decode(request)?,
@@ -80,8 +80,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<NotSelectedInput, Error> {
     })
 }
 
-/// `GET …/not-selected`: shows a page of the candidates who were not selected, those who were added last at the
-/// beginning.
+/// `GET …/not-selected`: shows a page of the candidates who were not selected, newest candidates first.
 ///
 /// # Errors
 /// As a page: `not_found` if the role does not exist in the organization, or the caller may not see it;
@@ -151,7 +150,8 @@ fn row(
     })
 }
 
-/// Returns the name of the person who rejected the candidate last, if the activity has it.
+/// Returns the name of the user who rejected the candidate. Returns `None` if the latest decision in the activity is
+/// not a rejection by a user.
 fn decider(tx: &Tx<'_>, organization: &VisibleOrganization, found: &NotSelected) -> Result<Option<String>, Error> {
     let (candidate, application) = (&found.candidate_id, &found.application_id);
     let latest = store::activity::latest_decision(tx, &organization.id, candidate, application)?;

@@ -23,16 +23,16 @@ use crate::http::server::request::Request;
 use crate::store::passkey::{Passkey, RefusedPasskey, StoredPasskey};
 use crate::store::{self, Error, Tx};
 
-/// The time for which a browser without a session keeps the cookie to which its challenges are bound.
+/// The lifetime of the cookie to which the challenges of a browser without a session are bound.
 const BROWSER_COOKIE_MAX_AGE_S: u64 = 60 * 60;
 
-/// The refusal where browsers offer no passkeys.
+/// The refusal if the base URL of the service rules out passkeys.
 const UNAVAILABLE: Refusal =
     Refusal::Conflict("passkeys require https, or localhost, and a host name in the base URL of the service");
 
 /// A browser to which challenges are bound.
 pub(super) struct Browser {
-    /// The digest of its cookie: of the session, or of a random value in its place.
+    /// The digest of the browser's cookie, whose value is the session's or, without a session, random.
     pub(super) digest: [u8; 32],
     /// The value of `Set-Cookie`, if the browser has no cookie yet.
     new_cookie: Option<String>,
@@ -71,8 +71,8 @@ impl ChallengeRequest {
         Ok(Self { party, challenge: Challenge::new(&random), browser: Browser::of(ctx, request) })
     }
 
-    /// Stores the challenge, and answers with the options for `navigator.credentials.get`. `own` are the passkeys that the
-    /// browser may offer; with none, it offers all that it has for this service.
+    /// Stores the challenge, and answers with the options for `navigator.credentials.get`. `own` are the passkeys that
+    /// the browser may offer; if `own` is empty, the browser offers all passkeys that it has for this service.
     pub(super) fn for_assertion(
         &self,
         tx: &Tx<'_>,
@@ -91,6 +91,9 @@ impl ChallengeRequest {
     }
 
     /// Stores the challenge, and answers with the options for `navigator.credentials.create`.
+    ///
+    /// # Errors
+    /// `unauthorized` if the user no longer exists.
     pub(super) fn for_registration(&self, tx: &Tx<'_>, user: &UserId) -> Result<Reply, Error> {
         self.issue(tx, ChallengeUse::Register, Some(user))?;
         let profile = store::user::find(tx, user)?.ok_or(Refusal::Unauthorized { sent: true })?.profile;
@@ -178,10 +181,12 @@ impl PasskeyAnswer {
         form.texts(&field("client_data")).next().is_some()
     }
 
-    /// Decodes the fields of a form. A field that the kind of answer does not have is empty.
+    /// Decodes the fields of a form. A registration and an assertion have different fields. A missing field becomes
+    /// empty.
     ///
     /// # Errors
-    /// `conflict` where browsers offer no passkeys; `validation_error` if a field is repeated or cannot be decoded.
+    /// `unsupported_media_type` for a body that is not a form; `conflict` where browsers offer no passkeys;
+    /// `validation_error` if a field is repeated or cannot be decoded.
     pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Self, Refusal> {
         let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
         let bytes = |name| -> Result<Option<Vec<u8>>, Refusal> {
@@ -195,7 +200,7 @@ impl PasskeyAnswer {
         let algorithm = form.text(&field("algorithm"))?.map(str::parse::<i64>);
         Ok(Self {
             party: party(ctx)?,
-            // Without its cookie, no challenge was issued to the browser.
+            // No challenge is bound to a browser without the cookie, so the digest of zeros matches none.
             browser: cookie(ctx, request).unwrap_or_default(),
             credential_id: bytes("credential_id")?.unwrap_or_default(),
             client_data_json,
@@ -223,7 +228,7 @@ impl PasskeyAnswer {
         Ok(registration.verify(&self.party))
     }
 
-    /// Spends the challenge and verifies the assertion. With `user`, only a passkey of this user is accepted.
+    /// Spends the challenge and verifies the assertion. If `user` is given, accepts only a passkey of this user.
     pub(super) fn accept(
         &self,
         ctx: &Ctx,

@@ -1,4 +1,4 @@
-//! `GET /app/{orgSlug}/roles`: the organization's roles by status.
+//! `GET /app/{orgSlug}/roles`: lists the organization's roles by status.
 
 use askama::Template;
 use hyper::Method;
@@ -34,7 +34,7 @@ struct RolesPage {
     /// The URL of the page without its query.
     path: String,
     may_create: bool,
-    /// Whether the organization has no roles in any status.
+    /// Whether the organization has no roles.
     is_new: bool,
     tabs: Vec<StatusTab>,
     roles: Vec<RoleRow>,
@@ -72,17 +72,18 @@ pub(super) fn routes() -> Vec<Route> {
 
 struct RolesInput {
     visit: Visit,
-    /// The status to show; `None` for the first of [`STATUSES`] that a role has.
+    /// The status to show; `None` for the first of [`STATUSES`] in which there is a role.
     status: Option<RoleStatus>,
     page: PageRequest,
     after: Option<TimeCursor<RoleId>>,
 }
 
-/// The statuses in the order of their links.
+/// The statuses in the order of their tabs.
 const STATUSES: [RoleStatus; 4] = [RoleStatus::Open, RoleStatus::Draft, RoleStatus::Filled, RoleStatus::Closed];
 
 /// # Errors
-/// `validation_error` for an unknown status, an invalid cursor or a repeated parameter.
+/// `validation_error` if `status` is unknown, a parameter is repeated, `limit` is not an integer, or `cursor` is not a
+/// cursor of the list.
 fn decode(_: &Ctx, request: &Request) -> Result<RolesInput, Error> {
     let unknown = || Refusal::invalid("status", "is not a status of roles");
     let status = request.query("status")?.map(|word| RoleStatus::parse(&word).ok_or_else(unknown)).transpose()?;
@@ -90,7 +91,8 @@ fn decode(_: &Ctx, request: &Request) -> Result<RolesInput, Error> {
     Ok(RolesInput { visit: Visit::decode(request)?, status, page, after })
 }
 
-/// `GET /app/{orgSlug}/roles`: shows the roles in one status, newest first, with the number of their candidates.
+/// `GET /app/{orgSlug}/roles`: shows a page of the roles in one status, newest first, with the number of their
+/// candidates.
 ///
 /// # Errors
 /// As a page: `not_found` if the organization does not exist or the caller may not see it.
@@ -169,7 +171,7 @@ fn row(
     })
 }
 
-/// Returns the time since `since` in days.
+/// Returns the words for the time since `since`, in days.
 fn wait(texts: &Texts, since: Timestamp, now: Timestamp) -> String {
     let words = ROLES.of(texts);
     match now.since(since).as_secs() / (24 * 60 * 60) {

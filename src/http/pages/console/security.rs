@@ -1,4 +1,4 @@
-//! `/app/{orgSlug}/settings/security`: whether an organization requires a second factor of all its members.
+//! `/app/{orgSlug}/settings/security`: the setting that requires a second factor of all members of an organization.
 
 use askama::Template;
 use hyper::Method;
@@ -21,7 +21,8 @@ use crate::store::access::VisibleOrganization;
 use crate::store::organization::OrganizationRecord;
 use crate::store::{self, Error, Grade, Tx};
 
-/// The maximum number of members without a second factor that the page names. It counts the others.
+/// The maximum number of members without a second factor that the page names. The page shows only the number of the
+/// others.
 const NAMES_MAX: usize = 20;
 
 const FIELD: &str = "requireSecondFactor";
@@ -38,7 +39,7 @@ struct SecurityPage {
     is_required: bool,
     /// Whether the service is a demonstration, which requires no second factor.
     is_demo: bool,
-    /// How many members have no second factor; `None` if all have one.
+    /// The number of members without a second factor, in words; `None` if all members have one.
     missing: Option<String>,
     without: Vec<MemberLink>,
     more: Option<String>,
@@ -139,12 +140,12 @@ fn decode(_: &Ctx, request: &Request) -> Result<ChangeInput, Error> {
     Ok(ChangeInput { visit: Visit::decode(request)?, require_second_factor })
 }
 
-/// `POST /app/{orgSlug}/settings/security`: requires a second factor of all members, or no longer. If the setting is so
-/// already, nothing changes.
+/// `POST /app/{orgSlug}/settings/security`: sets whether all members must have a second factor. If the setting already
+/// has this value, nothing changes.
 ///
 /// # Errors
-/// As pages: `not_found`; `forbidden` unless the caller administers the organization; `validation_error` for a value that
-/// is neither `true` nor `false`.
+/// As pages: `not_found`; `forbidden` unless the caller administers the organization; `validation_error` for a value
+/// that is neither `true` nor `false`.
 fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangeInput) -> Result<Reply, Error> {
     let organization = input.visit.organization(tx, who)?;
     require_administrator(organization.caller)?;

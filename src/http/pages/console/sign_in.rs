@@ -1,5 +1,5 @@
-//! `/sign-in`: the first step of a sign-in, with an address and a password. A form that was sent without a session is
-//! carried through the sign-in, so that nothing that a person typed is lost.
+//! `/sign-in`: the first step of a sign-in, with an address and a password. The sign-in carries the fields of a form
+//! that was sent without a session, so that typed text is not lost.
 
 use askama::Template;
 use hyper::{Method, header};
@@ -62,6 +62,8 @@ struct PageInput {
     session: Option<[u8; 32]>,
 }
 
+/// # Errors
+/// `validation_error` if a parameter is repeated.
 fn decode_page(ctx: &Ctx, request: &Request) -> Result<PageInput, Error> {
     let next = request.query("next")?.as_deref().and_then(return_path::parse).map(str::to_owned);
     Ok(PageInput { visit: Visit::decode(request)?, next, session: cookie(ctx, request) })
@@ -86,6 +88,8 @@ struct SignInForm {
 }
 
 impl SignInForm {
+    /// # Errors
+    /// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated.
     fn decode(request: &Request) -> Result<Self, Error> {
         let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
         let email = form.text("email")?.unwrap_or_default().to_owned();
@@ -112,11 +116,11 @@ impl SignInForm {
     }
 }
 
-/// The answer to a sign-in with which no session begins.
+/// The outcome of a first step that starts no session.
 enum Unfinished {
     Refused(Refusal),
-    /// The password is correct, and the account has second factors. The text is the value of `Set-Cookie` for the second
-    /// step.
+    /// The password is correct, and the account has second factors. The text is the value of `Set-Cookie` that begins
+    /// the second step.
     SecondStep(String, Factors),
 }
 
@@ -166,8 +170,8 @@ fn refuse(_: &Ctx, _: &Tx<'_>, (form, unfinished): &UnfinishedSignIn) -> Result<
     }
 }
 
-/// Answers a request to the console without a session: a page is opened after the sign-in, and a form is carried through
-/// it.
+/// Answers a request to the console without a session. A requested page opens after the sign-in. The sign-in carries
+/// the fields of a form.
 pub(in crate::http::pages) fn instead(request: &StaffRequest, language: Language) -> Result<Reply, Error> {
     let texts = texts::of_language(language);
     let (words, passkey, carried) = (SIGN_IN.of(texts), PASSKEY.of(texts), carried_by(request));
@@ -190,8 +194,8 @@ pub(in crate::http::pages) fn instead(request: &StaffRequest, language: Language
     })
 }
 
-/// Returns what happens after the sign-in that a request needs. A sign-in is a confirmation too, so after it, the form
-/// that waits for a confirmation is sent.
+/// Returns the continuation after the sign-in that a request needs. A sign-in is a confirmation too, so if the request
+/// was a confirmation, returns the continuation of that confirmation.
 fn carried_by(request: &StaffRequest) -> Carried {
     let Some(target) = return_path::parse(&request.target) else { return Carried::default() };
     let send = |target| Carried { next: None, sent: Some(SentForm { target, fields: request.fields.clone() }) };

@@ -1,7 +1,7 @@
 //! `/sign-in/code`: the second step of a sign-in, with the code of an authenticator app or a recovery code.
 //!
-//! Between the two steps there is no session. A cookie proves that this browser has sent the correct password within the
-//! last five minutes.
+//! Between the two steps there is no session. A cookie proves that this browser has sent the correct password, or has
+//! used a sign-in link, within the last five minutes.
 
 use askama::Template;
 use hyper::{Method, header};
@@ -121,10 +121,10 @@ fn cookie_name(ctx: &Ctx) -> &'static str {
     if ctx.settings.is_https() { COOKIE_OF_HOST } else { COOKIE }
 }
 
-/// Finds the sign-in that this browser has begun.
+/// Finds the pending sign-in of this browser.
 ///
 /// # Errors
-/// In the inner result: the reason why there is no such sign-in.
+/// The inner result: the reason why there is no such sign-in.
 pub(super) fn pending(ctx: &Ctx, request: &Request) -> Result<Result<CheckedPassword, PendingFault>, Error> {
     let mut cookies = request.cookies().into_iter();
     let value = cookies.find(|(name, _)| name == cookie_name(ctx)).map(|(_, value)| value).unwrap_or_default();
@@ -147,11 +147,14 @@ pub(super) fn pending(ctx: &Ctx, request: &Request) -> Result<Result<CheckedPass
     Ok(verified.map(|()| CheckedPassword { email, account, factors, session: FreshSession::of(ctx, request) }))
 }
 
+/// # Errors
+/// `validation_error` if `lang` or `locale` is repeated.
 fn decode_page(ctx: &Ctx, request: &Request) -> Result<(Visit, Option<Factors>), Error> {
     Ok((Visit::decode(request)?, pending(ctx, request)?.ok().map(|checked| checked.factors)))
 }
 
-/// `GET /sign-in/code`: shows the form after a reload of the page. Without a sign-in, shows the form of the first step.
+/// `GET /sign-in/code`: shows the form after a reload of the page. Without a pending sign-in, shows the form of the
+/// first step.
 fn show(_: &Ctx, _: &Tx<'_>, (visit, factors): &(Visit, Option<Factors>)) -> Result<Reply, Error> {
     match factors {
         Some(factors) => CodeForm { visit, carried: &Carried::default(), factors: *factors }.first(),
@@ -159,7 +162,7 @@ fn show(_: &Ctx, _: &Tx<'_>, (visit, factors): &(Visit, Option<Factors>)) -> Res
     }
 }
 
-/// A sign-in with everything that it requires.
+/// A pending sign-in with an accepted code.
 struct CodeInput {
     visit: Visit,
     carried: Carried,
@@ -207,7 +210,7 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<DecodedInput<CodeInput, Refuse
     }
 }
 
-/// `POST /sign-in/code`: spends the code, starts the session, and continues as after a sign-in in one step.
+/// `POST /sign-in/code`: spends the code, starts the session, and continues as after a sign-in without a second factor.
 fn sign_in(ctx: &Ctx, tx: &Tx<'_>, input: &CodeInput) -> Result<Reply, Error> {
     let (_, cookie) = input.checked.begin_session(ctx, tx, Some(&input.code))?;
     let reply = input.carried.resume(&input.visit)?;
@@ -217,7 +220,7 @@ fn sign_in(ctx: &Ctx, tx: &Tx<'_>, input: &CodeInput) -> Result<Reply, Error> {
 /// `POST /sign-in/code`: shows the form again, or the form of the first step.
 ///
 /// # Errors
-/// As pages: `unauthorized` for a wrong code, and without a sign-in in its second step; `rate_limited`.
+/// As pages: `unauthorized` for a wrong code, and without a pending sign-in; `rate_limited` after too many wrong codes.
 fn refuse(_: &Ctx, _: &Tx<'_>, RefusedCode { visit, carried, why }: &RefusedCode) -> Result<Reply, Error> {
     let words = STEP_UP.of(visit.texts());
     match why {

@@ -1,4 +1,4 @@
-//! The form of the first step of a sign-in, and what both steps carry.
+//! The form of the first step of a sign-in, and the continuation that the forms of both steps carry.
 
 use askama::Template;
 
@@ -15,7 +15,7 @@ use crate::store::Error;
 /// The prefix of the hidden fields that carry the fields of a form through the sign-in.
 pub(super) const SENT_PREFIX: &str = "sent.";
 
-/// The page on which people begin.
+/// The page that opens after a sign-in if no other page was requested.
 pub(super) const START: &str = "/app";
 
 #[derive(Template)]
@@ -45,7 +45,7 @@ pub(super) struct SentForm {
     pub(super) fields: Vec<(String, String)>,
 }
 
-/// What happens after the sign-in. The forms of both steps carry it.
+/// The continuation after the sign-in: a page, or a form to send. The forms of both steps carry it in hidden fields.
 #[derive(Default)]
 pub(super) struct Carried {
     /// The page that the person wanted.
@@ -54,6 +54,8 @@ pub(super) struct Carried {
 }
 
 impl Carried {
+    /// # Errors
+    /// `validation_error` if a field is repeated.
     pub(super) fn decode(form: &Form) -> Result<Self, Refusal> {
         let path = |name| Ok::<_, Refusal>(form.text(name)?.and_then(return_path::parse).map(str::to_owned));
         let sent = path("to")?.map(|target| SentForm { target, fields: carried_fields(form) });

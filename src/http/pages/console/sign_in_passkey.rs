@@ -1,4 +1,5 @@
-//! `/sign-in/passkey`: the sign-in with a passkey. It is both factors, because the authenticator verifies the user.
+//! `/sign-in/passkey`: the sign-in with a passkey. A passkey counts as both factors, because the authenticator verifies
+//! the user.
 
 use hyper::{Method, header};
 
@@ -18,7 +19,7 @@ use crate::store::{Error, Grade, Refused, Tx};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        // The challenge of somebody who has not signed in is not worth an fsync.
+        // A lost challenge only makes a stranger ask for another one, so it does not justify an fsync.
         Route::open(Audience::Staff, Method::POST, "/sign-in/passkey-options", decode_options, options)
             .with_form()
             .writes(Grade::Logged)

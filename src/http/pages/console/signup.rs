@@ -1,4 +1,4 @@
-//! A signup as the console shows it: what the applicant wrote, and the files.
+//! A signup as the console shows it: the fields of the form, and the attachments.
 
 use super::when::When;
 use crate::domain::attachment::MediaType;
@@ -7,7 +7,7 @@ use crate::http::pages::texts::Texts;
 use crate::store::attachment::Attachment;
 use crate::store::signup::Signup;
 
-/// The language and the organization of a page.
+/// The language, the organization and the time for which a page is rendered.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub(super) texts: &'static Texts,
@@ -68,7 +68,7 @@ impl Place<'_> {
         }
     }
 
-    /// Returns a size in the unit that people expect.
+    /// Returns a size in bytes, kB or MB, rounded down.
     fn size(self, bytes: u32) -> String {
         const KILO: u32 = 1_000;
         match bytes {
@@ -79,7 +79,7 @@ impl Place<'_> {
     }
 }
 
-/// Returns whether browsers show files of this type themselves, without a program that could run what is in the file.
+/// Returns whether browsers themselves show files of this type, so that no other program has to open the file.
 pub(super) fn is_shown(media_type: MediaType) -> bool {
     matches!(media_type, MediaType::Pdf | MediaType::Text | MediaType::WesternText | MediaType::Utf16Text)
 }

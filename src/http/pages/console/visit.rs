@@ -1,4 +1,4 @@
-//! The part of a request that every page of the console needs, and the frame that follows from it.
+//! The part of a request that every page of the console needs, and the frame that is built from it.
 
 use super::frame::{ConsoleFrame, NavItem, OrganizationLink, PlainFrame};
 use crate::domain::id::Id;
@@ -36,14 +36,14 @@ pub(super) struct Visit {
 
 impl Visit {
     /// # Errors
-    /// `validation_error` if `lang` is repeated.
+    /// `validation_error` if `lang` or `locale` is repeated.
     pub(super) fn decode(request: &Request) -> Result<Self, Refusal> {
         let theme = theme_of(&request.cookies());
         let (language, slug) = (request.language()?, request.param("orgSlug").to_owned());
         Ok(Self { language, theme, slug, wants_parts: request.wants_parts() })
     }
 
-    /// Returns the texts in the language of the browser, for a page without a user.
+    /// Returns the texts in the language of the request, for a page without a user.
     pub(super) fn texts(&self) -> &'static Texts {
         texts::of_language(self.language)
     }
@@ -53,7 +53,7 @@ impl Visit {
         PlainFrame { texts: self.texts(), title: title.to_owned(), theme: self.theme }
     }
 
-    /// Returns the texts in the user's language.
+    /// Returns the texts in the language that the user has chosen, or else in the language of the request.
     pub(super) fn texts_for(&self, tx: &Tx<'_>, who: &Principal) -> Result<&'static Texts, Error> {
         let preferences = store::user::preferences(tx, &who.user_id)?;
         Ok(preferences.language.map_or_else(|| self.texts(), |tag| texts::of_tag(&tag)))
@@ -62,14 +62,14 @@ impl Visit {
     /// Returns the organization in the path.
     ///
     /// # Errors
-    /// `not_found` if it does not exist or the caller may not see it.
+    /// `not_found` if the organization does not exist or the caller may not see it.
     pub(super) fn organization(&self, tx: &Tx<'_>, who: &Principal) -> Result<VisibleOrganization, Error> {
         let slug = Slug::parse(&self.slug).ok_or(ABSENT)?;
         Ok(store::access::organization_by_slug(tx, who, &slug)?.ok_or(ABSENT)?)
     }
 
-    /// Returns the frame of a page for the signed-in user. `title` is the page's heading, and `organization` the one in
-    /// the path, if any.
+    /// Returns the frame of a page for the signed-in user. `title` is the page's heading. `organization` is the
+    /// organization in the path, if the path has one.
     pub(super) fn frame(
         &self,
         tx: &Tx<'_>,
@@ -87,7 +87,8 @@ impl Visit {
         };
         let visible = store::access::organizations(tx, who, None, ORGANIZATIONS_MAX)?;
         let mut organizations: Vec<OrganizationLink> = visible.iter().map(link).collect();
-        // On pages that belong to no organization, the navigation leads to the only or newest one.
+        // On pages that belong to no organization, the navigation leads to the newest organization that the user may
+        // see.
         let chosen = organization.map(link).or_else(|| organizations.first().cloned());
         for known in &mut organizations {
             known.is_current =
@@ -106,12 +107,12 @@ impl Visit {
     }
 }
 
-/// Returns the theme that the browser remembers.
+/// Returns the theme in the cookie, if it is a known theme.
 pub(super) fn theme_of(cookies: &[(String, String)]) -> Option<&'static str> {
     cookies.iter().find(|(name, _)| name == THEME_COOKIE).and_then(|(_, value)| theme(value))
 }
 
-/// Returns a known theme.
+/// Parses the name of a theme.
 pub(super) fn theme(value: &str) -> Option<&'static str> {
     ["light", "dark"].into_iter().find(|known| *known == value)
 }
@@ -135,8 +136,8 @@ pub(super) fn id<I: Id>(request: &Request, name: &str) -> Result<I, Refusal> {
     request.id_param(name, ABSENT)
 }
 
-/// Returns the user whose session sent the request. A handler's first half needs this only if it hashes a password; all
-/// other handlers get the principal that their transaction has verified.
+/// Returns the user whose session sent the request. A `decode` function needs this only if it checks a password or a
+/// code. All other handlers get the principal that their transaction has verified.
 ///
 /// # Errors
 /// `unauthorized` without a session.

@@ -8,7 +8,7 @@ use crate::domain::timestamp::Timestamp;
 use crate::http::pages::texts::Texts;
 use crate::http::pages::texts::console::when::WHEN;
 
-/// A time in the past.
+/// A time. For a time in the future, only `utc` and `exact` are meaningful.
 pub(super) struct When {
     /// The time in UTC (RFC 3339), for the attribute `datetime`.
     pub(super) utc: String,
@@ -34,21 +34,22 @@ pub(super) fn today(zone: &str, now: Timestamp) -> Date {
     local(zone, now).date()
 }
 
-/// Returns the begin of the local day.
+/// Returns the start of the local day.
 pub(super) fn day_begin(zone: &str, at: Timestamp) -> Timestamp {
     let at = local(zone, at);
     let begin = at.start_of_day().unwrap_or(at);
     Timestamp::from_micros(begin.timestamp().as_microsecond())
 }
 
-/// Returns the day of a date that staff gave. A date without a time is stored as midnight UTC, whatever the zone.
+/// Returns the local day of a time that staff entered. A date without a time is stored as midnight UTC, so a time that
+/// is exactly midnight UTC is shown as that date in every zone.
 pub(super) fn day(texts: &Texts, zone: &str, at: Timestamp) -> String {
     const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
     let is_plain_date = at.micros().rem_euclid(DAY_MICROS) == 0;
     texts.day(local(if is_plain_date { "UTC" } else { zone }, at).date())
 }
 
-/// Returns the local time of day, such as `14:05`, or the exact time if it was on an earlier day.
+/// Returns the local time of day, such as `14:05`, or the exact time if `at` is on another day than `now`.
 pub(super) fn clock(texts: &Texts, zone: &str, at: Timestamp, now: Timestamp) -> String {
     let local_at = local(zone, at);
     if local_at.date() == local(zone, now).date() {

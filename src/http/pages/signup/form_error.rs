@@ -11,7 +11,7 @@ pub(super) enum FieldError {
     Typed(FieldFault),
     /// The file was refused.
     File(AttachmentFault),
-    /// The form names a file that was uploaded earlier and has since been deleted.
+    /// The form names a file that was uploaded earlier and has since expired.
     FileExpired,
 }
 

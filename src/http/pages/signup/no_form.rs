@@ -1,4 +1,4 @@
-//! Pages that explain why there is no form. All except the page for an unknown link also link to a next step.
+//! Pages that explain why there is no form. Each page, except the one for an unknown link, also links to a next step.
 
 use hyper::header;
 
@@ -38,7 +38,8 @@ impl LinkButton {
     }
 }
 
-/// Returns the response to a GET for a link without a form: an unknown or expired link, or a link to a closed role.
+/// Returns the response to a GET for a link without a form: an unknown or expired link, or a link to a role that does
+/// not accept applications.
 pub(super) fn link_without_form(visit: &SignupVisit, invitation: Option<&Invitation>) -> Result<Reply, Error> {
     no_form(visit, invitation, None)
 }

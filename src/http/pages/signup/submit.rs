@@ -28,12 +28,12 @@ const SIGNATURE_FIELD: &str = "form";
 const ATTACHMENT_FIELD: &str = "cvToken";
 const TRAP_FIELD: &str = "homepage";
 
-/// Checks the link and the client's limit before the server reads the body. Every submission under an
-/// existing link counts towards the limit, even one with errors, because it may contain a file.
+/// Checks the link and the client's limit before the server reads the body. Every submission under a known link counts
+/// towards the limit, even one with errors, because it may contain a file.
 ///
-/// The service still reads a form that exceeds the limit, so that it can show the form again with its values. It also
-/// stages the files of such forms, but for no more forms per hour than the limit allows. It discards any further files,
-/// so that nobody can fill the disk this way.
+/// The service still reads a form that exceeds the limit, so that it can show the form again with its values. A second
+/// limit of the same size determines for how many such forms per hour the service stages the file. The service discards
+/// further files, so that nobody can fill the disk.
 pub(super) fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prechecked, Error> {
     let visit = SignupVisit::decode(request)?;
     if visit.invitation(ctx, tx)?.is_none() {
@@ -62,7 +62,7 @@ pub(super) struct RefusedSubmission {
 }
 
 /// # Errors
-/// `unsupported_media_type` for a body that is not a form.
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a query parameter is given twice.
 pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<DecodedInput<Submission, RefusedSubmission>, Error> {
     let visit = SignupVisit::decode(request)?;
     let sent = request.form().ok_or(Refusal::UnsupportedMediaType)?;
@@ -89,7 +89,8 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<DecodedInput<Submis
     }
 }
 
-/// Reads the values of the form and checks its signature. Also returns the signed form if the signature is valid.
+/// Reads the values of the form, checks its signature, and chooses its file. Also returns the signed form if the
+/// signature is valid.
 fn filled_form(ctx: &Ctx, visit: &SignupVisit, sent: &Form) -> (Option<SignedForm>, FilledForm) {
     let mut form = FilledForm { typed: typed_fields(sent), ..FilledForm::default() };
     let signed = check_signature(ctx, visit, sent, &mut form);
@@ -98,7 +99,7 @@ fn filled_form(ctx: &Ctx, visit: &SignupVisit, sent: &Form) -> (Option<SignedFor
     (signed, form)
 }
 
-/// Refuses a form for a reason outside the form. The fields of the form are not checked.
+/// Refuses a form for a reason outside the form, without checking its fields.
 fn refuse_for_trouble(ctx: &Ctx, visit: SignupVisit, sent: &Form, trouble: Trouble) -> RefusedSubmission {
     let (_, mut form) = filled_form(ctx, &visit, sent);
     form.form_error = Some(match trouble {
@@ -129,8 +130,9 @@ fn typed_fields(sent: &Form) -> SubmittedSignup {
     }
 }
 
-/// Verifies the signed form, its age and the trap field, and sets the form's error. Replaces a form that is too old
-/// with a new one. Does not replace a form that was sent too soon, because it becomes valid a moment later.
+/// Verifies the signature and age of the form, checks the trap field, and sets the form's error. Signs a new form if
+/// the signature is invalid or the form is too old. A form that was sent too soon keeps its signature, because it
+/// becomes valid a moment later.
 fn check_signature(ctx: &Ctx, visit: &SignupVisit, sent: &Form, form: &mut FilledForm) -> Option<SignedForm> {
     let text = sent.texts(SIGNATURE_FIELD).next().unwrap_or_default();
     let signed = SignedForm::verify(ctx.store.form_secret(), &visit.token, text);
@@ -138,7 +140,8 @@ fn check_signature(ctx: &Ctx, visit: &SignupVisit, sent: &Form, form: &mut Fille
     form.signature = if age == FormAge::TooOld { form::sign_new_form(ctx, visit) } else { text.to_owned() };
     form.form_error = match age {
         _ if sent.texts(TRAP_FIELD).any(|text| !text.is_empty()) => Some(FormError::Robot),
-        // The body was too large to read, so the age is unknown. The size of the file is reported instead.
+        // No field was read, because the form or its file is too large. The age is unknown, so the page reports only
+        // the size.
         _ if sent.is_unread() => None,
         FormAge::TooYoung => Some(FormError::TooSoon),
         FormAge::TooOld => Some(FormError::TooOld),
@@ -147,7 +150,7 @@ fn check_signature(ctx: &Ctx, visit: &SignupVisit, sent: &Form, form: &mut Fille
     signed
 }
 
-/// Uses the file of this submission if `accepts_file`, or else the file that an earlier submission uploaded.
+/// Chooses the file of this submission if `accepts_file` is true, or else the file that an earlier submission uploaded.
 fn choose_attachment(sent: &Form, accepts_file: bool, form: &mut FilledForm) {
     let earlier = || sent.texts(ATTACHMENT_FIELD).next().and_then(AttachmentToken::parse);
     match sent.upload() {
@@ -160,8 +163,8 @@ fn choose_attachment(sent: &Form, accepts_file: bool, form: &mut FilledForm) {
     }
 }
 
-/// Adds the faults of the typed fields, in the order of the form. The server stops reading at a file that is too large,
-/// so fields after it are not reported as missing.
+/// Adds the faults of the typed fields, and sorts all field errors in the order of the form. The server stops reading
+/// at a file that is too large, so the fields after the file are not reported as missing.
 fn add_field_faults(form: &mut FilledForm, faults: Vec<(FormField, FieldFault)>, sent: &Form) {
     let is_truncated = form.field_errors.contains(&(FormField::Cv, FieldError::File(AttachmentFault::TooLarge)));
     let was_sent = |field: FormField| sent.texts(field.as_str()).next().is_some();
@@ -194,7 +197,7 @@ pub(super) fn refuse(
 ///
 /// # Errors
 /// As pages: `not_found` and `gone` as for the form; `conflict` if this browser has already been used to apply for the
-/// role. Shows the form again if the file of an earlier submission has expired.
+/// role; `validation_error`, with the form, if the form's file has expired.
 pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, submission: &Submission) -> Result<Reply, Error> {
     let Submission { visit, form, input, status_token } = submission;
     let accepted = |role| {

@@ -20,8 +20,8 @@ pub(super) struct SignupVisit {
     pub(super) path: String,
     /// Role ids and status page tokens from the cookies. Anybody can forge them.
     pub(super) applied: Vec<(String, String)>,
-    /// Whether the visitor asks for another form, for example for somebody else, although this browser has already been
-    /// used to apply.
+    /// Whether the visitor asks for a form even if this browser has already been used to apply, for example to apply
+    /// for somebody else.
     pub(super) wants_another_form: bool,
 }
 
@@ -40,7 +40,8 @@ impl SignupVisit {
         })
     }
 
-    /// Returns the invitation behind the link, or `None` if the link is unknown or its role or portal is not public.
+    /// Returns the invitation behind the link, or `None` if the link is unknown, or if its role or portal is not
+    /// public.
     pub(super) fn invitation(&self, ctx: &Ctx, tx: &Tx<'_>) -> Result<Option<Invitation>, Error> {
         store::invitation::follow(tx, &*ctx.world, &self.token)
     }
@@ -56,7 +57,7 @@ impl SignupVisit {
         Ok(None)
     }
 
-    /// Returns the URL of the form in the page's language.
+    /// Returns the path of the form, with the page's language.
     pub(super) fn form_url(&self) -> String {
         let again = if self.wants_another_form { "&again=1" } else { "" };
         format!("{}?lang={}{again}", self.path, self.texts.tag)
@@ -80,8 +81,7 @@ impl SignupVisit {
     }
 }
 
-/// Returns a cookie that identifies the browser's application for the role when the browser opens the signup link
-/// again.
+/// Returns the cookie with which a browser identifies its application for the role when it opens a signup link again.
 pub(super) fn application_cookie(ctx: &Ctx, role: &RoleId, token: &str) -> String {
     let secure = if ctx.settings.is_https() { "; Secure" } else { "" };
     format!("{COOKIE_PREFIX}{role}={token}; Path=/signup; HttpOnly; SameSite=Lax{secure}")

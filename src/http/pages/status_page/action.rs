@@ -11,7 +11,7 @@ use crate::store::{Error, Tx};
 
 /// `POST /status/{token}/withdraw`: withdraws the application if the candidate sees it as in progress, and redirects to
 /// the page. If staff have already made a decision that the candidate cannot see yet, the decision stands, and staff
-/// see that the candidate withdrew.
+/// see that the candidate withdrew. On the page of a later signup, only the page itself shows the withdrawal.
 ///
 /// # Errors
 /// `not_found`, as a page, if the link is unknown or spent.
@@ -23,11 +23,13 @@ pub(super) fn withdraw(ctx: &Ctx, tx: &Tx<'_>, visit: &StatusVisit) -> Result<Re
     Ok(with_robots_disallowed(Reply::see_other(&visit.path())))
 }
 
-/// `POST /status/{token}/delete`: deletes the data behind the link and the link itself. If the candidate is under a
-/// legal hold, redirects to the page, which explains the hold.
+/// `POST /status/{token}/delete`: deletes the data behind the link, and removes the page. If the candidate is under a
+/// legal hold, a trusted page stays and explains the hold. Any other page is removed as it would be without the hold,
+/// but the candidate's data stays. A hidden hire defers the deletion of the data in the same way, so that the answer
+/// does not reveal the hire.
 ///
 /// # Errors
-/// `not_found`, as a page, if the link is unknown or spent.
+/// As pages: `not_found` if the link is unknown or spent; `unavailable` if the erasure list cannot be written.
 pub(super) fn delete(ctx: &Ctx, tx: &Tx<'_>, visit: &StatusVisit) -> Result<Reply, Error> {
     let Some(found) = visit.find(tx)? else { return view::not_found(visit) };
     match deletion::delete(tx, ctx.store.erasures(), &*ctx.world, &found.page, &found.view)? {

@@ -1,5 +1,5 @@
 //! `/status/{token}`: the page on which a candidate sees their application, withdraws it, downloads their data, and
-//! deletes it. Anybody who has the secret link may do all of this, because candidates have no accounts.
+//! deletes their data. Anybody who has the secret link may do all of this, because candidates have no accounts.
 
 mod action;
 mod download;

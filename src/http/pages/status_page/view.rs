@@ -44,7 +44,7 @@ struct StatusTemplate<'a> {
     held: Option<String>,
 }
 
-/// The message that the page shows right after the candidate has applied.
+/// The message that the page shows immediately after the candidate has applied.
 struct Confirmation {
     /// The absolute URL of the page.
     link: String,

@@ -18,9 +18,9 @@ pub(super) struct StatusVisit {
     pub(super) token: String,
     /// The texts in the language that the query names, or else in the best match for the browser's languages.
     pub(super) texts: &'static Texts,
-    /// Whether the query names a language. If not, the page is in the language of the application.
+    /// Whether the query names a language. If it does not, the page is in the language of the application.
     pub(super) has_language: bool,
-    /// Whether the candidate has just sent the application.
+    /// Whether the candidate has just sent the application. The redirect after a signup sets this.
     pub(super) is_new: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<StatusVisit, Error> {
     })
 }
 
-/// The status page of a link, and the language to show it in.
+/// The status page of a link, and the texts in the language of the page.
 pub(super) struct FoundStatusPage {
     pub(super) page: StatusPage,
     pub(super) view: StatusPageView,
@@ -51,7 +51,7 @@ impl StatusVisit {
         Ok(Some(FoundStatusPage { page, view, texts }))
     }
 
-    /// Returns the path of the page, with the chosen language.
+    /// Returns the path of the page, with the chosen language if there is one.
     pub(super) fn path(&self) -> String {
         format!("/status/{}{}", self.token, self.query())
     }

@@ -1,4 +1,4 @@
-//! The English texts of all pages.
+//! The English formats, the English texts that all pages share, and those of the career, signup and status pages.
 
 use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, home, role_labels};
 

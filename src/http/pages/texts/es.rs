@@ -1,4 +1,4 @@
-//! The Spanish texts of all pages.
+//! The Spanish formats, the Spanish texts that all pages share, and those of the career, signup and status pages.
 
 use super::{Careers, Common, Counted, Forms, Signup, Status, Texts, home, role_labels};
 

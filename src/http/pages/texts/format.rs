@@ -1,4 +1,4 @@
-//! Formats dates, numbers and salaries. Each language has its own file, which contains its formats ([`Forms`]).
+//! Formats dates, numbers and salaries. The file of each language contains the formats ([`Forms`]).
 
 use jiff::civil::Date;
 
@@ -65,7 +65,7 @@ impl Texts {
                 }
             }
         };
-        // Without a currency, remove the space between the missing symbol and the amount.
+        // Without a currency, the pattern leaves a space where the symbol would be.
         let amount = amount.trim().to_owned();
         Some(match salary.period {
             Some(period) => fill(self.per(period), &[("amount", &amount)]),

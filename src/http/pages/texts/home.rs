@@ -8,7 +8,7 @@ pub(in crate::http) struct Home {
     pub(in crate::http) find: &'static str,
     /// The hint for people who have applied.
     pub(in crate::http) applied: &'static str,
-    /// The link to the API reference, which is in English.
+    /// The text of the link to the API reference, which is in English.
     pub(in crate::http) reference: &'static str,
 }
 

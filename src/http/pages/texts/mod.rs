@@ -1,6 +1,6 @@
-//! The texts of pages for candidates. Each language has a file that fills the same structs, so that the compiler finds
-//! a missing text. To add a language, add its file, its tag in the list below and in `language::TAGS`, and its labels
-//! in `role_labels.rs`.
+//! The texts of all pages. Each language has a file that fills the same structs, so that the compiler finds a missing
+//! text. `home`, `role_labels` and `console` contain texts in all languages. To add a language, add its file, its tag
+//! in the list below and in `language::TAGS`, and its texts in these three modules.
 //!
 //! [`fill`] replaces placeholders such as `{name}`. The texts are plain text, which the page escapes, except the
 //! default privacy notice, which is Markdown.
@@ -20,7 +20,7 @@ macro_rules! languages {
     ($($tag:ident),+ $(,)?) => {
         $(mod $tag;)+
 
-        /// All languages. The first is the fallback.
+        /// The texts of all languages. The first language is the fallback.
         pub(in crate::http) static ALL: &[&Texts] = &[$(&$tag::TEXTS),+];
     };
 }
@@ -51,7 +51,7 @@ pub(in crate::http) struct Forms {
     pub(in crate::http) first_day: &'static str,
     /// The separator between groups of digits.
     pub(in crate::http) group: &'static str,
-    /// The minimum number of digits of a number whose digits are grouped.
+    /// The minimum number of digits in a number whose digits are grouped.
     pub(in crate::http) grouped_from: usize,
     /// The decimal separator.
     pub(in crate::http) decimal: &'static str,
@@ -86,7 +86,7 @@ pub(in crate::http) struct Counted {
 pub(in crate::http) struct Common {
     /// The link that skips to the content, first in the tab order.
     pub(in crate::http) skip: &'static str,
-    /// The heading of the language selection.
+    /// The accessible name of the language selection.
     pub(in crate::http) language: &'static str,
     /// The link to the organization's privacy notice.
     pub(in crate::http) privacy: &'static str,
@@ -96,11 +96,11 @@ pub(in crate::http) struct Common {
     pub(in crate::http) not_found: &'static str,
     /// The text of the 404 page.
     pub(in crate::http) not_found_more: &'static str,
-    /// The title of the page about a defect.
+    /// The title of the page about a request that the service failed to process.
     pub(in crate::http) failed: &'static str,
-    /// The text of the page about a defect that changed nothing.
+    /// The text of that page, if the request changed nothing.
     pub(in crate::http) failed_more: &'static str,
-    /// The text of the page about a defect whose outcome is unknown.
+    /// The text of that page, if nobody knows whether the request changed anything.
     pub(in crate::http) unknown_more: &'static str,
     /// The title and text of the page about a request that would fail again without a change.
     pub(in crate::http) refused: &'static str,
@@ -108,7 +108,7 @@ pub(in crate::http) struct Common {
     /// The title and text of the page about too many requests.
     pub(in crate::http) too_many: &'static str,
     pub(in crate::http) too_many_more: &'static str,
-    /// The title and text of the page about an overload or a full disk.
+    /// The title and text of the page about a service that is unavailable, for example because the disk is full.
     pub(in crate::http) unavailable: &'static str,
     pub(in crate::http) unavailable_more: &'static str,
     /// The text of the page about a form that was opened under another address: `{page}` and `{own}`.
@@ -129,7 +129,7 @@ pub(in crate::http) struct Careers {
     pub(in crate::http) search: &'static str,
     pub(in crate::http) search_hint: &'static str,
     pub(in crate::http) search_button: &'static str,
-    /// The filters: the heading, and the links that remove each filter.
+    /// The filters: the heading, and for each filter the link that removes it.
     pub(in crate::http) filters: &'static str,
     pub(in crate::http) all_departments: &'static str,
     pub(in crate::http) all_locations: &'static str,
@@ -161,9 +161,9 @@ pub(in crate::http) struct Careers {
     /// The message about an unknown role.
     pub(in crate::http) no_role: &'static str,
     pub(in crate::http) no_role_more: &'static str,
-    /// The heading of the list of other roles.
+    /// The heading of the list of open roles on a page about a missing or former role.
     pub(in crate::http) others: &'static str,
-    /// The message about an unknown portal.
+    /// The message about an unknown or disabled portal.
     pub(in crate::http) no_portal: &'static str,
     pub(in crate::http) no_portal_more: &'static str,
     /// The title of the privacy notice, and the default notice for organizations without their own notice, as Markdown
@@ -179,7 +179,7 @@ pub(in crate::http) struct Signup {
     pub(in crate::http) title: &'static str,
     pub(in crate::http) heading: &'static str,
     pub(in crate::http) lead: &'static str,
-    /// The mark after the label of an optional field.
+    /// The word after the label of an optional field.
     pub(in crate::http) optional: &'static str,
     /// The labels and hints of the fields.
     pub(in crate::http) name: &'static str,
@@ -222,7 +222,7 @@ pub(in crate::http) struct Signup {
     pub(in crate::http) cv_more_than_one: &'static str,
     pub(in crate::http) cv_expired: &'static str,
     pub(in crate::http) cv_no_room: &'static str,
-    /// Errors of the whole form: the hidden field was filled in, or the form was sent too early or too late.
+    /// The errors of the whole form: the hidden field was filled in, or the form was sent too soon or is too old.
     pub(in crate::http) robot: &'static str,
     pub(in crate::http) too_soon: &'static str,
     pub(in crate::http) too_old: &'static str,
@@ -238,8 +238,8 @@ pub(in crate::http) struct Signup {
     pub(in crate::http) closed_more: &'static str,
     /// The message that the application was not sent, because the signup link does not lead to a form.
     pub(in crate::http) not_sent: &'static str,
-    /// The errors of a form that is refused for now: too many signups came from one network (`{minutes}` to wait), or
-    /// the service cannot accept the form.
+    /// The errors of a form that can be sent again later: too many signups came from one network (`{minutes}` to wait),
+    /// or the service cannot accept the form now.
     pub(in crate::http) limited: &'static str,
     pub(in crate::http) unavailable: &'static str,
     /// The page for a browser that has already been used to apply (`{role}`), with links to the status page and to the
@@ -255,7 +255,7 @@ pub(in crate::http) struct Status {
     /// The page's title: `{role}`, `{organization}`.
     pub(in crate::http) title: &'static str,
     /// After applying: the confirmation, the request to save the link, and the hint for people who applied before
-    /// (`{organization}`). Everybody sees the hint, so it reveals nothing.
+    /// (`{organization}`). The page always shows the hint, so the hint does not reveal earlier applications.
     pub(in crate::http) new: &'static str,
     pub(in crate::http) new_save: &'static str,
     pub(in crate::http) new_before: &'static str,
@@ -264,7 +264,7 @@ pub(in crate::http) struct Status {
     /// The states of the application, with explanations: `{organization}`, `{role}`.
     pub(in crate::http) running: &'static str,
     pub(in crate::http) running_more: &'static str,
-    /// In place of `running`, for a role whose positions are filled, or that was closed: `{organization}`.
+    /// The texts in place of `running` for a filled role and for a closed role: `{organization}`.
     pub(in crate::http) filled: &'static str,
     pub(in crate::http) filled_more: &'static str,
     pub(in crate::http) closed: &'static str,
@@ -316,7 +316,7 @@ pub(in crate::http) struct Status {
     /// The page after a deletion: `{organization}`.
     pub(in crate::http) deleted: &'static str,
     pub(in crate::http) deleted_more: &'static str,
-    /// The page for an unknown status link.
+    /// The page for an unknown or spent status link.
     pub(in crate::http) nowhere: &'static str,
     pub(in crate::http) nowhere_more: &'static str,
 }
@@ -340,7 +340,8 @@ pub(in crate::http) fn of_tag(tag: &str) -> &'static Texts {
     of_language(Language::of_tag(tag))
 }
 
-/// Replaces placeholders in one pass, so that placeholders inside values are not replaced.
+/// Replaces placeholders in one pass, so that placeholders inside values are not replaced. A placeholder without a
+/// value becomes an empty string.
 pub(in crate::http) fn fill(text: &str, values: &[(&str, &str)]) -> String {
     let mut filled = String::with_capacity(text.len() + 32);
     let mut rest = text;

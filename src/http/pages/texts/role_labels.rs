@@ -8,7 +8,7 @@ pub(in crate::http) struct RoleLabels {
     pub(in crate::http) work_type: &'static str,
     pub(in crate::http) salary: &'static str,
     pub(in crate::http) posted: &'static str,
-    /// A date follows, in the list of facts and in lists of roles.
+    /// The label before the closing date, in postings and in lists of roles.
     pub(in crate::http) apply_until: &'static str,
 }
 

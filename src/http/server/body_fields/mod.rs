@@ -15,7 +15,7 @@ const TIMESTAMP_MUST_BE: &str =
     "must be an RFC 3339 date-time with an offset (2026-11-21T09:12:33Z) or a date (2026-11-21)";
 
 /// An object whose members are taken out one by one. The remaining members are unknown: they are ignored, and listed in
-/// the response's `warnings`. A `null` is treated as absent, except by [`Self::change`].
+/// the response's `warnings`. A `null` is treated as absent, except by [`Self::change`] and [`Self::free_members`].
 #[derive(Debug, Default)]
 pub(in crate::http) struct BodyFields {
     object: Map<String, Value>,
@@ -144,7 +144,7 @@ impl BodyFields {
     }
 
     /// Reads the new value of a member. Returns `Some(None)` for `null`, which clears the member, and `None` if the
-    /// member is absent.
+    /// member is absent or invalid.
     pub(in crate::http) fn change<T>(
         &mut self,
         name: &str,
@@ -176,7 +176,7 @@ impl BodyFields {
     }
 
     /// Returns all remaining members as the caller sent them. The caller may choose their names, so none of them is
-    /// unknown. `read` checks the members that this service interprets.
+    /// unknown. `read` checks the members that this service uses.
     pub(in crate::http) fn free_members(&mut self, read: impl FnOnce(&mut Self)) -> Map<String, Value> {
         let members = self.object.clone();
         read(self);

@@ -1,4 +1,4 @@
-//! Admission: credential, principal, rate limit, and authority.
+//! Admission: credential, principal, rate limit, authority, origin, and second factor.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::store::{self, Error};
 /// # Errors
 /// `unauthorized`, `rate_limited`, `insufficient_scope`; `forbidden`, also for a session's request from another origin,
 /// and for a user who must set up a second factor first; `validation_error` for a page of the console with a repeated
-/// `lang`.
+/// `lang` or `locale`.
 pub(super) fn admit(
     ctx: &Ctx,
     route: &Route,

@@ -1,5 +1,5 @@
-//! Records the end of expired credentials. A key that was refused because it had expired, and a session that was
-//! refused for its age or its idle time, are therefore refused even after the clock has been set back.
+//! Records the end of expired credentials: of a key that was refused because it had expired, and of a session that was
+//! refused for its age or its idle time. Such a credential is then refused even after the clock has been set back.
 
 use super::job::run_job;
 use crate::http::server::authentication::{Presented, presented};

@@ -68,8 +68,8 @@ impl IdempotentRequest {
         Ok(Some(Self { key, fingerprint, access, resource, resource_id, request_id: id.as_str().to_owned() }))
     }
 
-    /// Runs the act, or returns the stored response of an earlier request with the same key. A refusal is a successful
-    /// outcome here.
+    /// Runs the act, or returns the stored response of an earlier request with the same idempotency key. Idempotency
+    /// keys belong to API keys, so the act of any other caller always runs. A refusal is a successful outcome here.
     ///
     /// # Errors
     /// The errors of the act, or a failure of the store.

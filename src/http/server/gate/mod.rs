@@ -1,14 +1,14 @@
 //! The gate handles every request, from its head to its response.
 //!
-//! The steps, in order: credential and principal (401), rate limit (429), scope or admin (403), body (413, 415),
-//! the handler's first half (415, 400), one transaction with the handler's second half, usage row, response. The
-//! transaction verifies the principal again, so the handler does nothing if the key was revoked or the user was demoted
-//! after the first check.
+//! The steps, in order: credential and principal (401), rate limit (429), scope or admin, origin and second factor
+//! (403), body (413, 415), the handler's first half (415, 400), one transaction with the handler's second half, usage
+//! row, response. The transaction verifies the principal again, so the handler does nothing if the key was revoked or
+//! the user was demoted after the first check.
 //!
 //! Many requests use one of two fast paths. [`cached`] returns a cached response. [`fast_path`] answers requests that
-//! need only the caller (`me`), using the cached key. Their usage rows are committed with the rows of all requests in
-//! the same tick, and that transaction checks that the cached key is current. If the key is stale, it is looked up
-//! again. Neither fast path changes threads.
+//! need only the caller (`me`), using the cached key. The usage row of such a request is committed with the rows of all
+//! requests in the same tick. That transaction checks that the cached key is current. If the key is stale, it is looked
+//! up again. Neither fast path moves a request to another thread.
 //!
 //! A feed that is not cached is rendered under a permit ([`render_permit`]). Requests that waited for the permit check
 //! the response cache again.
@@ -240,7 +240,8 @@ async fn handle(
     outcome
 }
 
-/// Returns whether the request is a form without a file, sent to the staff console without a session.
+/// Returns whether a request to the staff console was refused for lack of a valid session before its form was read, and
+/// the form cannot have a file.
 fn is_unsent_staff_form(route: &Route, request: &Request, error: &Error) -> bool {
     let is_unauthorized = matches!(error, Error::Refused(Refusal::Unauthorized { .. }));
     let has_file = route.form.as_ref().is_some_and(|rules| rules.file_field.is_some());

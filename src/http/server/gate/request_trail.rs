@@ -33,9 +33,7 @@ pub(super) struct RequestTrail {
     pub(super) caching: Option<CachePolicy>,
     pub(super) remaining_tokens: Option<RemainingTokens>,
     pub(super) key: Option<Arc<CachedKey>>,
-    /// Whether the gate has begun to read a form.
     pub(super) has_begun_reading_form: bool,
-    /// Whether the response closes the connection.
     pub(super) closes_connection: bool,
     /// The usage row that has not been written yet. It is set when the key is known.
     pub(super) usage_row: Option<LogEntry>,

@@ -16,15 +16,16 @@ use crate::http::server::route::{Act, NextStep, Route, Work};
 use crate::store::usage::LogEntry;
 use crate::store::{self, Error, Grade, Tx};
 
-/// `Retry-After` for a network with too many waiting sign-ins. A sign-in takes about a second.
+/// `Retry-After` for a network with too many waiting sign-ins, in seconds. All waiting sign-ins together take less than
+/// a second.
 const HASHING_RETRY_AFTER_S: u64 = 1;
 
 /// Runs the handler's first half. If the first half hashes a password, it runs on a blocking thread. At most two
 /// passwords are hashed at a time.
 ///
 /// # Errors
-/// `rate_limited` if too many sign-ins from the client's network are waiting; [`Error::Unavailable`] if all permits are
-/// taken.
+/// The errors of the first half. If it hashes a password, also `rate_limited` if too many such requests from the
+/// client's network are waiting, and [`Error::Unavailable`] if all permits are taken.
 pub(super) async fn decode(ctx: &Arc<Ctx>, route: &Route, request: &Arc<Request>) -> Result<NextStep, Error> {
     if !route.hashes_password {
         let decoded = catch_unwind(AssertUnwindSafe(|| (route.decode)(ctx, request)));
@@ -146,8 +147,8 @@ pub(super) async fn log_usage(ctx: &Ctx, trail: &mut RequestTrail, outcome: Resu
         Ok(Some(_)) => return LoggedOutcome::Retry,
         Err(error) => error,
     };
-    // Without its row, a response would break the promise of a complete usage log. Therefore this error replaces the
-    // outcome, unless the outcome is a defect or unknown.
+    // A response without its row would make the usage log incomplete. Therefore, this error replaces the outcome,
+    // unless the outcome is a defect or unknown.
     LoggedOutcome::Final(match outcome {
         Err(error @ (Error::Defect(_) | Error::OutcomeUnknown(_))) => Err(error),
         _ => Err(error),

@@ -79,8 +79,8 @@ enum StoredPart {
     Whole,
     /// The whole reply. It names this candidate and is erased with them.
     About(CandidateId),
-    /// Only the id of the created resource, because the reply contains a secret. It is erased with the candidate, if
-    /// there is one.
+    /// Only the id of the created resource, because the reply contains a secret. The id is erased with the candidate,
+    /// if the reply names one.
     Secret(String, Option<CandidateId>),
 }
 
@@ -182,7 +182,7 @@ impl Reply {
         Self::ok("text/plain; charset=utf-8", body.into()).with(header::CACHE_CONTROL, "no-store")
     }
 
-    /// Creates a 200 with counters as Prometheus text, or a 404 if there are none.
+    /// Creates a 200 with metrics as Prometheus text, or an empty 404 if there are none.
     pub(in crate::http) fn metrics(text: String) -> Self {
         if text.is_empty() {
             return Self::empty(StatusCode::NOT_FOUND);
@@ -195,7 +195,7 @@ impl Reply {
         Self::empty(StatusCode::SEE_OTHER).with(header::LOCATION, path).with(header::CACHE_CONTROL, "no-store")
     }
 
-    /// Creates a 307: the browser sends the same request, with its body, to `path` (RFC 9110 §15.4.8).
+    /// Creates a 307, after which the browser sends the same request, with its body, to `path` (RFC 9110 §15.4.8).
     pub(in crate::http) fn repeat_at(path: &str) -> Self {
         Self { status: StatusCode::TEMPORARY_REDIRECT, ..Self::see_other(path) }
     }
@@ -269,7 +269,6 @@ impl Reply {
     }
 }
 
-/// Adds the id of the request.
 pub(super) fn with_request_id<B>(mut response: Response<B>, request_id: RequestId) -> Response<B> {
     if let Ok(value) = HeaderValue::try_from(String::from(request_id)) {
         response.headers_mut().insert(X_REQUEST_ID, value);
@@ -278,7 +277,7 @@ pub(super) fn with_request_id<B>(mut response: Response<B>, request_id: RequestI
 }
 
 /// Makes browsers use https for a year (RFC 6797). Subdomains of the base URL's host may belong to others, so the field
-/// does not include them.
+/// does not apply to them.
 pub(super) fn require_https(fields: &mut HeaderMap) {
     fields.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
 }
@@ -299,8 +298,9 @@ pub(super) fn not_modified_if_matching(
     response
 }
 
-/// Returns whether the client already has the response with these fields. Nobody may have a copy of a response that
-/// must not be stored: its `ETag`, if any, is for `If-Match` and does not describe the whole response.
+/// Returns whether the client already has the response with these fields. Always returns `false` for a response with
+/// `no-store`, because no client may have a copy. The `ETag` of such a response, if any, is for `If-Match` and does not
+/// describe the whole response.
 pub(super) fn is_matching(response: &HeaderMap, request: &HeaderMap) -> bool {
     let is_storable = response.get(header::CACHE_CONTROL).is_none_or(|control| control != "no-store");
     if !request.contains_key(header::IF_NONE_MATCH) || !is_storable {
@@ -321,7 +321,7 @@ pub(in crate::http) fn code_of(refusal: &Refusal) -> Code {
     status_code_and_fields(&Error::Refused(refusal.clone()), "").1
 }
 
-/// Maps an error to its status, code and header fields. No other code decides the status of an error.
+/// Maps an error to its status, code and header fields. No other function decides the status of an error.
 fn status_code_and_fields(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, HeaderValue)>) {
     let field = |name, value: &str| HeaderValue::from_str(value).map(|value| vec![(name, value)]).unwrap_or_default();
     let unavailable = |retry_s: u64| {

@@ -28,11 +28,12 @@ const CONSOLE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src '
                               connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; \
                               frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types console";
 
-/// The content security policy of a page that the staff console shows in a frame. Nothing in the page can be sent.
+/// The content security policy of a page that the staff console shows in a frame. The page cannot send forms.
 const FRAMED_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'none'; base-uri 'none'; \
                              frame-ancestors 'self'";
 
-/// A request to the staff console, so that it can go on after a sign-in.
+/// The facts about a request to the staff console that the problem page needs, for example to repeat the request after
+/// a sign-in.
 #[derive(Debug, Clone)]
 pub(in crate::http) struct StaffRequest {
     /// Whether the request only reads, so that a browser may repeat it.
@@ -43,7 +44,7 @@ pub(in crate::http) struct StaffRequest {
     pub(in crate::http) wants_parts: bool,
     /// The cookies of the browser, one of which contains the theme.
     pub(in crate::http) cookies: Vec<(String, String)>,
-    /// The fields of the form that the person sent.
+    /// The fields of the form that the person sent, if they may be carried through a sign-in.
     pub(in crate::http) fields: Vec<(String, String)>,
 }
 
@@ -61,7 +62,7 @@ pub(in crate::http) struct FailedRequest<'a> {
 pub(in crate::http::server) type ProblemPage = fn(&FailedRequest<'_>, Language) -> Result<Reply, Error>;
 
 impl Reply {
-    /// Creates a 200 reply with a page from a template. Add `Cache-Control` to the result.
+    /// Creates a 200 reply with a page from a template. The caller adds `Cache-Control`.
     pub(in crate::http) fn rendered(page: &impl askama::Template) -> Result<Self, Error> {
         let body = page.render().map_err(|error| Error::Defect(format!("a page cannot be rendered: {error}")))?;
         let mut reply = Self::ok("text/html; charset=utf-8", body.into());
@@ -115,13 +116,14 @@ impl Reply {
         Ok(reply)
     }
 
-    /// Marks the page as written in this language. Other readers may get another language, so the response varies by
+    /// Names the language of the page. Other readers may get another language, so the response varies by
     /// `Accept-Language`.
     pub(in crate::http) fn in_language(self, tag: &str) -> Self {
         self.with(header::CONTENT_LANGUAGE, tag).with(header::VARY, "Accept-Language")
     }
 
-    /// Creates the reply to a person's failed request: the page from `render`, or a problem document if `render` fails.
+    /// Creates the reply to a person's failed request: the page or the redirect from `render`, or a problem document if
+    /// `render` fails.
     pub(in crate::http::server) fn problem_page(
         error: &Error,
         realm: &str,

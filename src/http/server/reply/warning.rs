@@ -8,8 +8,9 @@ use crate::http::server::unknown_members::UnknownMembers;
 const WARNINGS: &str = "warnings";
 
 impl Reply {
-    /// Appends an entry to `warnings` for each unknown member of the request. The reply stays unchanged, byte for byte,
-    /// if the request has no unknown member, if the reply is a refusal, or if the reply is not a JSON object.
+    /// Appends entries about the unknown members of the request to `warnings`. The reply stays unchanged, byte for
+    /// byte, if the request has no unknown member, if the status is not a success, or if the reply is not a JSON
+    /// object.
     pub(in crate::http::server) fn with_unknown_member_warnings(self, unknown_members: &UnknownMembers) -> Self {
         let warnings = unknown_members.warnings();
         if warnings.is_empty() || !self.status.is_success() || self.file.is_some() {

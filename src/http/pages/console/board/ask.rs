@@ -1,5 +1,6 @@
-//! The forms that ask for the details of a decision on chosen candidates: the step to which they move, or the reason of a
-//! rejection. They are dialogs over the board, and pages of their own without JavaScript.
+//! The forms that ask for the details of a decision on chosen candidates: the step to which they move, the reason for a
+//! rejection, or the day until which they are put aside. The forms are dialogs over the board. Without JavaScript, they
+//! are pages of their own.
 
 use askama::Template;
 
@@ -41,7 +42,7 @@ struct AskPart {
 struct AskForm {
     words: &'static DecidingTexts,
     decision_words: &'static DecisionTexts,
-    /// The path to which the forms are sent.
+    /// The path to which the browser sends the forms.
     action: String,
     cards: Vec<String>,
     view: Option<String>,
@@ -51,11 +52,11 @@ struct AskForm {
     /// The page that hires the candidate.
     hire_url: Option<String>,
     steps: Vec<StepOption>,
-    /// The reasons of a rejection, or nothing if the form does not ask for one.
+    /// The reasons for a rejection; empty if the form does not ask for one.
     reasons: Vec<ReasonOption>,
-    /// The days until which candidates can be put aside, if the form asks for one.
+    /// The choice of the day until which candidates are put aside; `None` if the form does not ask for a day.
     later: Option<LaterPanel>,
-    /// The reason why a day was refused.
+    /// The reason why the day was refused.
     fault: Option<&'static str>,
     /// Whether digits choose a step, a reason or a day.
     has_keys: bool,
@@ -67,7 +68,7 @@ struct StepOption {
     name: String,
 }
 
-/// A request for everything that can be decided about one candidate.
+/// A request for the menu of all decisions on one candidate.
 pub(super) struct MenuInput {
     board: BoardInput,
     card: String,
@@ -86,7 +87,7 @@ pub(super) fn decode_menu(_: &Ctx, request: &Request) -> Result<MenuInput, Error
     Ok(MenuInput { board, card: request.query("card")?.unwrap_or_default() })
 }
 
-/// `GET …/decide`: shows everything that can be decided about one candidate on the board.
+/// `GET …/decide`: shows all decisions that are possible for one candidate on the board.
 ///
 /// # Errors
 /// `not_found` if the role does not exist in the organization, the caller may not see it, or it has no such candidate;
@@ -154,7 +155,7 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// `only` are the facts about the only candidate.
+    /// `only` holds the facts about the candidate, if the form is about one candidate.
     fn reply(self, tx: &Tx<'_>, who: &Principal, question: Question, only: Option<&StepFacts>) -> Result<Reply, Error> {
         let texts = self.board.visit.texts_for(tx, who)?;
         let title = self.title(tx, texts, question, only)?;

@@ -1,4 +1,4 @@
-//! `GET /app/{orgSlug}/roles/{id}/changes`: the parts of a board that others have changed since a cursor.
+//! `GET /app/{orgSlug}/roles/{id}/changes`: the parts of a board that have changed since a cursor.
 
 use askama::Template;
 
@@ -38,7 +38,7 @@ struct BoardChanges {
     is_empty: bool,
     review: Option<(String, String)>,
     seats: Seats,
-    /// The hired candidates, if there may be others than before.
+    /// The hired candidates; `None` if no change can have affected the list.
     hired: Option<Vec<HiredRow>>,
     /// The notice that the role itself or its steps have changed.
     changed: Option<live::Changed>,
@@ -60,12 +60,12 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<ChangesInput, Error> 
     Ok(ChangesInput { board, after: live.after })
 }
 
-/// `GET …/changes`: returns the cards, counts and facts that have changed, or 204 if nothing has happened in the
-/// organization.
+/// `GET …/changes`: returns the changed cards with the current counts and facts, or 204 if nothing has happened in the
+/// organization. If no change concerns the board, the answer contains only the next cursor.
 ///
 /// # Errors
-/// `not_found` if the role does not exist in the organization, or the caller may not see it; `gone` for a cursor that the
-/// organization does not have.
+/// `not_found` if the role does not exist in the organization, or the caller may not see it; `gone` for a cursor that
+/// the organization does not have.
 pub(super) fn changes(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangesInput) -> Result<Reply, Error> {
     let scene = input.board.load(tx, who)?;
     let Some(found) = live::changes(tx, &scene.organization, input.after.as_deref())? else {
@@ -154,7 +154,8 @@ impl<'a> Relevant<'a> {
     }
 }
 
-/// Returns the role's applications that an act concerns. An act on a candidate, such as an erasure, names no application.
+/// Returns the role's applications that an act concerns. An act on a candidate, such as an erasure, names no
+/// application.
 fn applications(tx: &Tx<'_>, scene: &Scene, change: &OrganizationChange) -> Result<Vec<ApplicationId>, Error> {
     let (role, organization) = (&scene.role.id, &scene.organization.id);
     match (&change.candidate_id, &change.application_id) {

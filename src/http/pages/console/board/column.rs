@@ -12,7 +12,8 @@ use crate::http::pages::texts::console::board::BOARD;
 use crate::http::pages::texts::{Texts, fill};
 use crate::store::board::{BoardCard, BoardStep};
 
-/// The number of cards in a list. Browsers do not lay out a full list while it is not in view.
+/// The maximum number of cards in a list. The stylesheet tells browsers not to lay out a full list while it is out of
+/// view.
 const LIST_CARDS: usize = 50;
 
 /// The facts that all cards of a board share.
@@ -46,12 +47,12 @@ pub(super) struct Card {
     pub(super) name: String,
     /// The time for which the candidate has been at the step.
     pub(super) wait: String,
-    /// Whether the candidate has waited for too long.
+    /// Whether the candidate has waited longer than [`board::late_after`]; false while the candidate is put aside.
     pub(super) is_late: bool,
     pub(super) has_attachment: bool,
-    /// The other roles to which the candidate has applied.
+    /// The text that names the other roles to which the candidate has applied.
     pub(super) also: Option<String>,
-    /// The later mark.
+    /// The later mark, in words.
     pub(super) mark: Option<String>,
     /// Whether the candidate is put aside until after today.
     pub(super) is_aside: bool,

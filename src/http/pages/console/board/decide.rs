@@ -1,5 +1,6 @@
-//! `POST /app/{orgSlug}/roles/{id}/decide`: one decision on the chosen candidates of a board, and its undo. The decision
-//! is a batch of the API (`store::decision_batch`). A refusal does not stop the decisions on the others.
+//! `POST /app/{orgSlug}/roles/{id}/decide`: makes one decision on the chosen candidates of a board, or undoes it. The
+//! decision is a batch, as in the API (`store::decision_batch`). If the decision on one candidate is refused, the other
+//! candidates are still decided on.
 
 use super::input::{DecideInput, Wanted};
 use super::outcome::{Outcome, Verb};
@@ -19,8 +20,8 @@ use crate::store::{Error, Tx};
 ///
 /// # Errors
 /// `not_found` if the role does not exist in the organization, or the caller may not see it; `forbidden` for a plain
-/// member; `validation_error` for an unknown act or an invalid field; as a page, `conflict` if a candidate was not
-/// decided on, and `validation_error` if no candidate was chosen.
+/// member; `validation_error` for an unknown act or an invalid field; as a page, `conflict` if no candidate was decided
+/// on, and `validation_error` if no candidate was chosen or the due day is missing or invalid.
 pub(super) fn decide(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DecideInput) -> Result<Reply, Error> {
     let scene = input.board.load(tx, who)?;
     scene.organization.caller.require_manager()?;

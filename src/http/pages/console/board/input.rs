@@ -13,13 +13,13 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::request::Request;
 use crate::store::Error;
 
-/// The details that are asked for.
+/// The details that a form asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Question {
     Move,
     Reject,
     Later,
-    /// Everything that can be decided about one candidate.
+    /// All decisions on one candidate.
     All,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct DecideInput {
     pub(super) wanted: Option<Wanted>,
     /// The id of the element that gets the focus afterwards.
     pub(super) next: Option<String>,
-    /// The refusal of the other fields. It is answered after the caller's access has been checked.
+    /// The refusal of an invalid field. The handler checks the access of the caller before it returns this refusal.
     pub(super) fault: Option<Refusal>,
 }
 

@@ -1,7 +1,7 @@
-//! `GET /app/{orgSlug}/roles/{id}`: the board of a role. `page` shows it, `column` has its columns and cards,
-//! `role_facts` what it says about the role, `scene` the role on it, `input` the form of a decision, `decide` the
-//! decisions, `aside` the later marks, `ask` the forms for their details, and `outcome` the answers. `changes` has what others change meanwhile,
-//! and `part` the parts of the board that change.
+//! `GET /app/{orgSlug}/roles/{id}`: the board of a role. `page` shows it, `column` has its columns and cards, and
+//! `role_facts` has the facts about the role. `scene` loads the role. `input` decodes the form of a decision, `decide`
+//! makes the decision, `ask` asks for its details, and `outcome` answers. `changes` returns changes to an open board,
+//! and `part` renders the parts that have changed.
 
 mod aside;
 mod ask;

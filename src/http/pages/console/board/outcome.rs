@@ -1,5 +1,5 @@
-//! The answer to a decision on a board: the message, and the parts of the board that have changed. Without JavaScript, it
-//! leads back to the board, or it is a page that says who was not decided on.
+//! The answer to a decision on a board: the message, and the parts of the board that have changed. Without JavaScript,
+//! the answer redirects to the board or, if a candidate was not decided on, is a page that says why.
 
 use askama::Template;
 
@@ -36,9 +36,9 @@ struct OutcomeParts {
     counts: Vec<StepCount>,
     lines: Vec<String>,
     deciding: &'static DecidingTexts,
-    /// The fields of the form that undoes the decision; empty if it cannot be undone.
+    /// The fields of the form that undoes the decision; empty if the decision cannot be undone.
     undo: Vec<(&'static str, String)>,
-    /// The card that gets the focus then.
+    /// The card that gets the focus after an undo.
     undone: Option<ApplicationId>,
     next: Option<String>,
 }
@@ -52,7 +52,7 @@ struct OutcomePage {
     back: String,
 }
 
-/// What was done with the candidates.
+/// The decision that was made or undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {
     Advanced,
@@ -60,7 +60,7 @@ pub(super) enum Verb {
     Rejected,
     Undone,
     PutAside,
-    /// The caller's last change to a later mark was undone.
+    /// The later marks of a batch were undone.
     UndoneLater,
 }
 
@@ -81,7 +81,7 @@ pub(super) struct Outcome<'a> {
     scene: &'a Scene,
     input: &'a DecideInput,
     verb: Verb,
-    /// The batch, if its decisions can be undone.
+    /// The batch; `None` after an undo and if the whole batch was refused.
     batch: Option<DecisionBatchId>,
     done: Vec<(ApplicationId, Option<CandidateStepId>)>,
     refused: Vec<RefusedItem>,
@@ -122,6 +122,8 @@ impl<'a> Outcome<'a> {
         outcome
     }
 
+    /// Answers with the message and the changed parts, a redirect or a page. The status is `conflict` if nothing was
+    /// decided.
     pub(super) fn reply(self) -> Result<Reply, Error> {
         let visit = &self.input.board.visit;
         let texts = visit.texts_for(self.tx, self.who)?;
@@ -151,7 +153,7 @@ impl<'a> Outcome<'a> {
         if self.done.is_empty() { Reply::console_refusal(&refusal, &page) } else { Reply::console(&page) }
     }
 
-    /// Returns the fields of the form that undoes the decision. Later marks are no batch, so their undo names the cards.
+    /// Returns the fields of the form that undoes the decision.
     fn undo_fields(&self) -> Vec<(&'static str, String)> {
         let cards = || self.done.iter().filter_map(|(_, step)| Some(("card", step.as_ref()?.to_string())));
         match (self.verb, &self.batch) {
@@ -167,7 +169,8 @@ impl<'a> Outcome<'a> {
         self.refused.is_empty() && self.unknown == 0
     }
 
-    /// Returns the message: what happened and what the candidate sees, and who was not decided on and why.
+    /// Returns the lines of the message: the outcome, and for each candidate who was not decided on the reason. A
+    /// decision on one candidate adds the line that says what the candidate sees.
     fn lines(&self, texts: &'static Texts) -> Result<Vec<String>, Error> {
         let words = DECIDING.of(texts);
         let organization = &self.scene.organization;
@@ -214,7 +217,7 @@ impl<'a> Outcome<'a> {
         if !item.is_unsaved && (has_moved || self.verb == Verb::Undone) {
             return Ok(refused::what_happened(self.tx, texts, organization, &item.application)?.join(" "));
         }
-        // Nobody has changed the application, so the decision is impossible at this step.
+        // Either the decision could not be saved, or it is impossible at this step.
         let candidate = store::candidate::find(self.tx, &organization.id, &application.candidate_id)?;
         let name = candidate.map(|candidate| candidate.name).unwrap_or_default();
         let text = match self.verb {

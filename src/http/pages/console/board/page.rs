@@ -53,9 +53,9 @@ struct BoardPage {
     seats: Seats,
     /// The URL of the public page, if there is one.
     posting: Option<String>,
-    /// The label and the URL of the review queue, if candidates are at the first step.
+    /// The label and the URL of the review queue, if candidates who are not put aside are at the first step.
     review: Option<(String, String)>,
-    /// How to find candidates, if the role has none.
+    /// The advice on finding candidates, if the role has no application.
     next_step: Option<&'static str>,
     columns: Vec<Column>,
     hired: Vec<HiredRow>,
@@ -105,7 +105,7 @@ pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput) 
     Reply::console(&page)
 }
 
-/// Returns the form that undoes a decision on several candidates, while the caller can undo it.
+/// Returns the form that undoes a decision on several candidates, or `None` if the caller cannot undo it now.
 fn undo_form(
     tx: &Tx<'_>,
     who: &Principal,
@@ -125,7 +125,7 @@ fn undo_form(
     }))
 }
 
-/// Answers a form that names no candidate.
+/// Answers a form that names no candidate with the board and a message.
 pub(super) fn choose_first(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput) -> Result<Reply, Error> {
     let mut page = page(ctx, tx, who, input, &input.load(tx, who)?)?;
     page.frame.notice = Some(page.deciding.choose_first.to_owned());
@@ -171,7 +171,7 @@ fn page(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput, scene: &Sce
     })
 }
 
-/// Returns the steps with their candidates. A removed step is shown only while candidates are there.
+/// Returns the steps with their candidates. A removed step is shown only while candidates are at it.
 fn columns(
     tx: &Tx<'_>,
     texts: &'static Texts,
@@ -190,7 +190,8 @@ fn columns(
     Ok(shown.map(|(cards, step)| Column::new(&facts, step, cards)).collect())
 }
 
-/// Marks the column that a narrow screen shows: the requested one, or the first with candidates.
+/// Marks the column that a narrow screen shows: the requested column, or else the first with candidates, or else the
+/// first. Marks none if the hired candidates were requested.
 fn choose_column(columns: &mut [Column], wanted: Option<&str>) {
     let named = columns.iter().position(|column| Some(column.id.as_str()) == wanted);
     let index = match named {
@@ -208,7 +209,7 @@ fn waiting(column: &Column) -> usize {
     column.cards.iter().filter(|card| !card.is_aside).count()
 }
 
-/// Returns how to find candidates, or `None` if the role has applications.
+/// Returns the advice on finding candidates, or `None` if the role has applications.
 fn next_step(
     words: &BoardTexts,
     role: &RoleRecord,

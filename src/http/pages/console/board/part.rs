@@ -1,4 +1,4 @@
-//! The parts of a board that a decision or somebody else has changed: cards in their new places, and counts.
+//! The parts of a board that have changed: cards with their new positions, and counts.
 
 use std::collections::HashMap;
 
@@ -10,13 +10,14 @@ use crate::http::pages::console::when;
 use crate::http::pages::texts::Texts;
 use crate::store::{Error, Tx, board};
 
-/// A card that has left its place, and its new place if there is one. `templates/console/board/parts.html` renders it.
+/// A card that may have changed or moved, with its position on the board. `templates/console/board/parts.html` renders
+/// it.
 pub(super) struct Part {
     pub(super) id: ApplicationId,
     pub(super) step: String,
-    /// The card that follows it there.
+    /// The next card at the step; `None` for the last.
     pub(super) before: Option<ApplicationId>,
-    /// The card, or nothing if the application has ended.
+    /// The card; empty if the application has ended.
     pub(super) cards: Vec<Card>,
 }
 
@@ -26,7 +27,7 @@ pub(super) struct StepCount {
     pub(super) text: String,
 }
 
-/// A board of which some parts are shown.
+/// A board whose parts are rendered one by one.
 pub(super) struct PartSource<'a> {
     tx: &'a Tx<'a>,
     texts: &'static Texts,
@@ -45,7 +46,7 @@ impl<'a> PartSource<'a> {
         self.counts.get(step).copied().unwrap_or_default()
     }
 
-    /// Returns the numbers of candidates at each step, of hired candidates, and of those who were not selected.
+    /// Returns the number of candidates at each step, and of hired candidates.
     pub(super) fn counts(&self) -> Result<Vec<StepCount>, Error> {
         let (tx, organization, role) = (self.tx, &self.scene.organization.id, &self.scene.role.id);
         let number = |count: i64| self.texts.number(count as f64);

@@ -1,4 +1,4 @@
-//! What a board says about its role: free positions, status, the review queue, and the hired candidates.
+//! The facts that a board shows about its role: free positions, status, the review queue, and the hired candidates.
 
 use super::scene::Scene;
 use crate::domain::id::RoleId;
@@ -16,7 +16,7 @@ const HIRED_ROWS_MAX: usize = 200;
 /// The free positions of a role. `templates/console/board/seats.html` renders them.
 pub(super) struct Seats {
     pub(super) text: String,
-    /// The status of a role that is not open.
+    /// The status; `None` for an open role.
     pub(super) status: Option<&'static str>,
 }
 
@@ -59,7 +59,8 @@ pub(super) fn hired(
         .collect())
 }
 
-/// Returns the label and the URL of the review queue, if candidates are at the first step.
+/// Returns the label and the URL of the review queue, or `None` if no candidate waits at the first step.
+/// `at_first_step` is the number of candidates who wait there.
 pub(super) fn review(texts: &'static Texts, scene: &Scene, at_first_step: usize) -> Option<(String, String)> {
     let url = format!("/app/{}/review?role={}", scene.organization.slug, scene.role.id);
     (at_first_step > 0).then(|| (texts.counted(&BOARD.of(texts).review, at_first_step), url))

@@ -35,7 +35,7 @@ pub(super) struct Decided {
 
 impl BoardInput {
     /// # Errors
-    /// `not_found` if the path has no valid id; `validation_error` if `lang` is repeated.
+    /// `not_found` if the path has no valid id; `validation_error` if `lang` or `locale` is repeated.
     pub(super) fn of_form(request: &Request, view: Option<String>) -> Result<Self, Error> {
         let role = visit::id(request, "id")?;
         Ok(Self { visit: Visit::decode(request)?, role, step: view, done: None, decided: None })
@@ -71,14 +71,15 @@ impl Scene {
         format!("{}/changes", self.path())
     }
 
-    /// Returns the URL of the board. `step` is the step that a narrow screen shows.
+    /// Returns the URL of the board. `step` is the step that a narrow screen shows; a value that is not an id is
+    /// ignored.
     pub(super) fn url(&self, step: Option<&str>) -> String {
         let path = self.path();
         step.filter(|step| id::is_id(step)).map_or_else(|| path.clone(), |step| format!("{path}?step={step}"))
     }
 
-    /// Loads the facts about a candidate step of an application to the role. Returns `None` if the value of a card names
-    /// none.
+    /// Loads the facts about a candidate step of an application to the role. Returns `None` if `card` names no such
+    /// step.
     pub(super) fn facts(&self, tx: &Tx<'_>, who: &Principal, card: &str) -> Result<Option<StepFacts>, Error> {
         let Some(step) = CandidateStepId::parse(card) else { return Ok(None) };
         let facts = store::candidate_step::load(tx, who, &step)?;

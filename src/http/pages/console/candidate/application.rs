@@ -19,7 +19,7 @@ pub(super) struct ApplicationView {
     pub(super) role_name: String,
     pub(super) role_url: String,
     pub(super) status: &'static str,
-    /// The later mark.
+    /// The later mark, in words.
     pub(super) mark: Option<String>,
     pub(super) is_running: bool,
     pub(super) applied: When,
@@ -36,7 +36,7 @@ pub(super) struct ApplicationView {
 pub(super) struct StepView {
     pub(super) name: String,
     pub(super) status: &'static str,
-    /// The status as the stylesheet names it.
+    /// The name of the status in the stylesheet.
     pub(super) class: &'static str,
     /// The time of the rejection or the validation.
     pub(super) when: Option<When>,
@@ -88,7 +88,7 @@ pub(super) fn load(
 }
 
 fn step_view(place: Place<'_>, application: ApplicationStatus, step: &CandidateStep) -> StepView {
-    // A withdrawal leaves the steps as they are.
+    // A withdrawal does not change the status of a step, so a step can still be in progress.
     let has_ended_here = step.status == StepStatus::InProgress && application != ApplicationStatus::InProgress;
     let (status, class) = match has_ended_here {
         true => (labels::status(place.texts, application), "rejected"),

@@ -1,4 +1,4 @@
-//! `GET /app/{orgSlug}/candidates/{id}/changes`: the parts of a candidate's page that others have changed since a cursor.
+//! `GET /app/{orgSlug}/candidates/{id}/changes`: the parts of a candidate's page that have changed since a cursor.
 
 use askama::Template;
 
@@ -26,7 +26,7 @@ struct CandidateChanges {
     activity_words: &'static ActivityTexts,
     live_words: &'static LiveTexts,
     person: Person,
-    /// The applications that changed.
+    /// The applications that changed; all of them if the candidate was erased.
     applications: Vec<ApplicationView>,
     /// Whether the page shows the newest activity.
     is_newest: bool,
@@ -40,7 +40,7 @@ struct CandidateChanges {
 /// A request for the changes to the page.
 pub(super) struct ChangesInput {
     page: PageInput,
-    /// Whether the page shows older activity, which stays.
+    /// Whether the page shows older activity, which the answer does not replace.
     is_older: bool,
     after: Option<String>,
 }
@@ -52,8 +52,9 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<ChangesInput, Error
     Ok(ChangesInput { page: page::decode(ctx, request)?, is_older, after: request.query("after")? })
 }
 
-/// `GET …/changes`: returns the applications that have changed, and the activity, or 204 if nothing has happened in the
-/// organization.
+/// `GET …/changes`: returns the facts about the candidate, the applications that have changed, and the newest activity,
+/// or 204 if nothing has happened in the organization. If no change concerns the candidate, the answer contains only
+/// the next cursor.
 ///
 /// # Errors
 /// `not_found` if the candidate does not exist or the caller may not see it; `gone` for a cursor that the organization

@@ -38,12 +38,12 @@ struct ListPage {
     activity_url: String,
     activity_label: &'static str,
     q: String,
-    /// The reason why the search was not carried out.
+    /// The reason why the search was refused.
     fault: Option<&'static str>,
     rows: Vec<CandidateRow>,
     /// The message if nobody matches.
     no_match: Option<String>,
-    /// The career page, for an organization without candidates.
+    /// The path of the portal, if the page has no rows. The page shows it only if there was no search.
     portal_url: Option<String>,
     first_url: Option<String>,
     next_url: Option<String>,
@@ -120,6 +120,9 @@ pub(super) fn list(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ListInput) -> 
 }
 
 /// Returns the candidates of the page, and the cursor of the next page.
+///
+/// # Errors
+/// `validation_error` for a cursor that names no candidate.
 fn candidates(
     tx: &Tx<'_>,
     organization: &VisibleOrganization,
@@ -157,7 +160,7 @@ fn row(
     })
 }
 
-/// Returns the role, and the current step or the status.
+/// Returns the name of the role with the current step or, if no step is open, the status.
 fn line(texts: &'static Texts, application: &Application) -> ApplicationLine {
     let status = match &application.current {
         Some(current) => fill(CANDIDATE.of(texts).at, &[("step", &current.name)]),

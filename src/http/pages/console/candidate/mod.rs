@@ -1,5 +1,5 @@
-//! `/app/{orgSlug}/candidates`: the list of candidates (`list`), a candidate with every application (`page`), and what
-//! others change meanwhile (`changes`).
+//! `/app/{orgSlug}/candidates`: the list of candidates (`list`), a candidate with every application (`page`), and the
+//! changes to an open page (`changes`).
 
 mod application;
 mod changes;

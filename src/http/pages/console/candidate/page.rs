@@ -140,13 +140,14 @@ pub(super) fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &PageInput) -> 
     })
 }
 
-/// Returns the path at which the page asks for changes. A page of older activity keeps its activity.
+/// Returns the path at which the page asks for changes. With `is_older`, the answers do not replace the activity.
 pub(super) fn changes_path(own_path: &str, is_older: bool) -> String {
     let older = if is_older { "?older=1" } else { "" };
     format!("{own_path}/changes{older}")
 }
 
-/// Returns the candidate's applications, those in progress first. The first has the keys.
+/// Returns the candidate's applications, those in progress first. Only the panel of the first application has keyboard
+/// shortcuts.
 pub(super) fn applications(
     tx: &Tx<'_>,
     place: Place<'_>,
@@ -165,7 +166,11 @@ pub(super) fn applications(
     Ok(views)
 }
 
-/// Returns a page of the candidate's activity, newest first, and the last row of the page if there are older rows.
+/// Returns a page of the candidate's activity, newest first, and the id of the last row of the page if there are older
+/// rows.
+///
+/// # Errors
+/// `validation_error` if `before` names no row.
 pub(super) fn activity(
     tx: &Tx<'_>,
     reader: Reader<'_>,

@@ -50,7 +50,8 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<RejectForm, Error> {
     Ok(RejectForm { input, items, reason, note, typed_note, fault: fields.valid().err() })
 }
 
-/// `POST …/close-out`: rejects each selected candidate. A candidate who has left the step meanwhile is not rejected.
+/// `POST …/close-out`: rejects each selected candidate. A candidate who has left the step that the form names is not
+/// rejected.
 ///
 /// # Errors
 /// `not_found` if the role does not exist in the organization, or the caller may not see it; `forbidden` for a plain
@@ -87,6 +88,11 @@ pub(super) fn reject(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &RejectForm)
     }
 }
 
+/// Checks a sent form. A refusal comes with the sentence that the page shows.
+///
+/// # Errors
+/// `conflict` if the role has not ended; `validation_error` without candidates, with more than [`ITEMS_MAX`] or with an
+/// invalid field.
 fn check(form: &RejectForm, has_ended: bool, texts: &Texts) -> Result<(), (Refusal, String)> {
     let words = CLOSE_OUT.of(texts);
     if !has_ended {
@@ -118,7 +124,7 @@ fn count_done(batch: &DecidedBatch) -> usize {
     batch.items.iter().filter(|item| matches!(item.outcome, ItemOutcome::Done)).count()
 }
 
-/// Returns who was not rejected and why.
+/// Returns the lines that say who was not rejected and why.
 fn refused_lines(view: &View<'_>, texts: &'static Texts, batch: &DecidedBatch) -> Result<Vec<String>, Error> {
     let words = DECIDING.of(texts);
     let is_refused = |item: &&DecidedItem| !matches!(item.outcome, ItemOutcome::Done);
@@ -145,20 +151,21 @@ pub(super) struct UndoForm {
 }
 
 /// # Errors
-/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated; `not_found` if the
-/// path has no valid id.
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated; `not_found` if
+/// the path has no valid id.
 pub(super) fn decode_undo(_: &Ctx, request: &Request) -> Result<UndoForm, Error> {
     let batch = fields::read(request)?.string("batch");
     let input = CloseOutInput::of_form(request)?;
     Ok(UndoForm { input, batch: batch.as_deref().and_then(DecisionBatchId::parse) })
 }
 
-/// `POST …/close-out/undo`: undoes the rejections of a batch that nothing has followed, for 10 minutes.
+/// `POST …/close-out/undo`: undoes the rejections of a batch within 10 minutes. A rejection that another act has
+/// followed is not undone.
 ///
 /// # Errors
 /// `not_found` if the role or the batch does not exist in the organization, or the caller may not see it; `forbidden`
-/// for a plain member, and for another user than the one who decided; as a page, `conflict` if the batch was undone, or
-/// after 10 minutes.
+/// for a plain member, and for any user who did not make the rejections; as a page, `conflict` if the batch was already
+/// undone, or after 10 minutes.
 pub(super) fn undo(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &UndoForm) -> Result<Reply, Error> {
     let (organization, role) = form.input.load(tx, who)?;
     let view = View { tx, who, input: &form.input, organization: &organization, role: &role };

@@ -1,4 +1,5 @@
-//! The page that closes out a role: the candidates who are still in progress, the reason, and what they will see.
+//! The page that closes out a role: the candidates who are still in progress, the reason, and the effect on their
+//! status pages.
 
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ struct CloseOutPage {
     decision_words: &'static DecisionTexts,
     path: String,
     board: String,
-    /// What happened to the form that led to this page.
+    /// The result of the form that led to this page.
     message: Message,
     /// The batch that the user can undo.
     undo: Option<String>,
@@ -53,7 +54,7 @@ struct CloseOutPage {
     notes_max: usize,
 }
 
-/// What happened to a form.
+/// The result of a form.
 #[derive(Default)]
 pub(super) struct Message {
     pub(super) lines: Vec<String>,
@@ -66,7 +67,7 @@ struct Person {
     value: String,
     url: String,
     name: String,
-    /// The step, and since when.
+    /// The step, and since when the candidate has been there; without a step, the time of the application.
     place: String,
     is_checked: bool,
 }
@@ -86,14 +87,14 @@ pub(super) struct CloseOutInput {
 
 impl CloseOutInput {
     /// # Errors
-    /// `not_found` if the path has no valid id; `validation_error` if `lang` is repeated.
+    /// `not_found` if the path has no valid id; `validation_error` if `lang` or `locale` is repeated.
     pub(super) fn of_form(request: &Request) -> Result<Self, Refusal> {
         Ok(Self { visit: Visit::decode(request)?, role: visit::id(request, "id")?, batch: None })
     }
 
     /// # Errors
-    /// `not_found` if the role does not exist in the organization, or the caller may not see it; `forbidden` for a plain
-    /// member.
+    /// `not_found` if the role does not exist in the organization, or the caller may not see it; `forbidden` for a
+    /// plain member.
     pub(super) fn load(&self, tx: &Tx<'_>, who: &Principal) -> Result<(VisibleOrganization, RoleRecord), Error> {
         let organization = self.visit.organization(tx, who)?;
         let role = store::role::find(tx, &organization.id, &self.role)?.ok_or(ABSENT)?.record;
@@ -109,7 +110,8 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CloseOutInput, Error>
     Ok(CloseOutInput { batch, ..CloseOutInput::of_form(request)? })
 }
 
-/// `GET …/close-out`: shows the candidates who are still in progress, all selected.
+/// `GET …/close-out`: shows the first [`ITEMS_MAX`] candidates who are still in progress, all selected. Shows none if
+/// the role has not ended.
 ///
 /// # Errors
 /// `not_found` if the role does not exist in the organization, or the caller may not see it; `forbidden` for a plain
@@ -122,7 +124,7 @@ pub(super) fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &CloseOutInput)
     view.reply(Sent::default(), message, undo, None)
 }
 
-/// What the form named, if it is shown again.
+/// The values of a form that is shown again.
 #[derive(Default)]
 pub(super) struct Sent {
     /// The selected values. Without a form, everybody is selected.
@@ -131,7 +133,7 @@ pub(super) struct Sent {
     pub(super) note: String,
 }
 
-/// The facts from which the page is made.
+/// The context in which the page is rendered.
 pub(super) struct View<'a> {
     pub(super) tx: &'a Tx<'a>,
     pub(super) who: &'a Principal,
@@ -162,7 +164,7 @@ impl View<'_> {
         Ok((Message { lines: vec![texts.counted(counted, count)], is_bad: false }, undo))
     }
 
-    /// Shows the page. With a refusal, the answer has its status.
+    /// Shows the page. With `refusal`, the response has the status of the refusal.
     pub(super) fn reply(
         &self,
         sent: Sent,
@@ -232,7 +234,7 @@ impl View<'_> {
         }
     }
 
-    /// Returns what the candidates will see and when, a sentence each.
+    /// Returns the sentences that say what the candidates will see and when.
     fn sees(&self, texts: &Texts) -> Result<Vec<String>, Error> {
         let words = CLOSE_OUT.of(texts);
         let record = store::organization::find(self.tx, &self.organization.id)?.map(|found| found.record);
@@ -254,7 +256,8 @@ impl View<'_> {
     }
 }
 
-/// Returns the reasons that the page offers. At first, the reason that follows from the status of the role is chosen.
+/// Returns the reasons that the page offers. Without `chosen`, the reason that follows from the status of the role is
+/// selected.
 fn reasons(texts: &Texts, status: RoleStatus, chosen: Option<&str>) -> Vec<Reason> {
     let default = if status == RoleStatus::Closed { OutcomeReason::RoleClosed } else { OutcomeReason::RoleFilled };
     let chosen = chosen.unwrap_or(default.as_str());

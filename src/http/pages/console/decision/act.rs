@@ -19,12 +19,12 @@ use crate::http::server::request::Request;
 use crate::store::application::recorded_act;
 use crate::store::{self, Error, Tx};
 
-/// The input of a decision at a step. `fault` is the refusal of the form's other fields; it is shown in place of the
-/// page, after the caller's access has been checked.
+/// The input of a decision at a step.
 pub(super) struct StepInput<I> {
     target: Target,
     step: CandidateStepId,
     input: I,
+    /// The refusal of an invalid field. [`decide`] checks the access of the caller before it returns this refusal.
     fault: Option<Refusal>,
 }
 
@@ -37,8 +37,8 @@ fn decode<I>(request: &Request, read: impl FnOnce(&mut BodyFields) -> I) -> Resu
 }
 
 /// # Errors
-/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated; `not_found` if the
-/// form names no step.
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated; `not_found` if
+/// the path has no valid id or the form names no step.
 pub(super) fn decode_advance(_: &Ctx, request: &Request) -> Result<StepInput<ValidateInput>, Error> {
     decode(request, |_| ValidateInput::default())
 }
@@ -46,8 +46,8 @@ pub(super) fn decode_advance(_: &Ctx, request: &Request) -> Result<StepInput<Val
 /// `POST …/advance`: validates the step and moves the candidate to the next one.
 ///
 /// # Errors
-/// `not_found` if the application or the step does not exist, or the caller may not see it; `forbidden` for a plain
-/// member; as a page, `conflict` if the candidate is not at the step.
+/// The errors of [`decide`]; as a page, `conflict` if the application has ended, the candidate is not at the step, or
+/// the step is the last one.
 pub(super) fn advance(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -66,8 +66,8 @@ pub(super) fn decode_move(_: &Ctx, request: &Request) -> Result<StepInput<MoveIn
 /// `POST …/move`: moves the candidate to the step.
 ///
 /// # Errors
-/// The errors of [`advance`]; as a page, `conflict` if the application has ended or the candidate is at the step, and
-/// `validation_error` for an invalid reason.
+/// The errors of [`decide`]; as a page, `conflict` if the application has ended or the candidate is already at the
+/// step.
 pub(super) fn move_to(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &StepInput<MoveInput>) -> Result<Reply, Error> {
     decide(ctx, tx, who, form, Action::Moved, |facts| Ok(candidate_step::move_to(facts, &form.input, tx.now)?))
 }
@@ -88,8 +88,7 @@ pub(super) fn decode_reject(_: &Ctx, request: &Request) -> Result<StepInput<Reje
 /// `POST …/reject`: ends the application at the step. If the candidate was hired, the rejection reverses the hire.
 ///
 /// # Errors
-/// The errors of [`advance`]; as a page, `conflict` if the step is already rejected, and `validation_error` for an
-/// unknown reason or an invalid note.
+/// The errors of [`decide`]; as a page, `conflict` if the step is already rejected.
 pub(super) fn reject(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &StepInput<RejectInput>) -> Result<Reply, Error> {
     decide(ctx, tx, who, form, Action::Rejected, |facts| Ok(candidate_step::reject(facts, &form.input, tx.now)?))
 }
@@ -106,8 +105,7 @@ pub(super) fn decode_reopen(_: &Ctx, request: &Request) -> Result<StepInput<Reop
 /// `POST …/reopen`: undoes the rejection at the step.
 ///
 /// # Errors
-/// The errors of [`advance`]; as a page, `conflict` if the step is not rejected, and `validation_error` for a missing or
-/// invalid reason.
+/// The errors of [`decide`]; as a page, `conflict` if the step is not rejected, or the candidate has withdrawn.
 pub(super) fn reopen(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &StepInput<ReopenInput>) -> Result<Reply, Error> {
     decide(ctx, tx, who, form, Action::Reopened, |facts| {
         let rejections = store::candidate_step::rejections(tx, facts)?;
@@ -116,18 +114,18 @@ pub(super) fn reopen(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &StepInput<R
 }
 
 /// # Errors
-/// The errors of [`decode_advance`], except that an undo names no step.
+/// The errors of [`decode_advance`], but the form of an undo names no step.
 pub(super) fn decode_undo(_: &Ctx, request: &Request) -> Result<Target, Error> {
     let mut fields = fields::read(request)?;
     Ok(Target::decode(request, &mut fields)?)
 }
 
-/// `POST …/undo`: undoes the user's last decision on the application, for 10 minutes.
+/// `POST …/undo`: undoes the user's last decision on the application, if it is less than 10 minutes old.
 ///
 /// # Errors
-/// `not_found` if the application does not exist or the caller may not see it; `forbidden` for a plain member, and for a
-/// user who has made no decision on the application; as a page, `conflict` if somebody has acted since, or the decision
-/// is too old or cannot be undone.
+/// `not_found` if the application does not exist or the caller may not see it; `forbidden` for a plain member, and for
+/// a user who made none of the latest decisions on the application; as a page, `conflict` if somebody has acted since,
+/// or the decision is too old or cannot be undone.
 pub(super) fn undo(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, target: &Target) -> Result<Reply, Error> {
     let scene = target.load(tx, who)?;
     let facts = scene.facts_here(tx, who)?;
@@ -146,7 +144,7 @@ pub(super) struct WithdrawInput {
 }
 
 /// # Errors
-/// The errors of [`decode_advance`], except that a withdrawal names no step.
+/// The errors of [`decode_advance`], but the form of a withdrawal names no step.
 pub(super) fn decode_withdraw(_: &Ctx, request: &Request) -> Result<WithdrawInput, Error> {
     let mut fields = fields::read(request)?;
     let target = Target::decode(request, &mut fields)?;
@@ -157,7 +155,9 @@ pub(super) fn decode_withdraw(_: &Ctx, request: &Request) -> Result<WithdrawInpu
 /// `POST …/withdraw`: ends the application at the candidate's request.
 ///
 /// # Errors
-/// The errors of [`move_to`].
+/// `not_found` if the application does not exist or the caller may not see it; `forbidden` for a plain member; as a
+/// page, `conflict` if the application has changed since the page was shown or has ended, and `validation_error` for an
+/// invalid reason.
 pub(super) fn withdraw(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &WithdrawInput) -> Result<Reply, Error> {
     let scene = form.target.load(tx, who)?;
     let checked = scene.require_open_to(&form.target).and_then(|()| form.fault.clone().map_or(Ok(()), Err));
@@ -171,7 +171,12 @@ pub(super) fn withdraw(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &WithdrawI
     Ok(Reply::see_other(&form.target.back_when_done(&scene)))
 }
 
-/// Applies a rule to the facts and saves the decision. A refusal that the person should see in place becomes a page.
+/// Applies a rule to the facts and saves the decision.
+///
+/// # Errors
+/// `not_found` if the application or the step does not exist, or the caller may not see it; `forbidden` for a plain
+/// member; as a page, `conflict` if the application has changed since the page was shown, `validation_error` for an
+/// invalid field, and the refusals of the rule.
 fn decide<I>(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -190,7 +195,7 @@ fn decide<I>(
     }
 }
 
-/// Saves a decision, and leads the browser back to the page with the message about it.
+/// Saves a decision, and redirects the browser to the page that shows the message about it.
 #[expect(clippy::too_many_arguments, reason = "a decision, its context and its page")]
 pub(super) fn save(
     ctx: &Ctx,

@@ -1,5 +1,5 @@
-//! The message after a decision: what happened, what the candidate sees and when, and the form that undoes the decision.
-//! It is made from the newest activity row, so a link cannot invent it.
+//! The message after a decision: what happened, what the candidate sees and when, and the form that undoes the
+//! decision. The message is made from the newest activity row, so a link cannot forge it.
 
 use std::time::Duration;
 
@@ -24,14 +24,15 @@ use crate::store::application::Application;
 use crate::store::candidate::Candidate;
 use crate::store::{self, Error, Tx};
 
-/// The age up to which a page shows the message about a decision. A page that is loaded again later does not repeat it.
+/// The age up to which a page shows the message about a decision. A page that is loaded again later does not show the
+/// message again.
 const MESSAGE_AGE_MAX: Duration = Duration::from_secs(10 * 60);
 
 /// The message about a decision. `templates/console/decision/done.html` renders it.
 pub(in crate::http::pages::console) struct Done {
     pub(in crate::http::pages::console) lines: Vec<String>,
     pub(in crate::http::pages::console) undo: Option<UndoForm>,
-    /// The notice that candidates are still in progress after the last hire.
+    /// The notice that candidates are still in progress, after a hire that filled the role.
     pub(in crate::http::pages::console) close_out: Option<Offer>,
 }
 
@@ -51,8 +52,9 @@ pub(in crate::http::pages::console) fn decode(request: &Request) -> Result<Optio
     Ok(request.query("done")?.as_deref().and_then(ApplicationId::parse))
 }
 
-/// Returns the message about the latest decision on an application, if the user made it just now. Returns `None` for an
-/// application of another organization. An undo returns to the page at the path `back`.
+/// Returns the message about the latest decision on an application, if the user made it at most [`MESSAGE_AGE_MAX`]
+/// ago. Returns `None` for an application of another organization. After an undo, the browser returns to the page at
+/// the path `back`.
 pub(in crate::http::pages::console) fn message(
     tx: &Tx<'_>,
     who: &Principal,
@@ -119,7 +121,7 @@ impl Act<'_> {
         Ok(lines)
     }
 
-    /// Returns the notice about the candidates who are still in progress, if the act is the last hire.
+    /// Returns the notice about the candidates who are still in progress, if the act is a hire and the role is filled.
     fn close_out(&self, tx: &Tx<'_>, texts: &'static Texts) -> Result<Option<Offer>, Error> {
         if Action::parse(&self.latest.action) != Some(Action::Hired) || !self.is_role_filled(tx)? {
             return Ok(None);
@@ -166,7 +168,7 @@ impl Act<'_> {
     ) -> Result<Option<String>, Error> {
         let id = &self.application.record.id;
         Ok(match action {
-            // The page is as if nobody had made the decision.
+            // The status page shows the state before the decision.
             Action::Undone => None,
             Action::Rejected | Action::HireReversed | Action::Hired => {
                 Some(decision_shown(tx, texts, self.organization, id, self.latest.at)?)
@@ -189,8 +191,8 @@ impl Act<'_> {
     }
 }
 
-/// Returns when the status page of an application shows a rejection, a hire or the reversal of a hire that is made at
-/// this time.
+/// Returns the sentence that says when the status page of an application shows a rejection, a hire or the reversal of a
+/// hire. `at` is the time of the act.
 pub(super) fn decision_shown(
     tx: &Tx<'_>,
     texts: &'static Texts,

@@ -61,7 +61,7 @@ struct Faults {
 }
 
 /// # Errors
-/// `not_found` if the path has no valid id; `validation_error` if `back` or `lang` is repeated.
+/// `not_found` if the path has no valid id; `validation_error` if `back`, `lang` or `locale` is repeated.
 pub(super) fn decode_page(_: &Ctx, request: &Request) -> Result<Target, Error> {
     Ok(Target::decode_page(request)?)
 }
@@ -87,8 +87,8 @@ pub(super) struct HireForm {
 type HireTyped = [String; 4];
 
 /// # Errors
-/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated; `not_found` if the
-/// path has no valid id.
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated; `not_found` if
+/// the path has no valid id.
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<HireForm, Error> {
     let mut fields = fields::read(request)?;
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
@@ -104,12 +104,12 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<HireForm, Error> {
     Ok(HireForm { target, input, typed, fault: fields.valid().err() })
 }
 
-/// `POST …/hire`: hires the candidate at the current step.
+/// `POST …/hire`: hires the candidate. The decision addresses the current step.
 ///
 /// # Errors
 /// `not_found` if the application does not exist or the caller may not see it; `forbidden` for a plain member; as a
-/// page, `conflict` if the application has changed or ended, `bad_request` if the role has no free position, is not
-/// open, or a required position code is missing, and `validation_error` for an invalid field.
+/// page, `conflict` if the application has changed since the page was shown or has ended, `bad_request` if the role has
+/// no free position, is not open, or a required position code is missing, and `validation_error` for an invalid field.
 pub(super) fn hire(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &HireForm) -> Result<Reply, Error> {
     let target = &form.target;
     let scene = target.load(tx, who)?;
@@ -165,7 +165,7 @@ fn page(
     })
 }
 
-/// Applies the rule without saving anything. A position code that the form will ask for counts as given.
+/// Applies the rule without saving anything. The dry run has a position code, because the form will ask for one.
 fn dry_run(facts: &StepFacts, tx: &Tx<'_>) -> Result<Decision, Refusal> {
     let input = HireInput { external_position_id: Some("-".to_owned()), ..HireInput::default() };
     candidate_step::hire(facts, &input, tx.now)
@@ -179,7 +179,7 @@ fn obstacle(words: &'static HireTexts, facts: &StepFacts) -> &'static str {
     }
 }
 
-/// Returns what the hire will do, a sentence each.
+/// Returns the sentences that say what the hire will do.
 fn effects(
     tx: &Tx<'_>,
     texts: &'static Texts,

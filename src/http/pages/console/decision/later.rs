@@ -22,7 +22,8 @@ pub(super) struct LaterForm {
     fault: Option<Refusal>,
 }
 
-/// Reads the day from `days` or `dueOn`. Returns `None` unless a form has exactly one of these fields, with a valid day.
+/// Reads the day from `days` or `dueOn`. Returns `None` unless the form has exactly one of these fields, with a valid
+/// value.
 pub(in crate::http::pages::console) fn day_field(fields: &mut BodyFields) -> Option<LaterInput> {
     let (days, due_on) = (fields.string("days"), fields.string("dueOn"));
     match (days, due_on) {
@@ -36,8 +37,8 @@ pub(in crate::http::pages::console) fn day_field(fields: &mut BodyFields) -> Opt
 }
 
 /// # Errors
-/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated; `not_found` if the
-/// path has no valid id.
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated; `not_found` if
+/// the path has no valid id.
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<LaterForm, Error> {
     let mut fields = fields::read(request)?;
     let target = Target::decode(request, &mut fields)?;
@@ -45,11 +46,12 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<LaterForm, Error> {
     Ok(LaterForm { target, input, fault: fields.valid().err() })
 }
 
-/// `POST …/later`: puts the application aside, or changes its day.
+/// `POST …/later`: puts the application aside, or changes the due day.
 ///
 /// # Errors
 /// `not_found` if the application does not exist or the caller may not see it; `forbidden` for a plain member; as a
-/// page, `conflict` if the application has changed or ended, and `validation_error` for an invalid day.
+/// page, `conflict` if the application has changed since the page was shown or has ended, and `validation_error` for a
+/// missing or invalid day.
 pub(super) fn put(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &LaterForm) -> Result<Reply, Error> {
     let scene = load(tx, who, &form.target)?;
     let today = when::today(&scene.organization.time_zone, tx.now);
@@ -72,7 +74,7 @@ pub(super) fn decode_target(_: &Ctx, request: &Request) -> Result<Target, Error>
     Ok(Target::decode(request, &mut fields)?)
 }
 
-/// `POST …/take-up`: removes the mark. Without a mark, nothing changes.
+/// `POST …/take-up`: removes the later mark. Without a mark, nothing changes.
 ///
 /// # Errors
 /// `not_found` if the application does not exist or the caller may not see it; `forbidden` for a plain member.
@@ -81,11 +83,12 @@ pub(super) fn take_up(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, target: &Target) 
     save(ctx, tx, who, target, &scene, None)
 }
 
-/// `POST …/later/undo`: restores the mark before the caller's last change, for 10 minutes.
+/// `POST …/later/undo`: restores the mark that the caller's last change replaced, if the change is less than 10 minutes
+/// old.
 ///
 /// # Errors
-/// The errors of [`take_up`]; `forbidden` if another user made the change; as a page, `conflict` if something has
-/// followed it, or it is too old.
+/// The errors of [`take_up`]; `forbidden` if another user made the change; as a page, `conflict` if the application has
+/// ended, another act has followed the change, or the change is too old.
 pub(super) fn undo(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, target: &Target) -> Result<Reply, Error> {
     let scene = load(tx, who, target)?;
     let last = store::later::last_change(tx, &scene.organization.id, &scene.application)?;
@@ -95,6 +98,8 @@ pub(super) fn undo(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, target: &Target) -> 
     }
 }
 
+/// # Errors
+/// `not_found` if the application does not exist or the caller may not see it; `forbidden` for a plain member.
 fn load(tx: &Tx<'_>, who: &Principal, target: &Target) -> Result<Scene, Error> {
     let scene = target.load(tx, who)?;
     scene.organization.caller.require_manager()?;

@@ -1,9 +1,10 @@
-//! The decisions of staff in the browser: the forms (`panel`), what they do (`act`, `hire`, `later`), the message afterwards
-//! (`done`), and refusals in place (`refused`). Every page of the console that lets people decide uses these.
+//! The decisions of staff in the browser: the forms (`panel`), their handlers (`act`, `hire`, `later`), the message
+//! afterwards (`done`), and the pages that explain refusals (`refused`). `scene` loads the application. The board and
+//! the page that closes out a role send decisions on several candidates to handlers of their own.
 //!
-//! A form is sent to `/app/{orgSlug}/applications/{id}/…`. It names the step, the state that the page showed (`seen`)
-//! and the page to which the browser returns (`back`). The answer is a 303 to that page with `done`, the id of the
-//! application. A page that gets `done` shows the [`done::message`].
+//! A form is sent to `/app/{orgSlug}/applications/{id}/…`. It names the step, if the decision is about one, the state
+//! that the page showed (`seen`) and the page to which the browser returns (`back`). The answer is a 303 to that page
+//! with `done`, the id of the application. A page that gets `done` shows the [`done::message`].
 
 mod act;
 pub(super) mod done;

@@ -1,4 +1,4 @@
-//! The forms with which staff decide about an application. `templates/console/decision/panel.html` renders them; it
+//! The forms with which staff decide on an application. `templates/console/decision/panel.html` renders them; it
 //! expects a variable `panel`.
 
 use jiff::ToSpan;
@@ -27,7 +27,7 @@ pub(in crate::http::pages::console) struct DecisionPanel {
     /// The path of the page to which the browser returns.
     pub(in crate::http::pages::console) back: String,
     pub(in crate::http::pages::console) may_decide: bool,
-    /// Whether the controls have keys. Only one panel of a page can have them.
+    /// Whether the controls have keyboard shortcuts. Only one panel of a page can have them.
     pub(in crate::http::pages::console) has_keys: bool,
     pub(in crate::http::pages::console) notes_max: usize,
     pub(in crate::http::pages::console) advance: Option<StepButton>,
@@ -40,7 +40,8 @@ pub(in crate::http::pages::console) struct DecisionPanel {
     pub(in crate::http::pages::console) moves: Vec<StepButton>,
     pub(in crate::http::pages::console) reopen: Vec<StepButton>,
     pub(in crate::http::pages::console) may_withdraw: bool,
-    /// The form that puts the application aside; `None` if it has ended.
+    /// The form that puts the application aside; `None` if the application has ended, and without
+    /// [`DecisionPanel::with_later`].
     pub(in crate::http::pages::console) later: Option<LaterPanel>,
 }
 
@@ -50,7 +51,7 @@ pub(in crate::http::pages::console) struct LaterPanel {
     pub(in crate::http::pages::console) days: Vec<DaysButton>,
     pub(in crate::http::pages::console) first_day: String,
     pub(in crate::http::pages::console) last_day: String,
-    /// Whether the application has a mark, which may be due.
+    /// Whether the application has a later mark. The mark may be due.
     pub(in crate::http::pages::console) is_marked: bool,
 }
 
@@ -62,7 +63,7 @@ pub(in crate::http::pages::console) struct DaysButton {
     pub(in crate::http::pages::console) label: &'static str,
 }
 
-/// The usual numbers of days.
+/// The numbers of days for which the form has buttons.
 const DAYS: [i64; 3] = [1, 3, 7];
 
 impl LaterPanel {
@@ -81,13 +82,13 @@ impl LaterPanel {
     }
 }
 
-/// A step that a control names.
+/// A button or an option for a step.
 pub(in crate::http::pages::console) struct StepButton {
     pub(in crate::http::pages::console) id: String,
     pub(in crate::http::pages::console) label: String,
 }
 
-/// A documented reason of a rejection.
+/// A documented reason for a rejection.
 pub(in crate::http::pages::console) struct ReasonOption {
     /// The digit that chooses the reason.
     pub(in crate::http::pages::console) key: usize,
@@ -145,7 +146,7 @@ impl DecisionPanel {
     }
 
     /// Adds the form that puts the application aside, unless the application has ended. `today` is the current day in
-    /// the organization's time zone, and `due_on` the mark.
+    /// the organization's time zone, and `due_on` is the day of the later mark.
     pub(in crate::http::pages::console) fn with_later(
         self,
         texts: &'static Texts,
@@ -156,7 +157,7 @@ impl DecisionPanel {
         Self { later, ..self }
     }
 
-    /// Adds keys to the controls.
+    /// Adds keyboard shortcuts to the controls.
     pub(in crate::http::pages::console) fn with_keys(self) -> Self {
         Self { has_keys: true, ..self }
     }
@@ -168,7 +169,7 @@ fn next_step<'a>(current: Option<&CandidateStep>, steps: &'a [CandidateStep]) ->
     steps.iter().find(|step| step.order > here && step.status == StepStatus::Pending)
 }
 
-/// Returns the documented reasons of a rejection.
+/// Returns the reasons for a rejection that the form offers: the first [`OutcomeReason::KEYS`], one for each digit.
 pub(in crate::http::pages::console) fn reasons(words: &'static DecisionTexts) -> Vec<ReasonOption> {
     let reasons = OutcomeReason::WORDS.iter().zip(words.reasons).zip(1..).take(OutcomeReason::KEYS);
     reasons.map(|((value, label), key)| ReasonOption { key, value, label }).collect()

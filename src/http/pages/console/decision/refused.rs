@@ -1,4 +1,5 @@
-//! A refused decision, in place: the latest act with who, what and when, and the current state.
+//! The answer to a refused decision. After a conflict, the answer says who acted last, what they did and when, and
+//! names the current state. For an invalid form, the answer names the fault.
 
 use askama::Template;
 
@@ -27,7 +28,7 @@ struct RefusedPage {
     back: String,
 }
 
-/// The same as a dialog over the page that sent the form.
+/// The content of [`RefusedPage`] as a dialog over the page that sent the form.
 #[derive(Template)]
 #[template(path = "console/decision/refused_part.html", config = "src/http/pages/templates/askama.toml")]
 struct RefusedPart {
@@ -40,7 +41,7 @@ struct RefusedPart {
 /// Answers a form whose decision was refused.
 ///
 /// # Errors
-/// The refusal itself if the person can do nothing about it, such as `forbidden`.
+/// The refusal itself, if it is neither a conflict nor a fault of the form, such as `forbidden`.
 pub(super) fn reply(
     tx: &Tx<'_>,
     who: &Principal,
@@ -68,7 +69,7 @@ pub(super) fn reply(
     Reply::console_refusal(&refusal, &RefusedPage { frame, words, lines, candidate_url, back: target.back(scene) })
 }
 
-/// Returns who did what and when, and the current state of an application that the caller may see.
+/// Returns two sentences about an application: who acted last, what they did and when; and the current state.
 ///
 /// # Errors
 /// `not_found` if the organization has no such application.

@@ -1,4 +1,4 @@
-//! The application that a form is about, with everything that a decision and its page need.
+//! The application that a form is about, with the data that a decision and its page need.
 
 use crate::domain::candidate_step::{self, ApplicationStatus, CandidateStep, StepFacts};
 use crate::domain::id::{ApplicationId, CandidateStepId, Id};
@@ -31,7 +31,7 @@ pub(super) struct Target {
 
 impl Target {
     /// # Errors
-    /// `not_found` if the path has no valid id; `validation_error` if `lang` is repeated.
+    /// `not_found` if the path has no valid id; `validation_error` if `lang` or `locale` is repeated.
     pub(super) fn decode(request: &Request, fields: &mut BodyFields) -> Result<Self, Refusal> {
         let back = fields.text("back", BACK_CHARACTERS_MAX);
         Ok(Self {
@@ -70,7 +70,8 @@ impl Target {
         self.back.clone().unwrap_or_else(own)
     }
 
-    /// Returns the path of that page with the message about the decision.
+    /// Returns the path of [`Target::back()`] with the query `done`, so that the page shows the message about the
+    /// decision.
     pub(super) fn back_when_done(&self, scene: &Scene) -> String {
         let back = self.back(scene);
         let path = back.split('#').next().unwrap_or_default();
@@ -114,10 +115,10 @@ impl Scene {
         Ok(facts.ok_or(ABSENT)?)
     }
 
-    /// Loads the facts at the current step or, if the application has ended, at the final step.
+    /// Loads the facts at the current step or, if no step is current, at the final step.
     ///
     /// # Errors
-    /// `not_found` for an application without steps, which nobody can decide on.
+    /// `not_found` for an application without steps.
     pub(super) fn facts_here(&self, tx: &Tx<'_>, who: &Principal) -> Result<StepFacts, Error> {
         let current = candidate_step::current_step(self.status(), &self.steps);
         let step = current.or(self.steps.last()).ok_or(ABSENT)?;
@@ -127,7 +128,7 @@ impl Scene {
     /// Checks that the caller may decide, and that the application is still in the state that the page showed.
     ///
     /// # Errors
-    /// `forbidden` for a plain member; `conflict` if somebody has changed the state.
+    /// `forbidden` for a plain member; `conflict` if the state has changed.
     pub(super) fn require_open_to(&self, target: &Target) -> Result<(), Refusal> {
         self.organization.caller.require_manager()?;
         candidate_step::require_as_seen(self.status(), &self.steps, target.seen.as_deref())
@@ -137,13 +138,16 @@ impl Scene {
         self.application.record.status
     }
 
-    /// Returns the name of the current step.
+    /// Returns the name of the current step, or `None` if the application has ended.
     pub(super) fn step_name(&self) -> Option<&str> {
         self.application.current.as_ref().map(|current| current.name.as_str())
     }
 }
 
 /// Reads the id of the step that a form names.
+///
+/// # Errors
+/// `not_found` if the form names no valid id.
 pub(super) fn step_field(fields: &mut BodyFields) -> Result<CandidateStepId, Refusal> {
     let step = fields.string("step").unwrap_or_default();
     CandidateStepId::parse(&step).ok_or(ABSENT)

@@ -34,7 +34,8 @@ pub(super) struct MemberRows {
 
 impl MemberQuery {
     /// # Errors
-    /// `validation_error` if a parameter is repeated, `limit` is not an integer, or `cursor` is not a cursor of the list.
+    /// `validation_error` if a parameter is repeated, `limit` is not an integer, or `cursor` is not a cursor of the
+    /// list.
     pub(super) fn decode(request: &Request) -> Result<Self, Refusal> {
         let q = request.query("q")?.unwrap_or_default();
         let page = PageRequest::parse(request, 2)?;
@@ -67,8 +68,8 @@ impl MemberQuery {
         if parts.is_empty() { String::new() } else { format!("?{}", parts.join("&")) }
     }
 
-    /// Loads the members of the page. Their order needs all names of the organization, which cost a millisecond for
-    /// 1,000 members.
+    /// Loads the members of the page. Sorting needs the names of all members of the organization, which takes a
+    /// millisecond for 1,000 members.
     pub(super) fn load(
         &self,
         tx: &Tx<'_>,

@@ -1,5 +1,5 @@
-//! `/app/{orgSlug}/members`: the members of an organization. Its owners and admins invite, change and remove them, and
-//! make links for people who cannot sign in. The rules are in `domain/membership`.
+//! `/app/{orgSlug}/members`: the members of an organization. Its owners and admins invite, change and remove members,
+//! and make links for members who cannot sign in. The rules are in `domain/membership`.
 
 mod list;
 mod page;
@@ -50,7 +50,7 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// A visit to the page, or the sending of one of its forms.
+/// A request for the page or from one of its forms.
 struct ListVisit {
     visit: Visit,
     query: MemberQuery,
@@ -67,7 +67,7 @@ impl ListVisit {
         MemberPage::new(tx, who, &self.visit, organization, &self.query)
     }
 
-    /// Returns to the members who were shown before an act.
+    /// Redirects to the same page of the list after an act.
     fn done(&self, organization: &VisibleOrganization, done: &str) -> Reply {
         let query = self.query.url_query();
         let joined = if query.is_empty() { "?" } else { "&" };
@@ -135,8 +135,8 @@ fn checked(typed: &TypedInvitation) -> Result<Invitation, Refusal> {
 /// address. A person who has no account yet gets a link, which the answer shows once.
 ///
 /// # Errors
-/// As pages: `not_found`; `forbidden` unless the caller may give this role; `validation_error` with the form; `conflict`
-/// if the person is a member.
+/// As pages: `not_found`; `forbidden` unless the caller may give this role; `validation_error` with the form;
+/// `conflict` if the person is already a member, unless they have no account yet and the form names their role.
 fn invite(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &InvitationInput) -> Result<Reply, Error> {
     let organization = input.list.visit.organization(tx, who)?;
     require_administrator(organization.caller)?;
@@ -153,7 +153,7 @@ fn invite(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &InvitationInput) -> R
     if let Some(user) = &existing
         && let Some(member) = store::membership::find_profile(tx, &organization.id, who, &user.id)?
     {
-        // The same form once more: the person needs the link that the first answer showed.
+        // The form was sent again. The person still needs the link that the first answer showed.
         let is_repeated = member.facts.org_role == Some(invitation.org_role) && !has_account(tx, &member)?;
         if is_repeated && require_resettable(organization.caller, member.facts).is_ok() {
             require_recent_for(tx, who, &[member.facts.org_role])?;
@@ -171,8 +171,7 @@ fn invite(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &InvitationInput) -> R
     show_link(ctx, tx, who, &input.list, &organization, &member)
 }
 
-/// Succeeds unless one of these roles may administer the organization and the caller has not confirmed their identity
-/// recently.
+/// Requires a recent confirmation if one of these roles may administer the organization.
 ///
 /// # Errors
 /// [`Refusal::ConfirmationRequired`]
@@ -184,7 +183,7 @@ fn require_recent_for(tx: &Tx<'_>, who: &Principal, org_roles: &[Option<OrgRole>
 /// Adds a user to the organization. Creates the user if there is none.
 ///
 /// # Errors
-/// `forbidden` if the role or the person is above the caller.
+/// `forbidden` if the role or the person is above the caller, or the caller does not administer the organization.
 fn add(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -223,7 +222,8 @@ fn has_account(tx: &Tx<'_>, member: &MemberProfile) -> Result<bool, Error> {
     Ok(member.has_password || has_factor || member.last_seen_at.is_some())
 }
 
-/// Makes a link for a member, and shows it. A person who has an account is signed out everywhere.
+/// Makes a link for a member, and shows it. If the member has an account, the link resets their second factors, and all
+/// their sessions end.
 fn show_link(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -268,7 +268,8 @@ impl MemberVisit {
         Ok((organization, member))
     }
 
-    /// Shows the members as they are now, and the reason why nothing was done.
+    /// Shows the current members, and the reason why nothing was done. A refusal that is not a conflict is returned as
+    /// an error.
     fn refuse(
         &self,
         tx: &Tx<'_>,
@@ -292,7 +293,8 @@ struct RoleInput {
 }
 
 /// # Errors
-/// As [`decode_member`]; `unsupported_media_type` for a body that is not a form; `validation_error` for an unknown role.
+/// As [`decode_member`]; `unsupported_media_type` for a body that is not a form; `validation_error` for an unknown
+/// role.
 fn decode_role(ctx: &Ctx, request: &Request) -> Result<RoleInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let member = decode_member(ctx, request)?;
@@ -304,8 +306,8 @@ fn decode_role(ctx: &Ctx, request: &Request) -> Result<RoleInput, Error> {
 /// `POST /app/{orgSlug}/members/{userId}/role`: gives a member another role.
 ///
 /// # Errors
-/// As pages: `not_found`; `forbidden` if the member or the role is above the caller; `conflict` if no owner would remain,
-/// or if somebody else has changed the member since the form was made.
+/// As pages: `not_found`; `forbidden` if the member or the role is above the caller; `conflict` if no owner would
+/// remain, or if somebody else has changed the member since the form was made.
 fn change_role(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleInput) -> Result<Reply, Error> {
     let (organization, member) = input.member.find(tx, who)?;
     let refuse = |refusal: &Refusal, message| input.member.refuse(tx, who, &organization, refusal, message);
@@ -326,11 +328,11 @@ fn change_role(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleInput) -> Re
 }
 
 /// `POST /app/{orgSlug}/members/{userId}/link`: makes a link by which the member chooses a password. Earlier links stop
-/// working. A member who has an account is signed out everywhere.
+/// working. If the member has an account, the link resets their second factors, and all their sessions end.
 ///
 /// # Errors
-/// As pages: `not_found`; `forbidden` if the member is above the caller, or is a member of another organization;
-/// `conflict` for the caller's own account and for a disabled user.
+/// As pages: `not_found`; `forbidden` if the member is above the caller, or is a member of another organization and the
+/// caller is not a platform admin; `conflict` for the caller's own account and for a disabled user.
 fn issue_link(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MemberVisit) -> Result<Reply, Error> {
     let (organization, member) = input.find(tx, who)?;
     if let Err(refusal) = require_resettable(organization.caller, member.facts) {

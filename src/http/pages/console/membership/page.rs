@@ -34,7 +34,7 @@ pub(super) struct MemberPage {
     /// The query of the page, which its forms repeat.
     query: String,
     q: String,
-    /// The reason why the search was not carried out.
+    /// The reason why the search was refused.
     fault: Option<&'static str>,
     /// The message if nobody matches.
     no_match: Option<String>,
@@ -69,7 +69,8 @@ struct MemberView {
     has_factor: bool,
     role_field: Field,
     role_before: &'static str,
-    /// The reasons why each control is disabled.
+    /// The reason why the control for the role is disabled, if it is. The next two fields are the same for other
+    /// controls.
     role_obstacle: Option<&'static str>,
     link_obstacle: Option<&'static str>,
     removal_obstacle: Option<&'static str>,
@@ -158,7 +159,7 @@ impl MemberPage {
         });
     }
 
-    /// Shows the form of an invitation again, because the person is a member.
+    /// Shows the form of an invitation again, because the person is already a member.
     pub(super) fn refuse_member(&mut self, typed: &TypedInvitation, _: &Refusal) {
         let words = self.words;
         self.fields = fields(words, self.caller, typed, |name| (name == "email").then_some(words.email_member));

@@ -1,5 +1,6 @@
-//! `GET /app/{orgSlug}/review/changes`: the entries of a review queue on which others have decided since a cursor. The
-//! list is fixed, so entries are marked and never dropped. The decision that somebody is making stays as it is.
+//! `GET /app/{orgSlug}/review/changes`: the entries of a review queue that have changed since a cursor. The list is
+//! fixed, so the answer marks entries and never removes one. It does not replace the forms of the decision that the
+//! reader is making.
 
 use askama::Template;
 
@@ -24,9 +25,10 @@ use crate::store::{self, Error, Tx};
 #[template(path = "console/review/changes.html", config = "src/http/pages/templates/askama.toml")]
 struct ReviewChanges {
     entries: Vec<EntryView>,
-    /// The decision on the application that is shown; empty if the decision was undone.
+    /// The sentence about the decision of somebody else on the application that is shown: empty if there is no such
+    /// decision, for example after an undo; `None` if the application has not changed.
     meanwhile: Option<String>,
-    /// The sentence in place of the candidate that is shown, who was erased.
+    /// The sentence that replaces the candidate that is shown, if the candidate was erased.
     erased: Option<&'static str>,
     news: Option<String>,
     live: Live,
@@ -44,7 +46,8 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<ChangesInput, Error
     Ok(ChangesInput { review: queue::decode(ctx, request)?, after: request.query("after")? })
 }
 
-/// `GET …/changes`: returns the entries that have changed, or 204 if nothing has happened in the organization.
+/// `GET …/changes`: returns the entries that have changed, or 204 if nothing has happened in the organization. If no
+/// change concerns the queue, the answer contains only the next cursor.
 ///
 /// # Errors
 /// `not_found` if the organization, the role or the step does not exist, or the caller may not see it; `gone` for a
@@ -118,8 +121,8 @@ impl<'a> Relevant<'a> {
     }
 }
 
-/// Returns the entries of a candidate who has been erased, and has therefore left the queue. The page may still have
-/// them.
+/// Returns the entries of an erased candidate, who is no longer in the queue. The page may still show them. Returns
+/// none for any other candidate.
 fn erased_entries(view: &View<'_>, candidate: &CandidateId) -> Result<Vec<EntryView>, Error> {
     let organization = &view.organization.id;
     let found = store::candidate::find(view.tx, organization, candidate)?.filter(|candidate| candidate.is_erased);

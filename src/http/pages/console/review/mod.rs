@@ -1,6 +1,6 @@
 //! `GET /app/{orgSlug}/review`: the review queue. Staff decide on one application after the other, with the CV beside
-//! the decision. The list is fixed when the queue begins (`queue`); the address of the page says when that was, so the
-//! service stores nothing about a queue. `changes` has what others decide meanwhile.
+//! the decision. The list is fixed when the queue begins (`queue`). The URL of the page contains that time, so the
+//! service stores nothing about a queue. `page` shows the queue, and `changes` returns the changes to an open page.
 
 mod changes;
 mod page;

@@ -1,4 +1,4 @@
-//! The page of a review queue: the list on the left, the CV and what the candidate wrote in the middle, the facts on the
+//! The page of a review queue: the list on the left, the CV and the text of the signup in the middle, the facts on the
 //! right, and the decisions below.
 
 use askama::Template;
@@ -33,7 +33,7 @@ struct ReviewPage {
     review: Review,
 }
 
-/// The page without its frame, for the modules.
+/// The page without its frame, for the JavaScript modules.
 #[derive(Template)]
 #[template(path = "console/review/parts.html", config = "src/http/pages/templates/askama.toml")]
 struct ReviewParts {
@@ -77,9 +77,9 @@ struct Current {
     candidate_url: String,
     email: String,
     applied: When,
-    /// The later mark.
+    /// The later mark, in words.
     mark: Option<String>,
-    /// The decision that somebody else made meanwhile.
+    /// The sentence about a decision that somebody else has made since the queue began.
     meanwhile: Option<String>,
     signup: Option<SignupView>,
     others: Vec<String>,
@@ -87,7 +87,8 @@ struct Current {
     panel: Option<DecisionPanel>,
 }
 
-/// `GET /app/{orgSlug}/review`: shows an application of the queue. Without `begun`, the queue begins now.
+/// `GET /app/{orgSlug}/review`: shows an application of the queue. Without `begun`, redirects to a queue that begins
+/// now.
 ///
 /// # Errors
 /// `not_found` if the organization, the role or the step does not exist, or the caller may not see it.
@@ -129,7 +130,7 @@ pub(super) fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ReviewInput) -
     Reply::console(&ReviewPage { frame, review })
 }
 
-/// The facts from which the page is made.
+/// The context in which the page is rendered.
 pub(super) struct View<'a> {
     pub(super) tx: &'a Tx<'a>,
     pub(super) who: &'a Principal,
@@ -164,7 +165,7 @@ impl View<'_> {
         }
     }
 
-    /// Returns the word for a decision in the list, with the name of somebody else.
+    /// Returns the word for a decision in the list, with the name of the user if it is not the reader.
     fn decided(&self, decision: &QueueDecision) -> String {
         let what = self.word(decision);
         match &decision.by {
@@ -223,7 +224,8 @@ impl View<'_> {
         })
     }
 
-    /// Returns the sentence about a decision of somebody else.
+    /// Returns the sentence about a decision of another user. Returns `None` if the reader or no user made the
+    /// decision.
     pub(super) fn meanwhile(&self, decision: &QueueDecision) -> Option<String> {
         let (id, name) = decision.by.as_ref()?;
         let when = self.when(decision.at).relative;

@@ -1,4 +1,5 @@
-//! The queue of a review page: its scope and its begin from the address, its applications, and the position in it.
+//! The queue of a review page: its scope and its start time, which the URL contains, its applications, and the position
+//! of the reader.
 
 use jiff::civil::Date;
 
@@ -12,7 +13,8 @@ use crate::http::server::request::Request;
 use crate::store::candidate_step::{QueueEntry, QueueScope, queue};
 use crate::store::{self, Error, Tx};
 
-/// The maximum number of applications in a queue. More than a morning's work would only make the list slow.
+/// The maximum number of applications in a queue: more than a morning's work. More entries would only make the list
+/// slow.
 const QUEUE_ENTRIES_MAX: usize = 200;
 
 /// A request for the page.
@@ -20,7 +22,7 @@ pub(super) struct ReviewInput {
     pub(super) visit: Visit,
     role: Option<String>,
     step: Option<String>,
-    /// The time at which the queue began, in microseconds; `None` for a new queue.
+    /// The time at which the queue began; `None` for a new queue.
     pub(super) begun: Option<Timestamp>,
     /// The application to show.
     pub(super) at: Option<ApplicationId>,
@@ -29,7 +31,7 @@ pub(super) struct ReviewInput {
 }
 
 /// # Errors
-/// `validation_error` if a parameter is repeated, or `begun` is not a time that the service has written.
+/// `validation_error` if a parameter is repeated, or `begun` is not a number of microseconds since 1970.
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<ReviewInput, Error> {
     let given = |name| Ok::<_, Refusal>(request.query(name)?.filter(|text| !text.is_empty()));
     let micros = |text: String| text.parse::<i64>().ok().filter(|micros| *micros >= 0);
@@ -46,12 +48,12 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<ReviewInput, Error> {
 
 /// A queue.
 pub(super) struct Queue {
-    /// The path of the page, without the application.
+    /// The path of the page, without the application to show.
     path: String,
     pub(super) entries: Vec<QueueEntry>,
     /// The number of applications that do not fit in the queue.
     pub(super) left_out: usize,
-    /// The index of the application to show; `None` if every application has been decided on.
+    /// The index of the application to show; `None` if none is requested and every application has been decided on.
     pub(super) here: Option<usize>,
 }
 
@@ -103,8 +105,8 @@ impl Queue {
         input.done.as_ref().map_or_else(|| self.path.clone(), |id| format!("{}&at={id}", self.path))
     }
 
-    /// Returns the path of the page after a decision on the entry: the next one without a decision, or else the page
-    /// that shows that nothing is left.
+    /// Returns the path of the page after a decision on the entry: the page of the next entry without a decision, from
+    /// the beginning of the list again after its end, or else the page that says that nothing is left.
     pub(super) fn path_after(&self, index: usize) -> String {
         let is_open = |other: &usize| *other != index && self.entries[*other].decision.is_none();
         let next = (index + 1..self.entries.len()).chain(0..index).find(is_open);
@@ -112,6 +114,8 @@ impl Queue {
     }
 }
 
+/// # Errors
+/// `not_found` if the organization has no such role, or the role no such step.
 fn scope(tx: &Tx<'_>, organization: &OrganizationId, input: &ReviewInput) -> Result<QueueScope, Error> {
     let Some(role) = &input.role else { return Ok(QueueScope::NewOfAllRoles) };
     let role = RoleId::parse(role).ok_or(ABSENT)?;

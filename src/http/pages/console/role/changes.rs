@@ -1,5 +1,5 @@
-//! `GET /app/{orgSlug}/roles/{id}/edit/changes`: tells a person who edits a role, or its steps, that somebody else has
-//! changed it. Nothing that was typed is replaced.
+//! `GET /app/{orgSlug}/roles/{id}/edit/changes`: shows a person who edits a role, or its steps, that the role has
+//! changed. Typed text is not replaced.
 
 use askama::Template;
 
@@ -42,11 +42,12 @@ pub(in crate::http::pages::console) fn changes_path(base: &str, page: &str) -> S
     format!("{base}/edit/changes?page={page}")
 }
 
-/// `GET …/edit/changes`: returns a notice if the role has another version than the page, or 204.
+/// `GET …/edit/changes`: returns a notice if the role has another version than the page, or else 204. Without `after`,
+/// returns only the current version.
 ///
 /// # Errors
-/// `not_found` if the role does not exist in the organization, or the caller may not see it; `gone` if the role never had
-/// the version.
+/// `not_found` if the role does not exist in the organization, or the caller may not see it; `gone` if the role never
+/// had the version.
 pub(super) fn changes(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangesInput) -> Result<Reply, Error> {
     let (organization, role) = input.role.find(tx, who)?;
     let id = &role.record.id;

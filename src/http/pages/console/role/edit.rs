@@ -163,7 +163,7 @@ pub(super) struct ChangeInput {
     form: RoleForm,
     /// The version of the role from which the form was made.
     version: String,
-    /// Whether the role is to be opened after the change.
+    /// Whether the form asks to open the role after the change.
     opens: bool,
 }
 
@@ -180,12 +180,13 @@ pub(super) fn decode_change(_: &Ctx, request: &Request) -> Result<ChangeInput, E
     })
 }
 
-/// `POST /app/{orgSlug}/roles/{id}/edit`: changes the role, and opens it if the form says so.
+/// `POST /app/{orgSlug}/roles/{id}/edit`: changes the role. If the form asks for it and the role is a draft, opens the
+/// role too.
 ///
 /// # Errors
 /// As pages: `not_found`; `forbidden` for a plain member; `validation_error` with the form and its errors; `conflict`
-/// with both versions if somebody else has changed one of the fields since the form was made, or for fewer positions
-/// than hires.
+/// with both versions if one of the fields has changed since the form was made, and `conflict` with the form for fewer
+/// positions than hires.
 pub(super) fn save(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangeInput) -> Result<Reply, Error> {
     let (organization, role) = input.role.find_to_manage(tx, who)?;
     let page = || PageRequest::new(&input.role.visit, who, &organization, input.form.clone());
@@ -206,8 +207,8 @@ pub(super) fn save(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangeInput)
     Ok(Reply::see_other(&format!("{}/edit?done={done}", path(&organization, &role.record.id))))
 }
 
-/// Returns whether somebody has changed a field of the form since this version of the role. Hires, steps and the status
-/// are not in the form, so they do not stand in the way of somebody who edits the text.
+/// Returns whether a field of the form may have changed since this version of the role. Hires, steps and the status are
+/// not in the form, so their changes do not conflict with an edit.
 fn has_changed_since(tx: &Tx<'_>, role: &Role, version: &str) -> Result<bool, Error> {
     let Some(changes) = store::role::changes_since(tx, &role.organization_id, &role.record.id, version)? else {
         return Ok(true);
@@ -216,11 +217,12 @@ fn has_changed_since(tx: &Tx<'_>, role: &Role, version: &str) -> Result<bool, Er
         let is_of_steps = change.action.starts_with("role_step.");
         !is_of_steps && change.members.iter().any(|member| FIELDS.contains(&member.as_str()))
     };
-    // Of many changes, only the newest are known.
+    // Only the newest changes are loaded. If there are too many, a field may have changed in an older one.
     Ok(changes.len() >= LATER_CHANGES_MAX || changes.iter().any(is_of_form))
 }
 
-/// Opens a role after its change was saved, and returns the outcome. The change stays even if the role cannot be opened.
+/// Opens a draft after its change was saved, and returns the word for `done`. The change remains saved even if the role
+/// cannot be opened.
 fn opened(
     ctx: &Ctx,
     tx: &Tx<'_>,

@@ -66,7 +66,7 @@ impl FieldFacts {
         }
     }
 
-    /// Returns the values that a field offers, each with its label. The first is no value.
+    /// Returns the values that a field offers, each with its label. The first choice is empty: no value.
     fn choices(&self, name: &str) -> Vec<(&'static str, String)> {
         let (words, careers) = (self.words(), &self.texts.careers);
         let choices: &[(&'static str, &str)] = match name {
@@ -97,7 +97,7 @@ impl FieldFacts {
         }
     }
 
-    /// Returns the fields that differ: label, saved value and typed value.
+    /// Returns the fields that differ, each with its label, saved value and typed value.
     pub(super) fn differences(&self, saved: &RoleForm, typed: &RoleForm) -> Vec<Difference> {
         let differing = FIELDS.iter().filter(|name| saved.get(name) != typed.get(name));
         let difference = |name: &&str| Difference {
@@ -108,7 +108,7 @@ impl FieldFacts {
         differing.map(difference).collect()
     }
 
-    /// Returns what is wrong with a field, in the reader's language: one sentence that says what the field accepts.
+    /// Returns the error of a field, in the reader's language: one sentence that says which values the field accepts.
     fn error(&self, name: &str, refusal: &Refusal) -> Option<String> {
         let words = self.words();
         if name == "positions" && matches!(refusal, Refusal::ConflictWith(_)) {

@@ -1,5 +1,5 @@
-//! The form of a role: what was typed, and the change that it stands for. The rules are those of the API, because the
-//! form is decoded as the API decodes a body.
+//! The form of a role: its typed values, and the change to the role that they request. The rules of the API apply,
+//! because the form is decoded in the same way as a request body of the API.
 
 use serde_json::{Map, Value};
 
@@ -30,7 +30,7 @@ pub(super) const FIELDS: [&str; 13] = [
     "description",
 ];
 
-/// The values of the form as they were typed, in the order of [`FIELDS`].
+/// The typed values of the form, in the order of [`FIELDS`]. All values except the description are trimmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RoleForm {
     values: [String; FIELDS.len()],
@@ -58,7 +58,7 @@ impl RoleForm {
         Self { values }
     }
 
-    /// Reads a submitted form. Browsers send line breaks as CR LF.
+    /// Reads a submitted form. Browsers send line breaks as CR LF, which become LF in the description.
     ///
     /// # Errors
     /// `validation_error` if a field is repeated.
@@ -82,7 +82,7 @@ impl RoleForm {
         }
     }
 
-    /// Returns the change that the form stands for. `stored` is the description of the role that the form changes or
+    /// Returns the change that the form requests. `stored` is the description of the role that the form changes or
     /// copies; a description that the form cannot show stays as it is.
     ///
     /// # Errors
@@ -123,7 +123,8 @@ impl RoleForm {
     }
 }
 
-/// Returns the new description. Members of the stored description that the form does not show are retained.
+/// Returns the new description. Members of the stored description that the form does not show are retained, unless the
+/// user empties the text.
 fn description(typed: &str, stored: &Description) -> Value {
     let mut members = stored.members().cloned().unwrap_or_default();
     if typed == unix_lines(stored.markdown()) {

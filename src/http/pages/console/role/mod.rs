@@ -1,5 +1,5 @@
-//! The pages on which staff create, change, preview, copy, open, close and delete a role. The rules are those of the
-//! API (`http/api/role`).
+//! The pages on which staff create, change, preview, copy, open, close and delete a role. The pages use the rules of
+//! the API (`http/api/role`).
 
 mod changes;
 mod edit;

@@ -33,7 +33,7 @@ struct RolePage {
     frame: ConsoleFrame,
     words: &'static RoleTexts,
     labels: &'static RoleFieldTexts,
-    /// The path of the role's pages, or of those of a new role.
+    /// The path of the role's pages, or of the pages of a new role.
     base: String,
     /// The path of the preview that the page shows first.
     preview: String,
@@ -55,7 +55,7 @@ struct Fields {
     facts: Vec<Field>,
     salary: Vec<Field>,
     rest: Vec<Field>,
-    /// `None` if a program wrote the description in a form of its own.
+    /// `None` if a program wrote the description in another format than Markdown.
     description: Option<Field>,
 }
 
@@ -75,23 +75,23 @@ struct StatusView {
     sentence: String,
     status: RoleStatus,
     version: String,
-    /// The reason why the role cannot be opened now.
+    /// The reason why the role cannot be opened now; `None` if it can, and for a role that is open or filled.
     obstacle: Option<&'static str>,
-    /// Whether the reason is that the role has no steps.
+    /// Whether the role has no steps.
     lacks_steps: bool,
     /// The notice that candidates are still in progress at a role that has ended.
     close_out: Option<Offer>,
-    /// The path of the public page, if the role is on it.
+    /// The path of the public page, if the role has one.
     public_path: Option<String>,
-    /// The path of the form of a copy.
+    /// The path of the page that creates a copy.
     copy_url: String,
-    /// The field for the reason of closing.
+    /// The field for the reason for closing the role.
     close_reason: Field,
     /// Whether the dialog for closing is open, because its form was refused.
     is_closing: bool,
 }
 
-/// The two versions of a role that two people saved.
+/// The saved version of a role beside the typed version.
 struct Conflict {
     sentence: String,
     differences: Vec<Difference>,
@@ -117,7 +117,7 @@ pub(super) enum Refused {
     Values(Refusal),
     /// The reason for closing the role, as it was typed.
     Reason(Refusal, String),
-    /// An act that the role's status does not allow.
+    /// An act, for another reason: the state of the role does not allow it, or somebody else has changed the role.
     Act(Refusal, Option<Message>),
 }
 
@@ -143,7 +143,7 @@ impl<'a> PageRequest<'a> {
         Self { refused: Some(refused), ..self }
     }
 
-    /// Renders the page for a new role with this id, or for a copy of `copied`.
+    /// Renders the page for a new role with this id. The new role is a copy of `copied`, if given.
     pub(super) fn render_new(self, ctx: &Ctx, tx: &Tx<'_>, id: String, copied: Option<&Role>) -> Result<Reply, Error> {
         let words = ROLE.of(self.visit.texts_for(tx, self.who)?);
         let note = |role: &RoleRecord| fill(words.copies_steps, &[("role", &role.name)]);
@@ -160,7 +160,7 @@ impl<'a> PageRequest<'a> {
         self.render(ctx, tx, role.record.seats, Some(&role.record), Source::Existing(Box::new(status)), None)
     }
 
-    /// Renders the comparison of the saved role with the form, which keeps what was typed.
+    /// Renders the comparison of the saved role with the form. The form still contains the typed values.
     pub(super) fn render_conflict(self, ctx: &Ctx, tx: &Tx<'_>, role: &Role) -> Result<Reply, Error> {
         let texts = self.visit.texts_for(tx, self.who)?;
         let words = ROLE.of(texts);

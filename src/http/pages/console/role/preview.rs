@@ -1,5 +1,5 @@
-//! `/app/{orgSlug}/roles/{id}/preview`: the public page of a role as candidates will see it, for a frame of the role's
-//! form. A POST shows the values in the form, without saving them.
+//! `/app/{orgSlug}/roles/{id}/preview`: shows the public page of a role as candidates will see it, in a frame beside
+//! the role's form. A `POST` shows the values in the form, without saving them.
 
 use jiff::civil::Date;
 
@@ -25,7 +25,7 @@ pub(super) struct PreviewInput {
     role_id: Option<RoleId>,
     /// The typed values; `None` for the saved ones.
     form: Option<RoleForm>,
-    /// Whether the form shows a copy of the role, which is not saved yet.
+    /// Whether the form is for a copy of the role, which is not saved yet.
     is_copy: bool,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn decode_typed(ctx: &Ctx, request: &Request) -> Result<PreviewInput,
     Ok(PreviewInput { role_id: Some(visit::id(request, "id")?), ..decode_typed_new(ctx, request)? })
 }
 
-/// `GET` and `POST /app/{orgSlug}/roles/{id}/preview`, and the same of a new role.
+/// `GET` and `POST /app/{orgSlug}/roles/{id}/preview` and `…/roles/new/preview`: shows the preview.
 ///
 /// # Errors
 /// As pages: `not_found` if the organization or the role does not exist or the caller may not see it.
@@ -80,10 +80,11 @@ pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &PreviewInput
     careers::preview(ctx, texts, &portal, &role, organization.portal_enabled && organization.enabled)
 }
 
-/// Returns the role with the typed values. Invalid values are left out.
+/// Returns the role with the typed values. A saved value replaces each invalid value or, if the saved value is invalid
+/// too, the field becomes empty.
 fn previewed(form: &RoleForm, before: &RoleRecord, today: Date) -> RoleRecord {
     let (mut form, saved) = (form.clone(), RoleForm::of(before));
-    // Each round replaces the values that the rules refuse with the saved ones.
+    // Each round replaces the values that the rules refuse.
     for _ in 0..super::form::FIELDS.len() {
         let attempt = form.change(&before.description).and_then(|change| change.apply(before, today));
         let refusal = match attempt {
@@ -92,7 +93,7 @@ fn previewed(form: &RoleForm, before: &RoleRecord, today: Date) -> RoleRecord {
         };
         let refused: Vec<String> = refusal.errors().iter().map(|error| error.field.clone()).collect();
         if refused.is_empty() {
-            // Fewer positions than hires.
+            // The refusal names no field: there are fewer positions than hires.
             form.set("positions", saved.get("positions"));
         }
         for name in refused {

@@ -16,7 +16,7 @@ pub(in crate::http::pages::console) struct RoleVisit {
 
 impl RoleVisit {
     /// # Errors
-    /// `not_found` if the path has no valid id; `validation_error` if `lang` is repeated.
+    /// `not_found` if the path has no valid id; `validation_error` if `lang` or `locale` is repeated.
     pub(in crate::http::pages::console) fn decode(request: &Request) -> Result<Self, Error> {
         Ok(Self { visit: Visit::decode(request)?, role_id: visit::id(request, "id")? })
     }

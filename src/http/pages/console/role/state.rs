@@ -1,5 +1,6 @@
-//! `POST /app/{orgSlug}/roles/{id}/open`, `/close`, `/reopen` and `/delete`: acts that change the status of a role. An act
-//! whose result is there already is answered as if it had been carried out, so that a form may be sent twice.
+//! `POST /app/{orgSlug}/roles/{id}/open`, `/close`, `/reopen` and `/delete`: open, close, reopen or delete a role. If a
+//! role is already open or filled, or closed with the same reason, the answer is the same as after the act, so that a
+//! form may be sent twice. A second deletion is `not_found`.
 
 use super::form::RoleForm;
 use super::page::{PageRequest, Refused};
@@ -17,7 +18,7 @@ use crate::store::role::Role;
 use crate::store::{self, Error, Tx};
 
 /// # Errors
-/// `not_found` if the path has no valid id; `validation_error` if `lang` is repeated.
+/// `not_found` if the path has no valid id; `validation_error` if `lang` or `locale` is repeated.
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<RoleVisit, Error> {
     RoleVisit::decode(request)
 }
@@ -25,7 +26,8 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<RoleVisit, Error> {
 /// `POST /app/{orgSlug}/roles/{id}/open`: opens a draft.
 ///
 /// # Errors
-/// As pages: `not_found`; `forbidden` for a plain member; `conflict` with the reason if the role cannot be opened.
+/// As pages: `not_found`; `forbidden` for a plain member; `conflict` with the reason if the role cannot be opened in
+/// this way.
 pub(super) fn open(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleVisit) -> Result<Reply, Error> {
     let (organization, role) = input.find_to_manage(tx, who)?;
     if matches!(role.record.seats.status, RoleStatus::Open | RoleStatus::Filled) {
@@ -115,7 +117,8 @@ fn done(organization: &VisibleOrganization, role: &Role, done: &str) -> Reply {
     Reply::see_other(&format!("{}/edit?done={done}", path(organization, &role.record.id)))
 }
 
-/// Shows the role as it is now, and the reason why nothing was done. The page itself says why a role cannot be opened.
+/// Shows the role as it is now, and the reason why nothing was done. The page also says why the role cannot be opened,
+/// if it cannot.
 fn refuse(
     ctx: &Ctx,
     tx: &Tx<'_>,

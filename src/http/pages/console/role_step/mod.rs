@@ -1,7 +1,8 @@
-//! `/app/{orgSlug}/roles/{id}/steps`: staff add, change, reorder and remove the steps of a role. The rules are those of
-//! the API (`http/api/role_step`).
+//! `/app/{orgSlug}/roles/{id}/steps`: staff add, change, reorder and remove the steps of a role. The pages use the
+//! rules of the API (`http/api/role_step`).
 //!
-//! Each form names the state from which it was made, so a form that is sent twice acts once.
+//! A form that is sent twice acts once: the form of a new step names the id of the step, and the form that moves a step
+//! names its position.
 
 mod page;
 mod typed_step;
@@ -133,7 +134,7 @@ fn done(organization: &VisibleOrganization, role: &Role, done: &str) -> Reply {
 }
 
 /// # Errors
-/// `not_found` if the path has no valid id; `validation_error` if `lang` is repeated.
+/// `not_found` if the path has no valid id; `validation_error` if `lang` or `locale` is repeated.
 fn decode_default(_: &Ctx, request: &Request) -> Result<RoleVisit, Error> {
     RoleVisit::decode(request)
 }
@@ -160,13 +161,14 @@ struct StepVisit {
 
 impl StepVisit {
     /// # Errors
-    /// `not_found` if the path has no valid id; `validation_error` if `lang` is repeated.
+    /// `not_found` if the path has no valid id; `validation_error` if `lang` or `locale` is repeated.
     fn decode(request: &Request) -> Result<Self, Error> {
         Ok(Self { role: RoleVisit::decode(request)?, step_id: visit::id(request, "stepId")? })
     }
 
     /// # Errors
-    /// As [`RoleVisit::find_to_manage`]; `not_found` if the role has no such step. The step may have been removed.
+    /// As [`RoleVisit::find_to_manage`]; `not_found` if the role has no such step. A step that was removed from the
+    /// pipeline is found too.
     fn find(&self, tx: &Tx<'_>, who: &Principal) -> Result<(VisibleOrganization, Role, RoleStep), Error> {
         let (organization, role) = self.role.find(tx, who)?;
         let step = store::role_step::find(tx, &role.record.id, &self.step_id)?.ok_or(ABSENT)?;
@@ -175,7 +177,7 @@ impl StepVisit {
     }
 }
 
-/// Shows the steps as they are now, because somebody else has changed them.
+/// Shows the current steps, and the reason why the act was refused.
 fn refuse(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -208,8 +210,8 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<ChangeInput, Error> {
 /// `POST /app/{orgSlug}/roles/{id}/steps/{stepId}`: changes the name and the type of a step.
 ///
 /// # Errors
-/// As pages: `not_found`; `forbidden` for a plain member; `validation_error` with the form; `conflict` if somebody else
-/// has changed or removed the step since the form was made.
+/// As pages: `not_found`; `forbidden` for a plain member; `validation_error` with the form; `conflict` if the step has
+/// been changed or removed since the form was made.
 fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangeInput) -> Result<Reply, Error> {
     let (organization, role, before) = input.step.find(tx, who)?;
     let refuse = |fault: Fault| refuse(ctx, tx, who, &input.step, (&organization, &role), &fault);
@@ -243,7 +245,7 @@ struct MoveInput {
 /// As [`decode_add`].
 fn decode_move(_: &Ctx, request: &Request) -> Result<MoveInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
-    // No step is at 0, so the rule refuses a position that cannot be read.
+    // Positions count from 1, so the rule refuses 0, the value of a position that cannot be parsed.
     let position = |text: Option<&str>| text.and_then(|text| text.parse().ok()).unwrap_or(0_usize);
     let from = position(form.text("from")?);
     let to = match form.text("to")? {
@@ -259,7 +261,7 @@ fn decode_move(_: &Ctx, request: &Request) -> Result<MoveInput, Error> {
 ///
 /// # Errors
 /// As pages: `not_found`; `forbidden` for a plain member; `conflict` if the step is no longer at the position that the
-/// form names.
+/// form names, or the new position does not exist.
 fn move_step(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MoveInput) -> Result<Reply, Error> {
     let (organization, role, step) = input.step.find(tx, who)?;
     let before = pipeline(tx, &role)?;
@@ -282,8 +284,8 @@ fn decode_step(_: &Ctx, request: &Request) -> Result<StepVisit, Error> {
     StepVisit::decode(request)
 }
 
-/// `POST /app/{orgSlug}/roles/{id}/steps/{stepId}/remove`: removes a step from the pipeline. Candidates who have the step
-/// keep it.
+/// `POST /app/{orgSlug}/roles/{id}/steps/{stepId}/remove`: removes a step from the pipeline. Applications that already
+/// have the step retain it.
 ///
 /// # Errors
 /// As pages: `not_found`; `forbidden` for a plain member; `conflict` for the only step of a role that is not a draft.

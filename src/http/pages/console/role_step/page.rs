@@ -38,12 +38,12 @@ pub(super) struct StepPage {
     to_board: &'static str,
     refused: Option<String>,
     role_words: &'static RoleTexts,
-    /// Both versions of a step that two people changed.
+    /// The saved and the typed version of a step that somebody else has changed.
     conflict: Option<StepConflict>,
     steps: Vec<StepView>,
-    /// The steps that were removed but that candidates are still at.
+    /// The removed steps at which there are still candidates.
     removed: Vec<StepView>,
-    /// The names of the default pipeline, for a role without steps.
+    /// The offer of the default pipeline, with the names of its steps, for a role without steps.
     default: Option<String>,
     is_draft: bool,
     is_full: bool,
@@ -205,7 +205,7 @@ impl StepPage {
         fill(self.words.full, &[("count", &STEPS_MAX.to_string())])
     }
 
-    /// Shows the reason why an act on a step was refused, and keeps what was typed.
+    /// Shows the reason why an act on a step was refused. The form still contains the typed values.
     pub(super) fn refuse(&mut self, id: &RoleStepId, fault: &Fault) {
         let words = self.words;
         let (message, typed) = match fault {

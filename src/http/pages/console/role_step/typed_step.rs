@@ -1,11 +1,11 @@
-//! The fields of a step as they were typed. The rules are those of the API.
+//! The form of a step. The rules of the API apply to its fields.
 
 use crate::domain::refusal::Refusal;
 use crate::http::api::role::input::StepInput;
 use crate::http::server::body_fields::BodyFields;
 use crate::http::server::form::Form;
 
-/// The fields of a step, as they were typed.
+/// The typed fields of a step, trimmed.
 #[derive(Debug, Clone)]
 pub(super) struct TypedStep {
     pub(super) name: String,

@@ -1,7 +1,8 @@
 //! `/app/me/authenticator`: sets up an authenticator app, or replaces it.
 //!
-//! The new secret is derived from the form of the page and the session's cookie, so the file contains nothing of it until
-//! the user proves with a code that the app has it.
+//! The new secret is derived from the id of the form, the session's cookie and a secret of the service. The file
+//! contains only a digest of the cookie, so it does not contain the new secret until the user proves with a code that
+//! the app has it.
 
 use askama::Template;
 use hyper::Method;
@@ -28,7 +29,8 @@ use crate::store::{self, Error, Grade, Tx};
 
 pub(super) const PATH: &str = "/app/me/authenticator";
 
-/// The text that the signature of a form of this page covers, instead of the link of a signup.
+/// The text that the signature of this form covers. It stands in place of the link that a signup form has, so that the
+/// forms cannot be exchanged.
 const FORM_LINK: &str = "authenticator app";
 
 #[derive(Template)]
@@ -36,7 +38,7 @@ const FORM_LINK: &str = "authenticator app";
 struct AuthenticatorPage<'a> {
     frame: ConsoleFrame,
     words: &'static SecondFactorTexts,
-    /// The effect of the act on the user's other browsers.
+    /// The sentence about the effect on the user's other browsers.
     effect: &'static str,
     replaces: bool,
     qr: QrPicture,
@@ -103,6 +105,8 @@ impl NewSecret {
     }
 }
 
+/// # Errors
+/// `validation_error` if a parameter is repeated.
 fn decode_page(ctx: &Ctx, request: &Request) -> Result<NewSecret, Error> {
     let mut random = [0; ID_RANDOM_BYTES];
     ctx.world.fill(&mut random);
@@ -126,7 +130,7 @@ struct SetUpInput {
 
 /// # Errors
 /// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated or the form has
-/// expired.
+/// expired or was not made by this service.
 fn decode(ctx: &Ctx, request: &Request) -> Result<SetUpInput, Error> {
     let fields = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let form = SignedForm::verify(ctx.store.form_secret(), FORM_LINK, fields.text("form")?.unwrap_or_default());
@@ -135,15 +139,16 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<SetUpInput, Error> {
     Ok(SetUpInput { new: NewSecret::new(ctx, request, &form, fields.text("next")?)?, code })
 }
 
-/// `POST /app/me/authenticator`: stores the secret, and ends the user's other sessions. With the first factor, shows the
-/// recovery codes.
+/// `POST /app/me/authenticator`: stores the secret, and ends the user's other sessions. If the user has no unused
+/// recovery codes, makes new ones and shows them.
 ///
 /// # Errors
 /// As pages: `forbidden` without a recent confirmation; `validation_error` for a wrong code.
 fn set_up(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, SetUpInput { new, code }: &SetUpInput) -> Result<Reply, Error> {
     confirm::require_recent(tx, who)?;
     let stored = store::totp::find(tx, &who.user_id)?;
-    // A repeated form, for example after a reload of the page with the recovery codes.
+    // The form may be repeated, for example after a reload of the page with the recovery codes. Then the secret is
+    // already stored, and a code that was already accepted is refused.
     let last_step = stored.as_ref().filter(|stored| stored.secret == new.secret).map(|stored| stored.last_step);
     let Some(step) = code.and_then(|code| new.secret.accept(code, last_step, tx.now)) else {
         let page = new.page(tx, who, true)?;

@@ -32,9 +32,9 @@ struct FactorsPage {
     is_last: bool,
     factors: Vec<FactorRow>,
     has_totp: bool,
-    /// The number of unused recovery codes, in words; `None` without a factor.
+    /// The number of unused recovery codes, in words; `None` if the user has no factor.
     recovery: Option<String>,
-    /// The query with the page to which the user goes on after setting up a factor.
+    /// The query that names the page that opens after the user has set up a factor.
     next: String,
 }
 
@@ -69,6 +69,8 @@ struct PageInput {
     done: Option<String>,
 }
 
+/// # Errors
+/// `validation_error` if a parameter is repeated.
 fn decode(_: &Ctx, request: &Request) -> Result<PageInput, Error> {
     let next = request.query("next")?.as_deref().and_then(return_path::parse).map(str::to_owned);
     Ok(PageInput { visit: Visit::decode(request)?, next, done: request.query("done")? })
@@ -135,7 +137,7 @@ fn recovery_left(
 }
 
 /// `POST /app/me/authenticator/remove`: removes the authenticator app. Recovery codes replace a factor, so they are
-/// deleted with the last one.
+/// deleted with the last factor.
 ///
 /// # Errors
 /// As pages: `forbidden` without a recent confirmation; `not_found` without an app; `conflict` for the last factor of a

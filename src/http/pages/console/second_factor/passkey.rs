@@ -67,7 +67,7 @@ struct NewPasskey {
 }
 
 impl NewPasskey {
-    /// Without a name, the passkey has the name of the browser.
+    /// Without a name, the passkey gets the [`default_name`].
     fn new(request: &Request, next: Option<&str>, name: Option<&str>) -> Result<Self, Refusal> {
         let next = next.and_then(return_path::parse).map(str::to_owned);
         let name = name.map(|name| cut(name.trim(), NAME_CHARACTERS_MAX)).filter(|name| !name.is_empty());
@@ -90,12 +90,14 @@ impl NewPasskey {
     }
 }
 
-/// Returns the name of a passkey whose user chose none: the browser that added it.
+/// Returns the name of a passkey whose user chose none: the browser that added it or, if it is unknown, `Passkey`.
 pub(in crate::http::pages::console) fn default_name(request: &Request) -> String {
     let name = browser::name(&request.user_agent());
     if name.is_empty() { "Passkey".to_owned() } else { name }
 }
 
+/// # Errors
+/// `validation_error` if a parameter is repeated.
 fn decode_page(_: &Ctx, request: &Request) -> Result<NewPasskey, Error> {
     Ok(NewPasskey::new(request, request.query("next")?.as_deref(), None)?)
 }
@@ -109,14 +111,13 @@ fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, new: &NewPasskey) -> Result<Reply
     Reply::console(&new.page(tx, who, None)?)
 }
 
+/// # Errors
+/// `forbidden` for a request from another origin; `conflict` where browsers offer no passkeys.
 fn decode_options(ctx: &Ctx, request: &Request) -> Result<ChallengeRequest, Error> {
     Ok(ChallengeRequest::decode(ctx, request)?)
 }
 
 /// `POST /app/me/passkeys/options`: returns the options for the browser, with a new challenge.
-///
-/// # Errors
-/// As a page: `conflict` where browsers offer no passkeys.
 fn options(_: &Ctx, tx: &Tx<'_>, who: &Principal, request: &ChallengeRequest) -> Result<Reply, Error> {
     request.for_registration(tx, &who.user_id)
 }
@@ -135,12 +136,12 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<AddInput, Error> {
     Ok(AddInput { new, answer: PasskeyAnswer::decode(ctx, request)? })
 }
 
-/// `POST /app/me/passkeys`: adds a passkey. With the first factor, ends the user's other sessions and shows the recovery
-/// codes.
+/// `POST /app/me/passkeys`: adds a passkey. If it is the first factor, ends the user's other sessions. If the user has
+/// no unused recovery codes, makes new ones and shows them.
 ///
 /// # Errors
-/// As pages: `forbidden` without a recent confirmation; `validation_error` for a refused registration; `conflict` if the
-/// passkey is registered already, and above the maximum number of passkeys.
+/// As pages: `forbidden` without a recent confirmation; `validation_error` for a refused registration; `conflict` if
+/// the passkey is registered already, and above the maximum number of passkeys.
 fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, AddInput { new, answer }: &AddInput) -> Result<Reply, Error> {
     confirm::require_recent_or_return(tx, who, NEW_PATH)?;
     let words = PASSKEY.of(new.visit.texts_for(tx, who)?);
@@ -174,12 +175,14 @@ fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, AddInput { new, answer }: &AddIn
     Ok(Reply::see_other(new.next.as_deref().unwrap_or(&format!("{PATH}?done=passkey-added"))))
 }
 
+/// # Errors
+/// `not_found` if the path has no valid id.
 fn decode_id(_: &Ctx, request: &Request) -> Result<PasskeyId, Error> {
     Ok(visit::id(request, "id")?)
 }
 
-/// `POST /app/me/passkeys/{id}/remove`: removes a passkey. Recovery codes replace a factor, so they are deleted with the
-/// last one.
+/// `POST /app/me/passkeys/{id}/remove`: removes a passkey. Recovery codes replace a factor, so they are deleted with
+/// the last factor.
 ///
 /// # Errors
 /// As pages: `forbidden` without a recent confirmation; `not_found` if the user has no such passkey; `conflict` for the

@@ -37,6 +37,8 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
+/// # Errors
+/// `validation_error` if `lang` or `locale` is repeated.
 fn decode(_: &Ctx, request: &Request) -> Result<Visit, Error> {
     Ok(Visit::decode(request)?)
 }
@@ -44,8 +46,8 @@ fn decode(_: &Ctx, request: &Request) -> Result<Visit, Error> {
 /// `POST /app/me/recovery-codes`: replaces all recovery codes.
 ///
 /// # Errors
-/// As pages: `forbidden` without a recent confirmation; `not_found` without a second factor, because the codes replace
-/// one.
+/// As pages: `forbidden` without a recent confirmation; `not_found` without a second factor, because recovery codes
+/// only replace a lost factor.
 fn replace(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, visit: &Visit) -> Result<Reply, Error> {
     if store::second_factor::factors(tx, &who.user_id)?.is_empty() {
         return Err(ABSENT.into());
@@ -54,7 +56,7 @@ fn replace(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, visit: &Visit) -> Result<Rep
     make(ctx, tx, who, visit, None)
 }
 
-/// Makes new recovery codes and shows them. `next` is the page to which the user goes on.
+/// Replaces all recovery codes with new ones and shows them. `next` is the page that the user opens afterwards.
 pub(in crate::http::pages::console) fn make(
     ctx: &Ctx,
     tx: &Tx<'_>,

@@ -31,12 +31,12 @@ impl Meter {
         self.bytes_max
     }
 
-    /// Checks whether the body exceeds its limit.
+    /// Returns whether the parser has read more bytes than the body may have.
     pub(super) fn is_exceeded(&self) -> bool {
         self.bytes.load(Ordering::Relaxed) > self.bytes_max
     }
 
-    /// Checks whether the parser has read too many bytes without a result.
+    /// Returns whether the parser has read too many bytes since its last result.
     pub(super) fn is_stuck(&self) -> bool {
         self.unparsed_bytes.load(Ordering::Relaxed) > UNPARSED_BYTES_MAX
     }

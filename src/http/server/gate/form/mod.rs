@@ -1,7 +1,7 @@
 //! Reads forms: detects the encoding, and parses `multipart/form-data` (RFC 7578) while it arrives.
 //!
-//! Any part of a form may be large. There are limits on each wait, on each part's head, on all text fields together, on
-//! the file and on the whole form. Memory holds only one chunk of a file at a time. No part of an incomplete form
+//! Any part of a form may be large, so there are limits on each wait, on each part's head, on all text fields together,
+//! on the file and on the whole form. Memory holds only one chunk of a file at a time. No part of an incomplete form
 //! remains stored.
 
 mod metered_body;
@@ -28,17 +28,19 @@ use crate::http::server::form_rules::FormRules;
 use crate::http::server::request::{BODY_BYTES_MAX, Request};
 use crate::store::Error;
 
-/// How long a form may pause. A form that is slower than [`pace::BYTES_PER_S_MIN`] uses up this time gradually, and is
-/// refused when no time is left.
+/// The maximum time for which a form may pause. A form that is slower than [`pace::BYTES_PER_S_MIN`] uses up this time
+/// gradually, and is refused when no time is left.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a whole form may take: enough for the largest file over a slow mobile network.
+/// The maximum time for reading a whole form: enough for the largest file over a slow mobile network.
 const FORM_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
-/// The maximum number of parts in a multipart form: far more than the number of fields in any such form of this service.
+/// The maximum number of parts in a multipart form: far more than the number of fields in any such form of this
+/// service.
 const PARTS_MAX: usize = 100;
 
-/// The maximum number of fields in a urlencoded form: a decision on 500 candidates has a field for each of them.
+/// The maximum number of fields in a urlencoded form. The form of a decision batch has a field for each application,
+/// and a batch has at most 500 applications.
 const FIELDS_MAX: usize = 600;
 
 /// The maximum number of bytes in a part's head: enough for the longest file name, however it is encoded.
@@ -64,7 +66,8 @@ enum FormEncoding {
     Multipart(String),
 }
 
-/// Adds the form to the request, or the body if it is JSON and the route accepts JSON.
+/// Reads the body, and returns a copy of the request with the form, or with the JSON if the route accepts JSON. Sets
+/// `has_begun` before reading a multipart form. If the form was `refused`, it is read only to show it again.
 ///
 /// # Errors
 /// `unsupported_media_type` for any other type of body; `payload_too_large`; `bad_request` for a form that is cut off,
