@@ -2,7 +2,7 @@
 //! healthy HR system.
 //!
 //! The bench runs the real binary, and each service has its own file below the target directory. Only errors fail the
-//! bench. It merely reports a missed target, because other work on the machine can be the cause.
+//! bench. The bench only reports a missed target, because other work on the machine can be the cause.
 
 #![allow(clippy::unwrap_used, reason = "if a step fails, the bench must fail")]
 
@@ -28,7 +28,7 @@ use std::time::Instant;
 
 use serde_json::json;
 
-/// The numbers of organizations with hanging targets. The limit applies to the first number; the second is for
+/// The numbers of organizations with hanging targets. The target applies to the first number; the second is for
 /// information.
 const HANGING: [usize; 2] = [8, 200];
 

@@ -1,10 +1,10 @@
 //! `cargo bench --bench speed`: measures the release binary over real sockets and compares it with limits that are
 //! measured at the same time.
 //!
-//! `-- a b64` measures only these lines. `-- --short` measures all lines in about two minutes. `speed/lines.rs` lists
-//! the comparisons, and `speed/line.rs` defines a comparison. `-- --scale` measures big files, the footprint of the
-//! service and a mixed load (`speed/scale`). An error or a wrong count fails the run. The bench merely reports a figure
-//! beyond its limit, because other work on the machine can be the cause.
+//! `-- a b64` measures only the lines `a` and `b64`. `-- --short` measures all lines in about two minutes.
+//! `speed/lines.rs` lists the comparisons, and `speed/line.rs` defines a comparison. `-- --scale` measures big files,
+//! the footprint of the service and a mixed load (`speed/scale`). An error or a wrong count fails the run. The bench
+//! only reports a missed target, because other work on the machine can be the cause.
 
 #![allow(clippy::unwrap_used, reason = "if a step fails, the bench must fail")]
 

@@ -42,7 +42,7 @@ pub(crate) struct AgainstBare {
     requests: Arc<Vec<Vec<u8>>>,
     connections: usize,
     course: Course,
-    /// Present if the line reads portals.
+    /// `None` if the line requests `me`.
     changes: Option<Changes>,
 }
 

@@ -36,7 +36,8 @@ impl Contest for AgainstItself<'_> {
         self.server.round(1, &self.portals, &Course::For(self.setup.lengths.reading))
     }
 
-    /// Runs a round that contains only the requests for portals. The round ends with the last decision.
+    /// Runs a round while decisions are made. Only the requests for portals are measured. The round ends with the last
+    /// decision.
     fn service(&mut self) -> Round {
         let Self { setup, server, portals, decisions } = self;
         let decisions = decisions.take(setup.lengths.decisions).into_iter();

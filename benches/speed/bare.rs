@@ -23,7 +23,7 @@ use super::load::{self, Course};
 use super::process::Process;
 use super::round::Round;
 
-/// The first argument with which the bench runs as the bare server.
+/// The first argument of the bench when it runs as the bare server.
 pub(crate) const ARGUMENT: &str = "--as-bare-server";
 
 /// Header fields that hyper adds itself.
@@ -54,7 +54,7 @@ impl Bare {
 
 fn wire(answer: &Answer) -> Value {
     let fields = answer.fields.iter().filter(|(name, _)| !HYPER_FIELDS.contains(&name.as_str()));
-    // One character per byte, because a body need not be text.
+    // A body may not be text, so each byte becomes one character.
     let body: String = answer.body.iter().copied().map(char::from).collect();
     json!({ "fields": fields.collect::<Vec<_>>(), "body": body })
 }
@@ -69,7 +69,7 @@ pub(crate) fn serve() -> ! {
         let _ = std::io::stdin().read_line(&mut String::new());
         std::process::exit(0);
     });
-    // This runtime has the same type and the same number of threads as the service's.
+    // This runtime has the type of the service's runtime and, on up to eight cores, the same number of worker threads.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(accept(answers))
 }

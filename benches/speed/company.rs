@@ -1,5 +1,5 @@
-//! The data of the file: organizations with portals, members and applications. Ids contain numbers, so that code can
-//! compute them, and are as long as the ids of the service.
+//! The data of the file: organizations with portals, members and applications. Each id contains a number, so that the
+//! bench can compute it, and is as long as an id of the service.
 
 use serde_json::{Value, json};
 

@@ -1,8 +1,9 @@
 //! The limit for decisions: the SQLite statements of a decision, on one thread, with all values known beforehand.
 //!
-//! The statements that write are the same as in `src/store`, in the same order. The limit omits the service's reads
-//! (the key, the facts, the last usage row and the last activity row). It does not parse, check, hash or answer. The
-//! bench computes the same hashes of activity rows as the service, but in advance.
+//! The statements write the same rows as those in `src/store`, in the same order. They leave out two columns that these
+//! decisions do not change (`later_due_on` and `positions`). The limit omits the service's reads (the key, the facts,
+//! the last usage row and the last activity row). It does not parse, check, hash or answer. The bench computes the same
+//! hashes of activity rows as the service, but in advance.
 
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
@@ -19,7 +20,7 @@ use super::decisions::{Decision, NOTES, OUTCOME_REASON, OUTCOME_TYPE};
 use super::exchange::USER_AGENT;
 use super::template::{Copy, Key, Template};
 
-/// The pragmas of the service. Checkpoints are as rare as in the service.
+/// The pragmas of the service. SQLite itself runs the checkpoints, about as rarely as the service does.
 const PRAGMAS: &str = "PRAGMA journal_mode = WAL;
     PRAGMA foreign_keys = ON;
     PRAGMA synchronous = FULL;

@@ -18,8 +18,8 @@ pub(crate) struct Lengths {
     pub(crate) rounds: usize,
     /// The duration of a round that reads.
     pub(crate) reading: Duration,
-    /// The number of decisions in a round on many connections. All rounds together must not exceed the number of
-    /// applications.
+    /// The number of decisions in a round on many connections. All rounds together must not need more decisions than
+    /// there are applications.
     pub(crate) decisions: usize,
     /// The number of decisions in a round on one connection.
     pub(crate) decisions_alone: usize,

@@ -16,7 +16,7 @@ const HIRES: usize = 50;
 /// The number of hires in each organization with a hanging target: one delivery is in progress, the others are pending.
 const HIRES_OWED: usize = 3;
 
-/// The maximum time from the answer to a hire to the arrival of its message.
+/// The target: the maximum time from the answer to a hire to the arrival of its message.
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// The measured times of all hires.
@@ -76,7 +76,7 @@ impl Arrivals {
     }
 }
 
-/// Returns the table of all measurements. The limit applies only to the first measurement.
+/// Returns the table of all measurements. The target applies only to the first measurement.
 pub(crate) fn table(all: &[Arrivals]) -> String {
     let heading = format!("{HIRES} hires, answer to arrival");
     let mut table = format!("{heading:<28}{:>10}{:>10}{:>10}  target: all in {LIMIT:?}\n", "median", "p99", "max");

@@ -51,7 +51,7 @@ impl Figures {
     }
 }
 
-/// Returns the words for the table that say whether a target is met.
+/// Returns the words that show in the table whether a target is met.
 pub(crate) fn verdict(is_met: bool) -> &'static str {
     if is_met { "met" } else { "NOT met" }
 }

@@ -1,4 +1,4 @@
-//! The slowdown of hires by a hanging HR system: services with and without one are measured alternately.
+//! The slowdown of hires by a hanging HR system. The bench measures services with and without such a system in turn.
 
 use std::fmt;
 use std::sync::Barrier;
@@ -31,14 +31,14 @@ const PARTS: [usize; 2] = [5, 1];
 /// The pause between parts. It is long enough that a checkpoint of one service does not slow down the next service.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// The maximum of the time for hires divided by the time without an integration.
+/// The target: the maximum of the time for hires divided by the time without an integration.
 const RATIO_MAX: f64 = 1.1;
 
 /// Two identical services, whose difference is the noise, and the service with the hanging target.
 const NAMES: [&str; 3] = ["no integration", "no integration, another", "target hangs"];
 const MODES: [&str; 2] = ["one after another", "64 connections at once"];
 
-/// Every order of the three services. Neighbouring orders differ as much as possible.
+/// Every order of the three services. The rounds use these orders in turn.
 const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [2, 1, 0], [1, 2, 0], [0, 2, 1], [2, 0, 1], [1, 0, 2]];
 
 /// The measured times, by mode.

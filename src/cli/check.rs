@@ -9,10 +9,10 @@ use crate::world::World;
 
 /// Check the integrity of the file.
 ///
-/// Reads every page, follows every foreign key, and compares each organization's stored counts with a new count of the
-/// rows. Findings go to standard output; the exit status is 1 if there are any. Also reports candidates who were
-/// changed or placed under a legal hold after they were put on the erasure list `FILE.erased`. Works while `serve`
-/// runs.
+/// Reads every page, follows every foreign key, recounts every stored count, verifies the chain of the activity, and
+/// compares attachments with their SHA-256. Findings go to standard output; the exit status is 1 if there are any. Also
+/// reports candidates who were changed or placed under a legal hold after they were put on the erasure list
+/// `FILE.erased`; these reports are not findings. Works while `serve` runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

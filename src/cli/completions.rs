@@ -95,7 +95,7 @@ fn first_sentence(text: &str) -> String {
     line.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned()
 }
 
-/// Returns the paths of all commands as a pattern for the shell's `case`.
+/// Returns the paths of all commands below `appliance` as a pattern for the shell's `case`.
 fn path_pattern(nodes: &[CommandNode<'_>]) -> String {
     let paths = nodes.iter().filter(|node| !node.path.is_empty()).map(|node| format!("\"{}\"", node.path));
     paths.collect::<Vec<_>>().join(" | ")

@@ -30,8 +30,8 @@ const ADMIN: &str = "demo@example.com";
 /// also prints an API key and a command to try. On later starts, prints the command that creates another key.
 ///
 /// # Errors
-/// Fails if the file cannot be written. Also fails if it has organizations but not the sample company, so that demo
-/// data never mixes with real data.
+/// Fails if the file or standard output cannot be written to. Also fails if the file has organizations but not the
+/// sample company, so that demo data never mixes with real data.
 pub(super) fn prepare(store: &Store, path: &Path, world: &dyn World, base_url: &str) -> Result<(), Failure> {
     let portal = format!("{base_url}/careers/{SLUG}");
     if store.read(has_sample_company)? {
@@ -70,7 +70,8 @@ pub(super) fn prepare(store: &Store, path: &Path, world: &dyn World, base_url: &
     })
 }
 
-/// Prints a new link for the demo's admin, who may have been removed.
+/// Prints a new sign-in link for the demo's admin. If the admin has been removed or disabled, prints the URL of the
+/// console.
 fn print_console_link(path: &Path, world: &dyn World, base_url: &str) -> Result<(), Failure> {
     let Some(admin) = Email::parse(ADMIN) else { return Ok(()) };
     let found = store::read_alone(path, world, |tx| store::user::find_by_email(tx, &admin))?;
@@ -83,13 +84,13 @@ fn print_console_link(path: &Path, world: &dyn World, base_url: &str) -> Result<
     })
 }
 
-/// Returns the default base URL of a demo that listens at this URL. Browsers offer passkeys at `localhost`, but at no IP
-/// address.
+/// Returns the default base URL of a demo that listens at this URL. Browsers offer passkeys at `localhost`, but not at
+/// an IP address.
 pub(super) fn base_url(url: &str) -> String {
     url.replace("http://127.0.0.1:", "http://localhost:")
 }
 
-/// Looks for the organization rather than its portal, which somebody may have switched off.
+/// Looks for the organization and not for its portal, because somebody may have switched off the portal.
 fn has_sample_company(tx: &Tx<'_>) -> Result<bool, Error> {
     match Slug::parse(SLUG) {
         Some(slug) => store::organization::slug_exists(tx, &slug),

@@ -37,7 +37,7 @@ use crate::world::Real;
 ///
 /// To try it, run `appliance serve --demo`, which serves a sample company. To set up your own service, use three
 /// commands: `appliance bootstrap-admin` creates the file and the first admin's API key, `appliance import` adds roles
-/// and candidates, and `appliance serve` runs the service. Everyday work is done over HTTP.
+/// and candidates, and `appliance serve` runs the service. Everyday work is done in a browser or over the HTTP API.
 #[derive(Debug, Parser)]
 #[command(name = "appliance", version, arg_required_else_help = true, propagate_version = true)]
 #[command(after_long_help = "To set up a service:

@@ -19,8 +19,9 @@ use crate::world::World;
 
 /// List, create, disable and enable organizations.
 ///
-/// Works while `serve` is running. The service applies each change before its next response, and portals show it within
-/// 200 ms. Settings and members are changed over HTTP or with `import`.
+/// Works while `serve` runs. The service applies each change before its next response, and portals show the change
+/// within 200 ms. Settings and members are changed over HTTP. `import` can create an organization with its settings and
+/// members.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]

@@ -62,7 +62,8 @@ fn cannot_write(error: &io::Error) -> Failure {
 /// write lock until standard output accepts the result.
 ///
 /// # Errors
-/// Fails if the file or standard output cannot be used. After a failure, a secret that was printed is not valid.
+/// Fails if the file or standard output cannot be used. After a failure, a secret that was printed is not valid, unless
+/// the failure reports that the outcome is unknown.
 pub(super) fn act_and_print(
     path: &Path,
     world: &dyn World,

@@ -29,8 +29,8 @@ use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Real, World};
 
 /// The maximum numbers of threads: for handlers that read and for password hashing, for all other work on requests, and
-/// for deliveries to HR systems. Each thread uses at most one of the store's readers. The sum of these numbers is at
-/// most the number of readers, so no thread waits for a reader.
+/// for deliveries to HR systems. Each thread uses at most one of the store's readers at a time. The sum of these
+/// numbers is at most the number of readers, so none of these threads waits for a reader.
 const BLOCKING_THREADS_MAX: usize = 6;
 const WORKER_THREADS_MAX: usize = 8;
 const HR_THREADS: usize = 1;
@@ -80,7 +80,7 @@ pub struct Args {
     rate_limit: u32,
 
     /// The maximum number of signups per hour from one address (or IPv6 /64), through the form and the API together; 0
-    /// means no limit. A /56 may send twice as many, and a /48 four times as many.
+    /// means no limit. Signups with errors count too. A /56 may send twice as many, and a /48 four times as many.
     #[arg(long, env = "APPLIANCE_SIGNUP_LIMIT", value_name = "PER_HOUR", default_value_t = 30,
         value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     signup_limit: u32,

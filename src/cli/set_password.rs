@@ -20,9 +20,9 @@ const INPUT_BYTES_MAX: u64 = 16 * 1_024;
 /// Set a user's password, read from standard input.
 ///
 /// At a terminal, asks for the password twice without showing it. Otherwise, the password is all of standard input
-/// except a line break at its end. The password needs at least 12 characters. Passwords that are easy to
-/// guess are refused: common words; sequences of digits, letters or adjacent keys on a keyboard; repetitions; and the
-/// user's address or name. The user's sessions end.
+/// except a line break at its end. The password needs at least 12 characters. Passwords that are easy to guess are
+/// refused: common words; sequences of digits, letters or adjacent keys on a keyboard; repetitions; and the user's
+/// address or name. The user's sessions end.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -34,7 +34,8 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if the password is too short, too long or easy to guess, the user does not exist, or the file cannot be used.
+/// Fails if the password is too short, too long or easy to guess, or differs from its repetition. Also fails if the
+/// user does not exist, or if standard input or the file cannot be used.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare(&args.db.db, Missing::Refuse, Older::Refuse)?;
     let password = read_password()?;

@@ -1,4 +1,4 @@
-//! `appliance sign-in-link`: makes a link by which a user signs in once and chooses a password.
+//! `appliance sign-in-link`: makes a link by which a user signs in once, and chooses a password or adds a passkey.
 
 use clap::builder::BoolishValueParser;
 use serde_json::json;
@@ -14,11 +14,11 @@ use crate::store::file::{self, Missing, Older};
 use crate::store::{self, Error};
 use crate::world::World;
 
-/// Print a link by which a user signs in once, and chooses a password.
+/// Print a link by which a user signs in once, and chooses a password or adds a passkey.
 ///
-/// For a user who is locked out, who has no password yet, or who lost their second factor (--reset-factors). The link goes to standard output. It works once, within an
-/// hour, and replaces earlier links of the user. Using it sets the password and ends the user's other sessions. Works
-/// while `serve` runs.
+/// The link helps a user who is locked out, has no password yet, or lost their second factor (--reset-factors). It goes
+/// to standard output, works once, within an hour, and replaces earlier links of the user. Using the link replaces the
+/// password, or removes it if the user adds a passkey, and ends the user's other sessions. Works while `serve` runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -28,8 +28,8 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_EMAIL", value_name = "EMAIL", value_parser = parse_email)]
     email: Email,
 
-    /// Remove the user's authenticator app, passkeys and recovery codes when the link is used. Without this flag, a user
-    /// with a second factor must enter it after choosing the password.
+    /// Remove the user's authenticator app, passkeys and recovery codes when the link is used. Without this flag, a
+    /// user with a second factor must enter it after choosing the password.
     #[arg(long, env = "APPLIANCE_RESET_FACTORS", value_parser = BoolishValueParser::new())]
     reset_factors: bool,
 

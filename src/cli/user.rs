@@ -45,7 +45,7 @@ enum Action {
 
 /// Create a user, and print their id.
 ///
-/// The user has no membership, API key or password yet: see `key create` and `set-password`.
+/// The user has no membership, API key or password yet: see `key create`, `set-password` and `sign-in-link`.
 #[derive(Debug, clap::Args)]
 struct Create {
     #[command(flatten)]

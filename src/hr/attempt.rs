@@ -38,8 +38,8 @@ const HEAD_FIELDS_MAX: usize = 256;
 /// The User-Agent by which the administrators of HR systems can recognize the service in their logs.
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("appliance/", env!("CARGO_PKG_VERSION")));
 
-/// The number by which an attempt's time limit is divided to get the limit for one phase: opening the connection and
-/// reading the body may each take a third.
+/// The divisor of an attempt's time limit that gives the limit for one phase. Opening the connection and reading the
+/// body may each take a third of the attempt's time.
 const PHASE_FRACTION: u32 = 3;
 
 /// The part of the response that arrived before the attempt ended.
@@ -130,7 +130,7 @@ fn build_request(
     Ok(request)
 }
 
-/// The task that drives a connection. Dropping it closes the connection.
+/// The task that drives a connection. Dropping this value closes the connection.
 struct ConnectionTask(JoinHandle<()>);
 
 impl Drop for ConnectionTask {
@@ -156,7 +156,7 @@ async fn send(
     Ok((response, connection))
 }
 
-/// Reads the whole body and appends its beginning to `stored`.
+/// Reads the whole body, and appends its first [`STORED_BODY_BYTES_MAX`] bytes to `stored`.
 async fn read_body(mut body: Incoming, stored: &mut Vec<u8>) -> Result<(), AttemptError> {
     let mut bytes = 0;
     while let Some(frame) = body.frame().await {

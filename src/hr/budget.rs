@@ -1,4 +1,4 @@
-//! A limit on the bytes that an HR system may send on one connection.
+//! A limit on the number of bytes that an HR system may send on one connection.
 
 use std::io;
 use std::pin::Pin;

@@ -26,8 +26,7 @@ pub(super) struct Connector {
     pub(super) tls: Arc<Tls>,
     pub(super) allow_private_targets: bool,
     pub(super) timeout: Duration,
-    /// A sender that each host lookup clones. The lookup drops the clone when it has ended, which may be after the
-    /// attempt.
+    /// A sender of which each host lookup holds a clone until the lookup has ended, which may be after the attempt.
     pub(super) lookup_guard: mpsc::Sender<Infallible>,
 }
 
@@ -54,7 +53,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 ///
 /// # Errors
 /// Fails if the host cannot be looked up or has no address, if one of its addresses is not public (unless private
-/// targets are allowed), if no address accepts a connection, or if the certificate is not valid.
+/// targets are allowed), if no address accepts a connection, or if TLS fails.
 pub(super) async fn open(
     connector: &Connector,
     target: &Target,

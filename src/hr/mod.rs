@@ -1,5 +1,5 @@
-//! Deliveries to HR systems. A worker polls the outbox, sends the signed messages of each organization one at a
-//! time, and records each attempt.
+//! Deliveries to HR systems. A worker polls the outbox, sends the signed deliveries of each organization one at a time,
+//! and records each attempt.
 //!
 //! The worker has its own thread and runtime, so that a slow HR system or name server never blocks a thread that
 //! handles requests. `domain` contains the rules: allowed addresses, backoff, and the choice of the next organization.

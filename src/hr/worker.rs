@@ -1,4 +1,5 @@
-//! The delivery worker: polls the outbox, sends each organization's due deliveries in turn, and records each attempt.
+//! The delivery worker: polls the outbox, sends the due deliveries, one at a time for each organization, and records
+//! each attempt.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -32,7 +33,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const DUE_TIME_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 const CLOCK_STEP_MIN: Duration = Duration::from_secs(1);
 
-/// The pause after the file could not be used, and after a panic.
+/// The pause after a failure to use the file, and after a panic.
 const FAILURE_PAUSE: Duration = Duration::from_secs(5);
 
 /// The maximum time that the worker waits for running attempts when the service stops. An interrupted delivery is sent
@@ -40,7 +41,7 @@ const FAILURE_PAUSE: Duration = Duration::from_secs(5);
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The maximum number of threads for host lookups, which may hang. One thread for each concurrent attempt is enough,
-/// because an organization's next attempt waits until the previous lookup has ended.
+/// because an organization's next attempt waits until the previous lookup has ended, for at most [`LOOKUP_WAIT_MAX`].
 const LOOKUP_THREADS_MAX: usize = hr_dispatch::ATTEMPTS_MAX;
 
 /// The maximum time that an organization's next attempt waits for the lookup of its previous attempt: longer than any
@@ -238,8 +239,8 @@ impl Deliveries {
         }
     }
 
-    /// Chooses the next organizations. This function reads the file on the delivery thread, because the read takes
-    /// microseconds and no request runs on that thread.
+    /// Chooses the next organizations and reads the first due delivery of each. This function reads the file on the
+    /// delivery thread, because the read takes microseconds and no request runs on that thread.
     fn next_dispatches(&self, running: &RunningAttempts) -> Result<Vec<Dispatch>, Error> {
         let busy: HashSet<&OrganizationId> = running.values().map(|(busy, _)| busy).collect();
         let suspects = running.values().filter(|(_, is_suspect)| *is_suspect).count();
@@ -272,7 +273,7 @@ impl Deliveries {
             Ok(Some(first_due)) => first_due,
             Err(error) => return unusable(error).await,
         };
-        // Nothing is sent through the channel. It closes when the lookup has ended.
+        // Nothing is sent through the channel. It closes when the attempt and its lookup have ended.
         let (lookup_guard, mut lookup_ended) = mpsc::channel(1);
         let attempt = self.attempt(&integration, &delivery, lookup_guard).await;
         loop {
@@ -303,8 +304,7 @@ impl Deliveries {
         attempt::make(&connector, integration, delivery, self.world.now()).await
     }
 
-    /// Records an attempt, with grade NORMAL. A power cut may destroy the record. In that case, the delivery is sent
-    /// again.
+    /// Records an attempt with [`Grade::Logged`]. If a power cut destroys the record, the delivery is sent again.
     async fn record(
         &self,
         delivery: &Delivery,

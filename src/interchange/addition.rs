@@ -1,5 +1,5 @@
-//! An addition to an existing organization: candidates and the roles that they applied to. Imports of tables and of
-//! exports from other programs become additions.
+//! An addition to an existing organization: candidates, and the roles to which they applied. Imports of tables and of
+//! exports from other programs are additions.
 //!
 //! This module writes an addition to the file. It knows nothing about the format of the input.
 
@@ -28,14 +28,14 @@ pub struct Addition {
     pub organization: OrganizationId,
     /// The people who applied. Applications refer to them by index.
     pub candidates: Vec<Applicant>,
-    /// The roles that they applied to, with the applications.
+    /// The roles to which these people applied, with the new applications.
     pub roles: Vec<AddedRole>,
 }
 
 /// A person who applied: a new candidate, or an existing one with the same address.
 #[derive(Debug, Clone)]
 pub struct Applicant {
-    /// The candidate's record, which is in the file already or will be added.
+    /// The candidate's record.
     pub record: store::candidate::CandidateRecord,
     /// Whether the import adds the candidate. False if the candidate is in the file already.
     pub is_new: bool,
@@ -44,9 +44,9 @@ pub struct Applicant {
 /// A role with the applications to add to it.
 #[derive(Debug, Clone)]
 pub struct AddedRole {
-    /// The role after the import, with its steps, but only the new applications.
+    /// The role after the import, with all its steps, but only with its new applications.
     pub role: Role,
-    /// The seats that an existing role had when it was read; `None` for a new role.
+    /// The seats that an existing role had when the import was planned; `None` for a new role.
     pub before: Option<Seats>,
 }
 
@@ -55,7 +55,7 @@ pub struct AddedRole {
 pub struct RefusedItem {
     /// The row or item, and its location in the input.
     pub location: String,
-    /// A clause for each fault, with the remedy.
+    /// A clause for each fault. Some clauses name a remedy.
     pub reasons: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ pub struct ImportPlan {
     pub addition: Addition,
     /// Everything that cannot be imported.
     pub refused: Vec<RefusedItem>,
-    /// Sentences about facts that are not faults, but that the person who runs the import should know about.
+    /// Sentences about facts that are not faults, but that the person who runs the import should know.
     pub notices: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ impl Addition {
 /// Writes an addition: candidates, roles, applications, seats and the organization's counts.
 ///
 /// # Errors
-/// A refusal if an affected record has changed since the import was planned, so that the plan no longer fits; or a
+/// A refusal if an affected record has changed since the import was planned, so that the plan is no longer valid; or a
 /// SQLite error. In both cases, roll back the transaction.
 pub fn add(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
     let counts = add_without_applications(tx, addition)?;
@@ -114,7 +114,8 @@ pub fn add(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
 /// the staged candidates and applications.
 ///
 /// # Errors
-/// A refusal if a role has changed since the import was planned.
+/// A refusal if a role has changed since the import was planned; or a SQLite error. In both cases, roll back the
+/// transaction.
 pub fn add_without_applications(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
     let Addition { organization, candidates, roles } = addition;
     let mut counts = Counts { applications: addition.applications(), ..Counts::default() };
@@ -141,7 +142,7 @@ pub fn staged_addition_rows(addition: &Addition) -> impl Iterator<Item = store::
     })
 }
 
-/// Writes a new role, or the seats of an existing one. Returns the change in the organization's counts.
+/// Writes a new role with its steps, or the seats of an existing role. Returns the change in the organization's counts.
 fn add_role(tx: &Tx<'_>, organization: &OrganizationId, added: &AddedRole) -> Result<StatusCounts, Error> {
     let Role { record, steps, .. } = &added.role;
     let after = StatusCounts::of_role(record.seats);
@@ -196,7 +197,8 @@ impl<'t> Applicants<'t> {
         Self { tx, organization, by_address: HashMap::new(), all: Vec::new() }
     }
 
-    /// Returns the index of the person with this address, or `None` if neither the organization nor the import has one.
+    /// Returns the index of the person with this address. Returns `None` if nobody in the organization or in the import
+    /// has this address.
     pub(super) fn find(&mut self, email: &Email) -> Result<Option<usize>, Error> {
         if let Some(number) = self.by_address.get(email.key()) {
             return Ok(Some(*number));
@@ -206,8 +208,8 @@ impl<'t> Applicants<'t> {
         Ok(known.map(|record| self.push(Applicant { record, is_new: false })))
     }
 
-    /// Returns the index of the person with this address, and adds the person if necessary. Does not change the name of
-    /// an existing person.
+    /// Returns the index of the person with this address. If there is no such person, adds one with this id and name.
+    /// Does not change the name of an existing person.
     pub(super) fn find_or_add(
         &mut self,
         id: impl FnOnce() -> CandidateId,
@@ -276,7 +278,8 @@ impl ImportedProgress {
         match self {
             Self::AtStep(step) | Self::Withdrawn(step) => statuses_at(*step, StepStatus::InProgress, steps),
             Self::Rejected(step, _) => statuses_at(*step, StepStatus::Rejected, steps),
-            // All steps of a hired candidate are validated. The funnel would not count the candidate at skipped steps.
+            // All steps of a hired candidate are validated, because the funnel does not count a candidate at skipped
+            // steps.
             Self::Hired(_) => statuses_at(steps.saturating_sub(1), StepStatus::Validated, steps),
         }
     }
@@ -284,8 +287,8 @@ impl ImportedProgress {
 
 /// Creates an application with one candidate step for each of the role's steps.
 ///
-/// Exports from other programs do not contain the times at which earlier steps were passed. Those steps get the time at
-/// which the candidate applied, and the last step of a hire gets the date of the hire.
+/// The input does not contain the times at which the steps were validated. Validated steps get the time at which the
+/// candidate applied, except the last step of a hire, which gets the date of the hire.
 pub(super) fn new_application(
     id: ApplicationId,
     candidate: usize,

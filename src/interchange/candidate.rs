@@ -121,7 +121,7 @@ fn hire(fields: &mut Fields<'_, '_>, status: Option<ApplicationStatus>) -> Optio
     let external_position_id = fields.optional_text("externalPositionId", OUTCOME_CHARACTERS_MAX);
     let notes = fields.optional_lines("hireNotes", NOTES_CHARACTERS_MAX);
     let (hired_date, offer_accepted_date, notes) = (hired_date?, offer_accepted_date?, notes?);
-    // A blank value is treated as missing, as in the `hire` endpoint.
+    // A blank value is treated as missing, as the `hire` endpoint does.
     let external_position_id = external_position_id?.filter(|id| !id.trim().is_empty());
     if status? == ApplicationStatus::Hired {
         let hired_date = hired_date.unwrap_or(fields.context.now);
@@ -147,7 +147,7 @@ fn later_due_on(fields: &mut Fields<'_, '_>, status: Option<ApplicationStatus>) 
 }
 
 impl CandidateEntry {
-    /// Returns the index of the entry in the document's array.
+    /// Returns the index of the entry in the role's array of candidates.
     pub(super) fn index(&self) -> usize {
         self.index
     }

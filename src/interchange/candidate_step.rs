@@ -78,7 +78,7 @@ impl Object for CandidateStepEntry {
     }
 }
 
-/// Reads the status and the members that depend on it. Refuses members that do not fit the status.
+/// Reads the status and the members that depend on it. Adds a finding for members that the status does not allow.
 fn outcome(fields: &mut Fields<'_, '_>) -> Option<StepOutcome> {
     let status = fields.word("status", StepStatus::WORDS, StepStatus::parse);
     let rejected_at = fields.time("rejectedAt");
@@ -161,7 +161,7 @@ impl StepOutcome {
     }
 }
 
-/// A matcher that assigns candidate steps to the steps of one role.
+/// Assigns candidate steps to the steps of one role.
 pub(super) struct StepMatcher<'a> {
     pipeline: &'a Pipeline,
     /// The steps of the pipeline and the removed steps, by id.
@@ -174,8 +174,8 @@ impl<'a> StepMatcher<'a> {
         Self { pipeline, by_id: all.map(|step| (step.id.as_str(), step)).collect() }
     }
 
-    /// Returns steps for an application without steps: copies of the role's steps, with the default statuses for the
-    /// application's status.
+    /// Returns the steps of an application whose entry has no `steps`: copies of the role's steps, with the default
+    /// statuses for the application's status.
     pub(super) fn copy_from_role(
         &self,
         status: ApplicationStatus,
@@ -203,8 +203,8 @@ impl<'a> StepMatcher<'a> {
         Some(role_steps.iter().zip(statuses).map(copy).collect())
     }
 
-    /// Matches the given steps and returns them first to last. They must be exactly the role's steps, unless they state
-    /// their order.
+    /// Matches the given steps with the role's steps and returns them first to last. Unless each given step states its
+    /// order, the given steps must be exactly the steps of the pipeline.
     pub(super) fn match_given(
         &self,
         given: Array<CandidateStepEntry>,

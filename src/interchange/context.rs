@@ -16,7 +16,7 @@ use crate::world::World;
 /// The parser's state for one document.
 pub(super) struct Context<'w> {
     world: &'w dyn World,
-    /// The time at which the document is parsed, which is the default for every missing time.
+    /// The time at which the document is parsed, which is the default for missing times that a record requires.
     pub(super) now: Timestamp,
     pub(super) findings: Findings,
     /// A sentence about each default value that the person who runs the import should know about.
@@ -87,7 +87,8 @@ impl<'w> Context<'w> {
     }
 
     /// Adds an application by the candidate with this address to the current role. Returns the candidate's index. Later
-    /// entries for the same candidate do not change the candidate's name.
+    /// entries for the same candidate do not change the candidate's name. They only add a missing id, legal hold or
+    /// erasure.
     ///
     /// # Errors
     /// A sentence if the candidate has already applied to this role, or if ids and addresses contradict each other.
@@ -141,8 +142,7 @@ impl<'w> Context<'w> {
         }
     }
 
-    /// Removes and returns the candidates of the current organization, in the order of their indexes. Generates missing
-    /// ids.
+    /// Takes the candidates of the current organization, in the order of their indexes. Generates missing ids.
     pub(super) fn take_candidates(&mut self) -> Vec<CandidateRecord> {
         let people = std::mem::take(&mut self.people).all.into_iter();
         people

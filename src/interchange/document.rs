@@ -8,7 +8,8 @@ use super::reader::{self, Object, arrays};
 use crate::domain::user::UserProfile;
 use crate::world::World;
 
-/// A consistent document. Missing ids have been generated, and missing times have been set to the time of parsing.
+/// A consistent document. Missing ids have been generated, and missing times that a record requires have been set to
+/// the time of parsing.
 #[derive(Debug, Clone)]
 pub struct Document {
     /// The users of the whole service.
@@ -22,7 +23,7 @@ pub struct Document {
 /// Parses a document without reading the file. [`check`](super::check) compares the document with the file.
 ///
 /// # Errors
-/// All findings, each with its location.
+/// The findings. The first ones are listed with their locations, and the others are only counted.
 pub fn parse(bytes: &[u8], world: &dyn World) -> Result<Document, Findings> {
     let mut context = Context::new(world);
     match reader::read::<Document>(bytes, &mut context) {
@@ -39,7 +40,7 @@ impl Document {
         roles.map(|role| role.applications.len()).sum()
     }
 
-    /// Returns sentences about facts that are not errors, but that the person who runs the import should know about.
+    /// Returns sentences about facts that are not errors, but that the person who runs the import should know.
     pub fn notices(&self) -> Vec<String> {
         let lacks_secret = |organization: &&Organization| {
             organization.hr_integration.as_ref().is_some_and(|integration| integration.secret.is_none())

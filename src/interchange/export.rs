@@ -1,11 +1,12 @@
 //! Writes the file as an interchange document, which `import` accepts.
 //!
 //! Each array is read from the file when it is written, and dropped before the next array at the same level is read.
-//! Memory holds all users, or all organizations (without their contents) together with the applications of one role.
-//! Memory use therefore grows with the number of users or organizations and with the largest role, not with the size of
-//! the file. Each array is read with one query that uses an index.
+//! Memory holds all users, or all organizations together with the roles of one organization and the applications of one
+//! role. Memory use therefore grows with these arrays, not with the size of the file. Each array is read with one
+//! query.
 //!
-//! API keys, passwords, the usage log, activity, deliveries to HR systems and signups are not exported.
+//! Among other data, API keys, passwords, the usage log, activity, deliveries to HR systems, signups, attachments and
+//! logos are not exported.
 
 use std::io::{self, Write};
 
@@ -25,7 +26,8 @@ pub enum ExportError {
     Write(io::Error),
 }
 
-/// Writes the file as one document, with a line break at its end. Returns a sentence for each value that was left out.
+/// Writes the file as one document, with a line break at its end. Returns a sentence for each value that was left out
+/// because an import would refuse it.
 ///
 /// # Errors
 /// Fails if the file cannot be read or if writing to `out` fails. The output is then incomplete.

@@ -1,4 +1,4 @@
-//! The shared parts of an export: the file, and arrays that are read from it when they are written.
+//! The state that all parts of an export share, and arrays that are read from the file when they are written.
 
 use std::cell::RefCell;
 
@@ -18,13 +18,13 @@ pub enum Secrets {
     LeftOut,
 }
 
-/// State that all parts of an export share.
+/// The state of an export.
 pub(super) struct ExportSource<'t> {
     pub(super) tx: &'t Tx<'t>,
     pub(super) secrets: Secrets,
-    /// The store's error, because a serde error would contain only the text of that error.
+    /// The error of the store, if there was one. A serde error would contain only its text.
     pub(super) failed: RefCell<Option<Error>>,
-    /// A sentence for each value that was left out.
+    /// A sentence for each value that was left out because an import would refuse it.
     pub(super) notices: RefCell<Vec<String>>,
 }
 
@@ -48,8 +48,8 @@ impl<'t> ExportSource<'t> {
         E::custom(text)
     }
 
-    /// Returns the value of a column that holds JSON of a caller's choice. If the value is nested more deeply than an
-    /// import allows, returns an empty object instead, and adds a notice.
+    /// Returns the value of a column whose JSON a caller has chosen. If the value is nested more deeply than an import
+    /// allows, returns an empty object instead, and adds a notice.
     pub(super) fn json_column(&self, owner: &str, members: &Map<String, Value>) -> Value {
         let value = Value::Object(members.clone());
         if json::is_deeper(&value, 0) {

@@ -1,7 +1,7 @@
 //! Reads the members of one object by name, each as a typed value. An invalid value becomes a finding.
 //!
-//! A reading function returns `None` after it has added a finding. The calling functions read all members before they
-//! give up on an object, so that one import reports all findings. The reading functions treat `null` as missing.
+//! A reading function returns `None` after it has added a finding. Its callers read all members of an object before
+//! they refuse the object, so that one import reports all findings. The reading functions treat `null` as missing.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -192,7 +192,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         })
     }
 
-    /// Reads an optional JSON object, which may have any members.
+    /// Reads an optional JSON object with members of any name and type. Adds a finding if [`json::flaw`] finds a flaw.
     pub(super) fn json_object(&mut self, name: &str) -> Option<Option<Map<String, Value>>> {
         let object = self.optional(name, "an object", |value| value.is_object().then(|| value.clone()))?;
         match object {

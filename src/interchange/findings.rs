@@ -5,11 +5,12 @@ use std::fmt;
 use crate::domain::refusal::{FieldError, Refusal};
 use crate::store::Error;
 
-/// The maximum number of findings that are listed. A longer list would hide the first finding, which is often the cause
-/// of the others.
+/// The maximum number of findings that are listed. In a longer list, the first finding, which is often the cause of the
+/// others, would scroll out of view.
 pub const FINDINGS_MAX: usize = 20;
 
-/// A location in the document, as a linked path on the stack. A pointer allocates memory only if there is a finding.
+/// A location in the document, as a linked list of steps on the stack. Memory is allocated only for the pointer of a
+/// finding.
 #[derive(Clone, Copy)]
 pub(super) struct Pointer<'a> {
     parent: Option<&'a Pointer<'a>>,
@@ -61,7 +62,7 @@ pub struct Finding {
     /// The location as a JSON Pointer: the member for an invalid value, the object for a contradiction. `""` denotes
     /// the document.
     pub pointer: String,
-    /// A clause that describes the error and what would be correct.
+    /// A clause that describes the error. Most clauses also state the correct form.
     pub detail: String,
 }
 

@@ -42,15 +42,15 @@ impl fmt::Display for Counts {
 /// Imports a document in one transaction: [`check`], then [`insert`].
 ///
 /// # Errors
-/// A refusal with a JSON Pointer for each conflict with the file, in which case nothing is inserted; otherwise the
-/// errors of [`insert`].
+/// A refusal with the JSON Pointers of the listed conflicts with the file, in which case nothing is inserted; otherwise
+/// the errors of [`insert`].
 pub fn import(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
     let findings = check(tx, document)?;
     if findings.is_empty() { insert(tx, document) } else { Err(findings.into_error()) }
 }
 
 /// Finds conflicts between a document and the file: ids, addresses and slugs that already exist, and members of
-/// organizations who are not users.
+/// organizations who are users neither in the document nor in the file.
 ///
 /// # Errors
 /// A SQLite error.
@@ -178,8 +178,8 @@ fn already_in_file(noun: impl fmt::Display) -> String {
     format!("{noun} already exists in the file")
 }
 
-/// Inserts a document for which [`check`] found no conflicts. The inserts also detect objects that were added to the
-/// file after the check.
+/// Inserts a document for which [`check`] found no conflicts. Also detects objects that were added to the file after
+/// the check.
 ///
 /// # Errors
 /// A refusal with a JSON Pointer if an object already exists; or a SQLite error. In both cases, roll back the
@@ -208,7 +208,7 @@ pub fn insert_without_applications(tx: &Tx<'_>, document: &Document) -> Result<C
         require_new(is_new, users.item(index), format_args!("the user {} or the email", user.id))?;
     }
     // Lists of API keys show the earliest membership of each user. Therefore new memberships must be later than all
-    // others, even if the clock was set back.
+    // existing memberships, even if the clock was set back.
     let newest = store::membership::newest(tx)?;
     let mut member_times =
         Timestamps::starting_at(newest.map_or(tx.now, |newest| tx.now.max(newest.plus(MICROSECOND))));

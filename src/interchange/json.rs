@@ -28,12 +28,12 @@ pub fn number(amount: f64) -> Option<Number> {
 pub const DEPTH_MAX: usize = 32;
 
 /// Returns the reason why a JSON value from a caller cannot be stored: the value is nested too deeply, or one of its
-/// strings contains a control character or has another flaw.
+/// strings or member names contains a control character or has another flaw.
 pub fn flaw(value: &Value) -> Option<String> {
     flaw_within(value, 0)
 }
 
-/// Returns the reason why a value cannot be stored at this depth inside a larger value.
+/// Returns the reason why a value cannot be stored at depth `depth` inside a larger value.
 pub fn flaw_within(value: &Value, depth: usize) -> Option<String> {
     if is_deeper(value, depth) {
         return Some(format!("must be nested at most {DEPTH_MAX} levels deep"));

@@ -1,8 +1,8 @@
 //! The interchange document of `import` and `export`: its members, its rules, and findings that name their location.
-//! The module also imports the data of other programs.
+//! `csv` and `greenhouse` import the data of other programs.
 //!
-//! It uses the store and the rules, but neither HTTP nor the command line. It opens no transaction: functions that use
-//! the file accept a transaction as a parameter.
+//! This module uses the store and the rules, but neither HTTP nor the command line. It opens no transaction: functions
+//! that use the file accept a transaction as a parameter.
 //!
 //! `reader` parses a document object by object, so that the JSON values of a large document are never all in memory at
 //! once. The module for each kind of object, such as `role`, defines how the object is parsed and exported. `import`

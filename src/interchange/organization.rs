@@ -92,7 +92,7 @@ fn record(fields: &mut Fields<'_, '_>) -> Option<organization::OrganizationRecor
     let pay_transparency = fields.boolean("payTransparency");
     let retention_days = fields.integer("retentionDays", &RETENTION_DAYS);
     let privacy_notice = fields.lines("privacyNotice", PRIVACY_NOTICE_CHARACTERS_MAX);
-    // Null means never; a missing member means the default.
+    // If the member is null, candidates never see decisions. If the member is missing, the default applies.
     let is_never = fields.is_null("decisionVisibleAfterHours");
     let visible_after = fields.integer("decisionVisibleAfterHours", &DECISION_VISIBLE_AFTER_HOURS);
     let require_second_factor = fields.boolean("requireSecondFactor");
@@ -135,7 +135,8 @@ fn slug(fields: &mut Fields<'_, '_>) -> Option<Slug> {
     Some(slug)
 }
 
-/// Reads the portal's theme. Checks only the members that the service uses, because the organization may add others.
+/// Reads the portal's theme. Checks the types of only those members that the service uses, because the organization may
+/// add others.
 fn theme(portal: &mut Fields<'_, '_>) -> Option<Map<String, Value>> {
     let theme = portal.json_object("theme")?.unwrap_or_default();
     let at = portal.at();
@@ -153,7 +154,7 @@ fn integration(fields: &mut Fields<'_, '_>) -> Option<hr_integration::HrIntegrat
     let secret = fields.optional("secret", &must_be, |value| SigningSecret::parse(value.as_str()?));
     let enabled = fields.boolean("enabled");
     let secret = secret?;
-    // Without a secret, deliveries cannot be signed, so the integration stays disabled until somebody sets a secret.
+    // Without a secret, deliveries cannot be signed, so the integration is imported as disabled.
     let enabled = enabled?.unwrap_or(false) && secret.is_some();
     Some(hr_integration::HrIntegrationRecord { url: url?, secret, enabled })
 }

@@ -23,7 +23,7 @@ pub(super) trait Object: Sized {
     /// The members that are arrays of objects: `()`, or a type that [`arrays`] defines.
     type Arrays: Arrays;
 
-    /// Prepares the context. The parser calls this function before it parses the first member.
+    /// Prepares the context for the members. The parser calls this function before it parses the first member.
     fn enter(_context: &mut Context<'_>) {}
 
     /// Creates the value from its members. Adds findings and returns `None` if a member is invalid.
@@ -174,7 +174,8 @@ impl<T: Object> ObjectSeed<'_, '_, T> {
         None
     }
 
-    /// Parses a member into `arrays` if it is an array of objects, and otherwise into `own`, for [`Object::read`].
+    /// Parses a member into `arrays` if it is one of the type's arrays of objects, and otherwise into `own`, for
+    /// [`Object::read`]. For an array, `own` gets a null, so that a duplicate member is detected.
     fn member<'de, A: MapAccess<'de>>(
         &mut self,
         name: String,

@@ -116,7 +116,7 @@ fn record(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<role::Rol
     })
 }
 
-/// Reads the role's status and positions. Combines them with the number of hires.
+/// Reads the role's status and positions, and combines them with the number of hires.
 fn seats(fields: &mut Fields<'_, '_>, hired: i64) -> Option<Seats> {
     let status = fields.word("status", RoleStatus::WORDS, RoleStatus::parse);
     let positions = fields.optional("positions", &format!("an integer from 1 to {POSITIONS_MAX}"), |value| {

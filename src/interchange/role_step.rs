@@ -13,7 +13,7 @@ use crate::store::role_step::{PipelineStep, RoleStep};
 pub(super) struct Pipeline {
     /// The steps that new applications get, first to last.
     pub(super) steps: Vec<PipelineStep>,
-    /// The steps that were removed.
+    /// The steps that were removed from the pipeline. Their `order` has no meaning.
     pub(super) removed: Vec<PipelineStep>,
 }
 
@@ -32,8 +32,7 @@ impl Pipeline {
         (entries.complete && is_sorted).then_some(pipeline)
     }
 
-    /// Adds a step to an open role without steps. Without a step, the role's posting would offer a form that nobody
-    /// could submit.
+    /// Adds a step to an open role without steps, and a notice. Without a step, the role would not accept signups.
     pub(super) fn add_default_step(&mut self, fields: &mut Fields<'_, '_>) {
         let notice = format!("{}: the role is open but has no steps, so the step Application was added", fields.at());
         fields.context.notices.push(notice);

@@ -55,7 +55,7 @@ fn role_of(size: &Size, nth: usize) -> usize {
     }
 }
 
-/// Returns a candidate of the role that has the same applications in every file.
+/// Returns a candidate of the role with the same number of applications in every file.
 pub(crate) fn candidate_of_same(size: &Size) -> String {
     company::candidate_id(size.applications + size.crowd / GROWING_PART + 7)
 }

@@ -1,4 +1,5 @@
-//! The data of the files. A small file and a big file have the same kinds of organizations, keys and questions.
+//! The data of the files. A small file and a big file have the same kinds of data, so that the bench can send the same
+//! requests on both.
 
 use appliance::domain::api_key::KeySecret;
 use appliance::domain::timestamp::Timestamp;
@@ -23,7 +24,7 @@ pub(crate) struct Size {
     pub(crate) usage_rows: usize,
 }
 
-/// A thousandth of [`BIG`], except for the roles: both files need a portal with 30 roles.
+/// A thousandth of the applications and usage rows of [`BIG`]. Both files need a portal with 30 roles.
 pub(crate) static SMALL: Size =
     Size { name: "small", organizations: 1, large_portal_roles: 0, applications: 1_000, crowd: 0, usage_rows: 10_000 };
 

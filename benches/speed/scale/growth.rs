@@ -36,7 +36,7 @@ struct Question {
     connections: usize,
     with_key: bool,
     requests: fn(&Size) -> Vec<Vec<u8>>,
-    /// The maximum of the CPU time on the big file divided by the CPU time on the small file.
+    /// The target: the maximum of the CPU time on the big file divided by that on the small file.
     at_most: Option<f64>,
 }
 

@@ -17,7 +17,7 @@ use crate::exchange::get;
 use crate::line::alternate;
 use crate::load::Course;
 
-/// The maximum of the latency on the big file divided by the latency on the small file.
+/// The target: the maximum of the latency on the big file divided by that on the small file.
 const TARGET: f64 = 1.5;
 
 /// There is one connection, so that requests do not wait for each other.

@@ -25,14 +25,14 @@ const FIRST: usize = 4_000;
 /// The share of the peak rate that the load uses.
 const PART_OF_PEAK: f64 = 0.5;
 
-/// The maximum of the 99th percentile for decisions divided by the 99th percentile in a quiet phase.
+/// The target for the 99th percentile of decisions, as a multiple of that in a quiet phase.
 const TARGET: f64 = 3.0;
 
 /// The maximum duration of a backup. The requests for that time are prepared in advance.
 const BACKUP_MAX: Duration = Duration::from_secs(150);
 
-/// The pause before each phase, during which checkpoints empty the write-ahead log of the previous phase. It lasts
-/// until the log has its usual length, or for at most `REST_MAX`.
+/// The pause before each phase, during which checkpoints empty the write-ahead log of the previous phase. The pause
+/// ends when the log has its usual length, or after `REST_MAX`.
 const REST: Duration = Duration::from_secs(2);
 const REST_MAX: Duration = Duration::from_secs(30);
 const WAL_BYTES: u64 = 100_000_000;
@@ -122,8 +122,7 @@ impl Mixed<'_> {
         })
     }
 
-    /// Sends so many requests with keys that the service is still indexing their usage rows when the phase begins. Then
-    /// measures the phase.
+    /// Measures a phase that begins while the service is still indexing the usage rows of many requests with keys.
     fn while_indexing(&mut self) -> Phase {
         self.rest();
         let requests = Arc::new(self.mix.me());

@@ -5,7 +5,8 @@ use rusqlite::Connection;
 use super::data::{KEYS, Size, key_number, usage_at, usage_key};
 use super::progress::Progress;
 
-/// Fills the usage log and the usage index, which has an entry for every 64th row of a key and for its newest row.
+/// Fills the usage log, the usage index, which has an entry for every 64th row of a key, and the table of the newest
+/// row of each key.
 pub(crate) fn fill_usage(connection: &Connection, size: &Size) {
     append_rows(connection, size);
     eprintln!("  usage index");

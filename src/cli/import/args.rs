@@ -27,7 +27,8 @@ use crate::domain::text::Slug;
 ///
 /// Up to 20,000 applications can be imported while `serve` runs, without blocking requests. If there are more than 200,
 /// they are first staged, and nobody can see them. They become visible a few at a time after the import is committed. A
-/// committed import is always completed: if the command is killed, `serve` completes the import. Reads at most 512 MiB.
+/// committed import is always completed: if the command is killed, `serve` or the next import completes it. Reads at
+/// most 512 MiB.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = format!("{}\n\n{}", help::FORMATS, help::EXAMPLES))]
 pub struct Args {
@@ -68,7 +69,11 @@ pub(super) enum Format {
 }
 
 impl Args {
-    /// Returns the only file. The format accepts exactly one, but clap accepts any number.
+    /// Returns the only file. The format accepts exactly one, but clap accepts several, because another format needs
+    /// them.
+    ///
+    /// # Errors
+    /// Exit status 2 unless exactly one file is given.
     pub(super) fn only_path(&self) -> Result<&Path, Failure> {
         match self.documents.as_slice() {
             [document] => Ok(document),

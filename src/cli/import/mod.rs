@@ -1,5 +1,5 @@
-//! `appliance import`: imports an interchange document, all or nothing, or imports candidates from another program into
-//! an existing organization.
+//! `appliance import`: imports an interchange document, all or nothing, or imports roles and candidates from another
+//! program into an existing organization.
 
 mod args;
 mod document;
@@ -17,8 +17,9 @@ pub use self::args::Args;
 
 /// # Errors
 /// Exit status 1 if the document cannot be read, has errors, conflicts with the file, or is too large to import while
-/// the service runs. In these cases, nothing is imported. If the document has errors, no file is created. The other
-/// formats also fail if any row or item is refused. Exit status 2 if the flags are not valid for the format.
+/// the service runs. In these cases, nothing is imported. If the document has errors, no file is created. The exit
+/// status is also 1 if a staged import skipped applications or is not complete yet. For the other formats, it is also 1
+/// if any row or item is refused. Exit status 2 if the flags are not valid for the format.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     match args.format {
         Format::Document => document::import(args, world),

@@ -1,5 +1,5 @@
-//! Imports candidates from other programs into one organization in the file. The input is a table or a Greenhouse
-//! export.
+//! Imports roles and candidates from other programs into one organization in the file. The input is a table or a
+//! Greenhouse export.
 //!
 //! The report of refused rows and items is data. It goes to standard output before anything is imported.
 

@@ -109,7 +109,7 @@ fn unfinished(error: &Error) -> Failure {
 /// starting.
 ///
 /// # Errors
-/// Fails if a service holds the lock, or the lock cannot be taken for another reason.
+/// Fails if another process, usually a service, holds the lock, or if the lock cannot be taken for another reason.
 pub(super) fn lock_for(path: &Path, applications: usize) -> Result<Option<Lock>, Failure> {
     if applications <= APPLICATIONS_WITH_SERVICE_MAX {
         return Ok(None);
@@ -125,8 +125,8 @@ pub(super) fn lock_for(path: &Path, applications: usize) -> Result<Option<Lock>,
     }
 }
 
-/// Reports a refused insert: another process can change the file between the check and the inserts, and the schema's
-/// constraints then refuse the import.
+/// Returns the failure of an import that was not committed. A refusal with field errors shows that another process
+/// changed the file between the check and the inserts, so that the schema's constraints refused the import.
 fn insert_failed(error: Error) -> Failure {
     match error {
         Error::Refused(Refusal::Invalid(fields)) => {

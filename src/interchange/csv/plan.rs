@@ -102,7 +102,7 @@ impl<'t> Planner<'t> {
     /// Accepts a row, or returns all the reasons for refusing it.
     fn add_row(&mut self, mut row: Row) -> Result<Result<(), Vec<String>>, Error> {
         let mut faults = std::mem::take(&mut row.faults);
-        // If the cells of a row cannot be read, the role of the row is unknown.
+        // The role of an unreadable row is unknown.
         let role = if row.is_readable { self.role(row.role.as_deref(), &mut faults)? } else { None };
         let fitting = role.and_then(|role| self.fit_row(role, &row, &mut faults));
         if let (Some(role), Some(email)) = (role, &row.email)
@@ -158,7 +158,7 @@ impl<'t> Planner<'t> {
         Ok(Some(index))
     }
 
-    /// Finds a role by its id, or else by its name.
+    /// Finds a role by its id, or else by its name. With `--role`, the row may name only that role.
     fn find_role(&self, named: &str, only: Option<usize>) -> Result<usize, String> {
         let with_name = self.by_name.get(&folded(named)).map_or(&[] as &[usize], Vec::as_slice);
         let by_id = self.by_id.get(named).copied();

@@ -9,7 +9,7 @@ use crate::domain::text::{self, EMAIL_MUST_BE, Email, NAME_CHARACTERS_MAX};
 use crate::domain::timestamp::{Rounding, Timestamp};
 use crate::interchange::findings::escaped;
 
-/// The maximum length of an excerpt of a cell in a report. A longer excerpt would hide the fault.
+/// The maximum length of an excerpt of a cell in a report, before the ellipsis. A longer excerpt would hide the fault.
 const EXCERPT_CHARACTERS_MAX: usize = 60;
 
 /// The maximum number of unknown columns that are listed by name.
@@ -110,7 +110,7 @@ pub(super) struct Row {
     /// The line of the file on which the row begins.
     pub(super) line: usize,
     pub(super) faults: Vec<String>,
-    /// False if the row could not be split into cells.
+    /// False if the cells cannot be assigned to columns: the row has a syntax fault, or its number of cells is wrong.
     pub(super) is_readable: bool,
     pub(super) name: Option<String>,
     pub(super) email: Option<Email>,
@@ -151,7 +151,7 @@ impl Row {
         Self { line, faults: cells.faults, is_readable: true, name, email, role, applied_at, step, outcome }
     }
 
-    /// Creates a row that could not be split into cells.
+    /// Creates a row whose cells cannot be assigned to columns.
     fn unreadable(line: usize, faults: Vec<String>, applied_at: Timestamp) -> Self {
         let (name, email, role, step, outcome) = (None, None, None, None, None);
         Self { line, faults, is_readable: false, name, email, role, applied_at, step, outcome }
@@ -230,8 +230,8 @@ impl<'a> Cells<'a> {
         let external_position_id = self.text("externalPositionId", OUTCOME_CHARACTERS_MAX, plain::flaw_of_line);
         let status = status?.unwrap_or(ApplicationStatus::InProgress);
         self.refuse_cells_of_other_statuses(status);
-        // The faults of invalid cells have already been added. The other values are still used to check the row against
-        // the role's steps.
+        // The faults of invalid cells have already been added. The other cells still give an outcome, so that the row
+        // can be checked against the role's steps.
         let notes = notes.flatten();
         Some(match status {
             ApplicationStatus::InProgress => RowOutcome::InProgress,

@@ -20,14 +20,15 @@ pub struct Table {
 }
 
 impl Table {
-    /// Parses a table. [`plan`](super::plan()) reports invalid rows. `now` is the default for every missing time.
+    /// Parses a table. [`plan`](super::plan()) reports invalid rows. `now` is the default for missing times that a
+    /// record requires.
     ///
     /// # Errors
     /// A sentence for each fault in the headings, with the line.
     pub fn parse(bytes: &[u8], now: Timestamp) -> Result<Self, Vec<String>> {
         let decoded = charset::decode(bytes);
         let bytes = &*decoded.bytes;
-        // Use the separator that yields the largest number of known headings. If several do, use the first one.
+        // Use the separator that yields the largest number of known headings. If several do, use the first of them.
         let known = |separator: &u8| Records::of(bytes, *separator).next().map_or(0, |record| Heading::known(&record));
         let separator = SEPARATORS.into_iter().rev().max_by_key(known).unwrap_or(SEPARATORS[0]);
         let mut records = Records::of(bytes, separator);

@@ -1,8 +1,9 @@
 //! Splits CSV text into records and cells (RFC 4180). The parser is written by hand, because an unclosed quote must be
 //! reported with its line; the usual libraries silently read on to the end of the input.
 //!
-//! The parser does not interpret the cells. It accepts more than the RFC: a lone line feed or carriage return ends a
-//! line, and a quote inside an unquoted cell is an ordinary character.
+//! The parser does not interpret the cells. It accepts more than the RFC: a separator other than a comma, a lone line
+//! feed or carriage return at the end of a line, a quote as an ordinary character inside an unquoted cell, and spaces
+//! after a closing quote.
 
 /// A row of the table. It spans several lines of the input if a quoted cell contains line breaks.
 #[derive(Debug, PartialEq, Eq)]

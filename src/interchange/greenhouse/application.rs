@@ -13,7 +13,7 @@ use crate::domain::timestamp::Timestamp;
 pub(super) struct HarvestApplication {
     pub(super) id: u64,
     pub(super) location: String,
-    /// Whether the person is a prospect, who has not applied and need not be linked to a job.
+    /// Whether the person is a prospect, who has not applied and may have no job or several jobs.
     pub(super) is_prospect: bool,
     pub(super) person: u64,
     pub(super) job: Option<u64>,
@@ -32,11 +32,11 @@ pub(super) enum HarvestStatus {
     Active,
     Rejected,
     Hired,
-    /// A prospect that became an application. The export contains that application too.
+    /// A prospect who has since applied. The export also contains that application.
     Converted,
 }
 
-/// The job stage that an application is at, or the one at which it ended.
+/// The job stage that an application is at, or the job stage at which the application ended.
 #[derive(Debug, Clone)]
 pub(super) struct CurrentStage {
     pub(super) id: u64,
@@ -114,13 +114,14 @@ fn named_reason(item: &mut Item, name: &str, type_name: &str) -> HarvestReason {
     }
 }
 
-/// Parses a rejection reason, with its id.
+/// Parses a rejection reason. Returns its id and the reason.
 pub(super) fn reason(item: &mut Item) -> Option<(u64, HarvestReason)> {
     let reason = named_reason(item, "name", "type.name");
     item.is_valid().then_some((item.own_id()?, reason))
 }
 
-/// Parses an offer, with the id of its application. Returns `None` if the offer was not accepted or has a fault.
+/// Parses an offer. Returns the id of its application and the offer, or `None` if the offer was not accepted or has a
+/// fault.
 pub(super) fn offer(item: &mut Item) -> Option<(u64, HarvestOffer)> {
     let application = item.id("application_id", "is missing; every offer belongs to an application");
     let version = item.optional("version", "a whole number", Value::as_u64).unwrap_or(0);

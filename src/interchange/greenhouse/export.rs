@@ -48,7 +48,7 @@ impl HarvestExport {
         self.applications.iter().filter(|application| !application.is_prospect).count()
     }
 
-    /// Adds a sentence about ignored input, for the person who imports.
+    /// Adds a sentence about ignored input, for the person who runs the import.
     pub fn notice(&mut self, sentence: &str) {
         self.notices.push(escaped(sentence));
     }
@@ -73,7 +73,7 @@ impl HarvestExport {
             HarvestResource::RejectionReasons => self.reasons.extend(application::reason(&mut item)),
             HarvestResource::Offers => {
                 if let Some((application, offer)) = application::offer(&mut item) {
-                    // The export contains every version of a changed offer. Only the newest version is used.
+                    // The export contains every version of a changed offer. Only the newest accepted version is used.
                     let newest = self.offers.entry(application).or_insert_with(|| offer.clone());
                     if offer.version > newest.version {
                         *newest = offer;

@@ -1,4 +1,5 @@
-//! Converts Greenhouse's HTML to Markdown: paragraphs, lists and emphasis, and the plain text of everything else.
+//! Converts Greenhouse's HTML to Markdown: paragraphs, line breaks, lists and emphasis. Everything else becomes plain
+//! text.
 //!
 //! This module does not sanitize the text. The code that renders the Markdown sanitizes it.
 
@@ -70,7 +71,8 @@ fn tag(text: &str) -> Option<(String, bool, usize)> {
     Some((name.to_ascii_lowercase(), is_end, end + 2))
 }
 
-/// Skips the content of a hidden element. Returns the rest of the text, which begins with the element's end tag.
+/// Skips the content of a hidden element. Returns the rest of the text, which begins with the element's end tag and is
+/// empty if there is no end tag.
 fn skip_hidden<'a>(text: &'a str, name: &str) -> &'a str {
     let end = format!("</{name}");
     let is_end =
@@ -93,7 +95,7 @@ fn write_tag(out: &mut String, name: &str, is_end: bool) {
     }
 }
 
-/// Ends the line with at least `breaks` line breaks.
+/// Ends the text with at least `breaks` line breaks, unless it is empty.
 fn break_line(out: &mut String, breaks: usize) {
     let text = out.trim_end_matches([' ', '\n']).len();
     let existing = out[text..].matches('\n').count();

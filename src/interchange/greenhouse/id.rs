@@ -1,4 +1,4 @@
-//! Ids that are derived from Greenhouse's numeric ids, so that an item has the same id in every import.
+//! Ids that are derived from Greenhouse's numeric ids, so that an item gets the same id in every import.
 
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, RoleId, RoleStepId};
 

@@ -44,7 +44,7 @@ impl Item {
         self.faults.is_empty()
     }
 
-    /// Returns the report about the item, if it has faults.
+    /// Returns the item and its faults for the report, or `None` if the item has no faults.
     pub(super) fn into_refused(self) -> Option<RefusedItem> {
         (!self.faults.is_empty()).then_some(RefusedItem { location: self.location, reasons: self.faults })
     }
@@ -75,7 +75,7 @@ impl Item {
         value
     }
 
-    /// Reads a required member. `missing` completes the fault that is added if the member is missing.
+    /// Reads a required member. If the member is missing, adds a fault that consists of the path and `missing`.
     pub(super) fn required<T>(
         &mut self,
         path: &str,

@@ -115,7 +115,7 @@ pub(super) fn stage(item: &mut Item) -> Option<HarvestStage> {
     Some(HarvestStage { id: item.own_id()?, job: job?, name: name?, priority, is_active })
 }
 
-/// Guesses the type of a stage from the words in its name, because Greenhouse has no stage types.
+/// Derives the type of a stage from the words in its name, because Greenhouse has no stage types.
 pub(super) fn step_type(name: &str) -> StepType {
     // The order matters: an "Offer Call" is an offer, and a "Reference Interview" is a reference check.
     const KNOWN: [(StepType, &[&str]); 6] = [

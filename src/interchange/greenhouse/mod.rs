@@ -1,10 +1,10 @@
 //! Imports saved responses from Greenhouse's Harvest API (v1), namely those that its documentation calls "List Jobs",
 //! "List Job Stages", "List Candidates", "List Applications", "List Rejection Reasons" and "List Offers". Their items
-//! become roles (with their steps) and candidates in an existing organization.
+//! become roles with steps, candidates and applications in an existing organization.
 //!
-//! `reader` splits the files into items, `item` reads the members of one item, and `job`, `person` and `application`
-//! define the members that each resource needs and ignore all others. `export` collects the items, and `plan` combines
-//! them and compares them with the database file.
+//! `reader` splits the files into items, and `item` reads the members of one item. `job`, `person` and `application`
+//! read the members that each resource needs, and ignore all others. `export` collects the items. `plan` combines the
+//! items and compares them with the database file.
 
 mod application;
 mod export;

@@ -1,5 +1,5 @@
-//! The steps of the role for a job. The steps of a new role come from the job's stages in the export, or else from the
-//! current stages of the job's applications.
+//! The steps of the role that a job becomes. The steps of a new role come from the job's stages in the export, or else
+//! from the current stages of the job's applications.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -29,7 +29,8 @@ pub(super) fn of_new_role(
     stages.sort_by_key(|stage| (stage.priority, stage.id));
     let mut named: Vec<(u64, &str)> = stages.iter().map(|stage| (stage.id, stage.name.as_str())).collect();
     if named.is_empty() {
-        // Without job_stages.json, the order is unknown. The type of a stage is the best indication.
+        // The export does not list the job's stages, so their order is unknown. The best indication is the type of a
+        // stage.
         named = used.into_iter().flatten().map(|(id, stage)| (*id, stage.name.as_str())).collect();
         named.sort_by_key(|(id, name)| (rank(step_type(name)), *id));
     }

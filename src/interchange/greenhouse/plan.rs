@@ -1,7 +1,7 @@
 //! Compares the items of an export with the file, and plans the import. Jobs become roles, and stages become steps.
 //!
 //! Ids are derived from Greenhouse's ids, so that a later import can recognize, skip and count the items of an earlier
-//! import. Items that an import refused can be corrected and imported later.
+//! import. A person can correct the items that an import refused, and import them later.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -90,9 +90,9 @@ struct Planner<'t> {
     tx: &'t Tx<'t>,
     /// The location of every item, including refused items.
     ids: &'t HashMap<(HarvestResource, u64), String>,
-    /// The people, by id; `None` for a refused person.
+    /// The people whose items have no faults, by id; `None` for a person that this planner has refused.
     people: HashMap<u64, Option<HarvestPerson>>,
-    /// The index of each job in `roles`; `None` for a refused job.
+    /// The index in `roles` of each job; `None` for a job that this planner has refused.
     jobs: HashMap<u64, Option<usize>>,
     /// The organization's existing roles that no job of the export has matched yet.
     existing_roles: HashMap<RoleId, store::role::RoleRecord>,
@@ -375,8 +375,9 @@ impl PlannedRole {
         Self { job, role, before, hired: 0, step_indexes }
     }
 
-    /// Returns the role with its positions: one for each hire and for each open opening, and at least one. An existing
-    /// role's positions change only if the import adds hires. Returns `None` if an existing role gets no applications.
+    /// Returns the role with its seats. A new role has one position for each hire and for each open opening, and at
+    /// least one. The positions of an existing role can only grow, and only if the import adds hires. Returns `None`
+    /// for an existing role without new applications.
     fn into_added(self) -> Option<AddedRole> {
         let Self { job, mut role, before, hired, .. } = self;
         let open = job.openings.iter().filter(|opening| opening.is_open).count() as i64;

@@ -1,5 +1,5 @@
-//! A streaming parser for export files. It parses one item at a time, so that the parsed values of a large file are
-//! never all in memory at once.
+//! A streaming parser for export files. It parses one item at a time, so that the JSON values of a large file are never
+//! all in memory at once.
 //!
 //! The parser finds the items but does not interpret their members.
 

@@ -1,4 +1,4 @@
-//! The resources of Greenhouse's Harvest API that an export contains.
+//! The resources of Greenhouse's Harvest API that an export may contain.
 
 use crate::domain::words::words;
 
@@ -15,7 +15,7 @@ words! {
         Applications = "applications",
         /// The reasons that rejected applications refer to.
         RejectionReasons = "rejection_reasons",
-        /// Offers, which contain the dates of hires.
+        /// Offers, which contain the dates on which candidates accepted them.
         Offers = "offers",
     }
 }
