@@ -36,7 +36,7 @@ pub fn require_administrator(caller: CallerRoles) -> Result<(), Refusal> {
     if may_administer(caller.org_role, caller.platform_role) {
         Ok(())
     } else {
-        Err(Refusal::Forbidden("only an owner or admin of the organization may do this"))
+        Err(Refusal::Forbidden("only an owner or admin of the organization, or a platform admin, may do this"))
     }
 }
 

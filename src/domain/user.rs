@@ -228,7 +228,9 @@ impl CallerRoles {
         if may_erase(self.org_role, self.platform_role) {
             Ok(())
         } else {
-            Err(Refusal::Forbidden("only an owner or admin of the organization may hold, release or erase a candidate"))
+            Err(Refusal::Forbidden(
+                "only an owner or admin of the organization, or a platform admin, may hold, release or erase a candidate",
+            ))
         }
     }
 }

@@ -233,7 +233,7 @@ fn a_form_without_candidates_shows_the_board_again() {
     let app = App::start();
     let hiring = app.hiring();
     let page = app.browser(&hiring, "owner").submit(&path(&hiring), &[("act", "advance")]).expect(400).text();
-    assert!(page.contains("First select the candidates") && page.contains("id=\"board\""), "{page}");
+    assert!(page.contains("Select the candidates first") && page.contains("id=\"board\""), "{page}");
 }
 
 fn an_invalid_form_changes_nothing() {

@@ -167,7 +167,7 @@ fn a_hire_shows_its_effects_first_and_carries_them_out() {
     assert_eq!(hiring.step_statuses(&app, 0), ["validated", "validated", "skipped", "validated"]);
     let integration = format!("/api/admin/organizations/{}/hr-integration", hiring.organization_id);
     app.admin().put(&integration, &json!({ "url": "https://hr.example/in", "enabled": true })).expect(200);
-    let effects = ["position 2 of 2", "leaves the career page", "The HR system is told at once."];
+    let effects = ["position 2 of 2", "leaves the career page", "The HR system is notified immediately."];
     assert_has(&recruiter.get(&act_path(&hiring, 1, "hire")).expect(200), &effects);
     app.admin().put(&integration, &json!({ "url": "https://hr.example/in", "enabled": false })).expect(200);
     assert_has(&recruiter.get(&act_path(&hiring, 1, "hire")).expect(200), &["The HR integration is switched off."]);

@@ -71,7 +71,7 @@ fn the_page_shows_the_signup_and_no_other_data_of_the_candidate() {
         "+44 20 7946",
         "https://ada.example",
         "First line<br>Second line",
-        "My CV.pdf (1\u{a0}KB)",
+        "My CV.pdf (1\u{a0}kB)",
         "You agreed to the privacy notice on 21 November 2026.",
         "Sent on 21 November 2026",
     ] {

@@ -90,7 +90,7 @@ pub(super) static TEXTS: Texts = Texts {
 - **Wer es sieht:** die Personen bei {organization}, die am Auswahlverfahren beteiligt sind. Zu Werbezwecken wird nichts weitergegeben.\n\
 - **Wo es gespeichert wird:** im eigenen Bewerbungssystem von {organization}. Diese Seiten laden nichts von anderen Websites und verfolgen Sie nicht.\n\
 - **Wie lange:** bis {organization} die Daten für die Entscheidung nicht mehr braucht oder Sie die Löschung verlangen.\n\
-- **Was Sie tun können:** Auf der privaten Seite, die Sie mit der Bewerbung erhalten, können Sie Ihre Bewerbung ansehen und zurückziehen, alle über Sie gespeicherten Daten herunterladen und sie löschen. Sie können {organization} auch um Berichtigung bitten oder sich bei der für Sie zuständigen Datenschutzbehörde beschweren.",
+- **Was Sie tun können:** Auf der privaten Seite, die Sie mit der Bewerbung erhalten, können Sie Ihre Bewerbung ansehen und zurückziehen, Ihre Daten herunterladen und löschen. Sie können {organization} auch um Berichtigung bitten oder sich bei der für Sie zuständigen Datenschutzbehörde beschweren.",
     },
     status: Status {
         title: "{role} bei {organization}: Ihre Bewerbung",
@@ -125,7 +125,7 @@ pub(super) static TEXTS: Texts = Texts {
         note: "Nachricht",
         document: "Dokument",
         document_of: "{name} ({size})",
-        kilobytes: "{size}\u{a0}KB",
+        kilobytes: "{size}\u{a0}kB",
         megabytes: "{size}\u{a0}MB",
         consent: "Sie haben den Hinweisen zum Datenschutz am {date} zugestimmt.",
         yours: "Ihre Bewerbung, Ihre Daten",
@@ -180,7 +180,7 @@ pub(super) static TEXTS: Texts = Texts {
         cv_wrong_type: "Die Datei ist weder PDF noch DOCX, ODT oder reiner Text. Bitte speichern Sie sie zum Beispiel als PDF.",
         cv_empty: "Die Datei ist leer. Bitte wählen Sie eine andere aus.",
         cv_more_than_one: "Bitte wählen Sie nur eine Datei aus.",
-        cv_expired: "Die hochgeladene Datei wurde nach einiger Zeit gelöscht. Bitte wählen Sie sie noch einmal aus.",
+        cv_expired: "Die hochgeladene Datei ist abgelaufen. Bitte wählen Sie sie noch einmal aus.",
         cv_no_room: "Ihre Datei kann gerade nicht angenommen werden. Wählen Sie sie später noch einmal aus, oder senden Sie die Bewerbung ohne Datei.",
         robot: "Ein Feld, das Menschen nicht sehen, wurde ausgefüllt. Bitte lassen Sie es leer und senden Sie das Formular noch einmal.",
         too_soon: "Das ging sehr schnell. Bitte prüfen Sie Ihre Angaben und senden Sie das Formular noch einmal.",
@@ -198,6 +198,6 @@ pub(super) static TEXTS: Texts = Texts {
         already: "{role}: Sie haben sich schon beworben",
         already_more: "Dieser Browser hat eine Bewerbung auf diese Stelle gesendet. Ihre persönliche Seite zeigt den aktuellen Stand.",
         to_status: "Meine Bewerbung ansehen",
-        again: "Für eine andere Person bewerben",
+        again: "Bewerbung für eine andere Person",
     },
 };

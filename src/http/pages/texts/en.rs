@@ -125,7 +125,7 @@ pub(super) static TEXTS: Texts = Texts {
         note: "Note",
         document: "Document",
         document_of: "{name} ({size})",
-        kilobytes: "{size}\u{a0}KB",
+        kilobytes: "{size}\u{a0}kB",
         megabytes: "{size}\u{a0}MB",
         consent: "You agreed to the privacy notice on {date}.",
         yours: "Your application, your data",

@@ -90,7 +90,7 @@ pub(super) static TEXTS: Texts = Texts {
 - **Quién lo ve:** las personas de {organization} que participan en la contratación. Nada se cede con fines publicitarios.\n\
 - **Dónde se guarda:** en el propio sistema de selección de {organization}. Estas páginas no cargan nada de otros sitios ni rastrean su actividad.\n\
 - **Cuánto tiempo:** hasta que {organization} ya no lo necesite para decidir o hasta que usted pida que se borre.\n\
-- **Qué puede hacer:** en la página privada que recibe al presentar su candidatura puede verla, retirarla, descargar todo lo que se guarda sobre usted y borrarlo. También puede pedir a {organization} que lo corrija o reclamar ante la autoridad de protección de datos que le corresponda.",
+- **Qué puede hacer:** en la página privada que recibe al presentar su candidatura puede verla, retirarla, descargar sus datos y borrarlos. También puede pedir a {organization} que lo corrija o reclamar ante la autoridad de protección de datos que le corresponda.",
     },
     status: Status {
         title: "{role} en {organization}: su candidatura",
@@ -125,7 +125,7 @@ pub(super) static TEXTS: Texts = Texts {
         note: "Mensaje",
         document: "Documento",
         document_of: "{name} ({size})",
-        kilobytes: "{size}\u{a0}KB",
+        kilobytes: "{size}\u{a0}kB",
         megabytes: "{size}\u{a0}MB",
         consent: "Aceptó el aviso de privacidad el {date}.",
         yours: "Su candidatura, sus datos",
@@ -186,7 +186,7 @@ pub(super) static TEXTS: Texts = Texts {
         too_soon: "Ha sido demasiado rápido. Compruebe sus datos y envíe de nuevo el formulario.",
         too_old: "El formulario ha estado abierto demasiado tiempo. Todo lo que ha escrito sigue aquí: envíelo de nuevo.",
         nowhere: "Este enlace no funciona",
-        nowhere_more: "Puede que esté incompleto o que la página ya no exista. Abra de nuevo el puesto en el portal de empleo de la empresa.",
+        nowhere_more: "Puede que esté incompleto o que la página ya no exista. Abra de nuevo el puesto en el portal de empleo de la organización.",
         expired: "Este enlace ha caducado",
         expired_more: "El puesto sigue vacante. Encontrará un enlace nuevo en la página del puesto.",
         to_role: "Ver el puesto: {role}",
@@ -198,6 +198,6 @@ pub(super) static TEXTS: Texts = Texts {
         already: "{role}: ya ha presentado su candidatura",
         already_more: "Este navegador ha enviado una candidatura para este puesto. Su página personal muestra en qué punto está.",
         to_status: "Ver mi candidatura",
-        again: "Presentar la candidatura de otra persona",
+        again: "Presentar una candidatura para otra persona",
     },
 };

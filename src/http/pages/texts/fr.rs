@@ -82,7 +82,7 @@ pub(super) static TEXTS: Texts = Texts {
         no_role_more: "Le lien est peut-être incomplet ou mal recopié, ou le poste n’est pas publié.",
         others: "Postes à pourvoir",
         no_portal: "Il n’y a pas de page carrières ici",
-        no_portal_more: "Le lien est peut-être incomplet ou mal recopié, ou l’entreprise a retiré sa page. Adressez-vous à la personne qui vous l’a transmis.",
+        no_portal_more: "Le lien est peut-être incomplet ou mal recopié, ou l’organisation a retiré sa page. Adressez-vous à la personne qui vous l’a transmis.",
         privacy_title: "Ce que deviennent vos données",
         privacy_words: "{organization} utilise ce que vous envoyez avec votre candidature dans un seul but\u{a0}: décider qui recruter.\n\
 \n\
@@ -90,7 +90,7 @@ pub(super) static TEXTS: Texts = Texts {
 - **Qui y a accès\u{a0}:** les personnes chargées du recrutement chez {organization}. Rien n’est transmis à des fins publicitaires.\n\
 - **Où cela est conservé\u{a0}:** dans le système de recrutement de {organization}. Ces pages ne chargent rien depuis d’autres sites et ne pistent pas vos visites.\n\
 - **Combien de temps\u{a0}:** jusqu’à ce que {organization} n’en ait plus besoin pour décider, ou jusqu’à ce que vous en demandiez la suppression.\n\
-- **Ce que vous pouvez faire\u{a0}:** sur la page privée que vous recevez en postulant, vous pouvez consulter votre candidature, la retirer, télécharger tout ce qui est conservé à votre sujet et le supprimer. Vous pouvez aussi demander une rectification à {organization} ou saisir l’autorité de protection des données dont vous dépendez.",
+- **Ce que vous pouvez faire\u{a0}:** sur la page privée que vous recevez en postulant, vous pouvez consulter votre candidature, la retirer, télécharger vos données et les supprimer. Vous pouvez aussi demander une rectification à {organization} ou saisir l’autorité de protection des données dont vous dépendez.",
     },
     status: Status {
         title: "{role} chez {organization}\u{a0}: votre candidature",
@@ -186,7 +186,7 @@ pub(super) static TEXTS: Texts = Texts {
         too_soon: "C’était très rapide. Veuillez vérifier ce que vous avez saisi et envoyer à nouveau le formulaire.",
         too_old: "Le formulaire est resté ouvert trop longtemps. Tout ce que vous avez saisi est encore là\u{a0}: veuillez l’envoyer à nouveau.",
         nowhere: "Ce lien ne fonctionne pas",
-        nowhere_more: "Il est peut-être incomplet, ou la page n’existe plus. Veuillez rouvrir le poste sur le portail carrière de l’entreprise.",
+        nowhere_more: "Il est peut-être incomplet, ou la page n’existe plus. Veuillez rouvrir le poste sur le portail carrière de l’organisation.",
         expired: "Ce lien a expiré",
         expired_more: "Le poste est toujours à pourvoir. Vous trouverez un nouveau lien sur sa page.",
         to_role: "Voir le poste\u{a0}: {role}",

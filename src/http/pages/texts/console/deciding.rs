@@ -58,7 +58,7 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
         reject_one: "Reject {name}",
         reject_many: Counted { one: "Reject {count} candidate", many: "Reject {count} candidates" },
         reject_button: "Reject",
-        choose_first: "Nothing was changed. First select the candidates that you decide about.",
+        choose_first: "Nothing was changed. Select the candidates first.",
         advanced: Counted {
             one: "{count} candidate advanced to the next step.",
             many: "{count} candidates advanced to their next steps.",
