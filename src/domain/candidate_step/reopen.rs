@@ -51,6 +51,10 @@ pub fn reopen(facts: &StepFacts, rejections: &[Rejection], input: &ReopenInput) 
         }
         Some(before) => steps[facts.addressed].return_to(before.step_status, before.validated_at),
         None => {
+            // A validated final step shows that the candidate had been hired.
+            if steps.last().is_some_and(|step| step.status == StepStatus::Validated) {
+                reset_to_pending(&mut steps[facts.addressed + 1..]);
+            }
             let status = assumed_status(&steps, facts.addressed);
             steps[facts.addressed].return_to(status, None);
         }
@@ -254,11 +258,14 @@ mod tests {
             ([Validated, Validated, Rejected], 2, [Validated, Validated, InProgress]),
             ([Rejected, InProgress, Pending], 0, [Skipped, InProgress, Pending]),
             ([Validated, InProgress, Rejected], 2, [Validated, InProgress, Pending]),
+            ([Validated, Rejected, Validated], 1, [Validated, InProgress, Pending]),
+            ([Rejected, InProgress, Validated], 0, [InProgress, Pending, Pending]),
         ] {
             let facts = StepFacts { application_status: ApplicationStatus::NotSelected, ..facts(&before, at) };
             let decision = reopen(&facts, &[], &input()).unwrap();
             assert_eq!(after(&facts, &decision), expected);
             assert_eq!(decision.application_status, ApplicationStatus::InProgress);
+            assert_eq!(contradiction(decision.application_status, &expected), None, "an import accepts the export");
         }
         let facts = StepFacts { application_status: ApplicationStatus::NotSelected, ..facts(&[Rejected, Rejected], 0) };
         let decision = reopen(&facts, &[], &input()).unwrap();

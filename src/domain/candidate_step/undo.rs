@@ -59,7 +59,8 @@ pub fn undo(facts: &StepFacts, acts: &[AttributedAct], caller: &UserId, now: Tim
     let back_since = Some(at_step_since(facts.applied_at, &steps));
     let addressed = last.step.filter(|index| *index < steps.len()).unwrap_or(facts.addressed);
     let decision = facts.decision(steps, addressed, last.status_before, None, facts.seats);
-    let later_due_on = last.later_before.or(facts.later_due_on);
+    // Decisions remove the mark, so a mark that exists now was added after the decision.
+    let later_due_on = facts.later_due_on.or(last.later_before);
     Ok(Decision { back_since, later_due_on, remark: Some(Remark::Undone(last.act)), ..decision })
 }
 
@@ -251,9 +252,11 @@ mod tests {
             assert_eq!(decide(&after, ActKind::Undone, None, Ok(decision)).0, before);
         }
         // A mark that was added after the move stays.
-        let (after, act) = moved(&StepFacts { later_due_on: None, ..before }, Some("ingrid"));
-        let after = StepFacts { later_due_on: day("2026-12-24"), ..after };
-        assert_eq!(undone(&after, &[act]).unwrap().later_due_on, day("2026-12-24"));
+        for later_due_on in [None, day("2026-12-01")] {
+            let (after, act) = moved(&StepFacts { later_due_on, ..before.clone() }, Some("ingrid"));
+            let after = StepFacts { later_due_on: day("2026-12-24"), ..after };
+            assert_eq!(undone(&after, &[act]).unwrap().later_due_on, day("2026-12-24"));
+        }
     }
 
     #[test]
