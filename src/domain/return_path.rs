@@ -11,7 +11,9 @@ pub fn parse(path: &str) -> Option<&str> {
     let rest = path.strip_prefix("/app")?;
     let is_within = rest.is_empty() || rest.starts_with('/') || rest.starts_with('?');
     let is_plain = path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-    (is_within && is_plain && !path.contains("//") && !path.contains("/..") && path.len() <= BYTES_MAX).then_some(path)
+    // Browsers read `%2e` in a path as a dot (WHATWG URL, "double-dot path segment").
+    let dots = path.to_ascii_lowercase().replace("%2e", ".");
+    (is_within && is_plain && !path.contains("//") && !dots.contains("/..") && path.len() <= BYTES_MAX).then_some(path)
 }
 
 #[cfg(test)]
@@ -36,6 +38,9 @@ mod tests {
             "/app/\r\nSet-Cookie: a=b",
             "/app/ä",
             "/app/../docs",
+            "/app/%2e%2E/docs",
+            "/app/.%2e/docs",
+            "/app/%2E./docs",
             "javascript:alert(1)",
         ] {
             assert_eq!(parse(bad), None, "{bad}");
