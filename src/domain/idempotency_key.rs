@@ -203,6 +203,7 @@ mod tests {
             (Refusal::PreconditionFailed(Vec::new()), false),
             (Refusal::Forbidden(""), false),
             (Refusal::Unauthorized { sent: true }, false),
+            (Refusal::KeyRequired, false),
             (Refusal::RateLimited { retry_after_s: 1 }, false),
             (Refusal::IdempotencyKeyReused, false),
             (Refusal::PayloadTooLarge(1), false),

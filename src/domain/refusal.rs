@@ -44,6 +44,9 @@ pub enum Refusal {
         /// Whether the request had a credential.
         sent: bool,
     },
+    /// The request has a session, but the endpoint accepts only API keys (`unauthorized`). The refusal is the same for
+    /// a session that has ended, so it does not reveal whether a session is valid.
+    KeyRequired,
     /// The API key lacks this scope.
     InsufficientScope(Scope),
     /// The credential is valid, but its user does not have the necessary rights.
@@ -163,6 +166,9 @@ impl Refusal {
             Self::BadRequest(detail, _) | Self::ConflictWith(detail) | Self::NotReady(detail) => detail.clone(),
             Self::Invalid(errors) => sentences(errors),
             Self::Unauthorized { .. } => "this request needs a valid API key or session".to_owned(),
+            Self::KeyRequired => {
+                "this endpoint needs an API key; the session of a browser is not accepted here".to_owned()
+            }
             Self::SecondFactorMissing => {
                 "your account needs a second factor; set one up at /app/me/second-factor".to_owned()
             }

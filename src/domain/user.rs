@@ -73,13 +73,13 @@ impl Principal {
     /// Succeeds if the caller uses a key that has the scope.
     ///
     /// # Errors
-    /// `insufficient_scope` if the key lacks the scope; `unauthorized` for a session, which has no scopes and is not
-    /// accepted where an endpoint requires a key.
+    /// `insufficient_scope` if the key lacks the scope; [`Refusal::KeyRequired`] for a session, which has no scopes and
+    /// is not accepted where an endpoint requires a key.
     pub fn require_scope(&self, scope: Scope) -> Result<(), Refusal> {
         match &self.auth {
             Auth::ApiKey { grant, .. } if grant.scopes.contains(&scope) => Ok(()),
             Auth::ApiKey { .. } => Err(Refusal::InsufficientScope(scope)),
-            Auth::Session { .. } => Err(Refusal::Unauthorized { sent: true }),
+            Auth::Session { .. } => Err(Refusal::KeyRequired),
         }
     }
 
@@ -87,7 +87,7 @@ impl Principal {
     fn grant(&self) -> Result<&Grant, Refusal> {
         match &self.auth {
             Auth::ApiKey { grant, .. } => Ok(grant),
-            Auth::Session { .. } => Err(Refusal::Unauthorized { sent: true }),
+            Auth::Session { .. } => Err(Refusal::KeyRequired),
         }
     }
 

@@ -26,6 +26,7 @@ crate::tests![
     another_media_type_is_415_and_a_large_body_413,
     signing_in_ignores_other_credentials,
     a_session_is_refused_on_routes_that_need_a_key,
+    the_refusal_of_a_session_on_a_route_for_keys_does_not_show_whether_the_session_is_valid,
     an_admins_session_does_not_replace_a_key,
     a_key_wins_over_a_session_even_if_it_is_invalid,
     the_cookie_is_found_among_other_cookies,
@@ -68,6 +69,8 @@ crate::tests![
 ];
 
 const PASSWORD: &str = "correct horse battery";
+const KEY_REQUIRED: &str = "this endpoint needs an API key; the session of a browser is not accepted here";
+const NOT_VALID: &str = "this request needs a valid API key or session";
 const SIGN_IN: &str = "/api/auth/sign-in";
 const SIGN_OUT: &str = "/api/auth/sign-out";
 const SAME_ORIGIN: (&str, &str) = ("Sec-Fetch-Site", "same-origin");
@@ -299,11 +302,27 @@ fn a_session_is_refused_on_routes_that_need_a_key() {
             let answer = client.send(route.method.as_str(), &path, &[SAME_ORIGIN], b"").refused(401, "unauthorized");
             let challenge = "Bearer realm=\"appliance\", error=\"invalid_token\"";
             assert_eq!(answer.header("www-authenticate"), Some(challenge), "{path}");
+            assert_eq!(answer.json()["detail"], KEY_REQUIRED, "{path}");
             client.send(route.method.as_str(), &path, &[], b"").refused(401, "unauthorized");
         }
     }
     assert!(checked >= 13);
     sign_out(&client).expect(204);
+}
+
+fn the_refusal_of_a_session_on_a_route_for_keys_does_not_show_whether_the_session_is_valid() {
+    let (app, hiring) = start();
+    let valid = session(&app, &hiring);
+    let ended = session(&app, &hiring);
+    sign_out(&ended).expect(204);
+    let unknown = app.anonymous().with_header("Cookie", "appliance_session=abc");
+    for client in [valid, ended, unknown] {
+        let problem = client.get("/api/admin/api-keys").refused(401, "unauthorized").json();
+        assert_eq!(problem["detail"], KEY_REQUIRED);
+        let problem = client.with_header("Authorization", "Bearer rpk_wrong").get("/api/admin/api-keys");
+        assert_eq!(problem.refused(401, "unauthorized").json()["detail"], NOT_VALID);
+    }
+    assert_eq!(app.anonymous().get("/api/admin/api-keys").refused(401, "unauthorized").json()["detail"], NOT_VALID);
 }
 
 fn an_admins_session_does_not_replace_a_key() {

@@ -26,15 +26,19 @@ impl AccessRule {
     /// Checks that the route accepts this kind of credential.
     ///
     /// # Errors
-    /// `unauthorized` for a session if a key is required, and for a key if a session is required.
+    /// [`Refusal::KeyRequired`] for a session if a key is required, and `unauthorized` for a key if a session is
+    /// required.
     pub(super) fn check_credential_kind(self, who: &Principal) -> Result<(), Refusal> {
-        let by_key = matches!(who.auth, Auth::ApiKey { .. });
-        let is_accepted = match self {
-            Self::Open | Self::Authenticated => true,
-            Self::Session | Self::Staff => !by_key,
-            Self::Scoped(_) | Self::Admin(_) => by_key,
-        };
-        if is_accepted { Ok(()) } else { Err(Refusal::Unauthorized { sent: true }) }
+        match (&who.auth, self) {
+            (Auth::Session { .. }, Self::Scoped(_) | Self::Admin(_)) => Err(Refusal::KeyRequired),
+            (Auth::ApiKey { .. }, Self::Session | Self::Staff) => Err(Refusal::Unauthorized { sent: true }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns whether the route refuses every session.
+    pub(super) fn requires_key(self) -> bool {
+        matches!(self, Self::Scoped(_) | Self::Admin(_))
     }
 
     /// Checks the kind of the credential and the caller's authority.

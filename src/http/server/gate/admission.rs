@@ -7,7 +7,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::usage;
 use crate::domain::user::Auth;
 use crate::http::server::access_rule::{AccessRule, require_second_factor};
-use crate::http::server::authentication::{Credential, look_up, presented, verify};
+use crate::http::server::authentication::{Credential, Presented, look_up, presented, verify};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::rate_limiter::BucketOwner;
 use crate::http::server::request::Request;
@@ -29,7 +29,11 @@ pub(super) fn admit(
     if route.access == AccessRule::Open {
         return Ok(None);
     }
-    let credential = look_up(ctx, presented(ctx, request)?)?;
+    let presented = presented(ctx, request)?;
+    if route.access.requires_key() && matches!(presented, Presented::Session(_)) {
+        return Err(Refusal::KeyRequired.into());
+    }
+    let credential = look_up(ctx, presented)?;
     let session_principal;
     let who = match &credential {
         Credential::ApiKey(key) => &key.principal,

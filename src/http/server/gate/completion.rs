@@ -25,7 +25,7 @@ pub(super) const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("rateli
 /// Turns the outcome of a request into a reply and adds the header fields that depend on how the request was handled.
 /// The cause of a failure is logged and not shown to the caller.
 pub(super) fn complete(ctx: &Ctx, trail: &RequestTrail, outcome: Result<Reply, Error>) -> Reply {
-    let is_unauthorized = matches!(outcome, Err(Error::Refused(Refusal::Unauthorized { .. })));
+    let is_unauthorized = matches!(outcome, Err(Error::Refused(Refusal::Unauthorized { .. } | Refusal::KeyRequired)));
     let mut reply = match outcome {
         Ok(reply) => reply,
         Err(error) => {

@@ -339,8 +339,9 @@ fn status_code_and_fields(error: &Error, realm: &str) -> (StatusCode, Code, Vec<
         Refusal::NotReady(_) => unavailable(UNAVAILABLE_RETRY_S),
         Refusal::BadRequest(..) => (StatusCode::BAD_REQUEST, "bad_request", Vec::new()),
         Refusal::Invalid(_) => (StatusCode::BAD_REQUEST, "validation_error", Vec::new()),
-        Refusal::Unauthorized { sent } => {
-            let why = if *sent { ", error=\"invalid_token\"" } else { "" };
+        Refusal::Unauthorized { .. } | Refusal::KeyRequired => {
+            let is_sent = !matches!(refusal, Refusal::Unauthorized { sent: false });
+            let why = if is_sent { ", error=\"invalid_token\"" } else { "" };
             let challenge = format!("Bearer realm=\"{realm}\"{why}");
             (StatusCode::UNAUTHORIZED, "unauthorized", field(header::WWW_AUTHENTICATE, &challenge))
         }
