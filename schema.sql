@@ -612,7 +612,7 @@ CREATE TABLE decision_batches (
   organization_id TEXT NOT NULL,
   role_id TEXT NOT NULL,
   user_id TEXT NOT NULL REFERENCES users (id),
-  action TEXT NOT NULL CHECK (action IN ('reject', 'move', 'validate')),
+  action TEXT NOT NULL CHECK (action IN ('reject', 'move', 'validate', 'later')),
   created_at INTEGER NOT NULL,
   undone_at INTEGER,
   FOREIGN KEY (role_id, organization_id) REFERENCES roles (id, organization_id)

@@ -1,18 +1,23 @@
 //! Decision batches: `POST …/roles/{id}/decisions` makes one decision on many applications to a role, and `…/undo` can
 //! undo the batch for 10 minutes.
 //!
-//! Each application is decided on by the rule of the single act, so this module has no outcomes of its own. It adds
-//! three checks, because nobody looks at each application of a batch: only applications in progress are decided on, so
-//! that a batch never reverses a hire; a candidate who has left the named step is not decided on; and an application
-//! that is named twice is decided on once.
+//! The rule of the single act decides on each application, so this module has no outcomes of its own. A later mark
+//! counts as a decision here, so that several marks can be undone together. A batch adds three checks, because nobody
+//! looks at each of its applications. Only applications in progress are decided on, so that a batch never reverses a
+//! hire. A candidate who has left the named step is not decided on. An application that is named twice is decided on
+//! once.
 
 use std::time::Duration;
+
+use jiff::civil::Date;
 
 use super::activity::Action;
 use super::candidate_step::{
     self, AttributedAct, Decision, MoveInput, RejectInput, StepFacts, UNDO_PERIOD, ValidateInput,
 };
+use super::due_day::DueDay;
 use super::id::{RoleStepId, UserId};
+use super::later::{self, LaterInput, MarkChange};
 use super::refusal::Refusal;
 use super::timestamp::Timestamp;
 use super::words::words;
@@ -40,6 +45,8 @@ words! {
         Move = "move",
         /// Moves each candidate to the next step.
         Validate = "validate",
+        /// Puts each application aside until a day.
+        Later = "later",
     }
 }
 
@@ -52,6 +59,8 @@ pub enum BatchDecision {
     Move(RoleStepId, MoveInput),
     /// Validates each candidate's current step.
     Validate(ValidateInput),
+    /// Puts each application aside until this day.
+    Later(LaterInput),
 }
 
 impl BatchDecision {
@@ -61,6 +70,7 @@ impl BatchDecision {
             Self::Reject(_) => BatchAction::Reject,
             Self::Move(..) => BatchAction::Move,
             Self::Validate(_) => BatchAction::Validate,
+            Self::Later(_) => BatchAction::Later,
         }
     }
 }
@@ -77,49 +87,61 @@ pub enum NamedBy {
 /// The plan for one application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// The action to record.
-    pub action: Action,
     /// The facts, which address the step to decide on.
     pub facts: StepFacts,
-    /// The decision.
-    pub decision: Decision,
+    /// The change to save.
+    pub change: PlannedChange,
+}
+
+/// The change that a plan makes to an application.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PlannedChange {
+    /// A decision, with the action to record.
+    Decision(Action, Box<Decision>),
+    /// The new later mark; `None` removes the mark.
+    Mark(Option<DueDay>),
 }
 
 /// Plans the decision on one application of a batch. If the application is named by a step, `facts` address that step.
 ///
 /// # Errors
 /// `forbidden` without authority over the steps; `conflict` if the candidate was erased, the application has ended, the
-/// candidate has left the named step, or the rule of the single act refuses the decision.
-pub fn plan(facts: StepFacts, named_by: NamedBy, decision: &BatchDecision, now: Timestamp) -> Result<Plan, Refusal> {
+/// candidate has left the named step, the application does not have the step to move to, or the rule of the single act
+/// refuses the decision; `validation_error` for a due day that [`later::due_day`] refuses. The caller checks the day
+/// before it plans the first application, so that such a day refuses the whole batch.
+pub fn plan(
+    facts: StepFacts,
+    named_by: NamedBy,
+    decision: &BatchDecision,
+    now: Timestamp,
+    today: Date,
+) -> Result<Plan, Refusal> {
     facts.require_authority()?;
     facts.require_in_progress()?;
     if named_by == NamedBy::Step && !facts.is_at_addressed_step() {
         return Err(Refusal::Conflict("the candidate is no longer at this step"));
     }
-    let here = facts.current_or_final_index();
-    let (action, facts, decision) = match decision {
-        BatchDecision::Reject(input) => {
-            let facts = StepFacts { addressed: here, ..facts };
-            let decision = candidate_step::reject(&facts, input, now)?;
-            (Action::Rejected, facts, decision)
-        }
-        BatchDecision::Validate(input) => {
-            let facts = StepFacts { addressed: here, ..facts };
-            let decision = candidate_step::validate(&facts, input, now)?;
-            (Action::Validated, facts, decision)
-        }
-        BatchDecision::Move(to, input) => {
+    let addressed = match decision {
+        BatchDecision::Move(to, _) => {
             let target = facts.steps.iter().position(|step| step.role_step_id == *to);
-            let addressed = target.ok_or(Refusal::Conflict("the application does not have this step"))?;
-            let facts = StepFacts { addressed, ..facts };
-            let decision = candidate_step::move_to(&facts, input, now)?;
-            (Action::Moved, facts, decision)
+            target.ok_or(Refusal::Conflict("the application does not have this step"))?
+        }
+        _ => facts.current_or_final_index(),
+    };
+    let facts = StepFacts { addressed, ..facts };
+    let decided = |action, decision| PlannedChange::Decision(action, Box::new(decision));
+    let change = match decision {
+        BatchDecision::Reject(input) => decided(Action::Rejected, candidate_step::reject(&facts, input, now)?),
+        BatchDecision::Validate(input) => decided(Action::Validated, candidate_step::validate(&facts, input, now)?),
+        BatchDecision::Move(_, input) => decided(Action::Moved, candidate_step::move_to(&facts, input, now)?),
+        BatchDecision::Later(input) => {
+            PlannedChange::Mark(Some(later::put_aside(facts.application_status, *input, today)?))
         }
     };
-    Ok(Plan { action, facts, decision })
+    Ok(Plan { facts, change })
 }
 
-/// The facts about a batch that somebody wants to undo.
+/// The facts that decide whether a batch can be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatchFacts {
     /// The user who made the decisions.
@@ -174,10 +196,28 @@ pub fn plan_undo(
         return Err(CHANGED_SINCE);
     }
     let decision = candidate_step::undo(&facts, acts, caller, now)?;
-    Ok(Plan { action: Action::Undone, facts, decision })
+    Ok(Plan { facts, change: PlannedChange::Decision(Action::Undone, Box::new(decision)) })
 }
 
-/// Returns the time that is [`STORED_FOR`] before `now`. Batches from before that time are deleted.
+/// Plans how to undo a later mark of a batch by the rule of the single undo. `change` is the change to the mark, or
+/// `None` if an act has followed it.
+///
+/// # Errors
+/// `forbidden` without authority over the steps; `conflict` if the candidate was erased or an act has followed the
+/// change; otherwise the errors of [`later::undo`].
+pub fn plan_mark_undo(
+    facts: StepFacts,
+    change: Option<&MarkChange>,
+    caller: &UserId,
+    now: Timestamp,
+) -> Result<Plan, Refusal> {
+    facts.require_authority()?;
+    let change = change.ok_or(CHANGED_SINCE)?;
+    let mark = later::undo(facts.application_status, Some(change), caller, now)?;
+    Ok(Plan { facts, change: PlannedChange::Mark(mark) })
+}
+
+/// Returns the time that is [`STORED_FOR`] before `now`. Older batches are deleted.
 pub fn stored_since(now: Timestamp) -> Timestamp {
     now.minus(STORED_FOR)
 }
@@ -204,6 +244,14 @@ mod tests {
         BatchDecision::Validate(ValidateInput::default())
     }
 
+    fn later() -> BatchDecision {
+        BatchDecision::Later(LaterInput::InDays(3))
+    }
+
+    fn planned(facts: StepFacts, named_by: NamedBy, decision: &BatchDecision) -> Result<Plan, Refusal> {
+        plan(facts, named_by, decision, NOW, DueDay::parse("2026-11-21").unwrap().0)
+    }
+
     #[test]
     fn each_application_is_decided_on_at_its_current_step() {
         for (before, decision, action, expected) in [
@@ -216,27 +264,53 @@ mod tests {
             ([Validated, Pending, Pending], validate(), Action::Validated, [Validated, Validated, InProgress]),
         ] {
             for addressed in 0..3 {
-                let plan = plan(facts(&before, addressed), NamedBy::Application, &decision, NOW).unwrap();
-                assert_eq!(
-                    (plan.action, after(&plan.facts, &plan.decision)),
-                    (action, expected.to_vec()),
-                    "{before:?}"
-                );
+                let plan = planned(facts(&before, addressed), NamedBy::Application, &decision).unwrap();
+                let PlannedChange::Decision(recorded, decided) = plan.change else { panic!("{decision:?}") };
+                assert_eq!((recorded, after(&plan.facts, &decided)), (action, expected.to_vec()), "{before:?}");
                 let decided_on = plan.facts.addressed_step();
-                assert_eq!(decided_on.id, plan.decision.answer_step.id);
+                assert_eq!(decided_on.id, decided.answer_step.id);
             }
         }
     }
 
     #[test]
+    fn applications_are_put_aside_wherever_the_candidates_are() {
+        for (before, here) in [
+            ([InProgress, Pending, Pending], 0),
+            ([Validated, Skipped, InProgress], 2),
+            ([Validated, Validated, Validated], 2),
+        ] {
+            let plan = planned(facts(&before, 1), NamedBy::Application, &later()).unwrap();
+            assert_eq!(plan.change, PlannedChange::Mark(DueDay::parse("2026-11-24")));
+            assert_eq!(plan.facts.addressed, here, "{before:?}");
+        }
+        let today = BatchDecision::Later(LaterInput::On(DueDay::parse("2026-11-21").unwrap()));
+        let refused = planned(facts(&[InProgress], 0), NamedBy::Application, &today).unwrap_err();
+        assert_eq!(refused.errors()[0].field, "dueOn");
+    }
+
+    #[test]
+    fn a_later_mark_is_undone_unless_something_has_followed_it() {
+        let (before, ingrid) = (facts(&[InProgress, Pending], 0), UserId::parse("ingrid").unwrap());
+        let change = MarkChange { before: DueDay::parse("2026-11-20"), at: NOW, by: ingrid.clone() };
+        let plan = plan_mark_undo(before.clone(), Some(&change), &ingrid, NOW).unwrap();
+        assert_eq!(plan.change, PlannedChange::Mark(change.before));
+        assert_eq!(plan_mark_undo(before.clone(), None, &ingrid, NOW), Err(CHANGED_SINCE));
+        let grace = UserId::parse("grace").unwrap();
+        assert!(matches!(plan_mark_undo(before.clone(), Some(&change), &grace, NOW), Err(Refusal::Forbidden(_))));
+        let erased = StepFacts { is_erased: true, ..before };
+        assert!(matches!(plan_mark_undo(erased, Some(&change), &ingrid, NOW), Err(Refusal::Conflict(_))));
+    }
+
+    #[test]
     fn a_candidate_who_has_left_the_named_step_is_not_decided_on() {
         let before = [Validated, InProgress, Pending];
-        for decision in [reject(), move_to(3), validate()] {
+        for decision in [reject(), move_to(3), validate(), later()] {
             for addressed in [0, 2] {
-                let refused = plan(facts(&before, addressed), NamedBy::Step, &decision, NOW).unwrap_err();
+                let refused = planned(facts(&before, addressed), NamedBy::Step, &decision).unwrap_err();
                 assert!(refused.sentence().contains("no longer at this step"), "{refused:?}");
             }
-            assert!(plan(facts(&before, 1), NamedBy::Step, &decision, NOW).is_ok());
+            assert!(planned(facts(&before, 1), NamedBy::Step, &decision).is_ok());
         }
     }
 
@@ -244,28 +318,28 @@ mod tests {
     fn only_applications_in_progress_are_decided_on() {
         let before = [Validated, InProgress, Pending];
         let status = |application_status| StepFacts { application_status, ..facts(&before, 1) };
-        for decision in [reject(), move_to(1), validate()] {
+        for decision in [reject(), move_to(1), validate(), later()] {
             for facts in [
                 hired(&[Validated, Validated], 1),
                 status(ApplicationStatus::NotSelected),
                 status(ApplicationStatus::Withdrawn),
                 StepFacts { is_erased: true, ..facts(&before, 1) },
             ] {
-                let refused = plan(facts, NamedBy::Application, &decision, NOW);
+                let refused = planned(facts, NamedBy::Application, &decision);
                 assert!(matches!(refused, Err(Refusal::Conflict(_))), "{refused:?}");
             }
             let member = StepFacts { caller_org_role: Some(OrgRole::Member), ..facts(&before, 1) };
-            assert!(matches!(plan(member, NamedBy::Application, &decision, NOW), Err(Refusal::Forbidden(_))));
+            assert!(matches!(planned(member, NamedBy::Application, &decision), Err(Refusal::Forbidden(_))));
         }
     }
 
     #[test]
     fn the_role_may_have_any_status() {
         for status in [RoleStatus::Draft, RoleStatus::Filled, RoleStatus::Closed] {
-            for decision in [reject(), move_to(2), validate()] {
+            for decision in [reject(), move_to(2), validate(), later()] {
                 let seats = Seats { status, positions: 1, hired: 1 };
                 let facts = StepFacts { seats, ..facts(&[InProgress, Pending], 0) };
-                assert!(plan(facts, NamedBy::Application, &decision, NOW).is_ok(), "{status:?}");
+                assert!(planned(facts, NamedBy::Application, &decision).is_ok(), "{status:?}");
             }
         }
     }
@@ -302,7 +376,7 @@ mod tests {
             ([Validated, InProgress], validate(), "hire the candidate"),
             ([Validated, Skipped], validate(), "the step is skipped"),
         ] {
-            let refused = plan(facts(&before, 0), NamedBy::Application, &decision, NOW).unwrap_err();
+            let refused = planned(facts(&before, 0), NamedBy::Application, &decision).unwrap_err();
             assert!(matches!(refused, Refusal::Conflict(_)) && refused.sentence().contains(words), "{refused:?}");
         }
     }

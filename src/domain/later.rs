@@ -34,6 +34,14 @@ pub fn put_aside(status: ApplicationStatus, input: LaterInput, today: Date) -> R
             status.as_str()
         )));
     }
+    due_day(input, today)
+}
+
+/// Returns the day that staff chose. The caller has checked a number of days.
+///
+/// # Errors
+/// `validation_error` unless a chosen day is after `today` and at most [`DAYS_MAX`] days from it.
+pub fn due_day(input: LaterInput, today: Date) -> Result<DueDay, Refusal> {
     let last = today.checked_add(DAYS_MAX.days()).unwrap_or(Date::MAX);
     match input {
         LaterInput::InDays(days) => Ok(DueDay(today.checked_add(days.days()).unwrap_or(last))),
@@ -59,8 +67,9 @@ pub struct MarkChange {
     pub by: UserId,
 }
 
-/// The undo of a mark in the staff console: returns the mark before the change. The mark may be in the past, because the
-/// application had come back before.
+/// The undo of a change to a later mark: returns the mark before the change. The day of that mark may have passed,
+/// because the application may have come back before the change. `last` is the change, or `None` if another act has
+/// followed it.
 ///
 /// # Errors
 /// `conflict` if the application has ended, an act has followed the change, or the change is at least [`UNDO_PERIOD`]

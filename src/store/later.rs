@@ -15,9 +15,9 @@ use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, Organiz
 use crate::domain::later::MarkChange;
 use crate::domain::user::Principal;
 
-/// Saves or removes the mark of an application, and appends an activity row. Does nothing if the mark does not change.
-/// `before` is the application before the change. The application's `updated_at` does not change, because nothing about
-/// the candidate changes.
+/// Saves or removes the mark of an application, and appends an activity row. Does nothing, and returns false, if the
+/// mark does not change. `before` is the application before the change. The application's `updated_at` does not change,
+/// because nothing about the candidate changes.
 ///
 /// # Errors
 /// [`Error::Defect`] if the application is not in progress. Check its status before you add a mark.
@@ -28,10 +28,10 @@ pub fn save(
     before: &Application,
     due_on: Option<DueDay>,
     stamp: &Stamp,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     let id = &before.record.id;
     if before.record.later_due_on == due_on {
-        return Ok(());
+        return Ok(false);
     }
     let sql = "UPDATE candidate_roles
                SET later_due_on = $1
@@ -49,7 +49,8 @@ pub fn save(
     let side = |due_on: Option<DueDay>| LaterDetail { later_due_on: due_on.map(|day| day.to_string()) };
     let detail = activity::detail(&side(before.record.later_due_on), &side(due_on))?;
     let action = if due_on.is_some() { Action::PutAside } else { Action::TakenUp };
-    activity::append(tx, stamp, Some(who), action, &subject, &detail)
+    activity::append(tx, stamp, Some(who), action, &subject, &detail)?;
+    Ok(true)
 }
 
 #[derive(Serialize)]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::console::form_body;
+use crate::support::console::{follow, form_body};
 use crate::support::hiring::{first_role_of, set_steps};
 use crate::support::race::{Runner, race};
 use crate::support::{Answer, App, Client, Hiring};
@@ -413,6 +413,11 @@ fn an_undo_of_several_decisions_restores_each() {
     let undo = newest_batch(&app);
     let parts = owner.submit_for_parts(&path(&hiring), &[("act", "undo"), ("batch", &undo)]).expect(200).text();
     assert!(parts.contains("3 decisions were undone."), "{parts}");
+    // Without JavaScript, the board that follows says so.
+    owner.submit(&path(&hiring), &all("reject")).expect(303);
+    let undo = newest_batch(&app);
+    let page = follow(&owner, owner.submit(&path(&hiring), &[("act", "undo"), ("batch", &undo)])).text();
+    assert!(page.contains("3 decisions were undone.") && !page.contains("data-key=\"z\""), "{page}");
     // Somebody acts on one of them before the undo: the others are undone.
     owner.submit(&path(&hiring), &all("reject")).expect(303);
     let undo = newest_batch(&app);

@@ -8,6 +8,7 @@ use crate::support::{Answer, App, Client, Hiring};
 crate::tests![
     a_candidate_is_put_aside_until_a_day_and_taken_up,
     the_board_puts_several_candidates_aside_and_undoes_it_at_once,
+    the_board_undoes_several_marks_without_javascript,
     the_board_asks_again_for_a_day_that_is_refused,
     an_invalid_day_changes_nothing_and_is_named,
     a_mark_is_undone_by_the_same_person_for_ten_minutes,
@@ -98,20 +99,35 @@ fn the_board_puts_several_candidates_aside_and_undoes_it_at_once() {
         &["Put 2 candidates aside", "data-key=\"1\">1 day", "data-key=\"3\">1 week", "min=\"2026-11-22\""],
     );
     let parts = decide(&recruiter, &hiring, &[0, 1], &[("act", "later"), ("days", "3")], true).expect(200).text();
-    assert_has(
-        &parts,
-        &["2 candidates were put aside.", "later until Tuesday", "value=\"undo-later\"", "data-key=\"z\""],
-    );
+    assert_has(&parts, &["2 candidates were put aside.", "later until Tuesday", "name=\"batch\"", "data-key=\"z\""]);
     assert_eq!(marks(&app), ["2026-11-24", "2026-11-24", ""]);
-    let parts = decide(&recruiter, &hiring, &[0, 1], &[("act", "undo-later")], true).expect(200).text();
+    let undo = [("act", "undo"), ("batch", &newest_batch(&app))];
+    let parts = decide(&recruiter, &hiring, &[], &undo, true).expect(200).text();
     assert_has(&parts, &["The marks of 2 candidates were undone."]);
     assert_eq!(marks(&app), ["", "2026-11-28", ""], "the earlier mark is restored");
-    let page = decide(&recruiter, &hiring, &[2], &[("act", "undo-later")], false).expect(409).text();
-    assert_has(&page, &["The mark of Candidate 3 cannot be undone any longer."]);
+    decide(&recruiter, &hiring, &[], &undo, false).expect(409);
     let page =
         follow(&recruiter, decide(&recruiter, &hiring, &[2], &[("act", "later"), ("dueOn", "2026-12-24")], false));
     assert_has(&page.text(), &["Candidate 3 is put aside until 24 December 2026.", "/later/undo\""]);
     assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn the_board_undoes_several_marks_without_javascript() {
+    let (app, hiring, recruiter) = start();
+    let fields = [("act", "later"), ("days", "3")];
+    let page = follow(&recruiter, decide(&recruiter, &hiring, &[0, 1, 2], &fields, false)).text();
+    let batch = newest_batch(&app);
+    assert_has(&page, &[&format!("name=\"batch\" value=\"{batch}\""), "data-key=\"z\""]);
+    app.user(&hiring.staff("owner")).post_empty(&hiring.reject(1)).expect(200);
+    let undo = [("act", "undo"), ("batch", batch.as_str())];
+    let page = decide(&recruiter, &hiring, &[], &undo, false).expect(200).text();
+    assert_has(&page, &["The marks of 2 candidates were undone.", "The owner"]);
+    assert_eq!(marks(&app).concat(), "");
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn newest_batch(app: &App) -> String {
+    app.sql("SELECT id FROM decision_batches ORDER BY number DESC LIMIT 1").remove(0)
 }
 
 fn the_board_asks_again_for_a_day_that_is_refused() {
@@ -290,8 +306,9 @@ fn a_plain_member_puts_nobody_aside() {
     member.submit(&later_path(&hiring, 0), &[("days", "1")]).expect(403);
     member.submit(&format!("{}/undo", later_path(&hiring, 0)), &[]).expect(403);
     member.submit(&later_path(&hiring, 0).replace("/later", "/take-up"), &[]).expect(403);
-    for act in ["later", "undo-later", "ask-later"] {
-        decide(&member, &hiring, &[0], &[("act", act), ("days", "1")], false).expect(403);
+    for act in ["later", "undo", "ask-later"] {
+        let fields = [("act", act), ("days", "1"), ("batch", "batch_1")];
+        decide(&member, &hiring, &[0], &fields, false).expect(403);
     }
     assert!(!candidate_page(&member, &hiring, 0).contains("/later\""));
     assert_eq!(marks(&app).concat(), "");

@@ -73,6 +73,7 @@ mod console_sign_in;
 mod console_sign_in_code;
 mod console_step_up;
 mod decision_batch;
+mod decision_batch_later;
 mod decision_batch_request;
 mod decision_batch_undo;
 mod deployment;
@@ -246,6 +247,7 @@ fn main() -> ExitCode {
         console_sign_in_code::tests(),
         console_step_up::tests(),
         decision_batch::tests(),
+        decision_batch_later::tests(),
         decision_batch_request::tests(),
         decision_batch_undo::tests(),
         deployment::tests(),

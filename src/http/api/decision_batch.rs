@@ -17,6 +17,7 @@ use crate::domain::decision_batch::{self as rule, BatchAction, BatchDecision, IT
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, DecisionBatchId, Id, RoleId, RoleStepId};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
+use crate::http::api::later;
 use crate::http::api::resource::CANDIDATES_OF_ROLE;
 use crate::http::api::visible::{self, ROLE_NOT_VISIBLE};
 use crate::http::server::body_fields::BodyFields;
@@ -89,17 +90,20 @@ fn decode_decision(fields: &mut BodyFields) -> Option<Result<BatchDecision, Refu
         BatchAction::Validate => {
             BatchDecision::Validate(ValidateInput { outcome_notes: fields.lines("outcomeNotes", NOTES_CHARACTERS_MAX) })
         }
+        BatchAction::Later => BatchDecision::Later(later::due(fields)?),
     }))
 }
 
 /// Refuses members that belong only to other actions, because this action would ignore them.
 fn refuse_members_of_other_actions(fields: &mut BodyFields, action: BatchAction) {
-    let members: [(&str, &[BatchAction]); 5] = [
+    let members: [(&str, &[BatchAction]); 7] = [
         ("outcomeNotes", &[BatchAction::Reject, BatchAction::Validate]),
         ("outcomeType", &[BatchAction::Reject]),
         ("outcomeReason", &[BatchAction::Reject]),
         ("roleStepId", &[BatchAction::Move]),
         ("reason", &[BatchAction::Move]),
+        ("days", &[BatchAction::Later]),
+        ("dueOn", &[BatchAction::Later]),
     ];
     for (member, actions) in members {
         if fields.has(member) && !actions.contains(&action) {
@@ -134,7 +138,7 @@ fn decide(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &DecideInput) -> Re
     let role = BatchRole { organization_id: &organization_id, id: &input.role };
     let DecideInput { decision, items, .. } = input;
     let batch = if input.is_dry_run {
-        decision_batch::preview(tx, caller, role, decision, items)?
+        decision_batch::preview(tx, &*ctx.world, caller, role, decision, items)?
     } else {
         decision_batch::decide(tx, &*ctx.world, caller, role, decision, items)?
     };

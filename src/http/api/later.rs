@@ -140,7 +140,8 @@ fn decode_put(ctx: &Ctx, request: &Request) -> Result<(ApplicationId, LaterInput
     Ok((decode_id(ctx, request)?, input))
 }
 
-fn due(fields: &mut BodyFields) -> Option<LaterInput> {
+/// Decodes the due day: `days` from today, or the day `dueOn`.
+pub(super) fn due(fields: &mut BodyFields) -> Option<LaterInput> {
     let has_both = fields.has("days") && fields.has("dueOn");
     if has_both || !fields.has("days") && !fields.has("dueOn") {
         return fields.fault("dueOn", "must be given, unless days is given; the body must not have both");

@@ -1,10 +1,18 @@
-//! The last decision on an application, for a caller who did not know of it.
+//! The last decision on an application. The undo rule needs it, and a refusal in a decision batch names it.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::candidate_step::StepFacts;
 use crate::domain::id::{Id, UserId};
 use crate::domain::timestamp::Timestamp;
+
+/// The actions of the activity that are decisions.
+const DECISIONS: &str = "'candidate_step.validated', 'candidate_step.moved', 'candidate_step.rejected', \
+                         'candidate_step.reopened', 'candidate_step.hired', 'candidate_step.hire_reversed', \
+                         'candidate_step.undone', 'candidate_role.withdrawn'";
+
+/// The actions of the activity that change a later mark.
+const MARKS: &str = "'candidate_role.put_aside', 'candidate_role.taken_up'";
 
 /// The last decision on an application.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,16 +28,25 @@ pub struct LastDecision {
 
 /// Finds the last decision on an application, including withdrawals.
 pub fn last_decision(tx: &Tx<'_>, facts: &StepFacts) -> Result<Option<LastDecision>, Error> {
-    let sql = "SELECT v.number, v.action, v.at, u.id, u.name
-               FROM activities v
-               LEFT JOIN users u ON u.id = v.user_id
-               WHERE v.candidate_id = $1 AND v.candidate_role_id = $2
-                 AND v.action IN ('candidate_step.validated', 'candidate_step.moved', 'candidate_step.rejected',
-                   'candidate_step.reopened', 'candidate_step.hired', 'candidate_step.hire_reversed',
-                   'candidate_step.undone', 'candidate_role.withdrawn')
-               ORDER BY v.number DESC
-               LIMIT 1";
-    tx.one(sql, (facts.candidate_id.as_str(), facts.application_id.as_str()), |row| {
+    last(tx, facts, DECISIONS)
+}
+
+/// Finds the last decision on an application, including withdrawals, or the last change to its later mark, if that is
+/// newer.
+pub fn last_decision_or_mark(tx: &Tx<'_>, facts: &StepFacts) -> Result<Option<LastDecision>, Error> {
+    last(tx, facts, &format!("{DECISIONS}, {MARKS}"))
+}
+
+fn last(tx: &Tx<'_>, facts: &StepFacts, actions: &str) -> Result<Option<LastDecision>, Error> {
+    let sql = format!(
+        "SELECT v.number, v.action, v.at, u.id, u.name
+         FROM activities v
+         LEFT JOIN users u ON u.id = v.user_id
+         WHERE v.candidate_id = $1 AND v.candidate_role_id = $2 AND v.action IN ({actions})
+         ORDER BY v.number DESC
+         LIMIT 1"
+    );
+    tx.one(&sql, (facts.candidate_id.as_str(), facts.application_id.as_str()), |row| {
         let mut columns = Columns::of(row);
         Ok(LastDecision {
             number: columns.read()?,

@@ -18,7 +18,7 @@ use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{OrgRole, Principal};
 pub use activity_detail::action_of;
 pub use history::{history, recent_acts, rejections};
-pub use last_decision::{LastDecision, last_decision};
+pub use last_decision::{LastDecision, last_decision, last_decision_or_mark};
 pub use queue::{QueueDecision, QueueEntry, QueueScope, queue};
 
 /// Loads the facts about a step. Returns `None` if the step does not exist, or if the caller may not see it. Admins may

@@ -10,12 +10,14 @@ use std::collections::HashSet;
 
 use self::record::NewBatch;
 use super::candidate_step::LastDecision;
-use super::{activity, candidate_step};
+use super::{activity, application, candidate_step, later, organization};
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
+use crate::domain::activity::Stamp;
 use crate::domain::candidate_step::StepFacts;
-use crate::domain::decision_batch::{self, BatchDecision, NAMED_TWICE, NamedBy, Plan};
+use crate::domain::decision_batch::{self, BatchAction, BatchDecision, NAMED_TWICE, NamedBy, Plan, PlannedChange};
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, DecisionBatchId, Id, RoleStepId};
+use crate::domain::later::due_day;
 use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
 use crate::world::World;
@@ -39,7 +41,8 @@ pub enum BatchItem {
 #[derive(Debug)]
 pub struct DecidedItem {
     pub application_id: Option<ApplicationId>,
-    /// The step that was decided on or, after a refusal, the step that the caller named.
+    /// The step that was decided on or, after a refusal or a failure, the step that the caller named. `None` if the
+    /// item names nothing in the role.
     pub step_id: Option<CandidateStepId>,
     pub candidate_id: Option<CandidateId>,
     pub outcome: ItemOutcome,
@@ -69,7 +72,8 @@ pub struct DecidedBatch {
 /// An item that cannot be decided on is refused in its outcome.
 ///
 /// # Errors
-/// `not_found` if the decision is a move to a step that the role does not have.
+/// `not_found` if the decision is a move to a step that the role does not have; `validation_error` if the decision puts
+/// applications aside until a day that is not after today or more than a year away.
 pub fn decide(
     tx: &Tx<'_>,
     world: &dyn World,
@@ -79,10 +83,10 @@ pub fn decide(
     items: &[BatchItem],
 ) -> Result<DecidedBatch, Error> {
     let mut activity_numbers = Vec::new();
-    let items = run(tx, who, role, decision, items, |plan| {
-        let Plan { action, facts, decision } = plan;
-        candidate_step::save(tx, who, *action, facts, decision, &activity::stamp(world))?;
-        activity_numbers.push(activity::head(tx)?.number);
+    let items = run(tx, world, who, role, decision, items, |plan| {
+        if save(tx, who, plan, &activity::stamp(world))? {
+            activity_numbers.push(activity::head(tx)?.number);
+        }
         Ok(())
     })?;
     if activity_numbers.is_empty() {
@@ -105,9 +109,8 @@ pub fn undo(
     role: BatchRole<'_>,
     batch: &Batch,
 ) -> Result<DecidedBatch, Error> {
-    let items = run_undo(tx, who, role, batch, |plan| {
-        candidate_step::save(tx, who, plan.action, &plan.facts, &plan.decision, &activity::stamp(world))
-    })?;
+    let items =
+        run_undo(tx, who, role, batch, |plan| save(tx, who, plan, &activity::stamp(world)).map(|_is_changed| ()))?;
     record::set_undone(tx, batch)?;
     Ok(DecidedBatch { id: Some(batch.id.clone()), items })
 }
@@ -133,10 +136,8 @@ fn run_undo(
     for (activity_number, step) in record::decisions(tx, role, batch)? {
         let gone = || Error::Defect(format!("step {step} of decision batch {} is gone", batch.id));
         let facts = candidate_step::load(tx, who, &step)?.ok_or_else(gone)?;
-        let last = candidate_step::last_decision(tx, &facts)?;
-        let is_last = last.as_ref().is_some_and(|last| last.number == activity_number);
-        let acts = if is_last { candidate_step::recent_acts(tx, &facts)? } else { Vec::new() };
-        items.push(match decision_batch::plan_undo(facts.clone(), is_last, &acts, &who.user_id, tx.now) {
+        let (last, plan) = plan_undo(tx, who, batch.action, activity_number, &facts)?;
+        items.push(match plan {
             Ok(plan) => match save_alone(tx, || act(&plan))? {
                 None => DecidedItem::done(&plan.facts),
                 Some(why) => DecidedItem::undecided(&facts, NamedBy::Step, ItemOutcome::Failed(why)),
@@ -147,31 +148,79 @@ fn run_undo(
     Ok(items)
 }
 
+/// Returns the last act on an application, and the plan that undoes the act with this number.
+fn plan_undo(
+    tx: &Tx<'_>,
+    who: &Principal,
+    action: BatchAction,
+    activity_number: i64,
+    facts: &StepFacts,
+) -> Result<(Option<LastDecision>, Result<Plan, Refusal>), Error> {
+    let is_last = |last: &Option<LastDecision>| last.as_ref().is_some_and(|last| last.number == activity_number);
+    if action == BatchAction::Later {
+        let last = candidate_step::last_decision_or_mark(tx, facts)?;
+        let change = match application::find(tx, &facts.organization_id, &facts.application_id)? {
+            Some(application) if is_last(&last) => later::last_change(tx, &facts.organization_id, &application)?,
+            _ => None,
+        };
+        let plan = decision_batch::plan_mark_undo(facts.clone(), change.as_ref(), &who.user_id, tx.now);
+        return Ok((last, plan));
+    }
+    let last = candidate_step::last_decision(tx, facts)?;
+    let acts = if is_last(&last) { candidate_step::recent_acts(tx, facts)? } else { Vec::new() };
+    let plan = decision_batch::plan_undo(facts.clone(), is_last(&last), &acts, &who.user_id, tx.now);
+    Ok((last, plan))
+}
+
+/// Saves the change to an application. Returns whether the application changed. A later mark may already have the day.
+fn save(tx: &Tx<'_>, who: &Principal, plan: &Plan, stamp: &Stamp) -> Result<bool, Error> {
+    let facts = &plan.facts;
+    match &plan.change {
+        PlannedChange::Decision(action, decision) => {
+            candidate_step::save(tx, who, *action, facts, decision, stamp)?;
+            Ok(true)
+        }
+        PlannedChange::Mark(due_on) => {
+            let organization = &facts.organization_id;
+            let gone = || Error::Defect(format!("application {} is gone", facts.application_id));
+            let before = application::find(tx, organization, &facts.application_id)?.ok_or_else(gone)?;
+            later::save(tx, who, organization, &before, *due_on, stamp)
+        }
+    }
+}
+
 /// Does the same as [`decide`], but saves nothing.
 ///
 /// # Errors
 /// As [`decide`].
 pub fn preview(
     tx: &Tx<'_>,
+    world: &dyn World,
     who: &Principal,
     role: BatchRole<'_>,
     decision: &BatchDecision,
     items: &[BatchItem],
 ) -> Result<DecidedBatch, Error> {
-    Ok(DecidedBatch { id: None, items: run(tx, who, role, decision, items, |_| Ok(()))? })
+    Ok(DecidedBatch { id: None, items: run(tx, world, who, role, decision, items, |_| Ok(()))? })
 }
 
 /// Plans the decision on each item, and carries out each plan with `act`.
 fn run(
     tx: &Tx<'_>,
+    world: &dyn World,
     who: &Principal,
     role: BatchRole<'_>,
     decision: &BatchDecision,
     items: &[BatchItem],
     mut act: impl FnMut(&Plan) -> Result<(), Error>,
 ) -> Result<Vec<DecidedItem>, Error> {
-    if let BatchDecision::Move(step, _) = decision {
-        require_step(tx, role, step)?;
+    let today = organization::today(tx, world, role.organization_id, tx.now)?;
+    match decision {
+        BatchDecision::Move(step, _) => require_step(tx, role, step)?,
+        BatchDecision::Later(input) => {
+            due_day(*input, today)?;
+        }
+        BatchDecision::Reject(_) | BatchDecision::Validate(_) => {}
     }
     let mut named = HashSet::new();
     let mut decided = Vec::with_capacity(items.len());
@@ -184,7 +233,7 @@ fn run(
             decided.push(DecidedItem::undecided(&facts, named_by, ItemOutcome::Refused(NAMED_TWICE, None)));
             continue;
         }
-        decided.push(match decision_batch::plan(facts.clone(), named_by, decision, tx.now) {
+        decided.push(match decision_batch::plan(facts.clone(), named_by, decision, tx.now, today) {
             Ok(plan) => match save_alone(tx, || act(&plan))? {
                 None => DecidedItem::done(&plan.facts),
                 Some(why) => DecidedItem::undecided(&facts, named_by, ItemOutcome::Failed(why)),

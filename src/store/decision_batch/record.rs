@@ -31,12 +31,13 @@ pub(super) struct NewBatch {
 pub struct Batch {
     number: i64,
     pub id: DecisionBatchId,
+    pub action: BatchAction,
     pub facts: BatchFacts,
 }
 
 /// Finds a batch of decisions on applications to a role.
 pub fn find(tx: &Tx<'_>, role: BatchRole<'_>, id: &DecisionBatchId) -> Result<Option<Batch>, Error> {
-    let sql = "SELECT number, id, user_id, created_at, undone_at
+    let sql = "SELECT number, id, action, user_id, created_at, undone_at
                FROM decision_batches
                WHERE id = $1 AND role_id = $2 AND organization_id = $3";
     tx.one(sql, (id.as_str(), role.id.as_str(), role.organization_id.as_str()), |row| {
@@ -44,6 +45,7 @@ pub fn find(tx: &Tx<'_>, role: BatchRole<'_>, id: &DecisionBatchId) -> Result<Op
         Ok(Batch {
             number: columns.read()?,
             id: columns.parse(DecisionBatchId::parse)?,
+            action: columns.parse(BatchAction::parse)?,
             facts: BatchFacts {
                 user_id: columns.parse(UserId::parse)?,
                 created_at: columns.time()?,
@@ -62,9 +64,16 @@ pub fn size(tx: &Tx<'_>, batch: &Batch) -> Result<usize, Error> {
     Ok(usize::try_from(count.unwrap_or_default()).unwrap_or_default())
 }
 
-/// Returns the decisions of a batch, in order: the number of each activity row, and the step that was decided on.
+/// Returns the decisions of a batch, in order: the number of each activity row, and the step that was decided on. The
+/// activity row of a later mark names no step if the application has no open step. The result then has the first step.
 pub(super) fn decisions(tx: &Tx<'_>, role: BatchRole<'_>, batch: &Batch) -> Result<Vec<(i64, CandidateStepId)>, Error> {
-    let sql = "SELECT v.number, v.candidate_role_step_id
+    let sql = "SELECT v.number, coalesce(v.candidate_role_step_id, (
+                 SELECT s.id
+                 FROM candidate_role_steps s
+                 WHERE s.candidate_role_id = v.candidate_role_id
+                 ORDER BY s.step_order
+                 LIMIT 1
+               ))
                FROM decision_batch_items i
                JOIN activities v ON v.number = i.activity_number
                WHERE i.batch_number = $1 AND v.organization_id = $2
@@ -120,8 +129,8 @@ fn delete_expired(tx: &Tx<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the stored batches that contradict the activity: a batch without decisions, or with a decision that its user
-/// did not make on an application to its role.
+/// Describes the stored batches that contradict the activity: a batch without decisions, or with a decision that its
+/// user did not make on an application to its role.
 pub(in crate::store) fn inconsistencies(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
     let sql = format!(
         "SELECT b.id
@@ -133,10 +142,12 @@ pub(in crate::store) fn inconsistencies(tx: &Tx<'_>, findings_max: usize) -> Res
              JOIN activities v ON v.number = i.activity_number
              WHERE i.batch_number = b.number
                AND (v.organization_id IS NOT b.organization_id OR v.role_id IS NOT b.role_id
-                 OR v.user_id IS NOT b.user_id OR v.candidate_role_step_id IS NULL
+                 OR v.user_id IS NOT b.user_id OR v.candidate_role_id IS NULL
+                 OR (v.candidate_role_step_id IS NULL AND b.action <> 'later')
                  OR v.action <> CASE b.action
                    WHEN 'reject' THEN 'candidate_step.rejected'
                    WHEN 'move' THEN 'candidate_step.moved'
+                   WHEN 'later' THEN 'candidate_role.put_aside'
                    ELSE 'candidate_step.validated'
                  END)
            )

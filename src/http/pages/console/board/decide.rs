@@ -5,9 +5,10 @@
 use super::input::{DecideInput, Wanted};
 use super::outcome::{Outcome, Verb};
 use super::scene::Scene;
-use super::{aside, ask, page};
-use crate::domain::decision_batch::BatchDecision;
+use super::{ask, page};
+use crate::domain::decision_batch::{BatchAction, BatchDecision};
 use crate::domain::id::DecisionBatchId;
+use crate::domain::refusal::Refusal;
 use crate::domain::user::Principal;
 use crate::http::api::decision_batch::log_failures;
 use crate::http::pages::console::visit::ABSENT;
@@ -29,13 +30,12 @@ pub(super) fn decide(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DecideInpu
         return Err(fault.clone().into());
     }
     let (verb, decided) = match &input.wanted {
-        Some(Wanted::Undo(batch)) => (Verb::Undone, undo(ctx, tx, who, &scene, batch)),
+        Some(Wanted::Undo(id)) => undo(ctx, tx, who, &scene, id)?,
         _ if input.cards.is_empty() => return page::choose_first(ctx, tx, who, &input.board),
-        Some(Wanted::Later(day)) => match aside::due_day(tx, &scene, *day) {
-            Ok(day) => (Verb::PutAside, aside::decide(ctx, tx, who, &scene, &input.cards, Some(day))),
-            Err(refusal) => return ask::refused_day(tx, who, &scene, input, &refusal),
-        },
-        Some(Wanted::UndoLater) => (Verb::UndoneLater, aside::decide(ctx, tx, who, &scene, &input.cards, None)),
+        Some(Wanted::LaterWithoutDay) => {
+            let refusal = Refusal::invalid("dueOn", "must be given, unless days is given");
+            return ask::refused_day(tx, who, &scene, input, &refusal);
+        }
         Some(Wanted::Decision(decision)) => {
             (Verb::of(decision), decide_on(ctx, tx, who, &scene, decision, &input.cards))
         }
@@ -47,7 +47,8 @@ pub(super) fn decide(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DecideInpu
             log_failures(ctx, &batch);
             Outcome::new(tx, who, &scene, input, verb, batch).reply()
         }
-        // The batch as a whole is refused, and nothing was changed.
+        Err(Error::Refused(refusal)) if verb == Verb::PutAside => ask::refused_day(tx, who, &scene, input, &refusal),
+        // The whole batch was refused, so nothing was changed.
         Err(Error::Refused(_)) => {
             Outcome::new(tx, who, &scene, input, verb, DecidedBatch { id: None, items: Vec::new() }).reply()
         }
@@ -67,7 +68,17 @@ fn decide_on(
     decision_batch::decide(tx, &*ctx.world, who, scene.batch_role(), decision, &items)
 }
 
-fn undo(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, scene: &Scene, id: &DecisionBatchId) -> Result<DecidedBatch, Error> {
-    let batch = decision_batch::find(tx, scene.batch_role(), id)?.ok_or(ABSENT)?;
-    decision_batch::undo(tx, &*ctx.world, who, scene.batch_role(), &batch)
+/// Undoes a batch. Returns the verb for the message and the result of the undo.
+fn undo(
+    ctx: &Ctx,
+    tx: &Tx<'_>,
+    who: &Principal,
+    scene: &Scene,
+    id: &DecisionBatchId,
+) -> Result<(Verb, Result<DecidedBatch, Error>), Error> {
+    let Some(batch) = decision_batch::find(tx, scene.batch_role(), id)? else {
+        return Ok((Verb::Undone, Err(ABSENT.into())));
+    };
+    let verb = if batch.action == BatchAction::Later { Verb::UndoneLater } else { Verb::Undone };
+    Ok((verb, decision_batch::undo(tx, &*ctx.world, who, scene.batch_role(), &batch)))
 }

@@ -4,7 +4,6 @@ use super::scene::BoardInput;
 use crate::domain::candidate_step::{MoveInput, NOTES_CHARACTERS_MAX, OutcomeReason, RejectInput, ValidateInput};
 use crate::domain::decision_batch::{BatchDecision, ITEMS_MAX};
 use crate::domain::id::{DecisionBatchId, Id, RoleStepId};
-use crate::domain::later::LaterInput;
 use crate::domain::refusal::Refusal;
 use crate::http::pages::console::decision::later;
 use crate::http::pages::console::fields;
@@ -42,10 +41,8 @@ pub(super) enum Wanted {
     Decision(BatchDecision),
     /// Undoes the caller's decisions of this batch.
     Undo(DecisionBatchId),
-    /// Puts the candidates aside; `None` for a missing or invalid day.
-    Later(Option<LaterInput>),
-    /// Undoes the caller's last change to the later mark.
-    UndoLater,
+    /// Puts the candidates aside, but the form has no valid day.
+    LaterWithoutDay,
     /// A page that asks for the details of a decision.
     Question(Question),
 }
@@ -84,13 +81,15 @@ fn wanted(fields: &mut BodyFields) -> Option<Wanted> {
         }
         Some("undo") => {
             let batch = fields.string("batch").as_deref().and_then(DecisionBatchId::parse);
-            batch.or_else(|| fields.fault("batch", "must be the id of decisions")).map(Wanted::Undo)
+            batch.or_else(|| fields.fault("batch", "must be the id of a decision batch")).map(Wanted::Undo)
         }
         Some("ask-move") => Some(Wanted::Question(Question::Move)),
-        Some("later") => Some(Wanted::Later(later::day_field(fields))),
-        Some("undo-later") => Some(Wanted::UndoLater),
+        Some("later") => Some(match later::day_field(fields) {
+            Some(day) => Wanted::Decision(BatchDecision::Later(day)),
+            None => Wanted::LaterWithoutDay,
+        }),
         Some("ask-reject") => Some(Wanted::Question(Question::Reject)),
         Some("ask-later") => Some(Wanted::Question(Question::Later)),
-        _ => fields.fault("act", "must be advance, reject, later, undo, undo-later, ask-move, ask-reject or ask-later"),
+        _ => fields.fault("act", "must be advance, reject, later, undo, ask-move, ask-reject or ask-later"),
     }
 }

@@ -3,7 +3,6 @@
 //! makes the decision, `ask` asks for its details, and `outcome` answers. `changes` returns changes to an open board,
 //! and `part` renders the parts that have changed.
 
-mod aside;
 mod ask;
 mod changes;
 mod column;

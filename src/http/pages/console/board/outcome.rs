@@ -65,11 +65,16 @@ pub(super) enum Verb {
 }
 
 impl Verb {
+    fn is_undo(self) -> bool {
+        matches!(self, Self::Undone | Self::UndoneLater)
+    }
+
     pub(super) fn of(decision: &BatchDecision) -> Self {
         match decision {
             BatchDecision::Validate(_) => Self::Advanced,
             BatchDecision::Move(..) => Self::Moved,
             BatchDecision::Reject(_) => Self::Rejected,
+            BatchDecision::Later(_) => Self::PutAside,
         }
     }
 }
@@ -106,7 +111,7 @@ impl<'a> Outcome<'a> {
         verb: Verb,
         batch: DecidedBatch,
     ) -> Self {
-        let id = batch.id.filter(|_| verb != Verb::Undone);
+        let id = batch.id.filter(|_| !verb.is_undo());
         let (done, refused) = (Vec::new(), Vec::new());
         let mut outcome = Self { tx, who, scene, input, verb, batch: id, done, refused, unknown: 0 };
         for DecidedItem { application_id, step_id: step, outcome: item, .. } in batch.items {
@@ -142,7 +147,8 @@ impl<'a> Outcome<'a> {
             [(one, _)] if self.is_complete() => return Ok(Reply::see_other(&format!("{back}{join}done={one}"))),
             [_, ..] if self.is_complete() => {
                 let batch = self.batch.as_ref().map_or_else(String::new, |batch| format!("&batch={batch}"));
-                return Ok(Reply::see_other(&format!("{back}{join}decided={}{batch}", self.done.len())));
+                let name = if self.verb.is_undo() { "undone" } else { "decided" };
+                return Ok(Reply::see_other(&format!("{back}{join}{name}={}{batch}", self.done.len())));
             }
             _ => {}
         }
@@ -155,14 +161,9 @@ impl<'a> Outcome<'a> {
 
     /// Returns the fields of the form that undoes the decision.
     fn undo_fields(&self) -> Vec<(&'static str, String)> {
-        let cards = || self.done.iter().filter_map(|(_, step)| Some(("card", step.as_ref()?.to_string())));
-        match (self.verb, &self.batch) {
-            (Verb::PutAside, _) if !self.done.is_empty() => {
-                std::iter::once(("act", "undo-later".to_owned())).chain(cards()).collect()
-            }
-            (_, Some(batch)) => vec![("act", "undo".to_owned()), ("batch", batch.to_string())],
-            _ => Vec::new(),
-        }
+        self.batch
+            .as_ref()
+            .map_or_else(Vec::new, |batch| vec![("act", "undo".to_owned()), ("batch", batch.to_string())])
     }
 
     fn is_complete(&self) -> bool {
@@ -175,7 +176,7 @@ impl<'a> Outcome<'a> {
         let words = DECIDING.of(texts);
         let organization = &self.scene.organization;
         let mut lines = match &self.done[..] {
-            [] if self.is_complete() && self.verb == Verb::Undone => vec![words.cannot_undo_all.to_owned()],
+            [] if self.is_complete() && self.verb.is_undo() => vec![words.cannot_undo_all.to_owned()],
             [] if self.is_complete() => vec![words.no_step.to_owned()],
             [] => Vec::new(),
             [(one, _)] => {

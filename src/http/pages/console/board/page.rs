@@ -80,12 +80,20 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<BoardInput, Error> {
         role: visit::id(request, "id")?,
         step: request.query("step")?,
         done: done::decode(request)?,
-        decided: request.query("decided")?.and_then(|count| count.parse().ok()).map(|count| Decided { count, batch }),
+        decided: decided(request, batch)?,
     })
 }
 
-/// `GET /app/{orgSlug}/roles/{id}`: shows all candidates of the role's applications in progress, by step, and the hired
-/// ones.
+/// Decodes the number of candidates in `decided`, or in `undone` after an undo.
+fn decided(request: &Request, batch: Option<DecisionBatchId>) -> Result<Option<Decided>, Refusal> {
+    let count = |name| Ok::<_, Refusal>(request.query(name)?.and_then(|count| count.parse().ok()));
+    if let Some(count) = count("undone")? {
+        return Ok(Some(Decided { count, batch: None, is_undone: true }));
+    }
+    Ok(count("decided")?.map(|count| Decided { count, batch, is_undone: false }))
+}
+
+/// `GET /app/{orgSlug}/roles/{id}`: shows the role's applications in progress, by step, and the hired candidates.
 ///
 /// # Errors
 /// As a page: `not_found` if the role does not exist in the organization, or the caller may not see it.
@@ -96,7 +104,8 @@ pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput) 
     let back = scene.url(input.step.as_deref());
     page.done = done::message(tx, who, &scene.organization, texts, input.done.as_ref(), &back)?;
     if let Some(decided) = &input.decided {
-        let message = texts.counted(&page.deciding.decided, decided.count);
+        let words = if decided.is_undone { &page.deciding.undone } else { &page.deciding.decided };
+        let message = texts.counted(words, decided.count);
         match undo_form(tx, who, &scene, page.deciding, decided)? {
             None => page.frame.notice = Some(message),
             undo => page.done = Some(Done { lines: vec![message], undo, close_out: None }),

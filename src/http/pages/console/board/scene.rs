@@ -31,6 +31,8 @@ pub(super) struct BoardInput {
 pub(super) struct Decided {
     pub(super) count: usize,
     pub(super) batch: Option<DecisionBatchId>,
+    /// Whether the decision was undone.
+    pub(super) is_undone: bool,
 }
 
 impl BoardInput {
