@@ -113,6 +113,8 @@ fn a_rejection_has_a_documented_reason_and_a_note() {
     reject("no_such_reason", "").expect(400);
     let parts = reject("lacking_skills", "No Rust\r\nyet").expect(200).text();
     assert!(parts.contains("Candidate 1 was rejected at Call.") && !parts.contains("data-append"), "{parts}");
+    // The link to those who were not selected appears with the first of them.
+    assert!(parts.contains("<p class=\"ended quiet\" id=\"ended\"><a href"), "{parts}");
     assert!(parts.contains("id=\"count-ended\">1</span>"), "{parts}");
     let sql = format!(
         "SELECT outcome_type, outcome_reason, rejection_reason FROM candidate_role_steps WHERE id = '{}'",

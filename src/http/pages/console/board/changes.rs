@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::part::{Part, PartSource, StepCount};
-use super::role_facts::{HiredRow, Seats, hired, review};
+use super::role_facts::{Ended, HiredRow, Seats, hired, review};
 use super::scene::{BoardInput, Scene};
 use crate::domain::activity::{Action, is_reading};
 use crate::domain::id::ApplicationId;
@@ -19,8 +19,8 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::store::activity::organization_changes::OrganizationChange;
-use crate::store::board::BoardCard;
-use crate::store::{self, Error, Tx, board};
+
+use crate::store::{self, Error, Tx};
 
 #[derive(Template)]
 #[template(path = "console/board/changes.html", config = "src/http/pages/templates/askama.toml")]
@@ -37,6 +37,7 @@ struct BoardChanges {
     /// Whether the role still has no application.
     is_empty: bool,
     review: Option<(String, String)>,
+    ended: Ended,
     seats: Seats,
     /// The hired candidates; `None` if no change can have affected the list.
     hired: Option<Vec<HiredRow>>,
@@ -90,7 +91,8 @@ pub(super) fn changes(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangesInpu
         may_decide: scene.organization.caller.require_manager().is_ok(),
         parts: relevant.applications.iter().map(|id| source.part(id)).collect::<Result<_, _>>()?,
         counts: source.counts()?,
-        is_empty: board::applications(tx, &scene.organization.id, &scene.role.id)?.total() == 0,
+        ended: Ended::new(texts, source.applications()),
+        is_empty: source.applications().total() == 0,
         review: review(texts, &scene, waiting(tx, &scene)?),
         seats: Seats::new(texts, &scene.role),
         hired: match relevant.may_change_hired() {
@@ -110,11 +112,9 @@ pub(super) fn changes(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangesInpu
 /// Returns the number of candidates at the first step who are not put aside.
 fn waiting(tx: &Tx<'_>, scene: &Scene) -> Result<usize, Error> {
     let (organization, role) = (&scene.organization.id, &scene.role.id);
-    let Some(first) = board::steps(tx, organization, role)?.into_iter().next() else { return Ok(0) };
     let today = when::today(&scene.organization.time_zone, tx.now);
-    let is_waiting =
-        |card: &BoardCard| card.role_step_id == first.id && card.later_due_on.is_none_or(|due_on| due_on.0 <= today);
-    Ok(board::cards(tx, organization, role)?.iter().filter(|card| is_waiting(card)).count())
+    let overview = store::role::overview(tx, organization, role, tx.now, today)?;
+    Ok(usize::try_from(overview.new).unwrap_or_default())
 }
 
 /// The changes that concern a board.

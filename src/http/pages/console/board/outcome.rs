@@ -5,6 +5,7 @@ use askama::Template;
 
 use super::input::DecideInput;
 use super::part::{Part, PartSource, StepCount};
+use super::role_facts::Ended;
 use super::scene::Scene;
 use crate::domain::candidate_step::current_step;
 use crate::domain::decision_batch::BatchDecision;
@@ -34,6 +35,7 @@ struct OutcomeParts {
     may_decide: bool,
     parts: Vec<Part>,
     counts: Vec<StepCount>,
+    ended: Ended,
     lines: Vec<String>,
     deciding: &'static DecidingTexts,
     /// The fields of the form that undoes the decision; empty if the decision cannot be undone.
@@ -242,6 +244,7 @@ impl<'a> Outcome<'a> {
             may_decide: true,
             parts,
             counts: source.counts()?,
+            ended: Ended::new(texts, source.applications()),
             lines: self.lines(texts)?,
             deciding: DECIDING.of(texts),
             undo: self.undo_fields(),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use askama::Template;
 
 use super::column::{CardFacts, Column};
-use super::role_facts::{HiredRow, Seats, hired, review};
+use super::role_facts::{Ended, HiredRow, Seats, hired, review};
 use super::scene::{BoardInput, Decided, HIRED, Scene};
 use crate::domain::id::{self, DecisionBatchId, Id, RoleId, RoleStepId};
 use crate::domain::refusal::Refusal;
@@ -63,10 +63,7 @@ struct BoardPage {
     live: Live,
     /// Whether a narrow screen shows the hired candidates.
     is_hired_here: bool,
-    not_selected: String,
-    withdrawn: String,
-    withdrawn_count: i64,
-    ended_count: i64,
+    ended: Ended,
     /// The notice that candidates are still in progress at a role that has ended.
     close_out: Option<Offer>,
 }
@@ -172,11 +169,8 @@ fn page(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput, scene: &Sce
         hired: hired(tx, texts, organization, &role.id)?,
         hired_count: number(applications.hired),
         is_hired_here: input.step.as_deref() == Some(HIRED),
-        not_selected: number(applications.not_selected),
-        withdrawn: number(applications.withdrawn),
-        withdrawn_count: applications.withdrawn,
+        ended: Ended::new(texts, applications),
         close_out: offer(tx, texts, organization, &role.id, role.seats.status)?,
-        ended_count: applications.not_selected + applications.withdrawn,
     })
 }
 
@@ -225,8 +219,7 @@ fn next_step(
     applications: ApplicationCounts,
     is_public: bool,
 ) -> Option<&'static str> {
-    let ApplicationCounts { in_progress, hired, not_selected, withdrawn } = applications;
-    if in_progress + hired + not_selected + withdrawn > 0 {
+    if applications.total() > 0 {
         return None;
     }
     Some(match role.seats.status {

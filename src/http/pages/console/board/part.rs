@@ -1,11 +1,14 @@
 //! The parts of a board that have changed: cards with their new positions, and counts.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::column::{Card, CardFacts};
 use super::scene::{HIRED, Scene};
 use crate::domain::board as board_rule;
 use crate::domain::id::{ApplicationId, RoleStepId};
+use crate::domain::report::ApplicationCounts;
+use crate::domain::timestamp::Timestamp;
 use crate::http::pages::console::when;
 use crate::http::pages::texts::Texts;
 use crate::store::{Error, Tx, board};
@@ -33,12 +36,22 @@ pub(super) struct PartSource<'a> {
     texts: &'static Texts,
     scene: &'a Scene,
     counts: HashMap<RoleStepId, i64>,
+    applications: ApplicationCounts,
+    /// The median time of arrival at a step, for the steps of the cards rendered so far.
+    medians: RefCell<HashMap<RoleStepId, Timestamp>>,
 }
 
 impl<'a> PartSource<'a> {
     pub(super) fn new(tx: &'a Tx<'a>, texts: &'static Texts, scene: &'a Scene) -> Result<Self, Error> {
-        let counts = board::counts(tx, &scene.organization.id, &scene.role.id)?.into_iter().collect();
-        Ok(Self { tx, texts, scene, counts })
+        let (organization, role) = (&scene.organization.id, &scene.role.id);
+        let counts = board::counts(tx, organization, role)?.into_iter().collect();
+        let applications = board::applications(tx, organization, role)?;
+        Ok(Self { tx, texts, scene, counts, applications, medians: RefCell::default() })
+    }
+
+    /// Returns the numbers of applications in each status.
+    pub(super) fn applications(&self) -> ApplicationCounts {
+        self.applications
     }
 
     /// Returns the number of candidates at a step.
@@ -53,13 +66,23 @@ impl<'a> PartSource<'a> {
         let steps = board::steps(tx, organization, role)?.into_iter();
         let mut counts: Vec<StepCount> =
             steps.map(|step| StepCount { text: number(self.count(&step.id)), id: step.id.into() }).collect();
-        let applications = board::applications(tx, organization, role)?;
-        counts.push(StepCount { id: HIRED.to_owned(), text: number(applications.hired) });
-        counts.push(StepCount { id: "ended".to_owned(), text: number(applications.not_selected) });
+        counts.push(StepCount { id: HIRED.to_owned(), text: number(self.applications.hired) });
         Ok(counts)
     }
 
-    /// Returns the card of an application in its place.
+    /// Returns the median time of arrival at a step. A decision on several candidates needs the median of few steps.
+    fn median(&self, step: &RoleStepId) -> Result<Timestamp, Error> {
+        if let Some(median) = self.medians.borrow().get(step) {
+            return Ok(*median);
+        }
+        let (organization, role) = (&self.scene.organization.id, &self.scene.role.id);
+        let found = board::since_at(self.tx, organization, role, step, self.count(step) / 2)?;
+        let median = found.unwrap_or(self.tx.now);
+        self.medians.borrow_mut().insert(step.clone(), median);
+        Ok(median)
+    }
+
+    /// Returns the card of an application with its position. If the application has ended, the part removes the card.
     pub(super) fn part(&self, id: &ApplicationId) -> Result<Part, Error> {
         let (tx, organization, role) = (self.tx, &self.scene.organization.id, &self.scene.role.id);
         let Some(card) = board::card(tx, organization, role, id)? else {
@@ -67,8 +90,7 @@ impl<'a> PartSource<'a> {
         };
         let step = &card.role_step_id;
         let next = board::page(tx, organization, role, step, (card.since.micros(), id.as_str()), 1)?;
-        let median = board::since_at(tx, organization, role, step, self.count(step) / 2)?.unwrap_or(tx.now);
-        let late_after = board_rule::late_after(tx.now.since(median));
+        let late_after = board_rule::late_after(tx.now.since(self.median(step)?));
         let is_late = tx.now.since(card.since) > late_after;
         let other_roles = board::other_roles_of(tx, organization, id)?;
         let other_roles = HashMap::from_iter((!other_roles.is_empty()).then(|| (id.clone(), other_roles)));

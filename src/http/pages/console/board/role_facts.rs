@@ -2,6 +2,7 @@
 
 use super::scene::Scene;
 use crate::domain::id::RoleId;
+use crate::domain::report::ApplicationCounts;
 use crate::domain::role::RoleStatus;
 use crate::http::pages::console::when;
 use crate::http::pages::texts::console::board::BOARD;
@@ -32,6 +33,25 @@ impl Seats {
             RoleStatus::Closed => Some(words.closed),
         };
         Self { text: fill(words.positions_open, &[("free", &free), ("positions", &positions)]), status }
+    }
+}
+
+/// The numbers of applications that ended without a hire. `templates/console/board/ended.html` renders them.
+pub(super) struct Ended {
+    pub(super) not_selected: String,
+    /// The number of withdrawn applications; `None` if there are none.
+    pub(super) withdrawn: Option<String>,
+    pub(super) is_shown: bool,
+}
+
+impl Ended {
+    pub(super) fn new(texts: &'static Texts, applications: ApplicationCounts) -> Self {
+        let number = |count: i64| texts.number(count as f64);
+        Self {
+            not_selected: number(applications.not_selected),
+            withdrawn: (applications.withdrawn > 0).then(|| number(applications.withdrawn)),
+            is_shown: applications.not_selected + applications.withdrawn > 0,
+        }
     }
 }
 
