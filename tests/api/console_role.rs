@@ -22,6 +22,7 @@ crate::tests![
     saving_and_opening_tells_why_a_role_stays_a_draft,
     a_role_is_closed_with_a_reason_and_reopened,
     a_role_that_somebody_else_has_changed_is_shown_as_it_is,
+    the_board_and_the_list_of_roles_show_the_closing_date_until_the_role_ends,
     a_draft_is_deleted_unless_it_has_applications,
     acts_that_are_sent_twice_act_once,
     the_preview_shows_what_was_typed_and_saves_nothing,
@@ -357,6 +358,26 @@ fn a_role_that_somebody_else_has_changed_is_shown_as_it_is() {
     let owner = app.browser(&hiring, "owner");
     let page = owner.submit(&path(&hiring, "reopen"), &[]).expect(409).text();
     assert!(page.contains("The closing date has passed."), "{page}");
+}
+
+fn the_board_and_the_list_of_roles_show_the_closing_date_until_the_role_ends() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let owner = app.browser(&hiring, "owner");
+    let list = format!("/app/{}/roles", hiring.slug);
+    let board = format!("{list}/{}", hiring.role_id);
+    let texts = |query: &str| [&list, &board].map(|path| owner.get(&format!("{path}?{query}")).expect(200).text());
+    assert!(!texts("status=open").concat().contains("Applications until"));
+    save(&owner, &hiring, &[("closesOn", "2026-12-31")]).expect(303);
+    for (query, closing) in
+        [("status=open", "Applications until 31 December 2026"), ("lang=de", "Bewerbungen bis 31. Dezember 2026")]
+    {
+        for text in texts(query) {
+            assert!(text.contains(closing), "{closing} is not in:\n{text}");
+        }
+    }
+    owner.submit(&path(&hiring, "close"), &[("reason", "Enough people have applied")]).expect(303);
+    assert!(!texts("status=closed").concat().contains("Applications until"));
 }
 
 fn a_draft_is_deleted_unless_it_has_applications() {

@@ -4,6 +4,7 @@ use askama::Template;
 use hyper::Method;
 use jiff::civil::Date;
 
+use super::board::closing;
 use super::close_out::offer::{Offer, offer};
 use super::frame::{ConsoleFrame, NavItem};
 use super::visit::Visit;
@@ -55,7 +56,7 @@ struct StatusTab {
 struct RoleRow {
     id: RoleId,
     name: String,
-    /// Department and location.
+    /// Department, location and closing date.
     place: String,
     is_hidden: bool,
     new: String,
@@ -156,8 +157,9 @@ fn row(
     let seats = record.seats;
     let positions =
         [("hired", &*texts.number(seats.hired as f64)), ("positions", &texts.number(seats.positions as f64))];
+    let closing = closing(texts, &record).unwrap_or_default();
     let places: Vec<String> =
-        [record.department, record.location].into_iter().filter(|text| !text.is_empty()).collect();
+        [record.department, record.location, closing].into_iter().filter(|text| !text.is_empty()).collect();
     Ok(RoleRow {
         close_out: offer(tx, texts, organization, &record.id, seats.status)?,
         id: record.id,

@@ -20,6 +20,8 @@ use crate::http::pages::console::live;
 use crate::http::server::route::Route;
 use crate::store::Grade;
 
+pub(super) use role_facts::closing;
+
 pub(super) fn routes() -> Vec<Route> {
     let (board, decision) = ("/app/{orgSlug}/roles/{id}", "/app/{orgSlug}/roles/{id}/decide");
     vec![

@@ -19,6 +19,7 @@ pub(super) struct Seats {
     pub(super) text: String,
     /// The status; `None` for an open role.
     pub(super) status: Option<&'static str>,
+    pub(super) closing: Option<String>,
 }
 
 impl Seats {
@@ -32,8 +33,15 @@ impl Seats {
             RoleStatus::Filled => Some(words.filled),
             RoleStatus::Closed => Some(words.closed),
         };
-        Self { text: fill(words.positions_open, &[("free", &free), ("positions", &positions)]), status }
+        let text = fill(words.positions_open, &[("free", &free), ("positions", &positions)]);
+        Self { text, status, closing: closing(texts, role) }
     }
+}
+
+/// Returns the closing date of a role that has not ended, such as `Applications until 31 December 2026`.
+pub(in crate::http::pages::console) fn closing(texts: &'static Texts, role: &RoleRecord) -> Option<String> {
+    let day = role.closes_on.filter(|_| !role.seats.status.has_ended())?;
+    Some(fill(BOARD.of(texts).applications_until, &[("day", &texts.day(day.date()))]))
 }
 
 /// The numbers of applications that ended without a hire. `templates/console/board/ended.html` renders them.

@@ -6,6 +6,8 @@ use crate::http::pages::texts::Counted;
 pub(in crate::http) struct BoardTexts {
     /// `{free}` of `{positions}`.
     pub(in crate::http) positions_open: &'static str,
+    /// `{day}` is the closing date.
+    pub(in crate::http) applications_until: &'static str,
     pub(in crate::http) draft: &'static str,
     pub(in crate::http) filled: &'static str,
     pub(in crate::http) closed: &'static str,
@@ -50,6 +52,7 @@ pub(in crate::http) struct BoardTexts {
 pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
     en: BoardTexts {
         positions_open: "{free} of {positions} positions open",
+        applications_until: "Applications until {day}",
         draft: "Draft",
         filled: "Filled",
         closed: "Closed",
@@ -82,6 +85,7 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
     },
     de: BoardTexts {
         positions_open: "{free} von {positions} Plätzen frei",
+        applications_until: "Bewerbungen bis {day}",
         draft: "Entwurf",
         filled: "Besetzt",
         closed: "Geschlossen",
@@ -114,6 +118,7 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
     },
     fr: BoardTexts {
         positions_open: "{free} places libres sur {positions}",
+        applications_until: "Candidatures jusqu’au {day}",
         draft: "Brouillon",
         filled: "Pourvu",
         closed: "Fermé",
@@ -146,6 +151,7 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
     },
     es: BoardTexts {
         positions_open: "{free} de {positions} plazas libres",
+        applications_until: "Candidaturas hasta el {day}",
         draft: "Borrador",
         filled: "Cubierto",
         closed: "Cerrado",
