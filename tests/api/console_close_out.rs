@@ -11,6 +11,7 @@ crate::tests![
     everybody_is_selected_and_rejected_together,
     the_batch_is_undone_at_once_by_the_same_person,
     a_candidate_who_was_moved_meanwhile_is_not_rejected,
+    a_rejection_that_cannot_be_saved_is_reported_as_such,
     a_candidate_without_a_step_is_rejected_too,
     more_than_500_candidates_are_rejected_in_turns,
     an_open_role_is_not_closed_out,
@@ -137,6 +138,21 @@ fn a_candidate_who_was_moved_meanwhile_is_not_rejected() {
     assert_eq!(statuses(&app), ["In Progress", "Not Selected", "In Progress"]);
     let page = recruiter.submit(&path(&hiring), &[step(&hiring, 0), ("step", "no step")]).expect(409).text();
     assert_has(&page, &["Candidate 1 is at Interview.", "1 candidate is no longer on this board."]);
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn a_rejection_that_cannot_be_saved_is_reported_as_such() {
+    let (app, hiring, recruiter) = closed();
+    app.change(&format!(
+        "CREATE TRIGGER damage BEFORE UPDATE ON candidate_roles WHEN old.id = '{}' BEGIN
+           SELECT raise(ABORT, 'damaged');
+         END",
+        hiring.candidates[1].application_id
+    ));
+    let page = recruiter.submit(&path(&hiring), &[step(&hiring, 0), step(&hiring, 1)]).expect(200).text();
+    assert_has(&page, &["1 candidate was rejected.", "The decision about Candidate 2 could not be saved."]);
+    assert_eq!(statuses(&app), ["Not Selected", "In Progress", "In Progress"]);
+    app.change("DROP TRIGGER damage");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 

@@ -11,14 +11,14 @@ use crate::http::api::decision_batch::log_failures;
 use crate::http::pages::console::decision::refused;
 use crate::http::pages::console::fields;
 use crate::http::pages::console::visit::ABSENT;
-use crate::http::pages::texts::Texts;
 use crate::http::pages::texts::console::close_out::CLOSE_OUT;
 use crate::http::pages::texts::console::deciding::DECIDING;
+use crate::http::pages::texts::{Texts, fill};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::store::decision_batch::{self, BatchItem, DecidedBatch, DecidedItem, ItemOutcome};
-use crate::store::{Error, Tx};
+use crate::store::{self, Error, Tx};
 
 /// The maximum number of refusals that are explained one by one.
 const REFUSED_LINES_MAX: usize = 5;
@@ -128,11 +128,20 @@ fn count_done(batch: &DecidedBatch) -> usize {
 fn refused_lines(view: &View<'_>, texts: &'static Texts, batch: &DecidedBatch) -> Result<Vec<String>, Error> {
     let words = DECIDING.of(texts);
     let is_refused = |item: &&DecidedItem| !matches!(item.outcome, ItemOutcome::Done);
-    let named: Vec<_> = batch.items.iter().filter(is_refused).filter_map(|item| item.application_id.as_ref()).collect();
-    let unknown = batch.items.iter().filter(is_refused).count() - named.len();
+    let refused: Vec<_> = batch.items.iter().filter(is_refused).collect();
+    let named: Vec<_> = refused.iter().filter_map(|item| Some((item.application_id.as_ref()?, *item))).collect();
+    let unknown = refused.len() - named.len();
     let mut lines = Vec::new();
-    for application in named.iter().take(REFUSED_LINES_MAX) {
-        lines.push(refused::what_happened(view.tx, texts, view.organization, application)?.join(" "));
+    for (application, item) in named.iter().take(REFUSED_LINES_MAX) {
+        lines.push(if matches!(item.outcome, ItemOutcome::Failed(_)) {
+            let candidate = item.candidate_id.as_ref();
+            let candidate =
+                candidate.map(|id| store::candidate::find(view.tx, &view.organization.id, id)).transpose()?;
+            let name = candidate.flatten().map(|candidate| candidate.name).unwrap_or_default();
+            fill(words.not_saved, &[("name", &name)])
+        } else {
+            refused::what_happened(view.tx, texts, view.organization, application)?.join(" ")
+        });
     }
     let more = named.len().saturating_sub(REFUSED_LINES_MAX);
     if more > 0 {
