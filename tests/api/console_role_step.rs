@@ -10,6 +10,7 @@ crate::tests![
     an_invalid_step_is_refused_beside_its_field,
     the_fiftieth_step_is_the_last,
     a_step_is_renamed_unless_somebody_else_has_renamed_it,
+    a_conflict_names_the_person_who_changed_the_step,
     a_step_moves_by_one_position_once,
     a_step_is_dragged_to_a_position_once,
     a_step_is_removed_once_and_candidates_keep_it,
@@ -122,6 +123,27 @@ fn a_step_is_renamed_unless_somebody_else_has_renamed_it() {
     assert_eq!(names(&app, &hiring)[1], "Video call");
     let actions = app.sql("SELECT action FROM activities");
     assert_eq!(actions, ["role_step.changed", "role_step.changed"]);
+}
+
+fn a_conflict_names_the_person_who_changed_the_step() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let (owner, admin) = (app.browser(&hiring, "owner"), app.browser(&hiring, "admin"));
+    let step = |number: usize| path(&hiring, &format!("/{}", hiring.role_steps[number]));
+    let form = |name: &'static str, before: &'static str| [("name", name), ("nameBefore", before)];
+    let types = [("stepType", "screening"), ("stepTypeBefore", "screening")];
+    let submit = |client: &Client, number: usize, fields: [(&'static str, &'static str); 2]| {
+        client.submit(&step(number), &[&fields[..], &types].concat())
+    };
+    submit(&owner, 1, form("Phone call", "Call")).expect(303);
+    let other = &names(&app, &hiring)[2].clone();
+    let step_type =
+        app.sql(&format!("SELECT step_type FROM role_steps WHERE id = '{}'", hiring.role_steps[2])).concat();
+    let fields = [("name", "Other"), ("nameBefore", other), ("stepType", &step_type), ("stepTypeBefore", &step_type)];
+    admin.submit(&step(2), &fields).expect(303);
+    let moderator = app.browser(&hiring, "moderator");
+    let page = submit(&moderator, 1, form("Video call", "Call")).expect(409).text();
+    assert!(page.contains("The owner saved it") && !page.contains("The admin"), "{page}");
 }
 
 fn a_step_moves_by_one_position_once() {

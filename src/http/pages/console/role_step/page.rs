@@ -72,6 +72,10 @@ struct StepView {
     is_open: bool,
 }
 
+/// The maximum number of changes to steps of a role among which the page looks for the last change to one step. Somebody
+/// made that change while the form was open, so it is one of the newest.
+const CHANGES_MAX: usize = 100;
+
 /// The saved version of a step beside the typed one: who saved it, and the fields that differ.
 #[derive(Clone)]
 pub(super) struct StepConflict {
@@ -96,7 +100,8 @@ impl StepConflict {
     ) -> Result<Self, Error> {
         let (words, role_words) = (ROLE_STEP.of(texts), ROLE.of(texts));
         let subject = Subject::of_role(role.organization_id.clone(), role.record.id.clone());
-        let latest = store::activity::page(tx, &subject, Some(Action::RoleStepChanged), i64::MAX, 1)?.pop();
+        let changes = store::activity::page(tx, &subject, Some(Action::RoleStepChanged), i64::MAX, CHANGES_MAX)?;
+        let latest = changes.into_iter().find(|change| store::role_step::is_change_of(change, &saved.id));
         let sentence = match latest.and_then(|latest| Some((latest.actor?, latest.at))) {
             Some((actor, at)) => {
                 let when = When::new(texts, &organization.time_zone, at, tx.now).relative;
