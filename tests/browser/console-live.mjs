@@ -219,8 +219,8 @@ async function forms({ first, second, base, fault }) {
   await Promise.all([steps, edit, acts].map((page) => page.close()));
 }
 
-/// Does not ask while the page is hidden, and asks less and less often after errors.
-async function pauses({ second, base, fault }) {
+/// Does not ask while the page is hidden, and asks less and less often after errors, even if more changes are ready.
+async function pauses({ second, base, fault }, hasMore = false) {
   const page = await watch(second, base + ROLE);
   const questions = [];
   page.on('request', (request) => request.url().includes('/changes') && questions.push(request.url()));
@@ -243,6 +243,9 @@ async function pauses({ second, base, fault }) {
   await settle();
   await asks('a page that is shown again', 1, 0);
   await page.route('**/changes*', (route) => route.fulfill({ status: 503 }));
+  if (hasMore) {
+    await page.evaluate(() => { document.getElementById('live').dataset.more = ''; });
+  }
   let count = 1;
   for (const seconds of [5, 10, 20, 40, 60, 60]) {
     await asks(`less than ${seconds} s after an error`, count, seconds * 1000 - 500);
@@ -254,6 +257,8 @@ async function pauses({ second, base, fault }) {
   await page.unroute('**/changes*');
   await page.close();
 }
+
+const pausesWithMore = (visit) => pauses(visit, true);
 
 /// Says that the session has ended, and does not ask again.
 async function signedOut({ second, base, fault }) {
@@ -291,7 +296,7 @@ export async function check(browser, _, fault) {
   const options = { base, db: 'live.db', locale: 'en' };
   const first = await signedIn(browser, report, INGRID.email, { ...options, hasScript: false });
   const second = await signedIn(browser, report, TOMASZ.email, options);
-  for (const part of [board, candidate, review, forms, pauses, signedOut]) {
+  for (const part of [board, candidate, review, forms, pausesWithMore, pauses, signedOut]) {
     await part({ first, second, base, api, fault });
   }
   await first.close();

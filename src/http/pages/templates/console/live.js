@@ -11,6 +11,8 @@ let liveTimer;
 let liveRequest;
 
 const liveSource = () => document.getElementById("live");
+/** Whether a form is being sent or a card is being dragged. Both change the page themselves. */
+const isBusy = () => Boolean(document.querySelector("form[aria-busy], .ghost"));
 const isTyped = (field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked;
 /** Whether a form of this part is open or filled in. */
 const isInUse = (part) =>
@@ -54,8 +56,7 @@ async function showChanges(source, answer) {
 
 async function askForChanges() {
   const source = liveSource();
-  // A form that is being sent, or a card that is being dragged, changes the page itself.
-  if (document.querySelector("form[aria-busy], .ghost")) return waitForChanges();
+  if (isBusy()) return waitForChanges();
   const request = (liveRequest = new AbortController());
   try {
     const answer = await fetch(source.dataset.url, { headers: { "X-Part": "1" }, signal: request.signal });
@@ -71,7 +72,10 @@ async function askForChanges() {
 function waitForChanges() {
   clearTimeout(liveTimer);
   const source = liveSource();
-  if (source && !document.hidden) liveTimer = setTimeout(askForChanges, "more" in source.dataset ? 0 : livePause);
+  if (!source || document.hidden) return;
+  // After an error, or while the page is busy, even changes that are ready wait.
+  const asksAtOnce = "more" in source.dataset && livePause === LIVE_PAUSE_MS && !isBusy();
+  liveTimer = setTimeout(askForChanges, asksAtOnce ? 0 : livePause);
 }
 
 function stopLive() {
