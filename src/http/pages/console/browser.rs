@@ -1,10 +1,20 @@
 //! The name of a browser, as people recognize it.
 
-/// The browsers, each with the product token that only it sends. Browsers also send the tokens of the browsers that they
-/// imitate, so the order matters.
-const BROWSERS: [(&str, &str); 5] =
-    [("Edg/", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari")];
+/// The browsers, each with its product token. A browser also sends the tokens of the browsers that it imitates, so the
+/// order matters: the first token that is found wins.
+const BROWSERS: [(&str, &str); 9] = [
+    ("Edg/", "Edge"),
+    ("EdgA/", "Edge"),
+    ("EdgiOS/", "Edge"),
+    ("OPR/", "Opera"),
+    ("Firefox/", "Firefox"),
+    ("FxiOS/", "Firefox"),
+    ("Chrome/", "Chrome"),
+    ("CriOS/", "Chrome"),
+    ("Safari/", "Safari"),
+];
 
+/// The systems. The order matters here too: an iPhone also names Mac OS, and Android also names Linux.
 const SYSTEMS: [(&str, &str); 6] = [
     ("iPhone", "iPhone"),
     ("iPad", "iPad"),
@@ -38,6 +48,15 @@ mod tests {
             (
                 "Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) AppleWebKit/605.1.15 Version/26.0 Safari/604.1",
                 "Safari, iPhone",
+            ),
+            (
+                "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0 Mobile \
+                 Safari/537.36 EdgA/156.0",
+                "Edge, Android",
+            ),
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) AppleWebKit/605.1.15 CriOS/156.0 Safari/604.1",
+                "Chrome, iPhone",
             ),
             ("curl/8.14", "curl/8.14"),
             ("", ""),
