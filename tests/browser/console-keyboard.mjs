@@ -14,7 +14,7 @@ const CANDIDATES = ['Amélie Byrne', 'Björn Castellanos', 'Chiara Dąbrowski'];
 const leadsTo = (page, url) => () => page.waitForURL(url);
 const shows = (page, selector, hasText) => () => page.locator(selector, { hasText }).first().waitFor();
 
-async function signIn(page, { press, type, tabTo, stopAfter }, email) {
+async function signIn(page, { press, pressBoth, type, tabTo, stopAfter }, email) {
   await page.goto(await linkOf(email, { base, db: 'jobs.db' }));
   await stopAfter('opening the link');
   await type(PASSWORD);
@@ -27,14 +27,12 @@ async function signIn(page, { press, type, tabTo, stopAfter }, email) {
   await press('Enter', shows(page, '.codes'));
   await tabTo(({ isGo }) => isGo);
   await press('Enter', leadsTo(page, /\/second-factor/));
-  await press('g');
-  await press('i', leadsTo(page, /\/app$/));
+  await pressBoth('g', 'i', leadsTo(page, /\/app$/));
 }
 
 /// Creates a role with steps, looks at its preview, and opens it. Returns its path.
-async function publish(page, { press, type, tabTo }) {
-  await press('g');
-  await press('r', leadsTo(page, /\/roles$/));
+async function publish(page, { press, pressBoth, type, tabTo }) {
+  await pressBoth('g', 'r', leadsTo(page, /\/roles$/));
   await press('n', leadsTo(page, /\/roles\/new$/));
   for (const [name, text] of [['name', 'Platform Engineer'], ['location', 'Bremen'], ['description', 'You keep the **lights** on.']]) {
     await tabTo((stop) => stop.name === name);
@@ -62,10 +60,9 @@ async function publish(page, { press, type, tabTo }) {
   return role;
 }
 
-async function decide(page, { press, tabTo }, role) {
+async function decide(page, { press, pressBoth, tabTo }, role) {
   const [rejected, advanced, hired] = CANDIDATES;
-  await press('g');
-  await press('r', leadsTo(page, /\/roles$/));
+  await pressBoth('g', 'r', leadsTo(page, /\/roles$/));
   await tabTo(({ href }) => href === role);
   await press('Enter', leadsTo(page, new RegExp(`${role}$`)));
   await press('v', leadsTo(page, /\/review\?.*begun=/));
@@ -77,8 +74,7 @@ async function decide(page, { press, tabTo }, role) {
   await press('Shift+H', leadsTo(page, /\/hire/));
   await tabTo(({ isGo }) => isGo);
   await press('Enter', leadsTo(page, (url) => !url.pathname.endsWith('/hire')));
-  await press('g');
-  await press('c', leadsTo(page, /\/candidates$/));
+  await pressBoth('g', 'c', leadsTo(page, /\/candidates$/));
   await tabTo(({ href }) => href?.endsWith('/activity'));
   await press('Enter', leadsTo(page, /\/activity$/));
 }

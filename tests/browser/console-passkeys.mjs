@@ -140,7 +140,8 @@ export async function check(browser, company, fault) {
   await screenshot(page, 'console-passkey-confirm');
   const confirmed = await timed(async () => {
     await page.getByRole('button', { name: 'Confirm with a passkey' }).click();
-    await page.waitForURL(/second-factor/);
+    // The address of the confirmation contains that of the next page.
+    await page.waitForURL((url) => url.pathname === '/app/me/second-factor');
   });
   await signOut(page);
 

@@ -1,4 +1,4 @@
-// Runs all parts, or those that PARTS names, and prints how many passed. A part continues after a fault, so that one
+// Runs all parts, or those that PARTS names, and prints how many passed. A name with a minus sign leaves a part out. A part continues after a fault, so that one
 // run reports all faults.
 
 import { launch } from './browser.mjs';
@@ -35,7 +35,7 @@ const parts = {
 const isConsole = (part) => part.startsWith('console-');
 const groups = { console: Object.keys(parts).filter(isConsole), candidates: Object.keys(parts).filter((part) => !isConsole(part)) };
 const named = process.env.PARTS ? process.env.PARTS.split(',') : Object.keys(groups);
-const wanted = named.flatMap((name) => groups[name] ?? [name]);
+const wanted = named.filter((name) => !name.startsWith('-')).flatMap((name) => groups[name] ?? [name]).filter((part) => !named.includes(`-${part}`));
 
 const began = Date.now();
 const company = await createCompany();

@@ -62,6 +62,14 @@ export function typist(page, fault) {
     await Promise.all([effect?.(), page.keyboard.press(key)]);
     return stopAfter(key);
   };
+  /// Presses two keys that belong together. The page accepts the second key only for a moment after the first, and a check
+  /// on a busy machine may take longer. So the check after the first key comes before both keys are pressed.
+  const pressBoth = async (first, second, effect) => {
+    await press(first);
+    await press('Escape');
+    await Promise.all([effect(), page.keyboard.press(first).then(() => page.keyboard.press(second))]);
+    return stopAfter(`${first} ${second}`);
+  };
   const type = async (text) => {
     for (const letter of text) {
       await page.keyboard.type(letter);
@@ -79,5 +87,5 @@ export function typist(page, fault) {
     }
     throw new Error(`${page.url()}: ${TABS_MAX} stops, and none is ${is}; the last is ${stop.html}`);
   };
-  return { press, type, tabTo, stopAfter };
+  return { press, pressBoth, type, tabTo, stopAfter };
 }
