@@ -3,6 +3,7 @@
 use appliance::domain::sign_in_link::LinkPurpose;
 
 use crate::support::console::{PASSWORD, SAME_ORIGIN, form_body, sign_in_link};
+use crate::support::race::{connected_clients, count, run_together, statuses};
 use crate::support::{Answer, App, Client};
 
 crate::tests![
@@ -16,6 +17,7 @@ crate::tests![
     a_repeated_field_is_refused,
     a_form_is_carried_through_the_sign_in,
     a_link_signs_in_once_with_a_new_password,
+    concurrent_uses_of_a_link_set_one_password,
     a_link_shows_a_refused_password,
     an_unknown_used_or_expired_link_is_gone,
     a_link_of_the_demo_asks_for_no_password,
@@ -175,6 +177,29 @@ fn a_link_signs_in_once_with_a_new_password() {
     browser(&app).submit("/sign-in", &[("email", &email), ("password", OTHER)]).expect(303);
     browser(&app).get(&path).expect(410);
     browser(&app).submit(&path, &[("password", "another attempt, later")]).expect(410);
+}
+
+fn concurrent_uses_of_a_link_set_one_password() {
+    const ROUNDS: usize = 3;
+    let app = App::start();
+    let hiring = app.hiring();
+    let email = hiring.email("owner");
+    for _ in 0..ROUNDS {
+        let path = sign_in_link(&app, &hiring.staff("owner"), LinkPurpose::Reset);
+        let password = |number: usize| format!("{OTHER} {number}");
+        let mut clients = connected_clients(&app, 4);
+        let answers = run_together(&mut clients, |number, client| {
+            client.with_header(SAME_ORIGIN.0, SAME_ORIGIN.1).submit(&path, &[("password", &password(number))])
+        });
+        assert_eq!((count(&answers, 303), count(&answers, 410)), (1, 3), "{:?}", statuses(&answers));
+        let winner = answers.iter().position(|answer| answer.status == 303).unwrap();
+        let fields = [("email", &*email), ("password", &password(winner))];
+        browser(&app).submit("/sign-in", &fields).expect(303);
+        // Only the winner's browser is signed in.
+        let sessions = "SELECT count(*) FROM sessions";
+        assert_eq!(app.sql(sessions), ["2"], "the session of the link, and that of the sign-in");
+    }
+    assert_eq!(app.check(), Vec::<String>::new());
 }
 
 fn a_link_shows_a_refused_password() {
