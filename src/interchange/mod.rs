@@ -11,6 +11,7 @@
 mod addition;
 mod candidate;
 mod candidate_step;
+mod content;
 mod context;
 pub mod csv;
 mod document;
@@ -31,6 +32,7 @@ pub use addition::{
     AddedRole, Addition, Applicant, ImportPlan, RefusedItem, add, add_without_applications, staged_addition_rows,
 };
 pub use candidate::Application;
+pub use content::Content;
 pub use document::{Document, parse};
 pub use export::{ExportError, export};
 pub use export_source::Secrets;

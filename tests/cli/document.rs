@@ -164,7 +164,7 @@ fn an_error_names_an_unreadable_document() {
     dir.run(&["import", "--db", "a.db", "none.json"]).failed(1, "none.json cannot be read");
     std::fs::create_dir(dir.path("folder")).unwrap();
     dir.run(&["import", "--db", "a.db", "folder"]).failed(1, "folder cannot be read");
-    for bytes in [&b""[..], b"{", b"[]", b"\xff", b"{\"users\":[],\"users\":[]}", b"\xef\xbb\xbf{}"] {
+    for bytes in [b"{", &b"[]"[..], b"{\xff}", b"{\"users\":[],\"users\":[]}", b"\xef\xbb\xbf{}"] {
         let output = dir.run_with(&["import", "--db", "a.db", "-"], &[], bytes);
         assert_eq!((output.code, output.stdout.as_str()), (Some(1), ""), "{output:?}");
         assert!(output.stderr.starts_with("appliance: 1 error in the document"), "{output:?}");

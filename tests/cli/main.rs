@@ -12,6 +12,7 @@ mod file;
 mod flags;
 mod hr_deliveries;
 mod import;
+mod import_advice;
 mod key;
 mod log;
 mod lost;

@@ -230,7 +230,7 @@ fn unknown_columns_are_reported_and_ignored() {
 #[test]
 fn wrong_headings_are_reported_before_any_row() {
     let company = Company::new();
-    company.csv("").failed(1, "line 1: the heading line is missing");
+    company.csv("").failed(1, "standard input is empty; this import reads a CSV file with a line of headings");
     company.csv("Dan,dan@x.org\n").failed(1, "line 1: the column name is missing");
     company
         .csv("\nname,Name,role\n")

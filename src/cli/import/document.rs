@@ -1,6 +1,7 @@
 //! `--format document`: imports an interchange document.
 
-use super::args::{Args, misused};
+use super::advice;
+use super::args::{Args, Format, misused};
 use super::input::{INPUT_BYTES_MAX, read};
 use super::record::record_import;
 use super::strategy::{Strategy, lock_for};
@@ -21,6 +22,7 @@ pub(super) fn import(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let (path, name) = (args.db.db.as_path(), source.display());
     let bytes =
         read(source, INPUT_BYTES_MAX).map_err(|error| Failure::new(format!("{name} cannot be read: {error}")))?;
+    advice::require(Format::Document, source, &bytes)?;
     let document = interchange::parse(&bytes, world).map_err(|findings| refused(&findings))?;
     drop(bytes);
     if path.try_exists().is_ok_and(|exists| !exists) {

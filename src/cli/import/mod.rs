@@ -1,6 +1,7 @@
 //! `appliance import`: imports an interchange document, all or nothing, or imports roles and candidates from another
 //! program into an existing organization.
 
+mod advice;
 mod args;
 mod document;
 mod help;

@@ -6,6 +6,7 @@
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::advice;
 use super::args::{Args, Format, misused};
 use super::input::{INPUT_BYTES_MAX, read};
 use super::record::record_import;
@@ -28,6 +29,7 @@ pub(super) fn csv(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let name = source.display();
     let bytes =
         read(source, INPUT_BYTES_MAX).map_err(|error| Failure::new(format!("{name} cannot be read: {error}")))?;
+    advice::require(Format::Csv, source, &bytes)?;
     let table = Table::parse(&bytes, world.now());
     drop(bytes);
     let table =
@@ -80,6 +82,7 @@ fn read_into(export: &mut HarvestExport, file: &Path, bytes_max: u64) -> Result<
     let unreadable = |error: io::Error| Failure::new(format!("{} cannot be read: {error}", file.display()));
     let bytes = read(file, bytes_max).map_err(unreadable)?;
     let malformed = |error| Failure::new(format!("nothing was imported: {error}"));
+    advice::require(Format::Greenhouse, file, &bytes)?;
     export.read(&name_of(file), &bytes).map_err(malformed)?;
     Ok(bytes.len() as u64)
 }

@@ -1,0 +1,81 @@
+//! The advice for a file that is not in the format of the import.
+
+use std::path::Path;
+
+use super::args::Format;
+use crate::cli::failure::Failure;
+use crate::interchange::Content;
+
+/// Fails with advice if the bytes are visibly not in the format. Otherwise, the parser of the format reports what is
+/// wrong.
+///
+/// # Errors
+/// A failure that names the kind of the file and the next step.
+pub(super) fn require(format: Format, source: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let Some(advice) = advice(format, Content::of(bytes)) else { return Ok(()) };
+    let name = if source == Path::new("-") { "standard input".to_owned() } else { source.display().to_string() };
+    Err(Failure::new(format!("nothing was imported: {name} {advice}")))
+}
+
+/// Returns the kind of the content and the next step, or `None` if the content may be in the format.
+fn advice(format: Format, content: Content) -> Option<String> {
+    let wanted = match format {
+        Format::Document => "a JSON document from `appliance export`",
+        Format::Csv => "a CSV file with a line of headings",
+        Format::Greenhouse => "JSON from Greenhouse's Harvest API",
+    };
+    let table = "--format csv --organization SLUG";
+    let needs_table_flags = if format == Format::Csv { String::new() } else { format!(" with {table}") };
+    Some(match content {
+        Content::Empty => format!("is empty; this import reads {wanted}"),
+        Content::Json if format == Format::Csv => {
+            "looks like JSON; for a document from `appliance export`, omit --format; for Greenhouse's JSON, use --format \
+             greenhouse"
+                .to_owned()
+        }
+        Content::Json => return None,
+        Content::JsonInUtf16 => "is JSON in UTF-16; save it as UTF-8, and import it again".to_owned(),
+        Content::Table if format == Format::Csv => return None,
+        Content::Table => format!("looks like a table (CSV); import it with {table}"),
+        Content::Text if format == Format::Csv => return None,
+        Content::Text => format!("is text, but not JSON; this import reads {wanted}"),
+        Content::Workbook => {
+            format!("looks like a spreadsheet (Excel or LibreOffice); save it as CSV, and import that{needs_table_flags}")
+        }
+        Content::Compressed(kind, command) => {
+            format!("is compressed with {kind}; decompress it with `{command}`, and import the result")
+        }
+        Content::Zip => "is a ZIP archive; unpack it, and import the file in it".to_owned(),
+        Content::Html => "is a web page, perhaps a sign-in page that was saved instead of the download; download the file \
+                          again"
+            .to_owned(),
+        Content::Xml => format!("looks like XML; this import reads {wanted}"),
+        Content::Pdf => format!("is a PDF; this import reads {wanted}"),
+        Content::Database => {
+            "is a SQLite database; for a backup of this service, `appliance export --db COPY` writes the document to import"
+                .to_owned()
+        }
+        Content::Binary => format!("is not text; this import reads {wanted}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_format_accepts_its_own_kind_of_content() {
+        for (format, accepted) in [
+            (Format::Document, &[Content::Json][..]),
+            (Format::Greenhouse, &[Content::Json]),
+            (Format::Csv, &[Content::Table, Content::Text]),
+        ] {
+            for content in [Content::Json, Content::JsonInUtf16, Content::Table, Content::Text, Content::Zip] {
+                assert_eq!(advice(format, content).is_none(), accepted.contains(&content), "{format:?}: {content:?}");
+            }
+        }
+        let workbook = |format| advice(format, Content::Workbook).unwrap();
+        assert!(workbook(Format::Document).ends_with("import that with --format csv --organization SLUG"));
+        assert!(workbook(Format::Csv).ends_with("save it as CSV, and import that"));
+    }
+}
