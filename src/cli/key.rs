@@ -48,8 +48,8 @@ struct Create {
     db: DbArg,
 
     /// The email address of the user that the key acts as.
-    #[arg(long, env = "APPLIANCE_USER", value_name = "EMAIL", value_parser = parse_email)]
-    user: Email,
+    #[arg(long, env = "APPLIANCE_EMAIL", value_name = "EMAIL", value_parser = parse_email)]
+    email: Email,
 
     /// The purpose of the key, in your own words.
     #[arg(long, env = "APPLIANCE_NAME", value_name = "NAME", value_parser = parse_name)]
@@ -65,7 +65,7 @@ struct Create {
     /// Without this flag, the key has candidates:read, roles:read and pipeline:write, and an admin's key may use
     /// /api/admin. With this flag, an admin's key may use /api/admin only with admin:read (GET and HEAD) or admin:write
     /// (other methods).
-    #[arg(long, visible_alias = "scopes", env = "APPLIANCE_SCOPE", value_name = "SCOPE", value_delimiter = ',',
+    #[arg(long, env = "APPLIANCE_SCOPE", value_name = "SCOPE", value_delimiter = ',',
         value_parser = one_of(Scope::WORDS, Scope::parse))]
     scope: Option<Vec<Scope>>,
 }
@@ -126,8 +126,8 @@ fn columns(key: &ApiKey, now: Timestamp) -> Vec<String> {
 fn create(args: &Create, world: &dyn World) -> Result<(), Failure> {
     let path = args.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
-    let user = store::read_alone(path, world, |tx| store::user::find_by_email(tx, &args.user))?;
-    let user = user.ok_or_else(|| no_user(&args.user))?.profile;
+    let user = store::read_alone(path, world, |tx| store::user::find_by_email(tx, &args.email))?;
+    let user = user.ok_or_else(|| no_user(&args.email))?.profile;
     let secret = KeySecret::generate(|bytes| world.fill(bytes));
     let mut grant = Grant::of(args.scope.clone());
     grant.scopes.sort_by_key(|scope| Scope::WORDS.iter().position(|word| *word == scope.as_str()));

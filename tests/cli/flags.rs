@@ -1,5 +1,7 @@
 //! Flags and environment variables.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
 use crate::support::{HR_SECRET, WorkDir};
@@ -45,7 +47,7 @@ const COMMANDS: [(&str, &[&str]); 23] = [
     ("organization disable", &["db"]),
     ("organization enable", &["db"]),
     ("key list", &["db", "json"]),
-    ("key create", &["db", "user", "name", "expires-in-days", "scope"]),
+    ("key create", &["db", "email", "name", "expires-in-days", "scope"]),
     ("key revoke", &["db"]),
     ("completions", &[]),
     ("man", &[]),
@@ -94,6 +96,25 @@ fn help_of_a_command_names_every_option_and_its_variable() {
             assert_eq!(listed, options.len() + 1, "{command}: {}", help.stdout);
         }
     }
+}
+
+#[test]
+fn a_flag_has_the_same_kind_of_value_in_every_command() {
+    let dir = WorkDir::new();
+    let mut values = BTreeMap::new();
+    for (command, _) in COMMANDS {
+        let help = dir.run(&[&command.split(' ').collect::<Vec<_>>()[..], &["-h"]].concat()).succeeded().stdout;
+        for line in help.lines().filter_map(|line| line.trim_start().strip_prefix("--")) {
+            let mut words = line.split_whitespace();
+            let (flag, value) = (words.next().unwrap().to_owned(), words.next().filter(|word| word.starts_with('<')));
+            let value = value.map(|value| value.trim_end_matches('.').to_owned());
+            assert_eq!(values.entry(flag.clone()).or_insert_with(|| value.clone()), &value, "--{flag} of {command}");
+        }
+    }
+    // A user is always named by `--email`.
+    let of_users: Vec<&String> =
+        values.iter().filter(|(_, v)| v.as_deref() == Some("<EMAIL>")).map(|(f, _)| f).collect();
+    assert_eq!(of_users, ["email"]);
 }
 
 #[test]

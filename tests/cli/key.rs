@@ -9,7 +9,7 @@ fn run(dir: &WorkDir, subcommand: &str, args: &[&str]) -> Output {
 }
 
 fn create(dir: &WorkDir, more: &[&str]) -> Output {
-    run(dir, "create", &[&["--user", "owner@acme.example", "--name", "Ours"], more].concat())
+    run(dir, "create", &[&["--email", "owner@acme.example", "--name", "Ours"], more].concat())
 }
 
 /// Returns the fields of each line that `key list` prints.
@@ -121,7 +121,7 @@ fn the_json_list_equals_the_list_of_the_service() {
 fn key_create_creates_nothing_if_it_cannot_print_the_key() {
     let dir = WorkDir::new();
     dir.imported("a.db");
-    let args = ["key", "create", "--db", "a.db", "--user", "owner@acme.example", "--name", "k"];
+    let args = ["key", "create", "--db", "a.db", "--email", "owner@acme.example", "--name", "k"];
     dir.run_with_full_stdout(&args).failed(1, "cannot write to standard output");
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM api_keys"), 0);
 }
@@ -146,10 +146,10 @@ fn unknown_keys_and_users_and_malformed_ids_are_refused() {
     run(&dir, "revoke", &["key_none"]).failed(1, "there is no key with the id key_none");
     run(&dir, "revoke", &["no key"]).misused("an id looks like");
     run(&dir, "revoke", &[]).misused("<ID>");
-    let args = ["--user", "nobody@example.org", "--name", "k"];
+    let args = ["--email", "nobody@example.org", "--name", "k"];
     run(&dir, "create", &args).failed(1, "there is no user with the address nobody@example.org");
     create(&dir, &["--name", " "]).misused("--name");
-    run(&dir, "create", &["--user", "owner@acme.example"]).misused("--name");
-    run(&dir, "create", &["--user", "owner@acme.example", "--name", " "]).misused("1 to 255 characters");
+    run(&dir, "create", &["--email", "owner@acme.example"]).misused("--name");
+    run(&dir, "create", &["--email", "owner@acme.example", "--name", " "]).misused("1 to 255 characters");
     dir.run(&["key", "list"]).failed(1, "appliance.db");
 }

@@ -57,7 +57,7 @@ fn a_new_organization_is_valid_and_recorded() {
 fn a_running_service_hides_a_disabled_organization() {
     let dir = WorkDir::new();
     dir.imported("a.db");
-    let made = dir.run(&["key", "create", "--db", "a.db", "--user", "owner@acme.example", "--name", "k"]).succeeded();
+    let made = dir.run(&["key", "create", "--db", "a.db", "--email", "owner@acme.example", "--name", "k"]).succeeded();
     let key = made.stdout.trim_end();
     let service = dir.serve(&["--db", "a.db"]);
     let portal = || service.send("GET", "/api/public/portal/acme", &[], "").status;

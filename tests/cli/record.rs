@@ -40,7 +40,7 @@ fn every_command_that_changes_the_file_or_exports_data_is_recorded() {
     on(&["organization", "create", "--slug", "other", "--name", "Other"]);
     on(&["organization", "disable", "other"]);
     on(&["organization", "enable", "other"]);
-    on(&["key", "create", "--user", "root@example.org", "--name", "Ours", "--scopes", "roles:read"]);
+    on(&["key", "create", "--email", "root@example.org", "--name", "Ours", "--scope", "roles:read"]);
     let key = on(&["key", "list", "--json"]).stdout;
     let key = serde_json::from_str::<Value>(&key).unwrap()[0]["id"].as_str().unwrap().to_owned();
     on(&["key", "revoke", &key]);

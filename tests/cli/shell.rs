@@ -24,7 +24,7 @@ fn bash_completes_commands_flags_and_words() {
     assert_eq!(completed(&dir, &["us"]), ["user"]);
     assert_eq!(completed(&dir, &["user", ""]), ["list", "create", "disable", "enable", "help"]);
     assert_eq!(completed(&dir, &["key", "create", "--sc"]), ["--scope"]);
-    assert_eq!(completed(&dir, &["key", "--db", "a.db", "create", "--u"]), ["--user"]);
+    assert_eq!(completed(&dir, &["key", "--db", "a.db", "create", "--em"]), ["--email"]);
     assert_eq!(completed(&dir, &["user", "create", "--platform-role", ""]), ["user", "admin"]);
     assert_eq!(completed(&dir, &["serve", "--log-format", "j"]), ["json"]);
     assert_eq!(completed(&dir, &["completions", "--he"]), ["--help"]);

@@ -86,7 +86,7 @@ fn a_running_service_refuses_a_disabled_user_at_once() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     dir.admin_key("a.db");
-    let made = dir.run(&["key", "create", "--db", "a.db", "--user", "owner@acme.example", "--name", "k"]).succeeded();
+    let made = dir.run(&["key", "create", "--db", "a.db", "--email", "owner@acme.example", "--name", "k"]).succeeded();
     let key = made.stdout.trim_end();
     dir.run_with(&["set-password", "--db", "a.db", "--email", "owner@acme.example"], &[], b"correct horse battery");
     let service = dir.serve(&["--db", "a.db"]);
