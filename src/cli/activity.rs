@@ -15,8 +15,9 @@ const ROWS_MAX: u32 = 100_000;
 /// List platform activity, newest first: changes to keys and users, sign-ins, refused keys, and commands that were run
 /// on the file.
 ///
-/// One line per activity row, with columns separated by tabs: time, action, user id, API key id, details as JSON. The
-/// activity of an organization is available over HTTP. Works while `serve` runs.
+/// One line per activity row: time, action, user id, API key id, details as JSON. The columns are aligned under
+/// headings on a terminal, and separated by tabs otherwise. The activity of an organization is available over HTTP.
+/// Works while `serve` runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -36,8 +37,10 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let rows_max = usize::try_from(args.limit).unwrap_or(usize::MAX);
     let rows = store::read_alone(path, world, |tx| store::activity::platform::page(tx, None, i64::MAX, rows_max))?;
     let as_json = |row: &Activity| to_json(&list_item::activity(row));
-    args.list.print(&rows, columns, as_json, "there is no activity")
+    args.list.print(&HEADINGS, &rows, columns, as_json, "there is no activity")
 }
+
+const HEADINGS: [&str; 5] = ["TIME", "ACTION", "USER", "API KEY", "DETAILS"];
 
 fn columns(row: &Activity) -> Vec<String> {
     let or_dash = |text: Option<&str>| text.unwrap_or("-").to_owned();

@@ -1,6 +1,8 @@
 //! `appliance export`: writes the file's contents as one interchange document.
 
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::builder::BoolishValueParser;
 use serde_json::json;
@@ -8,6 +10,7 @@ use serde_json::json;
 use super::db_arg::DbArg;
 use super::failure::Failure;
 use super::output::print_message;
+use super::progress::Progress;
 use crate::interchange::{self, ExportError, Secrets};
 use crate::store;
 use crate::store::file;
@@ -41,11 +44,17 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let secrets = if args.with_secrets { Secrets::Included } else { Secrets::LeftOut };
     let facts = json!({ "withSecrets": args.with_secrets });
     args.db.record_reading(world, "export", &facts)?;
-    let mut out = BufWriter::new(io::stdout().lock());
+    let written_bytes = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&written_bytes);
+    // The size of the document is not known in advance. A document on a terminal would be mixed with the progress.
+    let progress = (!io::stdout().is_terminal())
+        .then(|| Progress::start("exporting", None, move || counter.load(Ordering::Relaxed)));
+    let mut out = BufWriter::new(CountingWriter { out: io::stdout().lock(), bytes: written_bytes });
     let exported = store::read_alone(path, world, |tx| {
         let left_out = (store::hr_delivery::owed(tx)?, store::export::signups_count(tx)?);
         Ok((interchange::export(tx, secrets, &mut out), left_out))
     });
+    drop(progress);
     let (written, (owed, signups)) = exported?;
     match written {
         Ok(notices) => {
@@ -67,5 +76,23 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
             Err(Failure::new(format!("cannot write to standard output, so the document is incomplete: {error}")))
         }
         Err(ExportError::Store(error)) => Err(error.into()),
+    }
+}
+
+/// Counts the bytes that are written.
+struct CountingWriter<W> {
+    out: W,
+    bytes: Arc<AtomicU64>,
+}
+
+impl<W: Write> Write for CountingWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.out.write(bytes)?;
+        self.bytes.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }

@@ -11,10 +11,11 @@ use crate::world::World;
 
 /// List the HR deliveries that have failed, are held, or have been attempted without success. Pings are not listed.
 ///
-/// One line per delivery, oldest first, with columns separated by tabs: id, organization, application, type, state,
-/// number of attempts, time of creation, time of the next attempt, and the reason: why the delivery is held, and the
-/// result of the last attempt. `POST /api/admin/hr-deliveries/{id}/retry` sends a failed delivery again. Works while
-/// `serve` runs.
+/// One line per delivery, oldest first: id, organization, application, type, state, number of attempts, time of
+/// creation, time of the next attempt, reason. The reason states why the delivery is held, and the result of its last
+/// attempt. The columns are aligned under headings on a terminal, and separated by tabs otherwise. Works while `serve`
+/// runs.
+/// `POST /api/admin/hr-deliveries/{id}/retry` sends a failed delivery again.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -27,8 +28,12 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let path = args.list.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let stuck = store::read_alone(path, world, store::hr_delivery::stuck)?;
-    args.list.print(&stuck, columns, |delivery| to_json(&list_item::hr_delivery(delivery)), "no delivery is stuck")
+    let as_json = |delivery: &HrDelivery| to_json(&list_item::hr_delivery(delivery));
+    args.list.print(&HEADINGS, &stuck, columns, as_json, "no delivery is stuck")
 }
+
+const HEADINGS: [&str; 9] =
+    ["ID", "ORGANIZATION", "APPLICATION", "TYPE", "STATE", "ATTEMPTS", "CREATED", "NEXT ATTEMPT", "REASON"];
 
 fn columns(delivery: &HrDelivery) -> Vec<String> {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());

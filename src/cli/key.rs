@@ -32,8 +32,9 @@ pub struct Args {
 enum Action {
     /// List all API keys, newest first, including revoked and expired ones.
     ///
-    /// One line per key, with columns separated by tabs: id, first characters, name, email of the user, state (enabled,
-    /// revoked or expired), scopes, time of expiry, time of the last use, number of requests.
+    /// One line per key: id, first characters, name, email of the user, state (enabled, revoked or expired), scopes,
+    /// time of expiry, time of the last use, number of requests. The columns are aligned under headings on a terminal,
+    /// and separated by tabs otherwise.
     List(ListArgs),
     Create(Create),
     Revoke(Revoke),
@@ -99,8 +100,11 @@ fn list(args: &ListArgs, world: &dyn World) -> Result<(), Failure> {
     let path = args.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let (keys, now) = store::read_alone(path, world, |tx| Ok((store::api_key::list(tx)?, tx.now)))?;
-    args.print(&keys, |key| columns(key, now), |key| to_json(&list_item::api_key(key)), "there are no keys")
+    let as_json = |key: &ApiKey| to_json(&list_item::api_key(key));
+    args.print(&HEADINGS, &keys, |key| columns(key, now), as_json, "there are no keys")
 }
+
+const HEADINGS: [&str; 9] = ["ID", "START", "NAME", "EMAIL", "STATE", "SCOPES", "EXPIRES", "LAST REQUEST", "REQUESTS"];
 
 fn columns(key: &ApiKey, now: Timestamp) -> Vec<String> {
     let or_dash = |at: Option<Timestamp>| at.map_or_else(|| "-".to_owned(), |at| at.to_string());

@@ -1,5 +1,7 @@
-//! The output of all list commands: tab-separated lines or, with `--json`, the same objects as in the lists of the HTTP
-//! API.
+//! The output of all list commands: aligned columns on a terminal and tab-separated lines elsewhere. With `--json`, the
+//! output is an array of the same objects as in the lists of the HTTP API.
+
+use std::io::{self, IsTerminal as _};
 
 use clap::Args;
 use clap::builder::BoolishValueParser;
@@ -20,13 +22,14 @@ pub(super) struct ListArgs {
 }
 
 impl ListArgs {
-    /// Prints the items: each as one line of columns, or all as one JSON array. Without `--json`, prints the message
-    /// `nothing` if there are no items.
+    /// Prints the items: each as one line of columns, with headings on a terminal, or all as one JSON array. Without
+    /// `--json`, prints the message `nothing` if there are no items.
     ///
     /// # Errors
     /// Fails if standard output cannot be written to, or an item cannot be converted to JSON.
     pub(super) fn print<T>(
         &self,
+        headings: &[&str],
         items: &[T],
         columns: impl Fn(&T) -> Vec<String>,
         json: impl Fn(&T) -> Result<String, Failure>,
@@ -40,7 +43,11 @@ impl ListArgs {
             print_message(nothing);
             return Ok(());
         }
-        let lines: Vec<String> = items.iter().map(|item| tab_separated(&columns(item))).collect();
+        let rows: Vec<Vec<String>> = items.iter().map(|item| plain(&columns(item))).collect();
+        if io::stdout().is_terminal() {
+            return print_listing(&aligned(headings, &rows));
+        }
+        let lines: Vec<String> = rows.iter().map(|row| row.join("\t")).collect();
         print_listing(&lines.join("\n"))
     }
 }
@@ -50,13 +57,39 @@ pub(super) fn to_json(item: &impl Serialize) -> Result<String, Failure> {
     serde_json::to_string(item).map_err(|error| Failure::new(format!("a row cannot be written as JSON: {error}")))
 }
 
-/// Joins the columns into one line. Control characters in a column become spaces, so that a name cannot forge a line or
-/// a column.
-fn tab_separated(columns: &[String]) -> String {
-    let plain = |column: &String| column.replace(char::is_control, " ");
-    columns.iter().map(plain).collect::<Vec<_>>().join("\t")
+/// Replaces the control characters in each column with spaces, so that a name cannot forge a line, a column or an
+/// escape sequence of the terminal.
+fn plain(columns: &[String]) -> Vec<String> {
+    columns.iter().map(|column| column.replace(char::is_control, " ")).collect()
+}
+
+/// Aligns the columns under their headings. A column is as wide as its longest text, in characters: wide characters,
+/// for example Chinese ones, move the rest of their line to the right.
+fn aligned(headings: &[&str], rows: &[Vec<String>]) -> String {
+    let headings: Vec<String> = headings.iter().map(|&heading| heading.to_owned()).collect();
+    let lines = || std::iter::once(&headings).chain(rows);
+    let width = |column: usize| lines().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..headings.len()).map(|column| width(column).unwrap_or_default()).collect();
+    let line = |cells: &Vec<String>| {
+        let padded = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 pub(super) fn enabled_or_disabled(enabled: bool) -> String {
     if enabled { "enabled" } else { "disabled" }.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned_under_their_headings_and_control_characters_become_spaces() {
+        let row = |cells: [&str; 3]| plain(&cells.map(str::to_owned));
+        let rows = [row(["a", "Zoë", "x"]), row(["abc", "B\u{1b}[31m", ""])];
+        assert_eq!(aligned(&["ID", "NAME", "LAST"], &rows), "ID   NAME    LAST\na    Zoë     x\nabc  B [31m");
+        assert_eq!(aligned(&["ID", "NAME"], &[]), "ID  NAME");
+    }
 }

@@ -20,6 +20,7 @@ mod list;
 pub mod man;
 pub mod organization;
 mod output;
+mod progress;
 pub mod serve;
 pub mod set_password;
 pub mod sign_in_link;

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::db_arg::DbArg;
 use super::failure::Failure;
 use super::list::{ListArgs, enabled_or_disabled, to_json};
-use super::output::{print_data, print_message};
+use super::output::{print_listing, print_message};
 use super::value::{parse_name, parse_slug};
 use crate::domain::id::OrganizationId;
 use crate::domain::organization::TIME_ZONE_DEFAULT;
@@ -32,8 +32,8 @@ pub struct Args {
 enum Action {
     /// List all organizations, oldest first.
     ///
-    /// One line per organization, with columns separated by tabs: id, slug, name, enabled or disabled, time of
-    /// creation.
+    /// One line per organization: id, slug, name, enabled or disabled, time of creation. The columns are aligned under
+    /// headings on a terminal, and separated by tabs otherwise.
     List(ListArgs),
     Create(Create),
     /// Disable an organization.
@@ -91,8 +91,10 @@ fn list(args: &ListArgs, world: &dyn World) -> Result<(), Failure> {
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let organizations = store::read_alone(path, world, store::organization::all)?;
     let as_json = |organization: &Organization| to_json(&list_item::organization(organization)?);
-    args.print(&organizations, columns, as_json, "there are no organizations")
+    args.print(&HEADINGS, &organizations, columns, as_json, "there are no organizations")
 }
+
+const HEADINGS: [&str; 5] = ["ID", "SLUG", "NAME", "STATE", "CREATED"];
 
 fn columns(organization: &Organization) -> Vec<String> {
     let Organization { record, created_at, .. } = organization;
@@ -118,7 +120,7 @@ fn create(args: &Create, world: &dyn World) -> Result<(), Failure> {
         store::organization::create(tx, &stamp, None, &organization)?;
         record_command(tx, world, "organization create", &organization.id)
     })?;
-    print_data(organization.id.as_str())
+    print_listing(organization.id.as_str())
 }
 
 fn set_enabled(args: &BySlug, enabled: bool, world: &dyn World) -> Result<(), Failure> {

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::db_arg::DbArg;
 use super::failure::Failure;
 use super::list::{ListArgs, enabled_or_disabled, to_json};
-use super::output::{print_data, print_message};
+use super::output::{print_listing, print_message};
 use super::value::{one_of, parse_email, parse_name, parse_new_email};
 use crate::domain::id::UserId;
 use crate::domain::text::Email;
@@ -30,8 +30,8 @@ pub struct Args {
 enum Action {
     /// List all users, oldest first.
     ///
-    /// One line per user, with columns separated by tabs: id, email, name, platform role, enabled or disabled, time of
-    /// creation.
+    /// One line per user: id, email, name, platform role, enabled or disabled, time of creation. The columns are
+    /// aligned under headings on a terminal, and separated by tabs otherwise.
     List(ListArgs),
     Create(Create),
     /// Disable a user.
@@ -91,8 +91,10 @@ fn list(args: &ListArgs, world: &dyn World) -> Result<(), Failure> {
     let path = args.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;
     let users = store::read_alone(path, world, store::user::all)?;
-    args.print(&users, columns, |user| to_json(&list_item::user(user)), "there are no users")
+    args.print(&HEADINGS, &users, columns, |user| to_json(&list_item::user(user)), "there are no users")
 }
+
+const HEADINGS: [&str; 6] = ["ID", "EMAIL", "NAME", "PLATFORM ROLE", "STATE", "CREATED"];
 
 fn columns(user: &User) -> Vec<String> {
     let User { profile, created_at, .. } = user;
@@ -127,7 +129,7 @@ fn create(args: &Create, world: &dyn World) -> Result<(), Failure> {
     if !is_new? {
         return Err(Failure::new(format!("a user with the address {} already exists", args.email.as_str())));
     }
-    print_data(id.as_str())
+    print_listing(id.as_str())
 }
 
 fn set_enabled(args: &ByEmail, enabled: bool, world: &dyn World) -> Result<(), Failure> {

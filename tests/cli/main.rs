@@ -29,5 +29,6 @@ mod sign_in_link;
 mod silence;
 mod stop;
 mod support;
+mod terminal;
 mod usage;
 mod user;

@@ -119,6 +119,18 @@ impl WorkDir {
         self.run_with_stdout(args, writer)
     }
 
+    /// Runs a command whose standard streams are a terminal. Returns everything that the terminal received.
+    pub(crate) fn run_on_terminal(&self, args: &[&str], terminal: &str) -> Output {
+        let quoted: Vec<String> = args.iter().map(|arg| format!("'{arg}'")).collect();
+        let line = format!("stty cols 200; exec {} {}", env!("CARGO_BIN_EXE_appliance"), quoted.join(" "));
+        let mut command = Command::new("script");
+        command.args(["--quiet", "--return", "--flush", "--command", &line, "/dev/null"]).current_dir(self.0.path());
+        command.env_clear().env("TERM", terminal).env("PATH", "/usr/bin:/bin").stdin(Stdio::null());
+        let output = command.output().unwrap();
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        Output { code: output.status.code(), stdout, stderr: String::from_utf8(output.stderr).unwrap() }
+    }
+
     fn run_with_stdout(&self, args: &[&str], stdout: impl Into<Stdio>) -> Output {
         let output = self.command(args).stdout(stdout).stdin(Stdio::null()).output().unwrap();
         Output { code: output.status.code(), stdout: String::new(), stderr: String::from_utf8(output.stderr).unwrap() }

@@ -155,11 +155,15 @@ fn nothing_imported(error: Error) -> Failure {
     }
 }
 
-/// Writes one line for each refused row or item.
+/// Writes one line for each refused row or item. Succeeds even if the reader closes the pipe early, as `head` does.
 fn report(refused: &[RefusedItem]) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     let written = refused.iter().try_for_each(|refused| writeln!(out, "{refused}")).and_then(|()| out.flush());
-    written.map_err(|error| Failure::new(format!("nothing was imported: cannot write to standard output: {error}")))
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written
+            .map_err(|error| Failure::new(format!("nothing was imported: cannot write to standard output: {error}"))),
+    }
 }
 
 fn no_organization(path: &Path, slug: &Slug) -> String {

@@ -1,0 +1,99 @@
+//! The progress of a long command on a terminal: one line on standard error that is rewritten three times a second and
+//! removed at the end. If standard error is a pipe, a file or a dumb terminal, nothing is written.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The interval between two versions of the line: short enough to show that the command is working. The elapsed time is
+/// counted in intervals, which is exact enough for a rate.
+const INTERVAL: Duration = Duration::from_millis(300);
+
+/// Shows the progress of a command until this value is dropped.
+pub(super) struct Progress {
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Progress {
+    /// Begins to show the progress of a command. `done` returns the number of bytes that are processed. `total` is the
+    /// expected number of bytes, if it is known.
+    pub(super) fn start(verb: &'static str, total: Option<u64>, done: impl Fn() -> u64 + Send + 'static) -> Self {
+        if !is_wanted() {
+            return Self { end: None, thread: None };
+        }
+        let (end, ended) = mpsc::channel();
+        let show = move || {
+            let mut elapsed = Duration::ZERO;
+            loop {
+                // An error while writing to standard error is ignored, as for messages.
+                let _ = write!(io::stderr().lock(), "\r{}\x1b[K", line(verb, done(), total, elapsed));
+                if ended.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout) {
+                    break;
+                }
+                elapsed += INTERVAL;
+            }
+            let _ = write!(io::stderr().lock(), "\r\x1b[K");
+        };
+        let thread = std::thread::Builder::new().name("progress".to_owned()).spawn(show).ok();
+        Self { end: Some(end), thread }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Returns whether standard error is a terminal that can overwrite a line.
+fn is_wanted() -> bool {
+    let is_dumb = std::env::var("TERM").map_or(true, |terminal| terminal.is_empty() || terminal == "dumb");
+    io::stderr().is_terminal() && !is_dumb
+}
+
+/// Returns the line: the amount and the rate and, if the total is known, the share and the time that is left.
+fn line(verb: &str, done: u64, total: Option<u64>, elapsed: Duration) -> String {
+    let megabytes = |bytes: u64| bytes as f64 / 1e6;
+    let rate = if elapsed.is_zero() { 0.0 } else { megabytes(done) / elapsed.as_secs_f64() };
+    let amount = format!("{:.1} MB, {rate:.1} MB/s", megabytes(done));
+    // A total is an estimate, which the result may exceed.
+    let Some(total) = total.filter(|total| *total > 0) else { return format!("{verb}: {amount}") };
+    let share = (done.saturating_mul(100) / total).min(99);
+    let left = if rate > 0.0 { megabytes(total.saturating_sub(done)) / rate } else { 0.0 };
+    let left = if left >= 1.0 { format!(", {} left", duration(left as u64)) } else { String::new() };
+    format!("{verb}: {share} %, {amount}{left}")
+}
+
+fn duration(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_share_the_rate_and_the_time_left() {
+        let (mb, seconds) = (1_000_000, Duration::from_secs);
+        for (done, total, elapsed, expected) in [
+            (0, Some(100 * mb), seconds(0), "copying: 0 %, 0.0 MB, 0.0 MB/s"),
+            (25 * mb, Some(100 * mb), seconds(5), "copying: 25 %, 25.0 MB, 5.0 MB/s, 15 s left"),
+            (mb, Some(1_000 * mb), seconds(1), "copying: 0 %, 1.0 MB, 1.0 MB/s, 16 min 39 s left"),
+            (mb, Some(7_201 * mb), seconds(1), "copying: 0 %, 1.0 MB, 1.0 MB/s, 2 h 0 min left"),
+            (120 * mb, Some(100 * mb), seconds(10), "copying: 99 %, 120.0 MB, 12.0 MB/s"),
+            (3 * mb, None, seconds(2), "copying: 3.0 MB, 1.5 MB/s"),
+            (3 * mb, Some(0), seconds(2), "copying: 3.0 MB, 1.5 MB/s"),
+        ] {
+            assert_eq!(line("copying", done, total, elapsed), expected);
+        }
+    }
+}
