@@ -1,6 +1,6 @@
 //! `appliance serve`: runs the service. With `--demo`, it serves a sample company.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +14,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::db_arg::DB_DEFAULT;
 use super::demo;
 use super::failure::{EXIT_CONFIG, EXIT_FAILED, Failure};
+use super::listen::parse_address;
 use super::output::print_message;
+use super::serve_value::{parse_bytes, parse_network, parse_security_contact, parse_timeout};
 use super::value::parse_base_url;
-use crate::domain::disk::{self, UploadLimits};
-use crate::domain::hr_delivery::{self, RetrySchedule};
+use crate::domain::disk::UploadLimits;
+use crate::domain::hr_delivery::RetrySchedule;
 use crate::domain::rate::RatePolicy;
 use crate::domain::usage;
 use crate::hr;
@@ -35,11 +37,6 @@ const BLOCKING_THREADS_MAX: usize = 6;
 const WORKER_THREADS_MAX: usize = 8;
 const HR_THREADS: usize = 1;
 const _: () = assert!(BLOCKING_THREADS_MAX + WORKER_THREADS_MAX + HR_THREADS <= READERS_MAX as usize);
-
-/// The bounds of `--hr-timeout`. A shorter time is not enough for a TLS handshake. A longer time only prolongs the wait
-/// for a target that hangs.
-const HR_TIMEOUT_MIN: Duration = Duration::from_millis(100);
-const HR_TIMEOUT_MAX: Duration = Duration::from_secs(120);
 
 /// Run the service.
 ///
@@ -61,7 +58,9 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_DB", value_name = "FILE")]
     db: Option<PathBuf>,
 
-    /// The address to listen on; port 0 selects a free port.
+    /// The address to listen on, such as 127.0.0.1:8080, localhost:8080, [::1]:8080, 8080 (this machine only) or :8080
+    /// (every IPv4 interface); port 0 selects a free port.
+    #[allow(rustdoc::broken_intra_doc_links, reason = "the brackets of an IPv6 address are not a link")]
     #[arg(long, env = "APPLIANCE_LISTEN", value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = parse_address)]
     listen: SocketAddr,
 
@@ -322,34 +321,4 @@ async fn bind(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAdd
 fn cannot_open(error: &OpenError) -> Failure {
     let failure = Failure::new(error.to_string());
     if error.may_pass() { failure } else { Failure { exit: EXIT_CONFIG, ..failure } }
-}
-
-fn parse_address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "an address to listen on looks like 127.0.0.1:8080 or [::1]:8080".to_owned())
-}
-
-/// Returns the contact as a URI.
-fn parse_security_contact(text: &str) -> Result<String, String> {
-    http::security_contact(text).ok_or_else(|| {
-        "a contact is an email address or a URI, such as security@example.com, https://example.com/security or \
-         tel:+1-201-555-0123"
-            .to_owned()
-    })
-}
-
-fn parse_bytes(text: &str) -> Result<u64, String> {
-    disk::parse_bytes(text)
-        .ok_or_else(|| "a size is a number with K, M, G, T or no unit, such as 500M or 20G".to_owned())
-}
-
-fn parse_timeout(text: &str) -> Result<Duration, String> {
-    let duration = hr_delivery::parse_duration(text, HR_TIMEOUT_MIN..=HR_TIMEOUT_MAX);
-    duration.ok_or_else(|| "a time limit is between 100ms and 2m, such as 15s".to_owned())
-}
-
-/// Parses a network, or a single address as a network.
-fn parse_network(text: &str) -> Result<IpNet, String> {
-    let text = text.trim();
-    let address = || text.parse::<IpAddr>().map(IpNet::from);
-    text.parse().or_else(|_| address()).map_err(|_| "a network looks like 127.0.0.1/32 or 10.0.0.0/8".to_owned())
 }
