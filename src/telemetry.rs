@@ -36,6 +36,28 @@ pub enum LogFormat {
     Off,
 }
 
+/// The priority of a log line (RFC 5424 section 6.2.1). The journal of systemd reads it from the beginning of the line
+/// (sd-daemon(3)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Priority {
+    Error,
+    Warning,
+    Notice,
+    Info,
+}
+
+impl Priority {
+    /// Returns the beginning of a line of this priority for the journal.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::Error => "<3>",
+            Self::Warning => "<4>",
+            Self::Notice => "<5>",
+            Self::Info => "<6>",
+        }
+    }
+}
+
 /// The log line of a request.
 #[derive(Debug, Clone)]
 pub struct RequestLine<'a> {
@@ -59,6 +81,8 @@ pub struct RequestLine<'a> {
 #[derive(Debug)]
 pub struct Telemetry {
     format: LogFormat,
+    /// Whether lines begin with their priority, for the journal of systemd.
+    has_priorities: bool,
     routes: Mutex<BTreeMap<RouteStatus, Histogram>>,
     hr_attempts: Mutex<BTreeMap<&'static str, u64>>,
     log: Option<Log>,
@@ -99,8 +123,17 @@ struct Histogram {
 impl Telemetry {
     /// Creates empty counters and starts the log thread.
     pub fn new(format: LogFormat) -> Self {
-        let log = (format != LogFormat::Off).then(|| Log::start(format));
-        Self { format, routes: Mutex::default(), hr_attempts: Mutex::default(), log }
+        Self::start(format, false)
+    }
+
+    /// Creates empty counters and starts the log thread. Each line begins with its priority, for the journal of systemd.
+    pub fn for_journal(format: LogFormat) -> Self {
+        Self::start(format, true)
+    }
+
+    fn start(format: LogFormat, has_priorities: bool) -> Self {
+        let log = (format != LogFormat::Off).then(|| Log::start(format, has_priorities));
+        Self { format, has_priorities, routes: Mutex::default(), hr_attempts: Mutex::default(), log }
     }
 
     /// Counts a request and writes its line.
@@ -120,7 +153,8 @@ impl Telemetry {
             LogFormat::Text => text_line,
             LogFormat::Json => json_line,
         };
-        self.write(|text| write(text, line));
+        let priority = if line.status >= 500 { Priority::Warning } else { Priority::Info };
+        self.write(priority, |text| write(text, line));
     }
 
     /// Counts a delivery attempt by its outcome, a word from a closed set.
@@ -130,6 +164,16 @@ impl Telemetry {
 
     /// Logs a sentence about an event or a defect. `request_id` links the sentence to the answer of a request.
     pub fn note(&self, at: Timestamp, request_id: Option<&str>, message: &str) {
+        let priority = if request_id.is_some() { Priority::Warning } else { Priority::Notice };
+        self.log(priority, at, request_id, message);
+    }
+
+    /// Logs a sentence about the service that needs a person's attention.
+    pub fn warn(&self, at: Timestamp, message: &str) {
+        self.log(Priority::Warning, at, None, message);
+    }
+
+    fn log(&self, priority: Priority, at: Timestamp, request_id: Option<&str>, message: &str) {
         let line = match self.format {
             LogFormat::Off => return,
             LogFormat::Text => format!("{at} {} {}\n", request_id.unwrap_or("-"), one_line(message)),
@@ -138,7 +182,7 @@ impl Telemetry {
                 format!("{{\"time\":\"{at}\",\"requestId\":{id},\"message\":{}}}\n", json_string(message))
             }
         };
-        self.write(|text| text.write_str(&line));
+        self.write(priority, |text| text.write_str(&line));
     }
 
     /// Returns the counters and these gauges (name, help and value) as Prometheus text (exposition format 0.0.4).
@@ -169,7 +213,7 @@ impl Telemetry {
         text
     }
 
-    fn write(&self, line: impl FnOnce(&mut String) -> std::fmt::Result) {
+    fn write(&self, priority: Priority, line: impl FnOnce(&mut String) -> std::fmt::Result) {
         let Some(log) = &self.log else { return };
         let mut lines = log.waiting.lock();
         if lines.text.len() >= WAITING_BYTES_MAX {
@@ -177,6 +221,9 @@ impl Telemetry {
             return;
         }
         let is_first = lines.text.is_empty();
+        if self.has_priorities {
+            lines.text.push_str(priority.prefix());
+        }
         // Writing to a string cannot fail.
         let _ = line(&mut lines.text);
         if is_first {
@@ -207,7 +254,7 @@ impl Waiting {
 }
 
 impl Log {
-    fn start(format: LogFormat) -> Self {
+    fn start(format: LogFormat, has_priorities: bool) -> Self {
         let (end, ended) = mpsc::channel();
         let waiting = Arc::new(Waiting::default());
         let shared = Arc::clone(&waiting);
@@ -219,9 +266,10 @@ impl Log {
                 let _ = out.write_all(text.as_bytes());
                 if dropped > 0 {
                     let words = format!("{dropped} log lines were dropped: standard error was not read in time");
+                    let prefix = if has_priorities { Priority::Warning.prefix() } else { "" };
                     let _ = match format {
-                        LogFormat::Json => writeln!(out, "{{\"message\":{}}}", json_string(&words)),
-                        _ => writeln!(out, "{words}"),
+                        LogFormat::Json => writeln!(out, "{prefix}{{\"message\":{}}}", json_string(&words)),
+                        _ => writeln!(out, "{prefix}{words}"),
                     };
                 }
                 text.clear();

@@ -328,10 +328,10 @@ async fn watch(ctx: &Ctx) -> Halt {
         tokio::time::sleep(Duration::from_millis(100)).await;
         ctx.free_idle_hash_memory();
         for line in ctx.store.health().news() {
-            ctx.telemetry.note(ctx.world.now(), None, &line);
+            ctx.telemetry.warn(ctx.world.now(), &line);
         }
         if let Some(halt) = ctx.store.broken() {
-            ctx.telemetry.note(ctx.world.now(), None, &format!("stopping: {halt}"));
+            ctx.telemetry.warn(ctx.world.now(), &format!("stopping: {halt}"));
             return halt;
         }
     }

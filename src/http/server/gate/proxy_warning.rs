@@ -21,5 +21,5 @@ pub(super) fn report(ctx: &Ctx, peer: SocketAddr, headers: &HeaderMap) {
         "{ip} sends X-Forwarded-For, Forwarded or X-Real-IP but is not trusted, so all its clients are treated as one \
          address. If {ip} is your proxy, add --trusted-proxy {ip}; otherwise a client is forging its address"
     );
-    ctx.telemetry.note(ctx.world.now(), None, &why);
+    ctx.telemetry.warn(ctx.world.now(), &why);
 }
