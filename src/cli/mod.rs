@@ -24,6 +24,7 @@ mod output;
 mod progress;
 pub mod serve;
 mod serve_value;
+mod service_manager;
 pub mod set_password;
 pub mod sign_in_link;
 pub mod user;

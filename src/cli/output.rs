@@ -6,7 +6,9 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use super::failure::Failure;
+use super::service_manager::is_journal;
 use crate::store::{self, Error, Tx};
+use crate::telemetry::Priority;
 use crate::world::World;
 
 /// The maximum time that the program waits for one message to be written to standard error.
@@ -15,9 +17,11 @@ const MESSAGE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Writes a message for people to standard error.
 ///
 /// Errors while writing to standard error are ignored. A thread writes the line, and this function waits for the thread
-/// for at most [`MESSAGE_TIMEOUT`], so that a pipe that nobody reads from cannot prevent the service from stopping.
+/// for at most [`MESSAGE_TIMEOUT`]. A pipe that no program reads from therefore cannot prevent the service from
+/// stopping. In the journal of systemd, a line begins with its priority.
 pub(super) fn print_message(message: &str) {
-    let line = format!("{message}\n");
+    let prefix = if is_journal() { priority(message).prefix() } else { "" };
+    let line: String = message.split('\n').map(|line| format!("{prefix}{line}\n")).collect();
     let (done, written) = mpsc::channel::<()>();
     let write = move || {
         let _ = io::stderr().lock().write_all(line.as_bytes());
@@ -25,6 +29,16 @@ pub(super) fn print_message(message: &str) {
     };
     if std::thread::Builder::new().spawn(write).is_ok() {
         let _ = written.recv_timeout(MESSAGE_TIMEOUT);
+    }
+}
+
+fn priority(message: &str) -> Priority {
+    if message.starts_with("appliance: ") {
+        Priority::Error
+    } else if message.starts_with("warning: ") {
+        Priority::Warning
+    } else {
+        Priority::Info
     }
 }
 

@@ -17,6 +17,7 @@ use super::failure::{EXIT_CONFIG, EXIT_FAILED, Failure};
 use super::listen::parse_address;
 use super::output::print_message;
 use super::serve_value::{parse_bytes, parse_network, parse_security_contact, parse_timeout};
+use super::service_manager::{self, ServiceManager, is_journal};
 use super::value::parse_base_url;
 use crate::domain::disk::UploadLimits;
 use crate::domain::hr_delivery::RetrySchedule;
@@ -26,6 +27,7 @@ use crate::hr;
 use crate::http::server::ctx::{Ctx, Settings};
 use crate::http::{self, Server, Stopped};
 use crate::store::erasure::RepeatedErasures;
+use crate::store::health::BackgroundJob;
 use crate::store::{self, Halt, OpenError, READERS_MAX, Store};
 use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Real, World};
@@ -42,9 +44,10 @@ const _: () = assert!(BLOCKING_THREADS_MAX + WORKER_THREADS_MAX + HR_THREADS <= 
 ///
 /// Creates the file if it does not exist. Upgrades a file from an older version, and leaves a copy of the old file
 /// beside it. Prints `listening on http://…` to standard error when ready. SIGTERM and SIGINT stop the service: it
-/// answers the requests that have begun, and exits with 0. It exits with 1 if the last checkpoint failed, and with 78
-/// if a restart would not help, for example because the file was removed, replaced or overwritten while the service
-/// was running.
+/// answers the requests that have begun, and exits with 0. It exits with 1 if the last checkpoint failed. It exits with
+/// 78 if a restart would not help, for example if the file was removed, replaced or overwritten while the service was
+/// running. Under systemd, the service accepts a socket (LISTEN_FDS), reports that it is ready (NOTIFY_SOCKET), and
+/// reports to the watchdog (WATCHDOG_USEC).
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   appliance serve --demo
@@ -59,7 +62,7 @@ pub struct Args {
     db: Option<PathBuf>,
 
     /// The address to listen on, such as 127.0.0.1:8080, localhost:8080, [::1]:8080, 8080 (this machine only) or :8080
-    /// (every IPv4 interface); port 0 selects a free port.
+    /// (every IPv4 interface); port 0 selects a free port. A socket from systemd replaces this address.
     #[allow(rustdoc::broken_intra_doc_links, reason = "the brackets of an IPv6 address are not a link")]
     #[arg(long, env = "APPLIANCE_LISTEN", value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = parse_address)]
     listen: SocketAddr,
@@ -146,6 +149,7 @@ enum Format {
 /// Exit status 78 if the file has a newer schema, belongs to another program, or is not writable. Exit status 1 if
 /// another `serve` uses the file, or if the port is taken.
 pub fn run(args: Args) -> Result<(), Failure> {
+    let passed = service_manager::passed_socket()?;
     let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(WORKER_THREADS_MAX);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -153,12 +157,18 @@ pub fn run(args: Args) -> Result<(), Failure> {
         .max_blocking_threads(BLOCKING_THREADS_MAX)
         .build()
         .map_err(|error| Failure::new(format!("the service cannot start: {error}")))?;
-    runtime.block_on(serve(args))
+    runtime.block_on(serve(args, passed))
 }
 
-async fn serve(args: Args) -> Result<(), Failure> {
-    let stop = stop_signal()?;
-    let (listener, address) = bind(args.listen, "--listen").await?;
+async fn serve(args: Args, passed: Option<std::net::TcpListener>) -> Result<(), Failure> {
+    let manager = Arc::new(ServiceManager::from_environment());
+    manager.report("opening the file");
+    let stop = stop_signal(Arc::clone(&manager))?;
+    let is_inherited = passed.is_some();
+    let (listener, address) = match passed {
+        Some(listener) => adopt(listener)?,
+        None => bind(args.listen, "--listen").await?,
+    };
     let metrics = match args.metrics_listen {
         Some(address) => Some(bind(address, "--metrics-listen").await?),
         None => None,
@@ -189,7 +199,11 @@ async fn serve(args: Args) -> Result<(), Failure> {
         tokio::spawn(http::serve_metrics(listener, Arc::clone(&ctx)));
     }
     print_message(&format!("listening on {url}"));
-    match Server::new(listener, ctx, http::routes::table()).run(stop, worker.stop()).await {
+    manager.ready(&url);
+    tokio::spawn(report(manager, Arc::clone(&ctx), url));
+    let server = Server::new(listener, ctx, http::routes::table());
+    let server = if is_inherited { server.with_inherited_socket() } else { server };
+    match server.run(stop, worker.stop()).await {
         Stopped::Gracefully => print_message("stopped"),
         Stopped::WithRequestsLeft => print_message("stopped; some requests did not end in time and were not answered"),
         Stopped::WithLogLeft(why) => {
@@ -207,6 +221,20 @@ async fn serve(args: Args) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Reports to the service manager, for its watchdog, while the event loop and the writer make progress. Also reports
+/// which background jobs are failing.
+async fn report(manager: Arc<ServiceManager>, ctx: Arc<Ctx>, url: String) {
+    let mut beats = None;
+    loop {
+        let now = ctx.store.writer_beats();
+        let names: Vec<&str> = ctx.store.health().failing().into_iter().map(BackgroundJob::name).collect();
+        if beats.replace(now) != Some(now) {
+            manager.alive(&url, &names);
+        }
+        tokio::time::sleep(manager.report_interval()).await;
+    }
 }
 
 /// Returns whether a proxy must be in front of the service, although no proxy is trusted.
@@ -253,7 +281,8 @@ fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
         Format::Text => LogFormat::Text,
         Format::Json => LogFormat::Json,
     };
-    Ok(Ctx::new(Arc::new(store), world, settings, Arc::new(Telemetry::new(format))))
+    let telemetry = if is_journal() { Telemetry::for_journal(format) } else { Telemetry::new(format) };
+    Ok(Ctx::new(Arc::new(store), world, settings, Arc::new(telemetry)))
 }
 
 /// Reports the erasures that this start repeated, and the candidates who remain because they were changed after they
@@ -286,7 +315,7 @@ fn start_deliveries(ctx: &Ctx, settings: hr::Settings) -> Result<hr::Worker, Fai
 
 /// Returns a future that resolves at the first SIGTERM or SIGINT. A second signal ends the process at once. No answered
 /// change is lost, because each change is committed before its response.
-fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
+fn stop_signal(manager: Arc<ServiceManager>) -> Result<impl Future<Output = ()>, Failure> {
     let mut terminate = listen_for(SignalKind::terminate())?;
     let mut interrupt = listen_for(SignalKind::interrupt())?;
     Ok(async move {
@@ -294,6 +323,7 @@ fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
+        manager.stopping();
         print_message("stopping: answering requests that have begun; a second signal ends the process at once");
         tokio::spawn(async move {
             tokio::select! {
@@ -316,6 +346,15 @@ async fn bind(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAdd
     let listener = TcpListener::bind(address).await.map_err(cannot_listen)?;
     let address = listener.local_addr().map_err(cannot_listen)?;
     Ok((listener, address))
+}
+
+/// Returns the socket from the service manager with its address.
+fn adopt(listener: std::net::TcpListener) -> Result<(TcpListener, SocketAddr), Failure> {
+    let adopted = listener.set_nonblocking(true).and_then(|()| {
+        let address = listener.local_addr()?;
+        Ok((TcpListener::from_std(listener)?, address))
+    });
+    adopted.map_err(|error| Failure::new(format!("cannot listen on the socket from the service manager: {error}")))
 }
 
 fn cannot_open(error: &OpenError) -> Failure {

@@ -7,6 +7,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
@@ -27,6 +28,8 @@ struct Shared<H: Hooks> {
     answering: Answering,
     /// The reason why the last checkpoint left pages in the write-ahead log.
     left: OnceLock<Error>,
+    /// How often the thread has finished a batch or has found nothing to do.
+    beats: AtomicU64,
 }
 
 impl<H: Hooks> Shared<H> {
@@ -58,7 +61,8 @@ impl<H: Hooks> WriterThread<H> {
         let engine = Engine::open(path, clock, hooks, Arc::clone(writer.broken()), identity, reserve)?;
         let answering = engine.answering();
         let (rows, engine) = (Mutex::default(), Mutex::new(engine));
-        let shared = Arc::new(Shared { writer, rows, engine, answering, left: OnceLock::new() });
+        let shared =
+            Arc::new(Shared { writer, rows, engine, answering, left: OnceLock::new(), beats: AtomicU64::new(0) });
         let ours = Arc::clone(&shared);
         let run = move || {
             if catch_unwind(AssertUnwindSafe(|| run(&ours))).is_err() {
@@ -125,6 +129,14 @@ impl<H: Hooks> WriterThread<H> {
         }
     }
 
+    /// Wakes the thread, and returns how often it has finished a batch or has found nothing to do. If a later call
+    /// returns the same number, the thread was busy or stuck in the meantime.
+    pub(crate) fn beats(&self) -> u64 {
+        let beats = self.shared.beats.load(Ordering::Relaxed);
+        self.shared.writer.wake_for_rows();
+        beats
+    }
+
     /// Returns the reason why the last checkpoint left pages in the write-ahead log, if it did.
     pub(crate) fn left(&self) -> Option<&Error> {
         self.shared.left.get()
@@ -155,6 +167,7 @@ fn run<H: Hooks>(shared: &Shared<H>) {
         if !batch.is_empty() {
             engine.answer(batch);
         }
+        shared.beats.fetch_add(1, Ordering::Relaxed);
     }
     if shared.writer.broken().get().is_none()
         && let Err(error) = shared.engine().finish()

@@ -135,6 +135,12 @@ impl Store {
         Err(error)
     }
 
+    /// Wakes the writer, and returns how often it has finished a batch or has found nothing to do. If a later call
+    /// returns the same number, the writer was busy or stuck in the meantime.
+    pub fn writer_beats(&self) -> u64 {
+        self.parts.writer_thread.beats()
+    }
+
     /// Returns the health of the background jobs.
     pub fn health(&self) -> &Health {
         &self.parts.health
@@ -222,5 +228,35 @@ impl Store {
     /// The data of other candidates on the missing list may still be in the file.
     pub fn erased_without_list(&self) -> usize {
         self.erased_without_list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::domain::timestamp::Timestamp;
+    use crate::world::{Scripted, World};
+
+    #[test]
+    fn the_writer_beats_unless_a_job_is_stuck() {
+        let directory = tempfile::tempdir().unwrap();
+        let world: Arc<dyn World> = Arc::new(Scripted::at(Timestamp::from_micros(1_000_000)));
+        let store = Store::open(&directory.path().join("a.db"), world).unwrap();
+        let await_more_than = |beats: u64| while store.writer_beats() <= beats {};
+        await_more_than(store.writer_beats());
+        let ((begin, begun), (release, released)) = (channel(), channel::<()>());
+        let stuck = move |_: &Tx<'_>| {
+            begin.send(()).unwrap();
+            released.recv().unwrap();
+            Ok(())
+        };
+        store.write(Grade::Upkeep, stuck, |_| ());
+        begun.recv().unwrap();
+        let beats = store.writer_beats();
+        assert!((0..100).all(|_| store.writer_beats() == beats));
+        release.send(()).unwrap();
+        await_more_than(beats);
     }
 }

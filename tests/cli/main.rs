@@ -24,6 +24,7 @@ mod record;
 #[path = "../rounds/mod.rs"]
 mod rounds;
 mod serve;
+mod service_manager;
 mod shell;
 mod sign_in_link;
 mod silence;

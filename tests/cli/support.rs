@@ -83,7 +83,28 @@ impl WorkDir {
         let listen = ["serve", "--listen", "127.0.0.1:0"];
         let has_address = args.contains(&"--listen") || variables.iter().any(|(name, _)| *name == "APPLIANCE_LISTEN");
         let all = [if has_address { &listen[..1] } else { &listen }, args].concat();
-        let mut child = self.spawn(&all, variables);
+        Self::await_service(self.spawn(&all, variables))
+    }
+
+    /// Starts a service on this socket, as systemd does: the socket is descriptor 3 of the process.
+    pub(crate) fn serve_on(&self, socket: impl Into<Stdio>, args: &[&str]) -> RunningService {
+        let mut command = self.command_on(socket, "1", args);
+        Self::await_service(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    }
+
+    /// Returns the command of a service with this socket as descriptor 3, and this value of `LISTEN_FDS`.
+    pub(crate) fn command_on(&self, socket: impl Into<Stdio>, count: &str, args: &[&str]) -> Command {
+        let mut command = Command::new("sh");
+        command
+            .env_clear()
+            .args(["-c", "LISTEN_PID=$$ exec \"$0\" serve \"$@\" 3<&0 0</dev/null"])
+            .env("LISTEN_FDS", count);
+        command.arg(env!("CARGO_BIN_EXE_appliance")).args(args).current_dir(self.0.path()).stdin(socket);
+        command
+    }
+
+    /// Waits until a service listens.
+    fn await_service(mut child: Child) -> RunningService {
         let (sender, lines) = channel();
         let stderr = BufReader::new(child.stderr.take().unwrap());
         std::thread::spawn(move || stderr.lines().map_while(Result::ok).for_each(|line| drop(sender.send(line))));

@@ -19,6 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::connection_limit::{ConnectionLimit, CountedConnection};
 use super::ctx::Ctx;
 use super::gate::{self, ResponseBody};
+use super::handshake_filter::refuse_handshakes;
 use super::http_socket::{self, HttpSocket, ResponseProgress, TrackedBody};
 use super::metrics;
 use super::reply;
@@ -82,19 +83,28 @@ pub enum Stopped {
 pub struct Server {
     listener: TcpListener,
     service: Arc<Service>,
+    /// Whether the service manager also holds the socket.
+    is_inherited: bool,
 }
 
 impl Server {
     /// Creates a server for a socket that is already bound.
     pub fn new(listener: TcpListener, ctx: Arc<Ctx>, table: Table) -> Self {
-        Self { listener, service: Arc::new(Service { ctx, table }) }
+        Self { listener, service: Arc::new(Service { ctx, table }), is_inherited: false }
+    }
+
+    /// Leaves the socket as it is when the server stops, because the service manager passes the same socket to the next
+    /// process. Connections that arrive until then wait in the listen queue.
+    #[must_use]
+    pub fn with_inherited_socket(self) -> Self {
+        Self { is_inherited: true, ..self }
     }
 
     /// Answers requests until `stop` resolves or the store halts, then finishes the requests in progress. `background`
     /// is polled while the requests finish. When `background` has ended, and the requests have ended or their time is
     /// over, the file is closed, unless the store halted.
     pub async fn run(self, stop: impl Future<Output = ()>, background: impl Future<Output = ()>) -> Stopped {
-        let Self { listener, service } = self;
+        let Self { listener, service, is_inherited } = self;
         let ctx = Arc::clone(&service.ctx);
         let runtime = tokio::runtime::Handle::current();
         ctx.store.answer_by(move |answers| drop(runtime.spawn(async move { answers() })));
@@ -104,7 +114,9 @@ impl Server {
             () = stop => None,
             halt = watch(&ctx) => Some(halt),
         };
-        acceptor.close(listener);
+        if !is_inherited {
+            acceptor.close(listener);
+        }
         ctx.begin_stop();
         let end = async {
             acceptor.drain().await;
@@ -263,26 +275,6 @@ async fn refuse_connection(ctx: Arc<Ctx>, stream: TcpStream, permit: OwnedSemaph
     let _ = tokio::time::timeout(REFUSAL_TIMEOUT, send).await;
     drop(permit);
 }
-
-/// Drops new handshakes while the last connections are accepted. Otherwise, a connection that completed its handshake
-/// between the last `accept` and the close of the listener would be reset, and its request would be lost. A client
-/// whose SYN is dropped sends it again.
-#[cfg(target_os = "linux")]
-fn refuse_handshakes(listener: &TcpListener) {
-    use socket2::SockFilter;
-    // Classic BPF on the TCP header: drop segments with SYN and without ACK.
-    let filter = [
-        SockFilter::new(0x30, 0, 0, 13),       // A = the byte with the flags
-        SockFilter::new(0x54, 0, 0, 0x12),     // A = A & (SYN | ACK)
-        SockFilter::new(0x15, 0, 1, 0x02),     // A == SYN
-        SockFilter::new(0x06, 0, 0, 0),        // drop
-        SockFilter::new(0x06, 0, 0, u32::MAX), // accept
-    ];
-    let _ = socket2::SockRef::from(listener).attach_filter(&filter);
-}
-
-#[cfg(not(target_os = "linux"))]
-fn refuse_handshakes(_: &TcpListener) {}
 
 async fn answer(service: Arc<Service>, peer: SocketAddr, request: hyper::Request<Incoming>) -> Response<ResponseBody> {
     let ctx = &service.ctx;

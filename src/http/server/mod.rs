@@ -16,6 +16,7 @@ pub(in crate::http) mod form;
 pub(in crate::http) mod form_rules;
 mod gate;
 mod gzip;
+mod handshake_filter;
 pub(in crate::http) mod html;
 mod http_socket;
 mod implied_answers;
