@@ -87,7 +87,7 @@ fn print_console_link(path: &Path, world: &dyn World, base_url: &str) -> Result<
 /// Returns the default base URL of a demo that listens at this URL. Browsers offer passkeys at `localhost`, but not at
 /// an IP address.
 pub(super) fn base_url(url: &str) -> String {
-    url.replace("http://127.0.0.1:", "http://localhost:")
+    url.replace("://127.0.0.1:", "://localhost:")
 }
 
 /// Looks for the organization and not for its portal, because somebody may have switched off the portal.

@@ -27,6 +27,7 @@ mod serve_value;
 mod service_manager;
 pub mod set_password;
 pub mod sign_in_link;
+mod tls_args;
 pub mod user;
 mod value;
 
@@ -59,7 +60,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Serve(serve::Args),
+    // Boxed, because this command has far more options than the others.
+    Serve(Box<serve::Args>),
     BootstrapAdmin(bootstrap_admin::Args),
     SignInLink(sign_in_link::Args),
     SetPassword(set_password::Args),
@@ -81,7 +83,7 @@ impl Cli {
     pub fn run(self) -> ExitCode {
         let world = Real::new();
         let outcome = match self.command {
-            Command::Serve(args) => serve::run(args),
+            Command::Serve(args) => serve::run(*args),
             Command::BootstrapAdmin(args) => bootstrap_admin::run(&args, &world),
             Command::SignInLink(args) => sign_in_link::run(&args, &world),
             Command::SetPassword(args) => set_password::run(&args, &world),

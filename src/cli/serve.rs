@@ -18,6 +18,7 @@ use super::listen::parse_address;
 use super::output::print_message;
 use super::serve_value::{parse_bytes, parse_network, parse_security_contact, parse_timeout};
 use super::service_manager::{self, ServiceManager, is_journal};
+use super::tls_args::{TlsArgs, is_https};
 use super::value::parse_base_url;
 use crate::domain::disk::UploadLimits;
 use crate::domain::hr_delivery::RetrySchedule;
@@ -43,17 +44,19 @@ const _: () = assert!(BLOCKING_THREADS_MAX + WORKER_THREADS_MAX + HR_THREADS <= 
 /// Run the service.
 ///
 /// Creates the file if it does not exist. Upgrades a file from an older version, and leaves a copy of the old file
-/// beside it. Prints `listening on http://…` to standard error when ready. SIGTERM and SIGINT stop the service: it
-/// answers the requests that have begun, and exits with 0. It exits with 1 if the last checkpoint failed. It exits with
-/// 78 if a restart would not help, for example if the file was removed, replaced or overwritten while the service was
-/// running. Under systemd, the service accepts a socket (LISTEN_FDS), reports that it is ready (NOTIFY_SOCKET), and
-/// reports to the watchdog (WATCHDOG_USEC).
+/// beside it. Prints `listening on http://…` (with TLS https://…) to standard error when ready. SIGTERM and SIGINT stop
+/// the service: it answers the requests that have begun, and exits with 0. It exits with 1 if the last checkpoint
+/// failed. It exits with 78 if a restart would not help, for example if the file was removed, replaced or overwritten
+/// while the service was running, or if the certificate cannot be used. Under systemd, the service accepts a socket
+/// (LISTEN_FDS), reports that it is ready (NOTIFY_SOCKET), and reports to the watchdog (WATCHDOG_USEC).
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   appliance serve --demo
       serves a sample company on http://127.0.0.1:8080, from demo.db
   appliance serve --db jobs.db --base-url https://jobs.example.com --trusted-proxy 127.0.0.1/32
       serves your own file, behind a TLS proxy on the same machine
+  appliance serve --listen 0.0.0.0:443 --base-url https://jobs.example.com --tls-cert chain.pem --tls-key key.pem
+      serves appliance.db with TLS, without a proxy
   APPLIANCE_DB=jobs.db APPLIANCE_LOG_FORMAT=json appliance serve
       sets options with environment variables")]
 pub struct Args {
@@ -67,10 +70,13 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_LISTEN", value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = parse_address)]
     listen: SocketAddr,
 
-    /// The public URL of the service, without a path. All links begin with this URL. The default is http:// and the
-    /// listen address.
+    /// The public URL of the service, without a path. All links begin with this URL. The default is http:// (with
+    /// --tls-cert https://) and the listen address.
     #[arg(long, env = "APPLIANCE_BASE_URL", value_name = "URL", value_parser = parse_base_url)]
     base_url: Option<String>,
+
+    #[command(flatten)]
+    tls: TlsArgs,
 
     /// Serve a sample company, which the first start creates.
     #[arg(long, env = "APPLIANCE_DEMO", value_parser = BoolishValueParser::new())]
@@ -146,8 +152,9 @@ enum Format {
 }
 
 /// # Errors
-/// Exit status 78 if the file has a newer schema, belongs to another program, or is not writable. Exit status 1 if
-/// another `serve` uses the file, or if the port is taken.
+/// Exit status 78 if a restart would not help: for example, if the file is newer, foreign or not writable, or if the
+/// certificate cannot be used. Exit status 2 if the service speaks TLS but the base URL is not https. Exit status 1
+/// otherwise: for example, if another `serve` uses the file, or if the port is taken.
 pub fn run(args: Args) -> Result<(), Failure> {
     let passed = service_manager::passed_socket()?;
     let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(WORKER_THREADS_MAX);
@@ -173,14 +180,15 @@ async fn serve(args: Args, passed: Option<std::net::TcpListener>) -> Result<(), 
         Some(address) => Some(bind(address, "--metrics-listen").await?),
         None => None,
     };
-    let url = format!("http://{address}");
+    let tls = args.tls.read(args.base_url.as_deref(), &Real::new())?;
+    let url = format!("{}://{address}", if tls.is_some() { "https" } else { "http" });
     if address.ip().is_unspecified() && args.base_url.is_none() {
         print_message(&format!(
             "warning: listening on every interface without --base-url; links will begin with {url}, which nobody can \
              open. Set the public URL, for example --base-url https://jobs.example.com"
         ));
     }
-    if lacks_trusted_proxy(&args, address) {
+    if tls.is_none() && lacks_trusted_proxy(&args, address) {
         print_message(
             "warning: --base-url is https and the service listens on loopback, so a proxy must be in front of it, but no \
              --trusted-proxy is given. All clients therefore share one address and its limits. For a proxy on this \
@@ -192,7 +200,12 @@ async fn serve(args: Args, passed: Option<std::net::TcpListener>) -> Result<(), 
         timeout: args.hr_timeout,
         allow_private_targets: args.allow_private_hr_targets,
     };
-    let ctx = Arc::new(open(args, &url)?);
+    let mut ctx = open(args, &url)?;
+    ctx.tls = tls;
+    let ctx = Arc::new(ctx);
+    if ctx.tls.is_some() {
+        tokio::spawn(http::follow_certificate(Arc::clone(&ctx), listen_for(SignalKind::hangup())?));
+    }
     let worker = start_deliveries(&ctx, deliveries)?;
     if let Some((listener, address)) = metrics {
         print_message(&format!("metrics on http://{address}/metrics"));
@@ -239,8 +252,9 @@ async fn report(manager: Arc<ServiceManager>, ctx: Arc<Ctx>, url: String) {
 
 /// Returns whether a proxy must be in front of the service, although no proxy is trusted.
 fn lacks_trusted_proxy(args: &Args, address: SocketAddr) -> bool {
-    let is_https = args.base_url.as_deref().and_then(http::origin).is_some_and(|origin| origin.starts_with("https:"));
-    is_https && address.ip().to_canonical().is_loopback() && args.trusted_proxy.is_empty()
+    args.base_url.as_deref().is_some_and(is_https)
+        && address.ip().to_canonical().is_loopback()
+        && args.trusted_proxy.is_empty()
 }
 
 /// Opens the file and prepares the service. `url` contains the address on which the service listens.

@@ -12,6 +12,7 @@ pub mod board;
 pub mod candidate;
 pub mod candidate_step;
 pub mod careers;
+pub mod certificate;
 pub mod charset;
 pub mod clock;
 pub mod closing_day;

@@ -14,6 +14,9 @@ pub mod server;
 
 pub use api::security_txt::parse_contact as security_contact;
 pub use server::accept::{Server, Stopped, serve_metrics};
+pub use server::tls::certificate::Tls;
+pub use server::tls::files::TlsFiles;
+pub use server::tls::follow::follow as follow_certificate;
 
 /// Returns the origin of a base URL, such as `https://host:port`, in lower case and without the default port of the
 /// scheme. Returns `None` unless the base URL is an http(s) URL with a host and without userinfo, query, fragment or
@@ -29,9 +32,21 @@ pub fn origin(base_url: &str) -> Option<String> {
     (is_origin_only && !authority.contains('@')).then(|| format!("{scheme}://{authority}").to_ascii_lowercase())
 }
 
+/// Returns the host of a base URL, with the brackets of an IPv6 address.
+pub fn host(base_url: &str) -> Option<String> {
+    base_url.parse::<hyper::Uri>().ok()?.host().map(str::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::origin;
+    use super::{host, origin};
+
+    #[test]
+    fn the_host_of_a_base_url_has_no_port() {
+        assert_eq!(host("https://jobs.example.com:8443").as_deref(), Some("jobs.example.com"));
+        assert_eq!(host("https://[::1]:8443").as_deref(), Some("[::1]"));
+        assert_eq!(host("/x"), None);
+    }
 
     #[test]
     fn base_urls_are_http_origins_without_credentials_or_path() {

@@ -14,6 +14,8 @@ const COMMANDS: [(&str, &[&str]); 23] = [
             "db",
             "listen",
             "base-url",
+            "tls-cert",
+            "tls-key",
             "demo",
             "rate-limit",
             "signup-limit",

@@ -31,5 +31,8 @@ mod silence;
 mod stop;
 mod support;
 mod terminal;
+mod tls;
+mod tls_client;
+mod tls_files;
 mod usage;
 mod user;

@@ -122,7 +122,7 @@ impl WorkDir {
         let address = "127.0.0.1:0".parse().unwrap();
         let seen = Vec::new();
         let mut service = RunningService { child, address, lines, seen, stdout_lines, stdout: Some(stdout) };
-        let line = service.wait_for(|line| line.starts_with("listening on http://"));
+        let line = service.wait_for(|line| line.starts_with("listening on http"));
         let port = line.rsplit(':').next().unwrap().parse().unwrap();
         service.address = SocketAddr::from(([127, 0, 0, 1], port));
         service
@@ -365,7 +365,7 @@ pub(crate) fn connect(address: SocketAddr) -> TcpStream {
 }
 
 /// Reads one answer, up to the end of the connection.
-pub(crate) fn read_answer(stream: &mut TcpStream) -> Answer {
+pub(crate) fn read_answer(stream: &mut impl Read) -> Answer {
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));

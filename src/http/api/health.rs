@@ -24,7 +24,8 @@ fn live(_: &Ctx) -> Reply {
     Reply::text("ok\n")
 }
 
-/// `GET /readyz`: tries to read and write the file.
+/// `GET /readyz`: tries to read and write the file. Warns about a certificate that needs the operator, which does not
+/// make the service unready, because it still works.
 ///
 /// # Errors
 /// `unavailable` if the file cannot be written, if it is no longer the file that the service opened, or if a background
@@ -36,5 +37,7 @@ fn ready(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
         return Err(Refusal::NotReady(format!("failing: {}; the log shows the reason", failing.join(", "))).into());
     }
     store::health::touch(tx)?;
-    Ok(Reply::text("ready\n"))
+    let warning = ctx.tls.as_ref().and_then(|tls| tls.warning(ctx.world.now()));
+    let warning = warning.map(|warning| format!("warning: {warning}\n")).unwrap_or_default();
+    Ok(Reply::text(format!("ready\n{warning}")))
 }

@@ -12,19 +12,23 @@ use hyper::header::{self, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulConnection, GracefulShutdown};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use super::client_stream::ClientStream;
 use super::connection_limit::{ConnectionLimit, CountedConnection};
 use super::ctx::Ctx;
 use super::gate::{self, ResponseBody};
 use super::handshake_filter::refuse_handshakes;
 use super::http_socket::{self, HttpSocket, ResponseProgress, TrackedBody};
 use super::metrics;
+use super::refusal_writer;
 use super::reply;
 use super::service::Service;
 use super::table::Table;
+use super::tls::certificate::Tls;
+use super::tls::handshake::shake_hands;
 use crate::store::{Closed, Error, Halt};
 
 /// The maximum number of open connections, which is far more than a small organization needs. Each uses about 10 KiB.
@@ -61,9 +65,6 @@ const DRAIN: Duration = Duration::from_secs(1);
 /// The pause after the system failed to accept a connection, for example because no file descriptor is left. Retrying
 /// at once would use a whole core.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-
-/// The maximum time for sending the refusal of an excess connection.
-const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The way in which a service stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,7 +113,7 @@ impl Server {
         let broken = tokio::select! {
             () = acceptor.accept_all(&listener) => None,
             () = stop => None,
-            halt = watch(&ctx) => Some(halt),
+            halt = watch_store(&ctx) => Some(halt),
         };
         if !is_inherited {
             acceptor.close(listener);
@@ -145,10 +146,15 @@ impl Server {
     }
 }
 
+/// The permits that an open connection holds: one of all connections, and one of its client's network.
+type Permits = (OwnedSemaphorePermit, CountedConnection);
+
 /// The part of the server that accepts connections within the limits.
 struct Acceptor {
     service: Arc<Service>,
     graceful: GracefulShutdown,
+    /// Becomes true when connections that have not completed their TLS handshake are to end.
+    handshakes_over: watch::Sender<bool>,
     permits: Arc<Semaphore>,
     clients: Arc<ConnectionLimit>,
 }
@@ -159,6 +165,7 @@ impl Acceptor {
         Self {
             service,
             graceful: GracefulShutdown::new(),
+            handshakes_over: watch::Sender::new(false),
             permits: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
             clients: Arc::new(clients),
         }
@@ -188,6 +195,7 @@ impl Acceptor {
     async fn drain(&self) {
         let all_gone = self.permits.acquire_many(CONNECTIONS_MAX as u32);
         let _ = tokio::time::timeout(DRAIN, all_gone).await;
+        self.handshakes_over.send_replace(true);
     }
 
     /// Accepts the connections in the system's queue and returns their number. Calls the system directly, because the
@@ -207,44 +215,79 @@ impl Acceptor {
         accepted
     }
 
-    /// Serves a connection, or refuses it if its client has too many.
+    /// Serves a connection, or refuses it if its client has too many. With TLS, the refusal has no text, because a text
+    /// would require a handshake.
     fn admit(&self, stream: TcpStream, peer: SocketAddr, permit: OwnedSemaphorePermit) {
-        match self.clients.connect(peer.ip()) {
-            Some(connected) => self.serve(stream, peer, (permit, connected)),
-            None => drop(tokio::spawn(refuse_connection(Arc::clone(&self.service.ctx), stream, permit))),
+        let ctx = &self.service.ctx;
+        match (self.clients.connect(peer.ip()), &ctx.tls) {
+            (Some(connected), None) => self.serve(stream, peer, (permit, connected)),
+            (Some(connected), Some(tls)) => self.serve_tls(Arc::clone(tls), stream, peer, (permit, connected)),
+            (None, None) => drop(tokio::spawn(refuse_connection(Arc::clone(ctx), stream, permit))),
+            (None, Some(_)) => {}
         }
     }
 
-    /// Serves one connection on its own task. Each request also runs on its own task, unless a cached response or a
-    /// fast path answers it. A client that disconnects therefore does not interrupt the request's task, and a panic in
-    /// that task ends only one request.
-    fn serve(&self, stream: TcpStream, peer: SocketAddr, permits: (OwnedSemaphorePermit, CountedConnection)) {
-        let _ = stream.set_nodelay(true);
-        set_unread_timeout(&stream);
-        let progress = Arc::new(ResponseProgress::default());
-        let wire = HttpSocket::new(stream, Arc::clone(&self.service.ctx), Arc::clone(&progress));
-        let shared = Arc::clone(&self.service);
-        let service = service_fn(move |request: hyper::Request<Incoming>| {
-            // The closure owns the permits, so they are released when the connection is dropped.
-            let _permits = &permits;
-            progress.begin();
-            let cached = gate::cached(&shared.ctx, &request).map(|cached| complete(&shared.ctx, cached));
-            // Without the box, the future of a cached response would be as large as the future of a rendered response.
-            let rendered = cached.ok_or_else(|| Box::pin(answer(Arc::clone(&shared), peer, request)));
-            let progress = Arc::clone(&progress);
-            async move {
-                let response = match rendered {
-                    Ok(cached) => cached,
-                    Err(rendered) => rendered.await,
-                };
-                Ok::<_, Infallible>(response.map(|body| TrackedBody::new(body, progress)))
-            }
-        });
-        let connection = builder().serve_connection(wire, service);
+    /// Serves one connection on its own task.
+    fn serve(&self, stream: TcpStream, peer: SocketAddr, permits: Permits) {
+        prepare(&stream);
+        let connection = connection(&self.service, ClientStream::Plain(stream), peer, permits);
         // Ignore how the connection ends: a failed connection affects no other client. Spawn the connection itself,
         // because an async block that awaits the connection would take twice as much memory.
         tokio::spawn(self.graceful.watch(connection));
     }
+
+    /// Serves one connection after its TLS handshake. The connection holds its permits during the handshake too.
+    fn serve_tls(&self, tls: Arc<Tls>, stream: TcpStream, peer: SocketAddr, permits: Permits) {
+        prepare(&stream);
+        let service = Arc::clone(&self.service);
+        let (watcher, mut over) = (self.graceful.watcher(), self.handshakes_over.subscribe());
+        tokio::spawn(async move {
+            let stream = tokio::select! {
+                stream = shake_hands(&service.ctx, &tls, stream) => stream,
+                _ = over.wait_for(|over| *over) => None,
+            };
+            if let Some(stream) = stream {
+                tokio::spawn(watcher.watch(connection(&service, stream, peer, permits)));
+            }
+        });
+    }
+}
+
+/// Returns a connection that answers requests when it is polled. Each request runs on its own task, unless the response
+/// is cached or the fast path answers the request. A client that disconnects therefore does not interrupt the request's
+/// task, and a panic in that task ends only one request.
+fn connection(
+    service: &Arc<Service>,
+    stream: ClientStream,
+    peer: SocketAddr,
+    permits: Permits,
+) -> impl GracefulConnection<Error = hyper::Error> + Send + 'static {
+    let progress = Arc::new(ResponseProgress::default());
+    let wire = HttpSocket::new(stream, Arc::clone(&service.ctx), Arc::clone(&progress));
+    let shared = Arc::clone(service);
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        // The closure owns the permits, so they are released when the connection is dropped.
+        let _permits = &permits;
+        progress.begin();
+        let cached = gate::cached(&shared.ctx, &request).map(|cached| complete(&shared.ctx, cached));
+        // Without the box, the future of a cached response would be as large as the future of a rendered response.
+        let rendered = cached.ok_or_else(|| Box::pin(answer(Arc::clone(&shared), peer, request)));
+        let progress = Arc::clone(&progress);
+        async move {
+            let response = match rendered {
+                Ok(cached) => cached,
+                Err(rendered) => rendered.await,
+            };
+            Ok::<_, Infallible>(response.map(|body| TrackedBody::new(body, progress)))
+        }
+    });
+    builder().serve_connection(wire, service)
+}
+
+/// Sets the options of a client's socket.
+fn prepare(stream: &TcpStream) {
+    let _ = stream.set_nodelay(true);
+    set_unread_timeout(stream);
 }
 
 /// Adds the header fields that depend on the service's state and settings, not on the request.
@@ -262,17 +305,7 @@ fn complete(ctx: &Ctx, mut response: Response<ResponseBody>) -> Response<Respons
 /// connections.
 async fn refuse_connection(ctx: Arc<Ctx>, stream: TcpStream, permit: OwnedSemaphorePermit) {
     let text = http_socket::refuse(&ctx, Error::Unavailable("too many connections from one address".to_owned()));
-    let send = async {
-        let mut rest = &text[..];
-        while !rest.is_empty() && stream.writable().await.is_ok() {
-            match stream.try_write(rest) {
-                Ok(sent) => rest = &rest[sent..],
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-                Err(_) => return,
-            }
-        }
-    };
-    let _ = tokio::time::timeout(REFUSAL_TIMEOUT, send).await;
+    refusal_writer::send(&stream, &text).await;
     drop(permit);
 }
 
@@ -315,7 +348,7 @@ fn set_unread_timeout(_: &TcpStream) {}
 
 /// Returns when the store has halted permanently. Until then, the function frees idle hash memory and logs which
 /// background jobs start or stop failing.
-async fn watch(ctx: &Ctx) -> Halt {
+async fn watch_store(ctx: &Ctx) -> Halt {
     loop {
         tokio::time::sleep(Duration::from_millis(100)).await;
         ctx.free_idle_hash_memory();

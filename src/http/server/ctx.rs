@@ -13,6 +13,7 @@ use super::rate_limiter::RateLimiter;
 use super::rendered_response::RenderedResponse;
 use super::response_cache::ResponseCache;
 use super::sign_in_throttle::SignInThrottle;
+use super::tls::certificate::Tls;
 use crate::domain::disk::UploadLimits;
 use crate::domain::id;
 use crate::domain::passkey;
@@ -70,6 +71,8 @@ pub struct Ctx {
     pub world: Arc<dyn World>,
     pub settings: Settings,
     pub telemetry: Arc<Telemetry>,
+    /// The certificate of the service. `None` if the service speaks plain HTTP, for example behind a proxy.
+    pub tls: Option<Arc<Tls>>,
     pub(super) rate_limiter: RateLimiter,
     pub(super) responses: ResponseCache,
     /// The response that depends only on the caller, without its body. The body is cached with the caller's key.
@@ -156,6 +159,7 @@ impl Ctx {
             redisplay_limit: NetworkLimit::new(settings.signups_per_hour),
             settings,
             telemetry,
+            tls: None,
             responses: ResponseCache::default(),
             caller_response: OnceLock::new(),
             sign_in_throttle: SignInThrottle::default(),

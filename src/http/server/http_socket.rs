@@ -16,8 +16,8 @@ use hyper::body::{Body, Frame, SizeHint};
 use hyper::header::{self, HeaderValue};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
 
+use super::client_stream::ClientStream;
 use super::ctx::Ctx;
 use super::gate;
 use super::request::URI_BYTES_MAX;
@@ -101,7 +101,7 @@ impl<B: Body + Unpin> Body for TrackedBody<B> {
 
 /// A connection's socket, which replaces hyper's own refusals.
 pub(super) struct HttpSocket {
-    stream: TokioIo<TcpStream>,
+    stream: TokioIo<ClientStream>,
     ctx: Arc<Ctx>,
     progress: Arc<ResponseProgress>,
     replacement: Option<Box<Replacement>>,
@@ -116,7 +116,7 @@ struct Replacement {
 }
 
 impl HttpSocket {
-    pub(super) fn new(stream: TcpStream, ctx: Arc<Ctx>, progress: Arc<ResponseProgress>) -> Self {
+    pub(super) fn new(stream: ClientStream, ctx: Arc<Ctx>, progress: Arc<ResponseProgress>) -> Self {
         Self { stream: TokioIo::new(stream), ctx, progress, replacement: None }
     }
 
@@ -152,7 +152,18 @@ pub(super) fn refuse(ctx: &Ctx, error: Error) -> Vec<u8> {
     serialize(&response, &body, b"")
 }
 
-/// Serializes a complete response. The `Connection` (close) and `Date` fields come from hyper's head.
+/// Returns the response to a request without TLS on a port that speaks TLS. `Strict-Transport-Security` must not be
+/// sent without TLS (RFC 6797 §7.2).
+pub(super) fn refuse_plain(ctx: &Ctx) -> Vec<u8> {
+    let refusal = Refusal::bad_request("this port speaks TLS; use a URL that begins with https://");
+    let (mut response, body) = gate::refuse_unread(ctx, refusal.into());
+    response.headers_mut().remove(header::STRICT_TRANSPORT_SECURITY);
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    serialize(&response, &body, b"")
+}
+
+/// Serializes a complete response. Copies the fields `Connection` (close) and `Date` from `head`, which is the head of
+/// the response that hyper wrote, or is empty.
 fn serialize(response: &Response<()>, body: &[u8], head: &[u8]) -> Vec<u8> {
     let mut text = format!("HTTP/1.1 {}\r\ncontent-length: {}\r\n", response.status(), body.len()).into_bytes();
     for (name, value) in response.headers() {

@@ -51,6 +51,15 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
     if let Ok(bytes) = ctx.store.attachment_bytes() {
         gauges.push(("appliance_attachment_bytes", "Size of all attachments, including staged ones.", bytes as f64));
     }
+    if let Some(tls) = &ctx.tls {
+        let days = tls.period().days_left(ctx.world.now());
+        gauges.push(("appliance_certificate_days_left", "Days until the certificate of the service expires.", days));
+        gauges.push((
+            "appliance_certificate_unusable",
+            "1 while the files of the certificate have changed and cannot be used.",
+            f64::from(u8::from(tls.has_unusable_files())),
+        ));
+    }
     let mut text = ctx.telemetry.prometheus(&gauges);
     // Without a readable file, there is no gauge of the chain head.
     if let Ok(head) = ctx.store.chain_head() {
