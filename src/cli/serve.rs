@@ -78,6 +78,10 @@ pub struct Args {
     #[command(flatten)]
     tls: TlsArgs,
 
+    /// A second address, such as 0.0.0.0:80, that redirects plain HTTP to the same path of --base-url.
+    #[arg(long, env = "APPLIANCE_REDIRECT_FROM", value_name = "ADDR", value_parser = parse_address, requires = "tls_cert")]
+    redirect_from: Option<SocketAddr>,
+
     /// Serve a sample company, which the first start creates.
     #[arg(long, env = "APPLIANCE_DEMO", value_parser = BoolishValueParser::new())]
     demo: bool,
@@ -176,10 +180,8 @@ async fn serve(args: Args, passed: Option<std::net::TcpListener>) -> Result<(), 
         Some(listener) => adopt(listener)?,
         None => bind(args.listen, "--listen").await?,
     };
-    let metrics = match args.metrics_listen {
-        Some(address) => Some(bind(address, "--metrics-listen").await?),
-        None => None,
-    };
+    let metrics = bind_if_given(args.metrics_listen, "--metrics-listen").await?;
+    let redirects = bind_if_given(args.redirect_from, "--redirect-from").await?;
     let tls = args.tls.read(args.base_url.as_deref(), &Real::new())?;
     let url = format!("{}://{address}", if tls.is_some() { "https" } else { "http" });
     if address.ip().is_unspecified() && args.base_url.is_none() {
@@ -210,6 +212,10 @@ async fn serve(args: Args, passed: Option<std::net::TcpListener>) -> Result<(), 
     if let Some((listener, address)) = metrics {
         print_message(&format!("metrics on http://{address}/metrics"));
         tokio::spawn(http::serve_metrics(listener, Arc::clone(&ctx)));
+    }
+    if let Some((listener, address)) = redirects {
+        print_message(&format!("redirecting http://{address} to {}", ctx.settings.base_url));
+        tokio::spawn(http::serve_redirects(listener, Arc::clone(&ctx)));
     }
     print_message(&format!("listening on {url}"));
     manager.ready(&url);
@@ -360,6 +366,13 @@ async fn bind(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAdd
     let listener = TcpListener::bind(address).await.map_err(cannot_listen)?;
     let address = listener.local_addr().map_err(cannot_listen)?;
     Ok((listener, address))
+}
+
+async fn bind_if_given(address: Option<SocketAddr>, flag: &str) -> Result<Option<(TcpListener, SocketAddr)>, Failure> {
+    match address {
+        Some(address) => bind(address, flag).await.map(Some),
+        None => Ok(None),
+    }
 }
 
 /// Returns the socket from the service manager with its address.

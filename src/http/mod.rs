@@ -13,7 +13,8 @@ pub mod routes;
 pub mod server;
 
 pub use api::security_txt::parse_contact as security_contact;
-pub use server::accept::{Server, Stopped, serve_metrics};
+pub use server::accept::{Server, Stopped};
+pub use server::side_listener::{serve_metrics, serve_redirects};
 pub use server::tls::certificate::Tls;
 pub use server::tls::files::TlsFiles;
 pub use server::tls::follow::follow as follow_certificate;

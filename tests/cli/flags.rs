@@ -16,6 +16,7 @@ const COMMANDS: [(&str, &[&str]); 23] = [
             "base-url",
             "tls-cert",
             "tls-key",
+            "redirect-from",
             "demo",
             "rate-limit",
             "signup-limit",

@@ -21,6 +21,7 @@ mod organization;
 mod personal_data;
 mod read_only;
 mod record;
+mod redirect;
 #[path = "../rounds/mod.rs"]
 mod rounds;
 mod serve;

@@ -5,13 +5,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_body_util::Full;
 use hyper::Response;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Incoming;
 use hyper::header::{self, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioTimer;
 use hyper_util::server::graceful::{GracefulConnection, GracefulShutdown};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -22,7 +21,6 @@ use super::ctx::Ctx;
 use super::gate::{self, ResponseBody};
 use super::handshake_filter::refuse_handshakes;
 use super::http_socket::{self, HttpSocket, ResponseProgress, TrackedBody};
-use super::metrics;
 use super::refusal_writer;
 use super::reply;
 use super::service::Service;
@@ -38,9 +36,6 @@ const CONNECTIONS_MAX: usize = 16_384;
 /// The maximum number of open connections from one client address or one IPv6 /64: one sixteenth of all connections.
 /// This is enough for an office of 150 people whose browsers open six connections each.
 const CLIENT_CONNECTIONS_MAX: usize = 1_024;
-
-/// The maximum number of open connections to the address of `/metrics`.
-const METRICS_CONNECTIONS_MAX: usize = 16;
 
 /// The maximum time that a client may take to send a request's head. A connection may stay idle between requests for
 /// the same time.
@@ -64,7 +59,7 @@ const DRAIN: Duration = Duration::from_secs(1);
 
 /// The pause after the system failed to accept a connection, for example because no file descriptor is left. Retrying
 /// at once would use a whole core.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+pub(super) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// The way in which a service stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -323,7 +318,7 @@ async fn answer(service: Arc<Service>, peer: SocketAddr, request: hyper::Request
 }
 
 /// Returns a builder for hyper's HTTP/1 connections, with the service's settings and limits.
-fn builder() -> http1::Builder {
+pub(super) fn builder() -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -339,12 +334,12 @@ fn builder() -> http1::Builder {
 /// Limits how long a client may leave its response unread. Otherwise, a client that never reads would keep its
 /// connection open indefinitely. Only Linux has this option.
 #[cfg(target_os = "linux")]
-fn set_unread_timeout(stream: &TcpStream) {
+pub(super) fn set_unread_timeout(stream: &TcpStream) {
     let _ = socket2::SockRef::from(stream).set_tcp_user_timeout(Some(UNREAD_TIMEOUT));
 }
 
 #[cfg(not(target_os = "linux"))]
-fn set_unread_timeout(_: &TcpStream) {}
+pub(super) fn set_unread_timeout(_: &TcpStream) {}
 
 /// Returns when the store has halted permanently. Until then, the function frees idle hash memory and logs which
 /// background jobs start or stop failing.
@@ -360,31 +355,4 @@ async fn watch_store(ctx: &Ctx) -> Halt {
             return halt;
         }
     }
-}
-
-/// Serves `/metrics` on a separate address while the future is polled. Other paths get an empty response.
-pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
-    let permits = Arc::new(Semaphore::new(METRICS_CONNECTIONS_MAX));
-    while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
-        let Ok((stream, _)) = listener.accept().await else {
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-            continue;
-        };
-        let ctx = Arc::clone(&ctx);
-        let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let response = metrics_response(&ctx, request.uri().path());
-            async move { Ok::<_, Infallible>(response) }
-        });
-        set_unread_timeout(&stream);
-        let connection = builder().serve_connection(TokioIo::new(stream), service);
-        tokio::spawn(async move {
-            let _permit = permit;
-            let _ = connection.await;
-        });
-    }
-}
-
-fn metrics_response(ctx: &Ctx, path: &str) -> Response<Full<Bytes>> {
-    let text = if path == "/metrics" { metrics::exposition(ctx) } else { String::new() };
-    reply::Reply::metrics(text).into_response_without_id()
 }

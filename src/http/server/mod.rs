@@ -38,6 +38,7 @@ pub mod resource;
 pub mod response_cache;
 pub mod route;
 mod service;
+pub(in crate::http) mod side_listener;
 pub(in crate::http) mod sign_in_throttle;
 mod staff_route;
 pub mod table;

@@ -200,6 +200,12 @@ impl Reply {
         Self { status: StatusCode::TEMPORARY_REDIRECT, ..Self::see_other(path) }
     }
 
+    /// Creates a 308, after which the client sends the same request to `url` (RFC 9110 §15.4.9). No cache stores the
+    /// reply, because paths can be secrets.
+    pub(in crate::http) fn moved(url: &str) -> Self {
+        Self { status: StatusCode::PERMANENT_REDIRECT, ..Self::see_other(url) }
+    }
+
     /// Adds a header field. A field with an invalid value is left out.
     pub(in crate::http) fn with(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {

@@ -1,0 +1,112 @@
+//! The listeners beside the service's own: `/metrics`, and redirects from plain HTTP to https. They read no request
+//! body and need no credential.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Uri};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+use super::accept::{ACCEPT_PAUSE, builder, set_unread_timeout};
+use super::connection_limit::ConnectionLimit;
+use super::ctx::Ctx;
+use super::metrics;
+use super::reply::Reply;
+
+/// The maximum number of open connections to the address of `/metrics`, in total and from one client.
+const METRICS_CONNECTIONS_MAX: usize = 16;
+
+/// The maximum numbers of open connections to the address that redirects, in total and from one client address or IPv6
+/// /64. They are a quarter of the service's own limits. Each connection ends after one answer.
+const REDIRECT_CONNECTIONS_MAX: usize = 4_096;
+const CLIENT_REDIRECT_CONNECTIONS_MAX: usize = 256;
+
+/// Serves `/metrics` while the future is polled. Other paths get an empty 404.
+pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
+    let limit = ConnectionLimit::new(METRICS_CONNECTIONS_MAX, Vec::new());
+    let answer = move |request: &Request<Incoming>| {
+        Reply::metrics(if request.uri().path() == "/metrics" { metrics::exposition(&ctx) } else { String::new() })
+    };
+    serve(&listener, METRICS_CONNECTIONS_MAX, limit, &builder(), answer).await;
+}
+
+/// Redirects every request to the same path of the base URL while the future is polled.
+pub async fn serve_redirects(listener: TcpListener, ctx: Arc<Ctx>) {
+    let limit = ConnectionLimit::new(CLIENT_REDIRECT_CONNECTIONS_MAX, ctx.settings.trusted_proxies.clone());
+    let answer = move |request: &Request<Incoming>| Reply::moved(&target(&ctx.settings.base_url, request.uri()));
+    let mut builder = builder();
+    builder.keep_alive(false);
+    serve(&listener, REDIRECT_CONNECTIONS_MAX, limit, &builder, answer).await;
+}
+
+/// Returns the URL of a request's path and query below the base URL. The host that the request names is ignored.
+fn target(base_url: &str, uri: &Uri) -> String {
+    // A target without a leading slash, such as `*`, would change the host of the URL. A header field cannot contain
+    // characters other than ASCII.
+    let path = uri.path_and_query().map(hyper::http::uri::PathAndQuery::as_str);
+    let path = path.filter(|path| path.starts_with('/') && path.is_ascii()).unwrap_or("/");
+    format!("{base_url}{path}")
+}
+
+/// Answers the requests of a listener. Connections beyond the limits wait in the listen queue or, if one client has too
+/// many, are closed.
+async fn serve<F>(
+    listener: &TcpListener,
+    connections_max: usize,
+    limit: ConnectionLimit,
+    builder: &http1::Builder,
+    answer: F,
+) where
+    F: Fn(&Request<Incoming>) -> Reply + Clone + Send + Sync + 'static,
+{
+    let (permits, limit) = (Arc::new(Semaphore::new(connections_max)), Arc::new(limit));
+    while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
+        let Ok((stream, peer)) = listener.accept().await else {
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        let Some(connected) = limit.connect(peer.ip()) else { continue };
+        let answer = answer.clone();
+        let service = service_fn(move |request| {
+            let response = answer(&request).into_response_without_id();
+            async move { Ok::<_, Infallible>(response) }
+        });
+        set_unread_timeout(&stream);
+        let connection = builder.serve_connection(TokioIo::new(stream), service);
+        tokio::spawn(async move {
+            let _permits = (permit, connected);
+            let _ = connection.await;
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::target;
+
+    #[test]
+    fn a_redirect_keeps_path_and_query_and_never_the_host() {
+        for (uri, expected) in [
+            ("/", "/"),
+            ("/careers/acme?page=2", "/careers/acme?page=2"),
+            ("/a/%2e%2e//b", "/a/%2e%2e//b"),
+            ("//evil.example/x", "//evil.example/x"),
+            ("/\\evil.example", "/\\evil.example"),
+            ("/@evil.example", "/@evil.example"),
+            ("http://evil.example/x?y", "/x?y"),
+            ("http://evil.example", "/"),
+            ("evil.example:80", "/"),
+            ("*", "/"),
+            ("/ü", "/"),
+        ] {
+            let uri = uri.parse().unwrap_or_default();
+            let expected = format!("https://jobs.example.com:8443{expected}");
+            assert_eq!(target("https://jobs.example.com:8443", &uri), expected, "{uri}");
+        }
+    }
+}
