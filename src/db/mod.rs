@@ -12,6 +12,7 @@ mod engine;
 mod error;
 pub mod file;
 pub(crate) mod full_disk;
+pub(crate) mod gentle;
 pub(crate) mod halt;
 pub mod health;
 pub(crate) mod hooks;

@@ -1,5 +1,6 @@
 //! Log entries that wait in memory while the disk is full. Their requests have already been answered. `kill -9` loses
-//! these entries. A normal shutdown writes them, using the space held in reserve if necessary.
+//! these entries. A normal shutdown writes them, with the space of the reserve if necessary. Entries that still do not
+//! fit on the disk are lost.
 
 use std::collections::VecDeque;
 

@@ -12,6 +12,7 @@ use super::check;
 use super::connection::{self, Use};
 use super::copy_comparison::is_copy_of;
 use super::file::backup::{Companion, backup_if};
+use super::gentle::Interrupt;
 use super::path::beside;
 use super::tx::{self, Error};
 
@@ -124,7 +125,8 @@ fn copy_names(path: &Path, version: i64) -> Vec<PathBuf> {
 fn create_copy(path: &Path, schema: &Schema, mut names: Vec<PathBuf>) -> Result<PathBuf, Error> {
     let unavailable = |why: String| Error::Unavailable(format!("no copy could be created before the upgrade: {why}"));
     let copy = names.pop().ok_or_else(|| unavailable("every name is taken".to_owned()))?;
-    backup_if(path, &copy, schema.companions, check::require_intact).map_err(|error| unavailable(error.to_string()))?;
+    backup_if(path, &copy, schema.companions, &Interrupt::default(), check::require_intact)
+        .map_err(|error| unavailable(error.to_string()))?;
     Ok(copy)
 }
 

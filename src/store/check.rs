@@ -7,9 +7,11 @@ use super::decision_batch::record as decision_batch;
 use super::{activity, attachment, candidate, erasure, organization};
 use crate::db::check::{FINDINGS_OF_A_KIND_MAX, foreign_keys, integrity};
 use crate::db::connection::{self, Use};
+use crate::db::gentle::{Interrupt, slow_down};
 use crate::db::path;
 use crate::db::row::Columns;
 use crate::db::tx::{self, Error, Tx};
+use crate::domain::activity::ChainHead;
 use crate::domain::due_day::DueDay;
 use crate::domain::id::{CandidateId, Id, OrganizationId};
 use crate::domain::organization::StatusCounts;
@@ -20,37 +22,53 @@ use crate::domain::timestamp::Timestamp;
 ///
 /// # Errors
 /// A SQLite error if the file cannot be read.
-pub fn check(path: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<String>, Error> {
+pub fn check(path: &Path, progress: impl FnMut(&str)) -> Result<Vec<String>, Error> {
     let connection = connection::open_to_read(path, Use::Read)?;
+    tx::snapshot(&connection, Timestamp::from_micros(0), |tx| findings(tx, progress))
+}
+
+/// Checks a copy as [`check`] does, and compares it with the file: its activity must contain this earlier chain head of
+/// the file. Leaves most of the CPU to the service.
+pub(super) fn check_copy(path: &Path, earlier: &ChainHead, interrupt: &Interrupt) -> Result<Vec<String>, Error> {
+    let connection = connection::open_to_read(path, Use::Read)?;
+    slow_down(&connection, interrupt)?;
     tx::snapshot(&connection, Timestamp::from_micros(0), |tx| {
-        progress("reading every page");
-        let mut findings = integrity(tx)?;
-        if !findings.is_empty() {
-            // The tables of a damaged file are unreliable, and reading them may fail.
-            return Ok(findings);
+        let mut findings = findings(tx, |_| ())?;
+        if findings.is_empty() {
+            findings.extend(activity::head_mismatch(tx, earlier)?);
         }
-        progress("checking every foreign key");
-        findings.extend(foreign_keys(tx)?);
-        progress("recounting every organization's roles and applications");
-        findings.extend(statuses(tx)?);
-        findings.extend(seats(tx)?);
-        progress("checking the word index of candidates");
-        findings.extend(candidate::word_index::inconsistencies(tx, FINDINGS_OF_A_KIND_MAX)?);
-        findings.extend(applications(tx)?);
-        findings.extend(later_marks(tx)?);
-        progress("checking attachments and their signups");
-        findings.extend(attachment::check::inconsistencies(tx, FINDINGS_OF_A_KIND_MAX)?);
-        progress("checking the usage log of every key");
-        findings.extend(usage(tx)?);
-        progress("checking the activity chain");
-        findings.extend(activity::chain::broken_links(tx, FINDINGS_OF_A_KIND_MAX)?);
-        findings.extend(activity::chain::unexplained_erasures(tx, FINDINGS_OF_A_KIND_MAX)?);
-        findings.extend(decision_batch::inconsistencies(tx, FINDINGS_OF_A_KIND_MAX)?);
-        progress("checking deliveries to HR systems");
-        findings.extend(intake(tx)?);
-        findings.extend(deliveries(tx)?);
         Ok(findings)
     })
+}
+
+fn findings(tx: &Tx<'_>, mut progress: impl FnMut(&str)) -> Result<Vec<String>, Error> {
+    progress("reading every page");
+    let mut findings = integrity(tx)?;
+    if !findings.is_empty() {
+        // The tables of a damaged file are unreliable, and reading them may fail.
+        return Ok(findings);
+    }
+    progress("checking every foreign key");
+    findings.extend(foreign_keys(tx)?);
+    progress("recounting every organization's roles and applications");
+    findings.extend(statuses(tx)?);
+    findings.extend(seats(tx)?);
+    progress("checking the word index of candidates");
+    findings.extend(candidate::word_index::inconsistencies(tx, FINDINGS_OF_A_KIND_MAX)?);
+    findings.extend(applications(tx)?);
+    findings.extend(later_marks(tx)?);
+    progress("checking attachments and their signups");
+    findings.extend(attachment::check::inconsistencies(tx, FINDINGS_OF_A_KIND_MAX)?);
+    progress("checking the usage log of every key");
+    findings.extend(usage(tx)?);
+    progress("checking the activity chain");
+    findings.extend(activity::chain::broken_links(tx, FINDINGS_OF_A_KIND_MAX)?);
+    findings.extend(activity::chain::unexplained_erasures(tx, FINDINGS_OF_A_KIND_MAX)?);
+    findings.extend(decision_batch::inconsistencies(tx, FINDINGS_OF_A_KIND_MAX)?);
+    progress("checking deliveries to HR systems");
+    findings.extend(intake(tx)?);
+    findings.extend(deliveries(tx)?);
+    Ok(findings)
 }
 
 /// Returns the reports that are not findings: one sentence for each candidate who is in the erasure list but was

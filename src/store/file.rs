@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use super::schema::CURRENT;
+use crate::db::Error;
 use crate::db::file;
 pub use crate::db::file::{Lock, Missing, Older, OpenError, beside, require_absent, resolve, write_manifest};
+use crate::db::gentle::Interrupt;
 
 /// Ensures that the file exists and has this program's schema version. Does not change a foreign or newer file.
 pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenError> {
@@ -33,4 +35,15 @@ pub fn prepare_to_read(path: &Path) -> Result<(), OpenError> {
 /// fails. A failed copy leaves no target.
 pub fn backup(path: &Path, target: &Path) -> Result<(), OpenError> {
     file::backup(path, target, CURRENT.companions)
+}
+
+/// Creates a backup as [`backup`] does, if the copy passes a check before it gets its final name. The interrupt ends the
+/// copy early.
+pub(super) fn backup_if(
+    path: &Path,
+    target: &Path,
+    interrupt: &Interrupt,
+    check: impl FnOnce(&Path) -> Result<(), Error>,
+) -> Result<(), OpenError> {
+    file::backup_if(path, target, CURRENT.companions, interrupt, check)
 }

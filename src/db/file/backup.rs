@@ -1,12 +1,12 @@
 //! Backup: a consistent copy of the file, with its companions beside it.
 
-use std::ffi::c_int;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::super::connection::{self, Use};
+use super::super::gentle::{Interrupt, slow_down};
 use super::super::path::{beside, resolve};
 use super::super::tx::Error;
 use super::error::OpenError;
@@ -15,12 +15,6 @@ use super::partial::{Busy, Existing, Partial, name_exists};
 /// The interval between fsyncs during a copy. If much unsynced data accumulated in memory, the operating system would
 /// block other writers, including the service.
 const SYNC_EVERY: Duration = Duration::from_millis(10);
-
-/// A copy works for `WORK` and then rests for `REST`, so it uses at most a quarter of a core. It checks the time after
-/// every `STEPS` steps of SQLite's virtual machine.
-const WORK: Duration = Duration::from_millis(1);
-const REST: Duration = Duration::from_millis(3);
-const STEPS: c_int = 500;
 
 /// The suffix of an incomplete copy's name.
 const PARTIAL: &str = ".partial";
@@ -42,14 +36,16 @@ pub(crate) struct Companion {
 /// failed backup leaves no target behind, unless only the sync of the directory failed. It may leave a companion
 /// behind.
 pub(crate) fn backup(path: &Path, target: &Path, companions: &[Companion]) -> Result<(), OpenError> {
-    backup_if(path, target, companions, |_| Ok(()))
+    backup_if(path, target, companions, &Interrupt::default(), |_| Ok(()))
 }
 
-/// Creates a backup if the copy passes a check, which runs before the copy gets its final name.
+/// Creates a backup if the copy passes a check, which runs before the copy gets its final name. The interrupt ends the
+/// copy early.
 pub(crate) fn backup_if(
     path: &Path,
     target: &Path,
     companions: &[Companion],
+    interrupt: &Interrupt,
     check: impl FnOnce(&Path) -> Result<(), Error>,
 ) -> Result<(), OpenError> {
     require_absent(target)?;
@@ -57,7 +53,9 @@ pub(crate) fn backup_if(
     // The path is absolute, because SQLite does not treat some names, such as `:memory:`, as the name of a file.
     let absolute = &resolve(target);
     let partial = Partial::begin(absolute, PARTIAL, Busy::Refuse).map_err(not_writable)?;
-    copy(path, &partial).and_then(|()| check(partial.path())).map_err(|error| OpenError::failed(target, &error))?;
+    copy(path, &partial, Some(interrupt))
+        .and_then(|()| check(partial.path()))
+        .map_err(|error| OpenError::failed(target, &error))?;
     // Each companion is read after the database file has been copied, so that the companion is never older than the
     // copy. The companion gets its final name first, so that a copy with its final name is never without its
     // companions.
@@ -102,21 +100,16 @@ pub fn write_manifest(target: &Path, manifest: &[u8]) -> Result<(), OpenError> {
     written.map_err(|error| OpenError::NotWritable { path, why: error.to_string() })
 }
 
-fn copy(path: &Path, partial: &Partial) -> Result<(), Error> {
+/// Copies the file. With an interrupt, the copy leaves most of the CPU to the service.
+pub(super) fn copy(path: &Path, partial: &Partial, interrupt: Option<&Interrupt>) -> Result<(), Error> {
     // The connection is not read-only, because `query_only` would apply to the copy too.
     let connection = connection::open_to_read(path, Use::Write)?;
     let target = partial.path().to_str();
     let target = target.ok_or_else(|| Error::Defect("the target's name is not UTF-8".to_owned()))?;
     let unavailable = |error: std::io::Error| Error::Unavailable(error.to_string());
-    let mut woke = Instant::now();
-    let rest = move || {
-        if woke.elapsed() >= WORK {
-            std::thread::sleep(REST);
-            woke = Instant::now();
-        }
-        false
-    };
-    connection.progress_handler(STEPS, Some(rest))?;
+    if let Some(interrupt) = interrupt {
+        slow_down(&connection, interrupt)?;
+    }
     std::thread::scope(|scope| {
         let (end, ended) = mpsc::channel::<()>();
         let sync = move || {

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, MAIN_DB};
 
-pub(crate) use self::backup::{Companion, backup};
+pub(crate) use self::backup::{Companion, backup, backup_if};
 pub use self::backup::{require_absent, write_manifest};
 pub use self::error::OpenError;
 use self::partial::{Busy, Existing, Partial};
