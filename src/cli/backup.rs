@@ -8,7 +8,7 @@ use super::db_arg::DbArg;
 use super::failure::Failure;
 use super::output::print_message;
 use super::progress::Progress;
-use crate::domain::activity::ChainHead;
+use crate::store::backup::manifest;
 use crate::store::{self, file};
 use crate::world::World;
 
@@ -46,7 +46,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     drop(progress);
     copied?;
     let head = store::read_alone(&args.target, world, store::activity::head)?;
-    file::write_manifest(&args.target, manifest(&args.target, &head, world).as_bytes())?;
+    file::write_manifest(&args.target, manifest::text(&args.target, &head, world.now()).as_bytes())?;
     let bytes = std::fs::metadata(&args.target).map_or(0, |metadata| metadata.len());
     if erasure_list(&args.target).exists() {
         print_message(&format!("erasure list copied to {}", erasure_list(&args.target).display()));
@@ -54,17 +54,6 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     print_message(&format!("{} copied to {} ({bytes} bytes)", args.db.db.display(), args.target.display()));
     print_message(&format!("chain head: {head}"));
     Ok(())
-}
-
-fn manifest(target: &Path, head: &ChainHead, world: &dyn World) -> String {
-    let manifest = json!({
-        "file": target.file_name().unwrap_or_default().to_string_lossy(),
-        "madeAt": world.now().to_string(),
-        "activityNumber": head.number,
-        "activityHash": head.hash_text(),
-        "chainHead": head.to_string(),
-    });
-    format!("{manifest:#}\n")
 }
 
 fn erasure_list(target: &Path) -> PathBuf {

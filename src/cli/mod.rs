@@ -5,6 +5,7 @@
 
 pub mod activity;
 pub mod backup;
+mod backup_schedule_arg;
 mod base_url_arg;
 pub mod bootstrap_admin;
 pub mod check;

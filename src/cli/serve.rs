@@ -11,6 +11,7 @@ use ipnet::IpNet;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::backup_schedule_arg::BackupScheduleArg;
 use super::db_arg::DB_DEFAULT;
 use super::demo;
 use super::failure::{EXIT_CONFIG, EXIT_FAILED, Failure};
@@ -97,14 +98,17 @@ pub struct Args {
         value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     signup_limit: u32,
 
-    /// Refuse uploads while the disk has less free space than this, such as 500M or 2G. The default is 1 GB or 5 % of
-    /// the disk, whichever is less. Other requests work until the disk is full.
+    /// Refuse uploads and make no backups while the disk has less free space than this, such as 500M or 2G. The default
+    /// is 1 GB or 5 % of the disk, whichever is less. Other requests work until the disk is full.
     #[arg(long, env = "APPLIANCE_MIN_FREE", value_name = "BYTES", value_parser = parse_bytes)]
     min_free: Option<u64>,
 
     /// Refuse uploads while the attachments take up more than this in total, such as 20G. The default is no limit.
     #[arg(long, env = "APPLIANCE_ATTACHMENTS_MAX", value_name = "BYTES", value_parser = parse_bytes)]
     attachments_max: Option<u64>,
+
+    #[command(flatten)]
+    backups: BackupScheduleArg,
 
     /// A network of trusted proxies, such as 127.0.0.1/32. The service trusts X-Forwarded-For from these proxies. The
     /// flag may be repeated.
@@ -287,12 +291,16 @@ fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
     if args.demo {
         demo::prepare(&store, &path, world.as_ref(), &base_url)?;
     }
+    let uploads = UploadLimits { min_free_bytes: args.min_free, attachments_bytes_max: args.attachments_max };
+    if let Some(backups) = args.backups.settings(uploads) {
+        store.backups().schedule(backups);
+    }
     let settings = Settings {
         origin: http::origin(&base_url).unwrap_or_default(),
         base_url,
         rate: (args.rate_limit > 0).then_some(RatePolicy { per_minute: args.rate_limit }),
         signups_per_hour: (args.signup_limit > 0).then_some(args.signup_limit),
-        uploads: UploadLimits { min_free_bytes: args.min_free, attachments_bytes_max: args.attachments_max },
+        uploads,
         trusted_proxies: args.trusted_proxy,
         requires_second_factors: !args.demo,
         security_contacts: args.security_contact,

@@ -8,6 +8,7 @@ pub mod address;
 pub mod api_key;
 pub mod application;
 pub mod attachment;
+pub mod backup;
 pub mod board;
 pub mod candidate;
 pub mod candidate_step;

@@ -2,9 +2,11 @@
 //!
 //! Most background jobs share two threads: one for jobs that never wait for the writer, and one for jobs that wait for
 //! it. A step of a job is one slice of its work, so other jobs do not wait long. Checkpoints have their own thread,
-//! because they wait for the disk and the other jobs must not wait with them. Two more threads are not in the table.
-//! The writer (`db::writer_thread`) runs writes as they arrive, not on a schedule. HR delivery (`hr::worker`) runs an
-//! async runtime for its network connections.
+//! because they wait for the disk and the other jobs must not wait with them. Backups have their own thread, because a
+//! copy can take minutes.
+//!
+//! Two more threads are not in the table. The writer (`db::writer_thread`) runs writes as they arrive, not on a
+//! schedule. HR delivery (`hr::worker`) runs an async runtime for its network connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +17,7 @@ use super::parts::Parts;
 use super::role::closing;
 use super::staging::thread as import;
 use super::usage::{indexing, pruning};
-use super::{cached_state, expiry};
+use super::{backup, cached_state, expiry};
 use crate::db::health::{BackgroundJob, CHECKPOINT, LOG_SIZE, LOG_TRUNCATED, READER};
 use crate::db::scheduler::{ScheduledJob, Scheduler, Step};
 use crate::db::{Error, checkpoint, full_disk};
@@ -36,11 +38,12 @@ const IMPORTS: BackgroundJob = BackgroundJob::new("imports");
 const CLOCK: BackgroundJob = BackgroundJob::new("clock");
 const ASKED_ERASURES: BackgroundJob = BackgroundJob::new("asked_erasures");
 const ROLE_CLOSING: BackgroundJob = BackgroundJob::new("role_closing");
-// Health does not report these four jobs, because their steps report no outcome.
+// Health does not report these five jobs, because their steps report no outcome.
 const CACHED_STATE: BackgroundJob = BackgroundJob::new("cached_state");
 const REFUSALS: BackgroundJob = BackgroundJob::new("refusals");
 const IDLE_CACHE: BackgroundJob = BackgroundJob::new("idle_cache");
 const RESERVE: BackgroundJob = BackgroundJob::new("reserve");
+const BACKUP: BackgroundJob = BackgroundJob::new("backup");
 
 /// The jobs and states that health reports, in the order of `/metrics`.
 pub(super) const REPORTED: &[BackgroundJob] = &[
@@ -69,13 +72,14 @@ enum Thread {
     /// The thread for jobs that never wait for the writer.
     Reads,
     Checkpoints,
+    Backups,
 }
 
 /// A job, the rest between two of its steps (in milliseconds), its thread, and the function that prepares its steps.
 type Row = (BackgroundJob, u64, Thread, fn(&Parts) -> Result<Step, Error>);
 
 #[rustfmt::skip]
-const TABLE: [Row; 14] = [
+const TABLE: [Row; 15] = [
     // Job          Rest ms  Thread                Prepared by        What it does
     (CACHED_STATE,     100,  Thread::Reads,        cached_state),     // Invalidates cached state that other processes changed. Portals must show changes within 200 ms.
     (REFUSALS,         500,  Thread::Reads,        refusals),         // Queues the due counts of refused keys and failed sign-ins.
@@ -91,6 +95,7 @@ const TABLE: [Row; 14] = [
     (ROLE_CLOSING,      50,  Thread::Writes,       role_closing),     // Closes roles after their closing date: every 10 seconds, one slice in each step.
     (WIPING,            50,  Thread::Writes,       wiping),           // Wipes pages after an erasure: one slice in each step.
     (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Copies the log into the file. Has its own thread, because it can wait seconds for the disk.
+    (BACKUP,         1_000,  Thread::Backups,      backup),           // Copies the file if a backup is due. Has its own thread, because a copy takes minutes.
 ];
 
 /// Starts the jobs of the table.
@@ -106,16 +111,19 @@ pub(super) fn start_without(parts: &Parts, name: &str) -> Result<Scheduler, Erro
 }
 
 fn start_jobs(parts: &Parts, rows: &[Row]) -> Result<Scheduler, Error> {
-    let (mut writes, mut reads, mut checkpoints) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut writes, mut reads, mut checkpoints, mut backups) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for &(job, rest_ms, thread, prepare) in rows {
         let scheduled = ScheduledJob { job, rest: Duration::from_millis(rest_ms), step: prepare(parts)? };
         match thread {
             Thread::Writes => writes.push(scheduled),
             Thread::Reads => reads.push(scheduled),
             Thread::Checkpoints => checkpoints.push(scheduled),
+            Thread::Backups => backups.push(scheduled),
         }
     }
-    Scheduler::start(vec![("jobs-writes", writes), ("jobs-reads", reads), ("checkpoints", checkpoints)], &parts.health)
+    let threads =
+        vec![("jobs-writes", writes), ("jobs-reads", reads), ("checkpoints", checkpoints), ("backups", backups)];
+    Scheduler::start(threads, &parts.health)
 }
 
 fn cached_state(parts: &Parts) -> Result<Step, Error> {
@@ -195,4 +203,16 @@ fn checkpoints(parts: &Parts) -> Result<Step, Error> {
     let erasures = Arc::clone(&parts.erasures);
     let truncate_if_due = move |truncate: &mut dyn FnMut() -> bool| erasures.truncate_log(truncate);
     checkpoint::job_step(&parts.path, world, broken, truncate_if_due, identity, health)
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "every row of the table has the same type")]
+fn backup(parts: &Parts) -> Result<Step, Error> {
+    Ok(backup::job_step(backup::Parts {
+        path: parts.path.clone(),
+        world: Arc::clone(&parts.world),
+        clock: Arc::clone(&parts.clock),
+        identity: Arc::clone(&parts.identity),
+        log: Arc::clone(&parts.log),
+        backups: Arc::clone(&parts.backups),
+    }))
 }

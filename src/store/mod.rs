@@ -11,6 +11,7 @@ pub mod api_key;
 pub mod application;
 pub mod attachment;
 mod background_job;
+pub mod backup;
 pub mod board;
 mod cached_state;
 pub mod candidate;

@@ -69,6 +69,7 @@ impl Store {
             cached,
             idle_cache: Arc::default(),
             reserve: Arc::clone(reserve),
+            backups: Arc::default(),
             erasures,
             retention_runs: Arc::default(),
             usage_days: Arc::default(),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use super::backup::Backups;
 use super::cached_state::CachedState;
 use super::erasure::{Erasures, retention};
 use super::hooks::StoreHooks;
@@ -28,6 +29,7 @@ pub(super) struct Parts {
     pub(super) cached: Arc<CachedState>,
     pub(super) idle_cache: Arc<IdleCache>,
     pub(super) reserve: Arc<Reserve>,
+    pub(super) backups: Arc<Backups>,
     pub(super) refusals: Arc<RefusalLog>,
     pub(super) erasures: Arc<Erasures>,
     pub(super) retention_runs: Arc<retention::Runs>,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::api_key::cache::{CachedKey, KeyLookup};
+use super::backup::Backups;
 use super::change_number::PortalChanges;
 use super::erasure::{Erasures, RepeatedErasures, retention};
 use super::parts::Parts;
@@ -149,6 +150,7 @@ impl Store {
     /// Stops the background jobs, finishes the queue and moves the write-ahead log into the file. Later jobs receive
     /// [`Error::Unavailable`]. If the process must write nothing more ([`Store::broken`]), the log is not moved.
     pub fn close(&self) -> Closed {
+        self.parts.backups.interrupt();
         self.scheduler.stop();
         clock::stop(&self.parts.clock, &self.parts.writer);
         self.parts.refusals.write_rest();
@@ -217,6 +219,11 @@ impl Store {
     /// processes after about 100 ms.
     pub fn portals(&self) -> &PortalChanges {
         &self.parts.cached.portals
+    }
+
+    /// Returns the schedule and the state of the service's own backups.
+    pub fn backups(&self) -> &Backups {
+        &self.parts.backups
     }
 
     /// Returns the reserve of disk space.

@@ -24,6 +24,7 @@ mod record;
 mod redirect;
 #[path = "../rounds/mod.rs"]
 mod rounds;
+mod scheduled_backup;
 mod serve;
 mod service_manager;
 mod shell;

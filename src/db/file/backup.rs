@@ -82,6 +82,19 @@ pub fn require_absent(target: &Path) -> Result<(), OpenError> {
     }
 }
 
+/// Removes the remains of a killed process that was writing this target. Does nothing if a process is still writing it.
+pub(crate) fn remove_partial(target: &Path) {
+    let Ok(partial) = Partial::begin(&resolve(target), PARTIAL, Busy::Refuse) else { return };
+    // SQLite leaves a rollback journal beside a copy that was killed.
+    let _ = std::fs::remove_file(beside(partial.path(), "-journal"));
+    // A partial file that is dropped before it is finished is removed.
+}
+
+/// Returns the target to which a partial file belongs; `None` if the name is not that of a partial file.
+pub(crate) fn target_of_partial(name: &str) -> Option<&str> {
+    name.strip_suffix(PARTIAL)
+}
+
 fn not_writable(target: &Path, error: &std::io::Error) -> OpenError {
     let why = match error.kind() {
         ErrorKind::AlreadyExists => "it exists and will not be overwritten".to_owned(),

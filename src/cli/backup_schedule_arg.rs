@@ -1,0 +1,53 @@
+//! The flags of `serve` for scheduled backups.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::domain::backup::{EVERY, Keep};
+use crate::domain::disk::UploadLimits;
+use crate::domain::hr_delivery;
+use crate::store::backup::Settings;
+
+#[derive(Debug, Args)]
+pub(super) struct BackupScheduleArg {
+    /// Make backups of the file in this directory, such as FILE-2026-11-23T020000Z.db. Each backup is checked before it
+    /// counts. The service creates the directory when it starts, but not its parent. Use the directory for one file
+    /// only, on another disk if possible. Without this flag, the service makes no backups.
+    #[arg(long, env = "APPLIANCE_BACKUP_DIR", value_name = "DIR")]
+    backup_dir: Option<PathBuf>,
+
+    /// The time between two backups, from 1m to 744h.
+    #[arg(long, env = "APPLIANCE_BACKUP_EVERY", value_name = "DURATION", default_value = "24h", value_parser = parse_every)]
+    backup_every: Duration,
+
+    /// The number of newest backups to keep, or the newest of each of the last days, weeks and months, such as
+    /// daily=7,weekly=4,monthly=6. The service deletes only backups that it made itself.
+    #[arg(long, env = "APPLIANCE_BACKUP_KEEP", value_name = "COUNTS", default_value = "7", value_parser = Keep::parse)]
+    backup_keep: Keep,
+
+    /// A program that runs after each backup, for example to copy the backup to another machine. The only argument of
+    /// the program is the path of the backup. The service ends the program after 6 hours.
+    #[arg(long, env = "APPLIANCE_BACKUP_HOOK", value_name = "COMMAND", requires = "backup_dir")]
+    backup_hook: Option<PathBuf>,
+}
+
+impl BackupScheduleArg {
+    /// Returns the settings, or `None` if no backups are scheduled.
+    pub(super) fn settings(self, room: UploadLimits) -> Option<Settings> {
+        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+        Some(Settings {
+            directory: absolute(self.backup_dir?),
+            every: self.backup_every,
+            keep: self.backup_keep,
+            hook: self.backup_hook,
+            room,
+        })
+    }
+}
+
+fn parse_every(text: &str) -> Result<Duration, String> {
+    hr_delivery::parse_duration(text, EVERY)
+        .ok_or_else(|| "the time between two backups is from 1m to 744h, such as 24h".to_owned())
+}
