@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::app::Options;
+use crate::support::app::{Options, daily_backups, wait_for_backup};
 use crate::support::authenticator::{Authenticator, add_passkey};
 use crate::support::console::{PASSWORD, app_path, browser_with_app, follow, form_body};
 use crate::support::{App, Hiring};
@@ -18,6 +18,7 @@ crate::tests![
     the_page_and_the_api_change_the_same_setting,
     a_demonstration_says_that_it_requires_nothing,
     scripts_in_names_are_text,
+    platform_admins_see_the_age_of_the_newest_backup,
 ];
 
 const FIELD: &str = "requireSecondFactor";
@@ -180,4 +181,35 @@ fn scripts_in_names_are_text() {
     app.change("UPDATE users SET name = '<script>alert(1)</script>'");
     let page = app.browser(&hiring, "owner").get(&path(&hiring)).expect(200).text();
     assert!(!page.contains("<script>alert") && page.contains("alert(1)"), "{page}");
+}
+
+fn platform_admins_see_the_age_of_the_newest_backup() {
+    let title = "Backups of the service";
+    let (app, hiring) = start(false);
+    let admin = app.browser_of("admin@appliance.example");
+    let page = admin.get(&path(&hiring)).expect(200).text();
+    assert!(page.contains(title) && page.contains("The operator turns them on with --backup-dir."), "{page}");
+    assert!(!app.browser(&hiring, "owner").get(&path(&hiring)).expect(200).text().contains(title));
+    let dir = tempfile::tempdir().unwrap();
+    let backups = Some(daily_backups(&dir, "backups"));
+    let app = App::with(Options { requires_second_factors: false, backups, ..Options::default() });
+    let hiring = app.hiring();
+    wait_for_backup(&dir);
+    std::fs::remove_dir_all(dir.path().join("backups")).unwrap();
+    app.pass(3 * 3_600);
+    let admin = app.browser_of("admin@appliance.example");
+    let page = admin.get(&path(&hiring)).expect(200).text();
+    assert!(page.contains("Newest checked backup:") && page.contains(">3 hours ago</time>"), "{page}");
+    assert!(!page.contains("for too long") && !page.contains("--backup-dir"), "{page}");
+    app.pass(46 * 3_600);
+    let admin = app.browser_of("admin@appliance.example");
+    for (language, words) in [
+        ("en", "has not been able to make a backup for too long"),
+        ("de", "Der Dienst konnte schon zu lange keine Sicherung anlegen."),
+        ("fr", "Dernière sauvegarde vérifiée"),
+        ("es", "Última copia comprobada:"),
+    ] {
+        let page = admin.get(&format!("{}?lang={language}", path(&hiring))).expect(200).text();
+        assert!(page.contains(words) && page.contains(r#"class="notice bad""#), "{language}: {page}");
+    }
 }

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::support::App;
+use crate::support::app::{Options, daily_backups, wait_for_backup};
 
 crate::tests![
     the_root_names_the_service,
@@ -14,6 +15,7 @@ crate::tests![
     credentials_are_ignored,
     similar_paths_are_404,
     a_stalled_reader_is_reported_until_it_ends,
+    old_and_missing_backups_are_a_warning,
 ];
 
 const PATHS: [&str; 3] = ["/", "/healthz", "/readyz"];
@@ -103,6 +105,41 @@ fn pass_until(app: &App, is_expected: impl Fn(&str, u16) -> bool) {
         }
         assert!(began.elapsed().as_secs() < 120, "readiness never reached the expected state: {}", answer.text());
         app.pass(20);
+    }
+}
+
+fn old_and_missing_backups_are_a_warning() {
+    const HOUR: u64 = 3_600;
+    let dir = tempfile::tempdir().unwrap();
+    let app = App::with(Options { backups: Some(daily_backups(&dir, "backups")), ..Options::default() });
+    wait_for_backup(&dir);
+    assert_eq!(ready(&app), "ready\n");
+    // From now on, no backup can be made.
+    std::fs::remove_dir_all(dir.path().join("backups")).unwrap();
+    app.pass(47 * HOUR);
+    assert_eq!(ready(&app), "ready\n");
+    app.pass(2 * HOUR);
+    assert_eq!(ready(&app), "ready\nwarning: the newest backup is 49 hours old; the log shows the reason\n");
+    let app = App::with(Options { backups: Some(daily_backups(&dir, "missing/backups")), ..Options::default() });
+    assert_eq!(ready(&app), "ready\n");
+    let began = std::time::Instant::now();
+    while ready(&app) != "ready\nwarning: there is no backup; the log shows the reason\n" {
+        assert!(began.elapsed().as_secs() < 120, "no warning");
+        app.pass(HOUR);
+    }
+}
+
+/// Waits until the service is ready and returns the text. After hours of scripted time, a background job that was
+/// waiting for a reader counts as failing until its next try.
+fn ready(app: &App) -> String {
+    let began = std::time::Instant::now();
+    loop {
+        let answer = app.anonymous().get("/readyz");
+        if answer.status == 200 {
+            return answer.text();
+        }
+        assert!(began.elapsed().as_secs() < 120, "the service stays unready: {}", answer.text());
+        app.pass(1);
     }
 }
 

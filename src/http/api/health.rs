@@ -1,5 +1,7 @@
 //! `GET /healthz` shows that the process is running. `GET /readyz` shows that the service can read and write its file.
 
+use std::time::Duration;
+
 use hyper::Method;
 
 use crate::domain::refusal::Refusal;
@@ -24,8 +26,8 @@ fn live(_: &Ctx) -> Reply {
     Reply::text("ok\n")
 }
 
-/// `GET /readyz`: tries to read and write the file. Warns about a certificate that needs the operator, which does not
-/// make the service unready, because it still works.
+/// `GET /readyz`: tries to read and write the file. Warns about an old backup and about a certificate that needs the
+/// operator. These two do not make the service unready, because it still works.
 ///
 /// # Errors
 /// `unavailable` if the file cannot be written, if it is no longer the file that the service opened, or if a background
@@ -37,7 +39,16 @@ fn ready(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
         return Err(Refusal::NotReady(format!("failing: {}; the log shows the reason", failing.join(", "))).into());
     }
     store::health::touch(tx)?;
-    let warning = ctx.tls.as_ref().and_then(|tls| tls.warning(ctx.world.now()));
-    let warning = warning.map(|warning| format!("warning: {warning}\n")).unwrap_or_default();
-    Ok(Reply::text(format!("ready\n{warning}")))
+    let backups = ctx.store.backups().status(ctx.world.as_ref()).filter(|backups| backups.is_overdue);
+    let backup = backups.map(|backups| backup_warning(backups.age));
+    let certificate = ctx.tls.as_ref().and_then(|tls| tls.warning(ctx.world.now())).map(str::to_owned);
+    let warnings = [backup, certificate].into_iter().flatten().map(|warning| format!("warning: {warning}\n"));
+    Ok(Reply::text(format!("ready\n{}", warnings.collect::<String>())))
+}
+
+fn backup_warning(age: Option<Duration>) -> String {
+    match age {
+        Some(age) => format!("the newest backup is {} hours old; the log shows the reason", age.as_secs() / 3_600),
+        None => "there is no backup; the log shows the reason".to_owned(),
+    }
 }

@@ -51,6 +51,7 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
     if let Ok(bytes) = ctx.store.attachment_bytes() {
         gauges.push(("appliance_attachment_bytes", "Size of all attachments, including staged ones.", bytes as f64));
     }
+    gauges.extend(backup_gauges(ctx));
     if let Some(tls) = &ctx.tls {
         let days = tls.period().days_left(ctx.world.now());
         gauges.push(("appliance_certificate_days_left", "Days until the certificate of the service expires.", days));
@@ -67,6 +68,29 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
     }
     text.push_str(&job_metrics(ctx));
     text
+}
+
+/// Returns the gauges of scheduled backups. Without a schedule, there are none. Without a checked backup, there is no
+/// age, so an alert on a missing age also detects a missing backup.
+fn backup_gauges(ctx: &Ctx) -> Vec<(&'static str, &'static str, f64)> {
+    let Some(status) = ctx.store.backups().status(ctx.world.as_ref()) else { return Vec::new() };
+    let mut gauges = vec![
+        (
+            "appliance_backup_failures",
+            "Failed tries to make a backup since the service started.",
+            status.failures as f64,
+        ),
+        (
+            "appliance_backup_hook_failures",
+            "Failed runs of the backup hook since the service started.",
+            status.hook_failures as f64,
+        ),
+    ];
+    if let Some(age) = status.age {
+        gauges.push(("appliance_backup_age_seconds", "Age of the newest checked backup.", age.as_secs_f64()));
+        gauges.push(("appliance_backup_bytes", "Size of the newest checked backup.", status.bytes as f64));
+    }
+    gauges
 }
 
 /// Returns the gauge of failing background jobs, with one sample per job.

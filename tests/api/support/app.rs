@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use appliance::domain::api_key::{Grant, KeySecret, Scope};
+use appliance::domain::backup::Keep;
 use appliance::domain::disk::{DiskSpace, UploadLimits};
 use appliance::domain::hr_delivery::RetrySchedule;
 use appliance::domain::id::{Id, UserId};
@@ -20,7 +21,7 @@ use appliance::hr;
 use appliance::http::server::ctx::{Ctx, Settings};
 use appliance::http::{Server, Stopped, origin};
 use appliance::store::file::{Missing, Older};
-use appliance::store::{self, Store};
+use appliance::store::{self, Store, backup};
 use appliance::telemetry::{LogFormat, Telemetry};
 use appliance::world::{Scripted, World};
 use serde_json::json;
@@ -50,6 +51,8 @@ pub(crate) struct Options {
     pub(crate) security_contacts: Vec<&'static str>,
     /// The settings of deliveries to HR systems. `None` means that the service sends no deliveries.
     pub(crate) hr: Option<Hr>,
+    /// The settings of scheduled backups. `None` means that the service makes no backups.
+    pub(crate) backups: Option<backup::Settings>,
 }
 
 /// The delivery settings of a test's service.
@@ -80,6 +83,7 @@ impl Default for Options {
             requires_second_factors: false,
             security_contacts: vec!["mailto:security@example.com"],
             hr: None,
+            backups: None,
         }
     }
 }
@@ -324,6 +328,9 @@ fn run(path: &Path, world: &Arc<Scripted>, options: &Options, address: SocketAdd
         security_contacts: options.security_contacts.iter().map(|contact| (*contact).to_owned()).collect(),
     };
     let store = Store::open(path, Arc::clone(world) as Arc<dyn World>).unwrap();
+    if let Some(backups) = options.backups.clone() {
+        store.backups().schedule(backups);
+    }
     let world = Arc::clone(world) as Arc<dyn World>;
     let ctx = Arc::new(Ctx::new(Arc::new(store), world, settings, Arc::new(Telemetry::new(LogFormat::Off))));
     let worker = options.hr.as_ref().map(|hr| deliver(&ctx, hr));
@@ -379,4 +386,27 @@ fn make_admin(path: &Path, world: &dyn World) -> String {
     })
     .unwrap();
     secret.reveal().to_owned()
+}
+
+/// Returns daily backups to a directory. The hook creates the file `made` beside the directory.
+pub(crate) fn daily_backups(dir: &tempfile::TempDir, directory: &str) -> backup::Settings {
+    let hook = dir.path().join("hook");
+    std::fs::write(&hook, "#!/bin/sh\ntouch \"${0%/*}/made\"\n").unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    backup::Settings {
+        directory: dir.path().join(directory),
+        every: Duration::from_secs(86_400),
+        keep: Keep::Newest(7),
+        hook: Some(hook),
+        room: UploadLimits::default(),
+    }
+}
+
+/// Waits until the hook of [`daily_backups`] has run.
+pub(crate) fn wait_for_backup(dir: &tempfile::TempDir) {
+    let began = std::time::Instant::now();
+    while !dir.path().join("made").exists() {
+        assert!(began.elapsed().as_secs() < 120, "no backup was made");
+        std::thread::yield_now();
+    }
 }

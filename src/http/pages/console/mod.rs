@@ -7,6 +7,7 @@
 mod activity;
 mod activity_page;
 mod asset;
+mod backup;
 mod board;
 mod browser;
 mod came_back;

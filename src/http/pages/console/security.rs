@@ -4,6 +4,7 @@ use askama::Template;
 use hyper::Method;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
+use super::backup::{self, BackupPart};
 use super::confirm::require_recent;
 use super::frame::{ConsoleFrame, NavItem};
 use super::visit::{ABSENT, Visit};
@@ -43,6 +44,8 @@ struct SecurityPage {
     missing: Option<String>,
     without: Vec<MemberLink>,
     more: Option<String>,
+    /// For platform admins only.
+    backups: Option<BackupPart>,
 }
 
 /// A member, and the search that finds them on the page of the members.
@@ -70,7 +73,8 @@ fn decode_page(_: &Ctx, request: &Request) -> Result<PageInput, Error> {
     Ok(PageInput { visit: Visit::decode(request)?, done: request.query("done")? })
 }
 
-/// `GET /app/{orgSlug}/settings/security`: shows the setting, and who has no second factor yet.
+/// `GET /app/{orgSlug}/settings/security`: shows the setting, and who has no second factor yet. Platform admins also see
+/// the age of the newest backup.
 ///
 /// # Errors
 /// As pages: `not_found` if the organization does not exist or the caller may not see it; `forbidden` unless the caller
@@ -103,6 +107,7 @@ fn page(
         name,
         query: utf8_percent_encode(&email, NON_ALPHANUMERIC).to_string(),
     };
+    let record = record(tx, organization)?;
     Ok(SecurityPage {
         frame: visit.frame(tx, who, Some(organization), NavItem::Members, words.title.to_owned())?,
         words,
@@ -110,11 +115,12 @@ fn page(
         to_members: MEMBERSHIP.of(texts).title,
         path: path(organization),
         members_url: format!("/app/{}/members", organization.slug),
-        is_required: record(tx, organization)?.require_second_factor,
+        is_required: record.require_second_factor,
         is_demo: !ctx.settings.requires_second_factors,
         missing: (count > 0).then(|| texts.counted(&words.missing, count)),
         without: without.into_iter().map(link).collect(),
         more: (others > 0).then(|| texts.counted(&words.more, others)),
+        backups: backup::part(ctx, texts, who, &record.time_zone),
     })
 }
 

@@ -2,6 +2,7 @@
 //! escapes.
 
 pub(in crate::http) mod activity;
+pub(in crate::http) mod backup;
 pub(in crate::http) mod board;
 pub(in crate::http) mod candidate;
 pub(in crate::http) mod close_out;
