@@ -23,6 +23,7 @@ pub mod man;
 pub mod organization;
 mod output;
 mod progress;
+pub mod restore;
 pub mod serve;
 mod serve_value;
 mod service_manager;
@@ -69,6 +70,7 @@ enum Command {
     Import(import::Args),
     Export(export::Args),
     Backup(backup::Args),
+    Restore(restore::Args),
     Check(check::Args),
     Activity(activity::Args),
     HrDeliveries(hr_deliveries::Args),
@@ -91,6 +93,7 @@ impl Cli {
             Command::Import(args) => import::run(&args, &world),
             Command::Export(args) => export::run(&args, &world),
             Command::Backup(args) => backup::run(&args, &world),
+            Command::Restore(args) => restore::run(&args, &world),
             Command::Check(args) => check::run(&args, &world),
             Command::Activity(args) => activity::run(&args, &world),
             Command::HrDeliveries(args) => hr_deliveries::run(&args, &world),

@@ -16,6 +16,20 @@ pub fn act_alone<T>(path: &Path, world: &dyn World, f: impl FnOnce(&Tx<'_>) -> R
     tx::act(&connection, world.now(), f)
 }
 
+/// Runs `f` in one durable transaction on a file, with another file attached under the name `replaced`, which `f` only
+/// reads.
+pub(crate) fn act_beside<T>(
+    path: &Path,
+    replaced: &Path,
+    world: &dyn World,
+    f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let connection = connection::open_for_command(path)?;
+    let name = replaced.to_str().ok_or_else(|| Error::Defect("the name of the file is not UTF-8".to_owned()))?;
+    connection.execute("ATTACH DATABASE $1 AS replaced", [name])?;
+    tx::act(&connection, world.now(), f)
+}
+
 /// Runs `f` on one snapshot of the file.
 pub fn read_alone<T>(path: &Path, world: &dyn World, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
     let connection = connection::open_to_read(path, connection::Use::Read)?;

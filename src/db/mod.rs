@@ -33,6 +33,7 @@ pub(crate) mod wal;
 pub(crate) mod writer;
 pub(crate) mod writer_thread;
 
+pub(crate) use command::act_beside;
 pub use command::{act_alone, read_alone};
 pub use error::Error;
 pub use file::OpenError;

@@ -49,6 +49,7 @@ pub mod portal;
 pub mod recovery_code;
 mod refused_credential;
 pub mod report;
+pub mod restore;
 pub mod role;
 pub mod role_step;
 mod schema;

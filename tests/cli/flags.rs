@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::support::{HR_SECRET, WorkDir};
 
 /// Every command with its options. The name of each option determines its variable.
-const COMMANDS: [(&str, &[&str]); 23] = [
+const COMMANDS: [(&str, &[&str]); 24] = [
     (
         "serve",
         &[
@@ -42,6 +42,7 @@ const COMMANDS: [(&str, &[&str]); 23] = [
     ("import", &["db", "format", "organization", "role", "partial"]),
     ("export", &["db", "with-secrets"]),
     ("backup", &["db"]),
+    ("restore", &["db", "revoke-keys", "dry-run"]),
     ("check", &["db", "chain-head"]),
     ("activity", &["db", "json", "limit"]),
     ("hr-deliveries", &["db", "json"]),

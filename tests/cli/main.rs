@@ -22,6 +22,7 @@ mod personal_data;
 mod read_only;
 mod record;
 mod redirect;
+mod restore;
 #[path = "../rounds/mod.rs"]
 mod rounds;
 mod scheduled_backup;

@@ -3,6 +3,7 @@
 pub(crate) mod backup;
 mod error;
 pub(crate) mod partial;
+pub(crate) mod replacement;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::ErrorKind;

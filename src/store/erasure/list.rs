@@ -139,6 +139,23 @@ pub(crate) fn complete_lines(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
     }
 }
 
+/// Adds the erasures in the list of `copy` that the list of `file` lacks, before `copy` replaces `file`. Returns the
+/// number of added erasures.
+///
+/// # Errors
+/// [`Error::Defect`] if a list is damaged; [`Error::Full`] or [`Error::Unavailable`] if the list cannot be written.
+pub(in super::super) fn add_missing_lines(file: &Path, copy: &Path) -> Result<usize, Error> {
+    let list = ErasureList::beside(file);
+    let read = |list: &ErasureList| list.read().map_err(|error| Error::Defect(error.to_string()));
+    let known = read(&list)?;
+    let missing = read(&ErasureList::beside(copy))?.into_iter().filter(|(erasure, _)| !known.contains_key(erasure));
+    let lines: Vec<ListLine> = missing.map(|(erasure, changed)| ListLine { erasure, changed }).collect();
+    if !lines.is_empty() {
+        list.append(list.end()?, &lines)?;
+    }
+    Ok(lines.len())
+}
+
 impl ErasureList {
     /// Returns the list for a database file.
     pub(super) fn beside(file: &Path) -> Self {

@@ -23,6 +23,7 @@ mod wipe;
 pub use self::candidate::erase;
 pub use self::hold::{facts, set_hold};
 pub use self::list::ListError;
+pub(super) use self::list::add_missing_lines;
 pub(super) use self::missing_list::write_missing_list;
 pub use self::progress::Erasures;
 pub use self::restore::RepeatedErasures;

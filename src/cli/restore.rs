@@ -1,0 +1,160 @@
+//! `appliance restore`: replaces the file with a backup.
+
+use std::path::PathBuf;
+
+use super::db_arg::DbArg;
+use super::failure::Failure;
+use super::output::print_message;
+use crate::store::OpenError;
+use crate::store::restore::{Difference, Known, Lineage, Refused, Replaced, Restore};
+use crate::world::World;
+
+/// Replace the file with a backup, while no service uses the file.
+///
+/// Checks the backup, and prints what is lost and what comes back. The old file stays beside the new file as
+/// FILE.before-restore-TIME. If the command is killed, FILE is the old or the new file; run the command again.
+///
+/// Access that was withdrawn after the backup does not come back: revoked keys, ended sessions, old passwords, disabled
+/// users, removed members and second factors. These facts come from the old file. If the old file cannot be read or is
+/// damaged, or if neither the file nor the backup is a later state of the other, all sessions and sign-in links end.
+/// The next start of the service again erases the candidates on the erasure list FILE.erased, to which the command adds
+/// the list COPY.erased.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    db: DbArg,
+
+    /// The backup to restore. It is not changed.
+    #[arg(value_name = "COPY")]
+    copy: PathBuf,
+
+    /// Revoke all API keys. Then create new keys with `bootstrap-admin` and `key create`.
+    #[arg(long, env = "APPLIANCE_REVOKE_KEYS", value_parser = clap::builder::BoolishValueParser::new())]
+    revoke_keys: bool,
+
+    /// Check the backup and print what would be lost, but do not replace the file.
+    #[arg(long, env = "APPLIANCE_DRY_RUN", value_parser = clap::builder::BoolishValueParser::new())]
+    dry_run: bool,
+}
+
+/// # Errors
+/// Fails if another process uses the file, if the backup is not sound, or if a file cannot be written. The file is then
+/// not replaced.
+pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
+    let (file, copy) = (args.db.db.display(), args.copy.display());
+    let failure = |refused| failure(refused, args);
+    print_message(&format!("checking {copy}"));
+    let restore = Restore::prepare(&args.db.db, &args.copy, args.revoke_keys, world).map_err(failure)?;
+    for line in report(&restore, args) {
+        print_message(&line);
+    }
+    if args.dry_run {
+        print_message(&format!("{file} was not changed, because of --dry-run"));
+        return Ok(());
+    }
+    let aside = restore.finish(world.now()).map_err(failure)?;
+    print_message(&format!("{file} was restored from {copy}"));
+    if let Some(aside) = aside {
+        print_message(&format!(
+            "the old file is {}; it contains personal data, so delete it when you no longer need it",
+            aside.display()
+        ));
+    }
+    Ok(())
+}
+
+fn failure(refused: Refused, args: &Args) -> Failure {
+    let (file, copy) = (args.db.db.display(), args.copy.display());
+    let failure = match refused {
+        Refused::Open(OpenError::Foreign(path)) if path != args.copy => Failure::new(format!(
+            "{file} is empty, damaged at its beginning, or belongs to another program; move it away and run the command again"
+        )),
+        Refused::Open(error) => Failure::from(error),
+        Refused::Store(error) => Failure::from(error),
+        Refused::SameFile => Failure::new(format!("{copy} is the file itself; name a backup")),
+        Refused::Unsound(first, count) => {
+            let noun = if count == 1 { "finding" } else { "findings" };
+            Failure::new(format!("{copy} has {count} {noun}; the first is: {first}; choose another backup"))
+        }
+    };
+    Failure { message: format!("{}; {file} was not replaced", failure.message), ..failure }
+}
+
+fn report(restore: &Restore, args: &Args) -> Vec<String> {
+    let mut lines = match &restore.replaced {
+        Replaced::Known(known) => known_lines(known),
+        Replaced::Unknown(why) => vec![format!("the old file cannot be compared: {why}")],
+    };
+    let is_certain =
+        matches!(&restore.replaced, Replaced::Known(known) if known.is_intact && known.lineage != Lineage::Other);
+    if !is_certain {
+        lines.push(
+            "all sessions and sign-in links end, because it is not certain which of them had ended; everybody signs in again"
+                .to_owned(),
+        );
+        lines.push(
+            "look through `appliance user list`, `appliance key list` and the members of each organization, and withdraw \
+             again what was withdrawn after the backup"
+                .to_owned(),
+        );
+        if !args.revoke_keys {
+            lines.push(
+                "keys that were revoked after the backup may work again; to be safe, run the command with --revoke-keys"
+                    .to_owned(),
+            );
+        }
+    }
+    if args.revoke_keys {
+        lines.push(format!("{} revoked by --revoke-keys", counted(restore.revoked_by_flag, "key")));
+    }
+    lines
+}
+
+fn known_lines(known: &Known) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !known.is_intact {
+        lines.push("the old file is damaged, so the following counts may be wrong".to_owned());
+    }
+    lines.push(match known.lineage {
+        Lineage::Earlier => "the backup is an earlier state of the file".to_owned(),
+        Lineage::Later => "the backup is a later state of the file".to_owned(),
+        Lineage::Other => "the backup is not a state of this file, or both were changed since".to_owned(),
+    });
+    lines.push(format!("lost: {}", listed(&known.lost)));
+    lines.push(format!("comes back: {}", listed(&known.comes_back)));
+    let withdrawn = &known.withdrawn;
+    lines.push(format!(
+        "does not come back: {}, {}, {}, and the password, role or state of {}",
+        counted(withdrawn.api_keys, "revoked key"),
+        counted(withdrawn.sessions, "ended session"),
+        counted(withdrawn.memberships, "removed membership"),
+        counted(withdrawn.users, "user"),
+    ));
+    if known.erased_since > 0 {
+        lines.push(format!(
+            "the next start of the service erases {} again",
+            counted(usize::try_from(known.erased_since).unwrap_or_default(), "candidate")
+        ));
+    }
+    lines
+}
+
+fn listed(difference: &Difference) -> String {
+    let Difference { decisions, applications, candidates, roles, users, api_keys } = *difference;
+    let counts = [
+        (decisions, "decision"),
+        (applications, "application"),
+        (candidates, "candidate"),
+        (roles, "role"),
+        (users, "user"),
+        (api_keys, "key"),
+    ];
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> =
+        counts.map(|(count, noun)| counted(usize::try_from(count).unwrap_or_default(), noun)).collect();
+    if counts.is_empty() { "nothing".to_owned() } else { counts.join(", ") }
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
