@@ -11,7 +11,7 @@ import { totp } from './totp.mjs';
 const STEP_MS = 30000;
 
 /// A code must reach the service in the step for which it was computed.
-const LEFT_MS_MIN = 5000;
+const LEFT_MS_MIN = 10_000;
 
 /// Returns the code that an app shows whose clock is this many steps ahead.
 async function codeOf(key, steps) {

@@ -212,10 +212,8 @@ async function everyKey(page, kind, fault) {
     await open(page, kind);
     const was = await before(page);
     const all = presses(key);
-    for (const one of all.slice(0, -1)) {
-      await hand.press(one);
-    }
-    await hand.press(all.at(-1), () => effect(page, was)).catch((error) => fault(`${kind.name}: ${key} does not do what it says (${error.message.split('\n')[0]})`));
+    const happens = () => effect(page, was);
+    await (all.length === 1 ? hand.press(all[0], happens) : hand.pressBoth(...all, happens)).catch((error) => fault(`${kind.name}: ${key} does not do what it says (${error.message.split('\n')[0]})`));
   }
   return keys;
 }
@@ -260,7 +258,6 @@ export async function check(browser, company, fault) {
   await crowd();
   await candidate(browser, fault, 'halmwind', CROWDED.split('/').pop(), WITH_CV, base);
   const context = await signedIn(browser, fault, STAFF, { locale: 'en' });
-  context.setDefaultTimeout(5000);
   const page = await context.newPage();
   const lists = new Map();
   for (const kind of KINDS) {

@@ -20,11 +20,11 @@ function company() {
 }
 
 async function shows(page, text, fault) {
-  await page.locator('body', { hasText: text }).waitFor({ timeout: 10_000 }).catch(() => fault(`${page.url()} does not show “${text}”`));
+  await page.locator('body', { hasText: text }).waitFor().catch(() => fault(`${page.url()} does not show “${text}”`));
 }
 
 async function said(page, text, fault) {
-  await page.locator('#say', { hasText: text }).waitFor({ timeout: 10_000 }).catch(() => fault(`no message says “${text}”`));
+  await page.locator('#say', { hasText: text }).waitFor().catch(() => fault(`no message says “${text}”`));
 }
 
 async function hasFocus(page, selector, fault) {

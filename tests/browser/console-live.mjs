@@ -36,16 +36,23 @@ function company() {
 
 /// Lets the page ask for changes, and waits until it shows this message about what others did.
 async function hear(page, message) {
-  await page.clock.runFor(PAUSE_MS);
+  await Promise.all([answered(page), page.clock.runFor(PAUSE_MS)]);
   await page.locator('#news').filter({ hasText: message }).waitFor();
+  await settle(page);
 }
 
-/// Opens a page whose clock the test controls.
+const answered = (page) => page.waitForResponse((response) => response.url().includes('/changes'));
+/// The page handles an answer in tasks of its own, so the test waits for a request that the page begins later.
+const settle = (page) => page.evaluate(() => fetch('/healthz').then((answer) => answer.text()));
+
+/// Opens a page whose clock the test controls. The jump of the clock lets the page ask once; its next question is due after
+/// a pause.
 async function watch(context, url) {
   const page = await context.newPage();
   await page.clock.install();
   await page.goto(url);
-  await page.clock.pauseAt(Date.now() + 60_000);
+  await Promise.all([answered(page), page.clock.pauseAt(Date.now() + 60_000)]);
+  await settle(page);
   return page;
 }
 
@@ -236,11 +243,8 @@ async function pauses({ second, base, fault }, hasMore = false) {
   }, isHidden);
   await setHidden(true);
   await asks('a hidden page', 0, 60_000);
-  const answered = () => page.waitForResponse((response) => response.url().includes('/changes'));
-  // The page handles an answer in tasks of its own, so the test waits for a request that the page begins later.
-  const settle = () => page.evaluate(() => fetch('/healthz').then((answer) => answer.text()));
-  await Promise.all([answered(), setHidden(false)]);
-  await settle();
+  await Promise.all([answered(page), setHidden(false)]);
+  await settle(page);
   await asks('a page that is shown again', 1, 0);
   await page.route('**/changes*', (route) => route.fulfill({ status: 503 }));
   if (hasMore) {
@@ -250,8 +254,8 @@ async function pauses({ second, base, fault }, hasMore = false) {
   for (const seconds of [5, 10, 20, 40, 60, 60]) {
     await asks(`less than ${seconds} s after an error`, count, seconds * 1000 - 500);
     count += 1;
-    await Promise.all([answered(), page.clock.runFor(600)]);
-    await settle();
+    await Promise.all([answered(page), page.clock.runFor(600)]);
+    await settle(page);
     await asks(`${seconds} s after an error`, count, 0);
   }
   await page.unroute('**/changes*');

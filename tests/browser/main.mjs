@@ -1,5 +1,8 @@
-// Runs all parts, or those that PARTS names, and prints how many passed. A name with a minus sign leaves a part out. A part continues after a fault, so that one
-// run reports all faults.
+// Runs all parts, or those that PARTS names, and prints how many passed. A name with a minus sign leaves a part out. A part
+// continues after a fault, so that one run reports all faults. All faults are saved to
+// faults.txt.
+
+import { writeFileSync } from 'node:fs';
 
 import { launch } from './browser.mjs';
 import { createCompany } from './company.mjs';
@@ -41,6 +44,7 @@ const began = Date.now();
 const company = await createCompany();
 const browser = await launch();
 let failed = 0;
+const all = [];
 for (const part of wanted) {
   const { check } = await import(`./${part}.mjs`);
   console.log(`\n# ${parts[part]}`);
@@ -53,11 +57,13 @@ for (const part of wanted) {
   }
   for (const fault of faults) {
     console.log(`  FAULT: ${fault}`);
+    all.push(`${part}: ${fault}`);
   }
   failed += faults.size > 0;
   console.log(`  ${faults.size === 0 ? 'passed' : `${faults.size} faults`}, ${((Date.now() - at) / 1000).toFixed(1)} s`);
 }
 await browser.close();
 console.log(`\n${((Date.now() - began) / 1000).toFixed(0)} s`);
+writeFileSync('faults.txt', all.map((fault) => `FAULT: ${fault}\n`).join(''));
 console.log(`${wanted.length - failed} passed, ${failed} failed`);
 process.exit(failed > 0 ? 1 : 0);
