@@ -228,8 +228,9 @@ async function noKey(page, kind, keys, fault) {
   });
   const was = await state();
   const requests = [];
-  // Frames with a preview or a file may still be loading.
-  const record = (request) => request.frame() === page.mainFrame() && requests.push(request.url());
+  // Frames with a preview or a file may still be loading, and the browser loads the icon after the page.
+  const isOfKey = (request) => request.frame() === page.mainFrame() && ['document', 'fetch', 'xhr'].includes(request.resourceType());
+  const record = (request) => isOfKey(request) && requests.push(request.url());
   page.on('request', record);
   for (const key of new Set([...keys, '?'])) {
     for (const one of presses(key)) {
