@@ -1,0 +1,1 @@
+"""One file an experiment. Each has `run(outcome, binary)`."""
