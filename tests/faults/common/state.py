@@ -1,0 +1,70 @@
+"""The state of a file: every row that an act may change, the exported document, the erasure list."""
+
+import hashlib
+import os
+import shutil
+import sqlite3
+
+from common.service import Service, run
+
+# Tables that are not part of an act: the service writes them for every request or on its own schedule.
+OWN_TABLES = {
+    "api_key_usage", "api_key_usage_marks", "api_key_usage_newest", "api_key_usage_marking", "readiness",
+    "form_secrets", "service_marks", "believed_clock",
+    # Uploads are staged by separate writes before the act. The service deletes them after an hour.
+    "document_pieces",
+}
+
+# An upload that no signup has claimed is not part of the state. The total bytes of all attachments include it, and
+# `check` compares them with the rows.
+CLAIMED = {"documents": "WHERE signup_id IS NOT NULL", "attachment_totals": "WHERE false"}
+
+
+def rows(path):
+    """Returns a digest of each table that an act may change. No process may be using the file."""
+    connection = sqlite3.connect(path)
+    try:
+        names = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
+        digests = {}
+        for name in names:
+            if name in OWN_TABLES or name.startswith("sqlite_"):
+                continue
+            found = sorted(map(repr, connection.execute(f'SELECT * FROM "{name}" {CLAIMED.get(name, "")}')))
+            digests[name] = hashlib.sha256("\n".join(found).encode()).hexdigest()
+        return digests
+    finally:
+        connection.close()
+
+
+def changed(before, after):
+    """Returns the names of the tables that differ."""
+    return [name for name in before if before[name] != after.get(name)]
+
+
+def find_own_tables(binary, company, directory):
+    """Adds the tables that change when the service starts and stops to OWN_TABLES."""
+    path = company.copy(directory, "idle.db")
+    before = rows(path)
+    for _ in range(2):
+        Service(binary, path).stop()
+    OWN_TABLES.update(changed(before, rows(path)))
+
+
+def erasure_list(path):
+    try:
+        with open(path + ".erased", "rb") as lines:
+            return lines.read()
+    except FileNotFoundError:
+        return b""
+
+
+def export(binary, path):
+    """Returns the exported document. An export is recorded in the file, so it runs on a copy."""
+    copy = path + ".copy"
+    shutil.copy(path, copy)
+    with open(copy + ".erased", "wb") as erased:
+        erased.write(erasure_list(path))
+    exported = run(binary, "export", "--db", copy, check=True).stdout
+    for name in (copy, copy + ".erased"):
+        os.unlink(name)
+    return exported
