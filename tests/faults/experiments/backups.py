@@ -1,0 +1,85 @@
+"""Claim: a backup that is made under load contains every act answered before it began, is sound, and can be restored; a
+backup that is killed leaves no file with the name of the target.
+
+Method: clients send acts without a pause while `appliance backup` runs again and again. Every fifth backup is killed.
+Each copy is checked, compared with the acts answered before it began, restored into an empty place, and the restored
+file's rows are compared with those of the copy.
+
+If the claim were false: an answered act would be missing from a copy, `check` would report one, a killed backup would
+leave its target, or a restored file would differ.
+"""
+
+import os
+import subprocess
+import time
+
+from common import company as c
+from common import state, verdict
+from common.load import Load, mixed
+from common.outcome import rounds
+from common.service import Directory, Service, environment, run as run_command
+
+KINDS = [c.hire, c.reject, c.withdraw, c.hold, c.erase, c.sign_up, c.attach, c.create_user]
+CANDIDATES = 2000
+# A restore ends sessions and links, records itself, and writes its own mark.
+CHANGED_BY_RESTORE = {"activities", "sessions", "sign_in_links", "form_secrets", "credential_changes", "service_marks",
+                      "passkey_challenges"}
+
+
+def run(outcome, binary):
+    count, made, killed = rounds(8, 200), 0, 0
+    while made < count:
+        with Directory() as directory:
+            company = c.Company(binary, directory, CANDIDATES)
+            service = Service(binary, company.path)
+            acts = mixed(company, outcome.random, range(1, CANDIDATES + 1), KINDS)
+            load = Load(service, acts, threads=3, between=lambda *_: time.sleep(0.004))
+            for nth in range(min(count - made, 20)):
+                if nth % 5 == 4:
+                    killed += kill_backup(outcome, binary, company.path, os.path.join(directory, f"killed-{nth}.db"))
+                else:
+                    copy(outcome, binary, company.path, load, os.path.join(directory, f"copy-{nth}.db"))
+                made += 1
+            load.stop()
+            outcome.check(not load.unanswered, "the service answers during backups")
+            service.stop()
+            verdict.sound(outcome, binary, company.path, "after the backups")
+    outcome.report(f"{made} backups, {killed} of them killed before their end")
+
+
+def copy(outcome, binary, path, load, target):
+    with load.lock:
+        answered = list(load.answered)
+    ended = run_command(binary, "backup", "--db", path, target)
+    if not outcome.check(ended.returncode == 0, "the backup succeeds", ended.stderr):
+        return
+    verdict.sound(outcome, binary, target, "that a backup made")
+    verdict.complete(outcome, target, answered, [], "that a backup made")
+    restored = target + ".restored"
+    ended = run_command(binary, "restore", "--db", restored, target)
+    if not outcome.check(ended.returncode == 0, "the backup is restored", ended.stderr):
+        return
+    verdict.sound(outcome, binary, restored, "that was restored")
+    before, after = state.rows(target), state.rows(restored)
+    differing = set(state.changed(before, after)) - CHANGED_BY_RESTORE
+    outcome.check(not differing, "the restored file has the rows of the copy", differing)
+    verdict.restarts(outcome, binary, restored, "on a restored file")
+    verdict.complete(outcome, restored, answered, [], "that was restored and started")
+    for name in (target, restored):
+        os.unlink(name)
+
+
+def kill_backup(outcome, binary, path, target):
+    """Kills a backup. Returns whether it had not ended by itself."""
+    process = subprocess.Popen([binary, "backup", "--db", path, target], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, env=environment())
+    time.sleep(outcome.random.random() * 0.08)
+    process.kill()
+    was_killed = process.wait() != 0
+    if os.path.exists(target):
+        verdict.sound(outcome, binary, target, "with the name of a killed backup")
+        os.unlink(target)
+    ended = run_command(binary, "backup", "--db", path, target)
+    outcome.check(ended.returncode == 0, "the next backup to the same target succeeds", ended.stderr)
+    verdict.sound(outcome, binary, target, "made after a killed backup")
+    return was_killed

@@ -1,0 +1,171 @@
+"""Claim: concurrent decisions on a role happen as if one after the other (linearizable), so a position is never filled
+twice.
+
+Method: four clients send hires, rejections and reads of the same few applications to one role at the same time, and note
+when each request began and ended. A search looks for an order of the requests that respects these times and in which a
+model of the role gives every answer that was given. Every second history ends with `kill -9`; its unanswered requests
+may have happened or not. The last request of each history reads the role and the applications after everything else.
+
+If the claim were false: no such order would exist, for example because two hires for the last position were both
+answered with 200, or because a read did not show a decision that had been answered.
+"""
+
+import json
+import threading
+import time
+
+from common import company as c
+from common import verdict
+from common.outcome import rounds
+from common.service import Directory, Service
+
+CLIENTS, REQUESTS, APPLICATIONS, ROLES = 4, 4, 4, 30
+POSITIONS = 2
+
+
+class Request:
+    def __init__(self, what, application=None, step=None):
+        self.what, self.application, self.step = what, application, step
+        self.begun, self.ended, self.answer = 0.0, float("inf"), None
+
+    def __repr__(self):
+        return f"{self.what} {self.application or ''}/{self.step or ''} -> {self.answer} [{self.begun:.6f}, {self.ended:.6f}]"
+
+
+# The model: for each application, its status and the set of its rejected steps.
+START = tuple(("In Progress", ()) for _ in range(APPLICATIONS))
+
+
+def hired(state):
+    return sum(status == "Hired" for status, _ in state)
+
+
+def apply(state, request):
+    """Returns the state after the request, and the answer that the model gives."""
+    if request.what == "read":
+        return state, "filled" if hired(state) == POSITIONS else "open"
+    status, rejected = state[request.application]
+    if request.what == "hire":
+        if status != "In Progress":
+            return state, 409
+        if hired(state) == POSITIONS:
+            return state, 400
+        new = ("Hired", rejected)
+    else:
+        if request.step in rejected:
+            return state, 409
+        new = ("Not Selected", tuple(sorted((*rejected, request.step))))
+    return (*state[:request.application], new, *state[request.application + 1:]), 200
+
+
+def is_linearizable(requests):
+    """Looks for an order of the requests that explains all answers (Wing and Gong, with memory)."""
+    seen, stack = set(), [(frozenset(range(len(requests))), START)]
+    while stack:
+        left, state = stack.pop()
+        if (left, state) in seen:
+            continue
+        seen.add((left, state))
+        if all(requests[nth].answer is None for nth in left):
+            return True
+        first_end = min(requests[nth].ended for nth in left)
+        for nth in left:
+            request = requests[nth]
+            if request.begun > first_end:
+                continue
+            after, answer = apply(state, request)
+            if request.answer is None or answer == request.answer:
+                stack.append((left - {nth}, after))
+    return False
+
+
+def run(outcome, binary):
+    prove_the_search(outcome)
+    wanted, made, requests, overlaps = rounds(60, 2000), 0, 0, 0
+    while made < wanted:
+        with Directory() as directory:
+            numbers = range(1, APPLICATIONS + 1)
+            roles = [c.role(nth, [nth * 10 + number for number in numbers], POSITIONS) for nth in range(1, ROLES + 1)]
+            company = c.Company(binary, directory, content=c.document([c.organization("acme", roles)]))
+            service = Service(binary, company.path)
+            for role in range(1, min(ROLES, wanted - made) + 1):
+                is_killed = role % 2 == 0
+                history = record(outcome, service, company, role, is_killed)
+                if is_killed:
+                    service.kill()
+                    service = Service(binary, company.path)
+                history += final_reads(service, company, role)
+                made, requests = made + 1, requests + len(history)
+                overlaps += sum(a.begun < b.begun < a.ended for a in history for b in history)
+                outcome.check(is_linearizable(history), "the history has an order that explains it",
+                              sorted(history, key=lambda request: request.begun))
+            service.stop()
+            verdict.sound(outcome, binary, company.path, "after the histories")
+    outcome.check(overlaps > made, "requests overlap", overlaps)
+    outcome.report(f"{made} histories, {requests} requests, {overlaps} overlapping pairs")
+
+
+def prove_the_search(outcome):
+    """A history that fills a position twice has no order. The search must say so."""
+    history = [Request("hire", number) for number in range(POSITIONS + 1)]
+    for request in history:
+        request.begun, request.ended, request.answer = 1, 2, 200
+    outcome.check(not is_linearizable(history), "the search finds a position that is filled twice")
+    outcome.check(is_linearizable(history[:POSITIONS]), "the search accepts a correct history")
+
+
+def record(outcome, service, company, role, is_killed):
+    """Sends the requests of one history at the same time."""
+    plans = [[draw(outcome.random) for _ in range(REQUESTS)] for _ in range(CLIENTS)]
+    barrier, history, lock = threading.Barrier(CLIENTS + is_killed), [], threading.Lock()
+
+    def work(plan):
+        client = service.client(company.staff)
+        client.send("GET", "/healthz")
+        barrier.wait()
+        for request in plan:
+            with lock:
+                history.append(request)
+            request.begun = time.monotonic()
+            status, text = send(client, role, request)
+            if status == 0:
+                request.answer = None
+                return
+            request.ended = time.monotonic()
+            request.answer = json.loads(text)["data"]["status"] if request.what == "read" and status == 200 else status
+
+    threads = [threading.Thread(target=work, args=(plan,)) for plan in plans]
+    for thread in threads:
+        thread.start()
+    if is_killed:
+        delay = outcome.random.random() * 0.02
+        barrier.wait()
+        time.sleep(delay)
+        service.kill()
+    for thread in threads:
+        thread.join()
+    return history
+
+
+def draw(random):
+    what = random.choice(["hire", "hire", "hire", "reject", "read"])
+    return Request(what, random.randrange(APPLICATIONS), random.randrange(2) if what == "reject" else None)
+
+
+def send(client, role, request):
+    if request.what == "read":
+        return client.send("GET", f"/api/v1/roles/role_{role}")
+    step = f"cstep_{role * 10 + request.application + 1}_{(request.step or 0) + 1}"
+    return client.send("POST", f"/api/v1/candidate-steps/{step}/{request.what}", {})
+
+
+def final_reads(service, company, role):
+    """Reads the role, and repeats a hire of every application, which shows the status of each."""
+    client = service.client(company.staff)
+    requests = [Request("read")] + [Request("hire", number) for number in range(APPLICATIONS)]
+    for request in requests:
+        request.begun = time.monotonic()
+        status, text = send(client, role, request)
+        request.ended = time.monotonic()
+        request.answer = json.loads(text)["data"]["status"] if request.what == "read" else status
+    return requests

@@ -1,0 +1,105 @@
+"""Claim: after the answer to a revocation, the revoked key, ended session or removed member never acts again.
+
+Method: six threads send holds and decisions with one key without a pause, while an admin revokes the key over HTTP or
+with the command, removes the member, or disables the user. Requests that begin after the answer must be refused. The
+activity record gives the order of all acts; none of the key may follow its revocation.
+
+If the claim were false: a request that began after the answer would have been answered with 200, or the record would
+have an act of the key after its revocation.
+"""
+
+import json
+import sqlite3
+import threading
+import time
+
+from common import company as c
+from common import verdict
+from common.outcome import rounds
+from common.service import Directory, Service, run as run_command
+
+THREADS = 6
+WAYS = ("request", "command", "member", "user")
+
+
+def run(outcome, binary):
+    count, acts, late = rounds(12, 500), 0, 0
+    with Directory() as directory:
+        company = c.Company(binary, directory, THREADS * 2)
+        service = Service(binary, company.path)
+        for nth in range(count):
+            way = WAYS[nth % len(WAYS)]
+            done, tried = race(outcome, binary, service, company, nth, way)
+            acts, late = acts + done, late + tried
+        outcome.check(acts > 0 and late > 0, "there are acts before and requests after each revocation", (acts, late))
+        service.stop()
+        verdict.sound(outcome, binary, company.path, "after the revocations")
+    outcome.report(f"{count} revocations, {acts} acts before them, {late} requests after their answers")
+
+
+def race(outcome, binary, service, company, nth, way):
+    admin = service.client(company.admin)
+    user = admin.call("POST", "/api/admin/users", {"email": f"u{nth}@acme.example", "name": "U"})["data"]["id"]
+    admin.call("PUT", f"/api/admin/organizations/org_acme/memberships/{user}", {"orgRole": "owner"})
+    key = admin.call("POST", "/api/admin/api-keys", {"userId": user, "name": f"k{nth}", "scopes": c.SCOPES})["data"]
+    moments, lock, ended = [], threading.Lock(), threading.Event()
+
+    def work(number):
+        client = service.client(key["key"])
+        attempt = 0
+        while not ended.is_set():
+            attempt += 1
+            begun = time.monotonic()
+            status, _ = client.send("PUT", f"/api/v1/candidates/cand_{number}/hold",
+                                    {"reason": f"{nth}/{number}/{attempt}"})
+            with lock:
+                moments.append((begun, status))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(1, THREADS + 1)]
+    for thread in threads:
+        thread.start()
+    while not any(status == 200 for _, status in list(moments)):
+        time.sleep(0.001)
+    time.sleep(outcome.random.random() * 0.05)
+    revoke(binary, admin, company, key["id"], user, f"u{nth}@acme.example", way)
+    answered = time.monotonic()
+    count = len(moments)
+    while len(moments) < count + 4 * THREADS:
+        time.sleep(0.001)
+    ended.set()
+    for thread in threads:
+        thread.join()
+    late = [status for begun, status in moments if begun > answered]
+    outcome.check(late and all(status in (401, 403, 404) for status in late),
+                  f"no request after the answer acts ({way})", sorted(set(late)))
+    follow_the_record(outcome, company.path, key["id"], user, way)
+    return sum(status == 200 for _, status in moments), len(late)
+
+
+def revoke(binary, admin, company, key_id, user, email, way):
+    if way == "request":
+        admin.call("DELETE", f"/api/admin/api-keys/{key_id}")
+    elif way == "command":
+        run_command(binary, "key", "revoke", "--db", company.path, key_id, check=True)
+    elif way == "member":
+        status, text = admin.send("DELETE", f"/api/admin/organizations/org_acme/memberships/{user}")
+        assert status in (200, 204), text
+    else:
+        run_command(binary, "user", "disable", "--db", company.path, email, check=True)
+
+
+def follow_the_record(outcome, path, key_id, user, way):
+    """Compares the numbers of the acts of the key with that of its revocation."""
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    try:
+        last = connection.execute("SELECT max(number) FROM activities WHERE api_key_id = ? AND organization_id IS NOT NULL",
+                                  (key_id,)).fetchone()[0]
+        marks = connection.execute("SELECT number, action, detail, user_id FROM activities ORDER BY number DESC LIMIT 200")
+        revoked = [number for number, action, detail, _ in marks
+                   if (key_id in detail or user in json.dumps(detail)) and "created" not in action
+                   and not action.startswith(("candidate", "membership.add"))]
+    finally:
+        connection.close()
+    if revoked:
+        outcome.check(last is not None and last < max(revoked), f"the record has no act after the revocation ({way})",
+                      (last, revoked))
