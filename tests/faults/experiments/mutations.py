@@ -1,0 +1,209 @@
+"""Claim: no request, however damaged, is answered with a 5xx, leaves a client without an answer, or stops the service.
+
+Method: requests to every path of the OpenAPI description, valid and with credentials, are damaged at random: bytes are
+changed, cut, repeated and inserted, numbers replaced by extreme ones, JSON nested and retyped, header fields repeated,
+bodies shortened. Eight connections send them. After every thousand, the service must still answer a health check within
+a second. At the end the file is checked.
+
+If the claim were false: an answer would have a status of 500 or more, or a client would wait for longer than the
+service's deadlines, or the process would have ended.
+"""
+
+import json
+import random as randoms
+import socket
+import threading
+import time
+
+from common import company as c
+from common import verdict
+from common.outcome import rounds
+from common.service import Directory, Service
+
+THREADS = 4
+# A request whose body is shorter than its length says has this long to arrive. The client closes its side instead.
+PATIENCE_S = 35
+STRANGE = [b"\0", b"\xff\xfe", b"%00", b"%ff", b"../", b"{{{{", b"\r\n", b"'", b"\"", b"9" * 30, b"-1", b"1e999", b"null",
+           b"[[[[[[[[", "\u202e\u0000\ud7ff".encode(), b"A" * 9000, b"{\"a\":" * 200, b"\r\n\r\n", b";", b"\t"]
+
+
+def run(outcome, binary):
+    count = rounds(4000, 1_000_000)
+    with Directory() as directory:
+        company = c.Company(binary, directory, 30)
+        service = Service(binary, company.path)
+        requests = valid_requests(service, company)
+        outcome.check(len(requests) > 60, "the description names the paths", len(requests))
+        senders = [Sender(service, requests, outcome.random.random(), count // THREADS) for _ in range(THREADS)]
+        for sender in senders:
+            sender.start()
+        while any(sender.is_alive() for sender in senders):
+            time.sleep(0.2)
+            begun = time.monotonic()
+            status, _ = service.client().send("GET", "/healthz")
+            outcome.check(status == 200 and time.monotonic() - begun < 5, "the service answers meanwhile", status)
+        statuses = {}
+        for sender in senders:
+            for problem in sender.problems:
+                outcome.check(False, "a damaged request is answered as such", problem)
+            for status, number in sender.statuses.items():
+                statuses[status] = statuses.get(status, 0) + number
+        outcome.check(sum(statuses.values()) > count // 2, "most requests are answered", statuses)
+        outcome.check(service.process.poll() is None, "the service still runs")
+        outcome.check("panic" not in service.output(), "nothing panicked")
+        outcome.check(service.stop() == 0, "the service stops normally")
+        verdict.sound(outcome, binary, company.path, "after the requests")
+    outcome.report(f"{count} requests; answers by status: {dict(sorted(statuses.items()))}")
+
+
+def valid_requests(service, company):
+    """Returns a request to each path and method of the description, as bytes."""
+    description = service.client().call("GET", "/api/openapi.json")
+    values = {"orgSlug": "acme", "roleId": "role_1", "token": company.invite, "stepId": "step_1_1", "userId": "user_owner",
+              "documentId": "doc_1", "batchId": "batch_1"}
+    requests = []
+    for path, methods in description["paths"].items():
+        for method, operation in methods.items():
+            if method.upper() not in ("GET", "POST", "PUT", "PATCH", "DELETE"):
+                continue
+            parameters = dict(values, id=id_for(path))
+            target = path
+            for name, value in parameters.items():
+                target = target.replace("{" + name + "}", value)
+            body = {"name": "N", "email": "n@example.org", "reason": "r", "notes": "n", "roleId": "role_1",
+                    "userId": "user_owner", "candidateId": "cand_1", "stepIds": ["cstep_1_1"], "positions": 2,
+                    "expiresInDays": 30, "url": "https://hr.example/", "password": "x", "dueOn": "2027-01-01"}
+            for key in (company.admin, company.staff):
+                requests.append(encode(method.upper(), target, key, body if "requestBody" in operation else None))
+    return requests
+
+
+def id_for(path):
+    for part, value in (("candidate-steps", "cstep_1_1"), ("candidate-roles", "app_1"), ("candidates", "cand_1"),
+                        ("roles", "role_1"), ("organizations", "org_acme"), ("users", "user_owner")):
+        if f"/{part}/" in path:
+            return value
+    return "key_1"
+
+
+def encode(method, target, key, body):
+    text = json.dumps(body).encode() if body is not None else b""
+    head = f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
+    if body is not None:
+        head += f"Content-Type: application/json\r\nContent-Length: {len(text)}\r\n"
+    return head.encode() + b"\r\n" + text
+
+
+class Sender(threading.Thread):
+    def __init__(self, service, requests, seed, count):
+        super().__init__(daemon=True)
+        self.port, self.requests, self.count = service.port, requests, count
+        self.random = randoms.Random(seed)
+        self.statuses, self.problems = {}, []
+
+    def run(self):
+        for _ in range(self.count):
+            data = self.damage(self.random.choice(self.requests))
+            try:
+                status = self.exchange(data)
+            except socket.timeout:
+                self.problems.append(("no answer", data[:600]))
+                status = 0
+            except OSError:
+                # The service may close the connection while the client still sends: the request was refused.
+                status = 1
+            self.statuses[status] = self.statuses.get(status, 0) + 1
+            if status >= 500:
+                self.problems.append((status, data[:600]))
+            if len(self.problems) > 5:
+                return
+
+    def exchange(self, data):
+        """Sends the bytes on a new connection and closes this side, so a short body ends at once."""
+        with socket.create_connection(("127.0.0.1", self.port), PATIENCE_S) as connection:
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
+            answer = connection.recv(65536)
+            while answer and b"\r\n" not in answer:
+                more = connection.recv(65536)
+                if not more:
+                    break
+                answer += more
+            while connection.recv(65536):
+                pass
+        return int(answer.split()[1]) if answer.startswith(b"HTTP/1.") else 2
+
+    def damage(self, data):
+        for _ in range(self.random.choice((1, 1, 1, 2, 3, 5))):
+            data = self.random.choice(DAMAGES)(self.random, data)
+        return fix_length(data) if self.random.random() < 0.7 else data
+
+
+def fix_length(data):
+    """Corrects Content-Length after the body was damaged, so that the damage reaches the handler."""
+    head, mark, body = data.partition(b"\r\n\r\n")
+    lines = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"content-length:")]
+    if mark and len(lines) != len(head.split(b"\r\n")):
+        lines.append(b"Content-Length: %d" % len(body))
+    return b"\r\n".join(lines) + mark + body
+
+
+def change(random, data):
+    at = random.randrange(len(data))
+    return data[:at] + bytes([random.randrange(256)]) + data[at + 1:]
+
+
+def cut(random, data):
+    at = random.randrange(len(data))
+    return data[:at] + data[min(len(data), at + random.randrange(1, 40)):] or b"G"
+
+
+def repeat(random, data):
+    at = random.randrange(len(data))
+    part = data[at:at + random.randrange(1, 60)]
+    return data[:at] + part * random.randrange(2, 6) + data[at:]
+
+
+def insert(random, data):
+    at = random.randrange(len(data))
+    return data[:at] + random.choice(STRANGE) + data[at:]
+
+
+def insert_in_target(random, data):
+    line, mark, rest = data.partition(b" HTTP/1.1")
+    at = random.randrange(1, len(line) + 1)
+    return line[:at] + random.choice(STRANGE) + line[at:] + mark + rest
+
+
+def ask(random, data):
+    """Adds a query with strange values."""
+    names = [b"limit", b"before", b"after", b"q", b"status", b"cursor", b"order", b"locale", b"roleId", b"from", b"to"]
+    value = random.choice([*STRANGE, b"2026-11-21", b"0", b"99999999999999999999", b"%E2%82", b"asc"])
+    return data.replace(b" HTTP/1.1", b"?" + random.choice(names) + b"=" + value.replace(b"\r\n", b"%0d") + b" HTTP/1.1", 1)
+
+
+def swap_value(random, data):
+    """Replaces the value of a member of the JSON body."""
+    head, mark, body = data.partition(b"\r\n\r\n")
+    try:
+        members = json.loads(body)
+        name = random.choice(list(members))
+    except (ValueError, IndexError, TypeError):
+        return change(random, data)
+    members[name] = random.choice([None, True, 0, -1, 1e308, 2 ** 63, "", "x" * 300, "x" * 20_000, [], {}, [[]] * 50,
+                                   "\u0000", "2026-13-45", "9999-12-31T23:59:60Z", {"a": {"b": []}}, "\ud7ff", [None]])
+    return head + mark + json.dumps(members).encode()
+
+
+def add_field(random, data):
+    line, mark, rest = data.partition(b"\r\n")
+    field = random.choice([
+        b"Content-Type: text/plain", b"Content-Type: multipart/form-data; boundary=x", b"Transfer-Encoding: chunked",
+        b"Expect: 100-continue", b"If-None-Match: *", b"Idempotency-Key: k", b"Range: bytes=0-", b"Accept-Encoding: gzip;q=x",
+        b"Cookie: session=x; __Host-session=y", b"X-Forwarded-For: ,,,", b"Host: ", b"Content-Length: 5", b"Upgrade: h2c",
+        b"Connection: close, upgrade", b"Accept-Language: " + b"de," * 500, b"Origin: null", b"Content-Encoding: gzip",
+    ])
+    return line + mark + field + b"\r\n" + rest
+
+
+DAMAGES = [change, change, cut, repeat, insert, insert_in_target, ask, swap_value, swap_value, swap_value, add_field]
