@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -34,7 +35,7 @@ enum { DESCRIPTORS = 65536, SECOND = 1000000000 };
 // common/shim.py has the same members in the same order.
 struct control {
     volatile int64_t count, action, at, error, kinds, injected;
-    volatile int64_t wall_shift, wall_stands_at, monotonic_shift, shift_on_exec;
+    volatile int64_t wall_shift, wall_stands_at, monotonic_shift, is_shifting;
 };
 
 struct entry {
@@ -84,11 +85,12 @@ static void die(void) {
 // Begins an operation: numbers it, and takes the lock. Returns 1 if the operation must fail; errno is then set.
 static int enter(int kind) {
     pthread_mutex_lock(&lock);
-    int64_t number = kind == OPEN ? control->count : ++control->count;
-    int is_due = control->action && (control->kinds >> kind & 1);
+    int is_numbered = kind != OPEN || control->kinds >> OPEN & 1;
+    int64_t number = is_numbered ? ++control->count : control->count;
+    int is_due = is_numbered && control->action && (control->kinds >> kind & 1);
     int is_here = is_due && (control->action == FAIL_FROM ? number >= control->at : number == control->at);
     if (is_here && control->action == KILL_BEFORE) die();
-    if (is_here && control->action >= FAIL && kind != OPEN) {
+    if (is_here && control->action >= FAIL) {
         control->injected++;
         errno = control->error;
         pthread_mutex_unlock(&lock);
@@ -265,8 +267,8 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
     return result;
 }
 
-// A wait until a shifted monotonic time: the kernel knows the real time only. A shift that comes during the wait does not
-// end it.
+// A wait until a shifted monotonic time: the kernel knows only the real time. While the experiment shifts the clocks,
+// long waits are cut into slices. The caller continues a wait that was interrupted (EINTR), with the new shift.
 long syscall(long number, ...) {
     REAL(syscall);
     va_list rest;
@@ -274,12 +276,19 @@ long syscall(long number, ...) {
     long a = va_arg(rest, long), b = va_arg(rest, long), c = va_arg(rest, long), d = va_arg(rest, long);
     long e = va_arg(rest, long), f = va_arg(rest, long);
     va_end(rest);
-    struct timespec until;
     int is_wait = number == SYS_futex && control && (b & 127) == FUTEX_WAIT_BITSET && !(b & FUTEX_CLOCK_REALTIME);
-    if (is_wait && d && control->monotonic_shift) {
-        until = shifted(*(struct timespec *)d, -control->monotonic_shift);
-        if (until.tv_sec < 0 || until.tv_nsec < 0) until = (struct timespec){0, 0};
-        d = (long)&until;
-    }
-    return real(number, a, b, c, d, e, f);
+    if (!is_wait || !d || !control->is_shifting) return real(number, a, b, c, d, e, f);
+    struct timespec now, until = shifted(*(struct timespec *)d, -control->monotonic_shift);
+    real(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    struct timespec slice = shifted(now, SECOND / 10);
+    if (until.tv_sec < now.tv_sec) until = now;
+    int is_cut = until.tv_sec > slice.tv_sec || (until.tv_sec == slice.tv_sec && until.tv_nsec > slice.tv_nsec);
+    long result = real(number, a, b, c, is_cut ? &slice : &until, e, f);
+    if (is_cut && result < 0 && errno == ETIMEDOUT) errno = EINTR;
+    return result;
+}
+
+int epoll_wait(int file, struct epoll_event *events, int count, int milliseconds) {
+    int is_cut = control && control->is_shifting && (milliseconds < 0 || milliseconds > 100);
+    return syscall(SYS_epoll_wait, file, events, count, is_cut ? 100 : milliseconds);
 }

@@ -16,7 +16,8 @@ ALL_KINDS = sum(1 << kind for kind in KINDS)
 SECOND = 1_000_000_000
 
 # The members of `struct control` in shim.c, in order.
-MEMBERS = ("count", "action", "at", "error", "kinds", "injected", "wall_shift", "wall_stands_at", "monotonic_shift")
+MEMBERS = ("count", "action", "at", "error", "kinds", "injected", "wall_shift", "wall_stands_at", "monotonic_shift",
+           "is_shifting")
 
 _built = None
 
@@ -70,6 +71,7 @@ class Shim:
 
     def pass_time(self, seconds):
         """Lets time pass: moves both clocks."""
+        self["is_shifting"] = 1
         self["monotonic_shift"] = self["monotonic_shift"] + int(seconds * SECOND)
         self.jump(seconds)
 

@@ -20,20 +20,20 @@ from common.outcome import rounds
 from common.service import Directory, Service, environment, run as run_command
 
 KINDS = [c.hire, c.reject, c.withdraw, c.hold, c.erase, c.sign_up, c.attach, c.create_user]
-CANDIDATES = 2000
+CANDIDATES = 600
 # A restore ends sessions and links, records itself, and writes its own mark.
 CHANGED_BY_RESTORE = {"activities", "sessions", "sign_in_links", "form_secrets", "credential_changes", "service_marks",
                       "passkey_challenges"}
 
 
 def run(outcome, binary):
-    count, made, killed = rounds(8, 200), 0, 0
+    count, made, killed = rounds(5, 200), 0, 0
     while made < count:
         with Directory() as directory:
             company = c.Company(binary, directory, CANDIDATES)
             service = Service(binary, company.path)
             acts = mixed(company, outcome.random, range(1, CANDIDATES + 1), KINDS)
-            load = Load(service, acts, threads=3, between=lambda *_: time.sleep(0.004))
+            load = Load(service, acts, threads=3, between=lambda *_: time.sleep(0.02))
             for nth in range(min(count - made, 20)):
                 if nth % 5 == 4:
                     killed += kill_backup(outcome, binary, company.path, os.path.join(directory, f"killed-{nth}.db"))

@@ -55,7 +55,9 @@ def perform(numbered, act):
     if act == "stop":
         numbered.service.stop()
         return 0
-    status, _ = act.send(numbered.service.client())
+    client = numbered.service.client()
+    status, _ = act.send(client)
+    client.close()
     numbered.settle()
     return status
 

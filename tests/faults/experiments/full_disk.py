@@ -1,10 +1,10 @@
-#!/usr/bin/env python3
-"""Tests the service on a full disk: a tmpfs of 64 MB that the script fills to its last byte.
+"""Claim: on a disk that is filled to its last byte, the service refuses what it cannot store and keeps all it answered;
+reads, erasures and revocations still work; with free space, everything works again.
 
-    tests/torture/full_disk APPLIANCE
+Method: the file is on a tmpfs of 64 MB, which the experiment fills with another file. It needs root to mount the tmpfs.
 
-The script needs root to mount the tmpfs. The last line of its output is `N passed, M failed`. The exit status is 1 if a
-check failed.
+If the claim were false: a read would fail, a write would be answered and lost, or the service would not start on a full
+disk.
 """
 
 import http.client
@@ -14,28 +14,16 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
 PATIENCE_S = 30
 BOUNDARY = "boundary-of-a-test"
-passed = failed = 0
+RESULT = None
 
 
 def check(name, holds, more=""):
-    global passed, failed
-    if holds:
-        passed += 1
-        print(f"ok      {name}")
-    else:
-        failed += 1
-        print(f"FAILED  {name} {more}")
-
-
-def finish():
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+    RESULT.check(holds, name, more)
 
 
 def eventually(holds):
@@ -159,7 +147,7 @@ class Company:
     def make(self, headers, path, body):
         status, _, text = self.call("POST", path, body, headers)
         if status not in (200, 201):
-            raise SystemExit(f"full_disk: POST {path} was answered {status}: {text}")
+            raise RuntimeError(f"POST {path} was answered {status}: {text}")
         return json.loads(text)["data"]
 
     def signup_path(self):
@@ -178,27 +166,26 @@ class Company:
         return next(key["requestCount"] for key in keys if key["id"] == self.key_id)
 
 
-def main():
-    appliance = os.path.abspath(sys.argv[1])
+def run(outcome, binary):
+    global RESULT
+    RESULT = outcome
     directory = tempfile.mkdtemp(prefix="appliance-full-disk.")
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", directory], capture_output=True, text=True)
     if mounted.returncode:
         os.rmdir(directory)
-        print(f"full_disk: cannot mount a tmpfs, which needs root: {mounted.stderr.strip()}; no check was run")
-        print("0 passed, 1 failed")
-        sys.exit(1)
+        outcome.check(False, "a tmpfs is mounted, which needs root", mounted.stderr.strip())
+        return
     log = tempfile.NamedTemporaryFile(prefix="appliance-full-disk.", suffix=".log", delete=False).name
     try:
-        attack(appliance, directory, log)
+        attack(binary, directory, log)
     finally:
         subprocess.run(["umount", "-l", directory], check=False)
         shutil.rmtree(directory, ignore_errors=True)
-        if failed:
+        if outcome.failed:
             with open(log) as text:
                 lines = [line for line in text if " 200 " not in line]
                 print("the last lines of the log:", *lines[-40:], sep="\n")
         os.unlink(log)
-    finish()
 
 
 def attack(appliance, directory, log):
@@ -298,6 +285,3 @@ def attack(appliance, directory, log):
 def check_file(appliance, db):
     ended = subprocess.run([appliance, "check", "--db", db], capture_output=True, text=True)
     check("the file is sound", ended.returncode == 0, ended.stdout + ended.stderr)
-
-
-main()

@@ -1,0 +1,103 @@
+"""Claim: an act during which the disk fails is refused and changes nothing, or is answered and there; if the answer says
+that the outcome is unknown, the act is there completely or not at all. No file operation that fails stops the service
+from answering or damages the file.
+
+Method: the shim lets the Nth file operation of an act fail with EIO or ENOSPC, once or from then on, for every N until
+the act needs no more operations. The service then restarts twice without faults, and each time the rows, the exported
+document and the erasure list are compared with those before the act. The short form tries some N of a few acts.
+
+If the claim were false: a refused act would have changed a row, an answered one would be missing, the second restart
+would differ from the first, or `check` would report the file.
+"""
+
+import errno
+
+from common import company as c
+from common import shim, state
+from common.operations import Numbered
+from common.outcome import IS_LONG
+from common.service import Directory, Service, run as run_command
+
+UNKNOWN = "it may or may not have taken effect"
+UNKNOWN_PAGE = "We cannot tell whether it went through"
+KINDS = shim.ALL_KINDS | 1 << shim.OPEN
+SHORT = {("erased", errno.EIO), ("erased", errno.ENOSPC), ("hired", errno.EIO), ("attachment", errno.ENOSPC)}
+SHORT_POSITIONS = 6
+
+
+def run(outcome, binary):
+    with Directory() as directory:
+        company = c.Company(binary, directory, 12)
+        state.find_own_tables(binary, company, directory)
+        before = whole_state(binary, company.path)
+        counts = {"refused": 0, "done": 0, "unknown": 0}
+        acts = [make(company, number) for number, make in enumerate(c.ACTS, 1)]
+        tries = [(act, error) for act in acts for error in (errno.EIO, errno.ENOSPC)]
+        for act, error in tries:
+            if not IS_LONG and (act.name, error) not in SHORT:
+                continue
+            for action in (shim.FAIL, shim.FAIL_FROM) if IS_LONG else (shim.FAIL,):
+                faults = 0
+                for nth in positions(outcome):
+                    injected = attempt(outcome, binary, company, before, act, action, error, nth, counts)
+                    faults += injected > 0
+                    if not injected and IS_LONG:
+                        break
+                outcome.check(faults > 0, f"faults are injected into {act.name}")
+                outcome.report(f"{act.name}, {errno.errorcode[error]}: {faults} faults")
+        outcome.report(", ".join(f"{count} {what}" for what, count in counts.items()))
+
+
+def positions(outcome):
+    return range(1, 10_000) if IS_LONG else outcome.random.sample(range(1, 30), SHORT_POSITIONS)
+
+
+def whole_state(binary, path):
+    return state.rows(path), state.export(binary, path), state.erasure_list(path)
+
+
+def attempt(outcome, binary, company, before, act, action, error, nth, counts):
+    """Sends one act with one fault. Returns the number of operations that failed."""
+    name = f"({act.name}, {errno.errorcode[error]} at operation {nth}{'+' if action == shim.FAIL_FROM else ''})"
+    with Directory() as directory:
+        numbered = Numbered(binary, company, directory)
+        numbered.shim.arm(action, nth, error, KINDS)
+        client = numbered.service.client()
+        status, text = act.send(client)
+        client.close()
+        numbered.shim.disarm()
+        injected = numbered.shim["injected"]
+        ended = numbered.service.process.poll()
+        numbered.service.stop()
+        path, found = numbered.path, []
+        for _ in range(2):
+            try:
+                Service(binary, path).stop()
+            except RuntimeError as why:
+                outcome.check(False, f"the service starts again {name}", why)
+                return injected
+            found.append((whole_state(binary, path), act.mark in c.marks(path)))
+        checked = run_command(binary, "check", "--db", path)
+        outcome.check(checked.returncode == 0, f"the file is sound {name}", checked.stdout + checked.stderr)
+        outcome.check(status != 0 or ended not in (None, 0), f"the act is answered {name}", text)
+        is_unknown = status == 0 or UNKNOWN in text or UNKNOWN_PAGE in text
+        kind = "unknown" if is_unknown else "done" if status < 400 else "refused"
+        counts[kind] += 1
+        judge(outcome, kind, before, found, f"{name} answered {status}")
+        return injected
+
+
+def judge(outcome, kind, before, found, name):
+    """Compares the file after the two restarts with the answer."""
+    dones = [done for _, done in found]
+    if kind == "unknown":
+        outcome.check(len(set(dones)) == 1, f"the two restarts agree {name}")
+        for after, done in found:
+            outcome.check(done or after[:2] == before[:2], f"an act that is not there changed nothing {name}",
+                          state.changed(before[0], after[0]))
+    elif kind == "done":
+        outcome.check(all(dones), f"an answered act is there after both restarts {name}", dones)
+    else:
+        outcome.check(not any(dones), f"a refused act is not there {name}", dones)
+        for after, _ in found:
+            outcome.check(after == before, f"a refused act changed nothing {name}", state.changed(before[0], after[0]))
