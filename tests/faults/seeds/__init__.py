@@ -1,0 +1,1 @@
+"""Deliberate defects, and the experiment that must catch each."""
