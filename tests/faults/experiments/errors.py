@@ -15,7 +15,7 @@ import errno
 from common import company as c
 from common import shim, state
 from common.operations import Numbered
-from common.outcome import IS_LONG
+from common.outcome import IS_LONG, rounds
 from common.service import Directory, Service, run as run_command
 
 UNKNOWN = "it may or may not have taken effect"
@@ -49,7 +49,7 @@ def run(outcome, binary):
 
 
 def positions(outcome):
-    return range(1, 10_000) if IS_LONG else outcome.random.sample(range(1, 30), SHORT_POSITIONS)
+    return range(1, 10_000) if IS_LONG else outcome.random.sample(range(1, 30), rounds(SHORT_POSITIONS, 29))
 
 
 def whole_state(binary, path):
@@ -83,6 +83,9 @@ def attempt(outcome, binary, company, before, act, action, error, nth, counts):
         is_unknown = status == 0 or UNKNOWN in text or UNKNOWN_PAGE in text
         kind = "unknown" if is_unknown else "done" if status < 400 else "refused"
         counts[kind] += 1
+        if kind == "done" and act.name == "erased":
+            listed = state.erasure_list(path).decode()
+            outcome.check(act.mark.split()[1] in listed, f"an answered erasure is in the erasure list {name}", listed)
         judge(outcome, kind, before, found, f"{name} answered {status}")
         return injected
 

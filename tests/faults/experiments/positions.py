@@ -13,7 +13,7 @@ If the claim were false: some position would leave changed rows without the act,
 from common import company as c
 from common import shim, state, verdict
 from common.operations import Numbered
-from common.outcome import IS_LONG
+from common.outcome import IS_LONG, rounds
 from common.service import Directory
 
 WAYS = {"before": shim.KILL_BEFORE, "within": shim.KILL_WITHIN, "after": shim.KILL_AFTER}
@@ -45,7 +45,7 @@ def name_of(act):
 def choose(outcome, positions):
     """Returns the positions and ways to try: all of them, or in the short form a few."""
     every = [(position, way) for position in range(1, positions + 1) for way in WAYS]
-    return every if IS_LONG else outcome.random.sample(every, min(2, len(every)))
+    return every if IS_LONG else outcome.random.sample(every, min(rounds(2, 2), len(every)))
 
 
 def perform(numbered, act):
