@@ -203,6 +203,61 @@ fn the_erasure_lists_of_the_file_and_of_the_backup_are_merged() {
     assert_eq!(dir.read("a.db.erased"), b"cand_7 own\ncand_8\n");
 }
 
+/// A candidate who was erased, restored, changed and erased again has a later line in the second list.
+#[test]
+fn a_restore_adds_the_later_lines_of_the_erasure_list_of_the_backup() {
+    let (dir, _) = file();
+    dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
+    dir.write("a.db.erased", "cand_1 at=5 activity=9\ncand_2 at=5 activity=9\ncand_3\n");
+    dir.write("copy.db.erased", "cand_1 at=7 activity=12\ncand_2 at=4 activity=8\ncand_3 at=7 activity=12\n");
+    restore(&dir, &[]).succeeded();
+    let expected = "cand_1 at=5 activity=9\ncand_2 at=5 activity=9\ncand_3\ncand_1 at=7 activity=12\n";
+    assert_eq!(String::from_utf8(dir.read("a.db.erased")).unwrap(), expected);
+    // The next restore adds nothing.
+    restore(&dir, &[]).succeeded();
+    assert_eq!(String::from_utf8(dir.read("a.db.erased")).unwrap(), expected);
+}
+
+#[test]
+fn links_that_were_spent_after_the_backup_do_not_work_again() {
+    let (dir, _) = file();
+    dir.change(
+        "a.db",
+        "INSERT INTO sign_in_links (digest, user_id, purpose, created_at, expires_at)
+         SELECT randomblob(32), id, 'reset', 1, 9000000000000000 FROM users;
+         INSERT INTO recovery_codes (user_id, digest) SELECT id, zeroblob(32) FROM users;
+         INSERT INTO invitations (token, role_id, created_at, expires_at)
+         SELECT 'abcdefghijklmnopqrstuvwxyz' || v.value, (SELECT id FROM roles LIMIT 1), 1, 9000000000000000
+         FROM json_each('[1,2,3]') v;
+         INSERT INTO status_pages (digest, candidate_role_id, is_trusted, locale, issued_at)
+         SELECT randomblob(32), id, 0, 'en', 1 FROM candidate_roles LIMIT 2",
+    );
+    dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
+    let pages = dir.number("a.db", "SELECT count(*) FROM status_pages");
+    dir.change(
+        "a.db",
+        "DELETE FROM sign_in_links WHERE user_id = 'user_owner';
+         DELETE FROM recovery_codes WHERE user_id = 'user_owner';
+         UPDATE invitations SET ended_at = 2 WHERE token LIKE '%1';
+         DELETE FROM invitations WHERE token LIKE '%2';
+         INSERT INTO spent_links (digest, spent_at) SELECT digest, 2 FROM status_pages ORDER BY digest LIMIT 1;
+         DELETE FROM status_pages WHERE digest IN (SELECT digest FROM spent_links)",
+    );
+    restore(&dir, &[]).succeeded();
+    for (sql, expected) in [
+        ("SELECT count(*) FROM sign_in_links WHERE user_id = 'user_owner'", 0),
+        ("SELECT count(*) > 0 FROM sign_in_links", 1),
+        ("SELECT count(*) FROM recovery_codes WHERE user_id = 'user_owner'", 0),
+        ("SELECT count(*) FROM invitations WHERE token LIKE 'abc%' AND ended_at IS NULL", 1),
+        ("SELECT count(*) FROM invitations WHERE token LIKE 'abc%3' AND ended_at IS NULL", 1),
+        ("SELECT count(*) FROM status_pages", pages - 1),
+        ("SELECT count(*) FROM spent_links", 1),
+    ] {
+        assert_eq!(dir.number("a.db", sql), expected, "{sql}");
+    }
+    dir.run(&["check", "--db", "a.db"]).succeeded();
+}
+
 #[test]
 fn a_second_restore_keeps_newer_passwords_and_revocations() {
     let (dir, _) = file();

@@ -139,8 +139,8 @@ pub(crate) fn complete_lines(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Adds the erasures in the list of `copy` that the list of `file` lacks, before `copy` replaces `file`. Returns the
-/// number of added erasures.
+/// Adds the lines in the list of `copy` that change the list of `file`, before `copy` replaces `file`: erasures that
+/// the list lacks, and later changes before an erasure that it has. Returns the number of added lines.
 ///
 /// # Errors
 /// [`Error::Defect`] if a list is damaged; [`Error::Full`] or [`Error::Unavailable`] if the list cannot be written.
@@ -148,12 +148,20 @@ pub(in super::super) fn add_missing_lines(file: &Path, copy: &Path) -> Result<us
     let list = ErasureList::beside(file);
     let read = |list: &ErasureList| list.read().map_err(|error| Error::Defect(error.to_string()));
     let known = read(&list)?;
-    let missing = read(&ErasureList::beside(copy))?.into_iter().filter(|(erasure, _)| !known.contains_key(erasure));
+    let of_copy = read(&ErasureList::beside(copy))?.into_iter();
+    let missing =
+        of_copy.filter(|(erasure, changed)| known.get(erasure).is_none_or(|known| later(*known, *changed) != *known));
     let lines: Vec<ListLine> = missing.map(|(erasure, changed)| ListLine { erasure, changed }).collect();
     if !lines.is_empty() {
         list.append(list.end()?, &lines)?;
     }
     Ok(lines.len())
+}
+
+/// Returns the last change to a candidate according to two lines for the same erasure. A line without a last change
+/// always repeats the erasure.
+fn later(one: Option<LastChange>, other: Option<LastChange>) -> Option<LastChange> {
+    one.zip(other).map(|(one, other)| one.or_later(other))
 }
 
 impl ErasureList {
@@ -181,7 +189,7 @@ impl ErasureList {
             let ListLine { erasure, changed } =
                 line.ok_or_else(|| ListError::Damaged { path: self.0.clone(), line: number })?;
             let known = listed.entry(erasure).or_insert(changed);
-            *known = known.zip(changed).map(|(known, changed)| known.or_later(changed));
+            *known = later(*known, changed);
         }
         Ok(listed)
     }

@@ -27,7 +27,7 @@ pub(super) fn carry_over(tx: &Tx<'_>, lineage: Lineage, ends_sessions: bool) -> 
     };
     second_factors(tx)?;
     organizations(tx, lineage)?;
-    links(tx)?;
+    links(tx, lineage)?;
     holds(tx)?;
     Ok(withdrawn)
 }
@@ -161,17 +161,35 @@ fn organizations(tx: &Tx<'_>, lineage: Lineage) -> Result<(), Error> {
     Ok(())
 }
 
-/// Signup links that have ended stay ended. Only the newest link to a status page opens the page.
-fn links(tx: &Tx<'_>) -> Result<(), Error> {
+/// Signup links that have ended stay ended. Only the newest link to a status page opens the page, and a spent link opens
+/// none.
+fn links(tx: &Tx<'_>, lineage: Lineage) -> Result<(), Error> {
     let sql = "UPDATE main.invitations
                SET ended_at = r.ended_at
                FROM replaced.invitations r
                WHERE r.token = invitations.token AND r.ended_at IS NOT NULL AND invitations.ended_at IS NULL";
     tx.run(sql, [])?;
+    if lineage == Lineage::Earlier {
+        // The links of a role that was deleted since. Otherwise, the links may be newer than the file.
+        let sql = "UPDATE main.invitations
+                   SET ended_at = $1
+                   WHERE ended_at IS NULL AND token NOT IN (SELECT token FROM replaced.invitations)";
+        tx.run(sql, [tx.now.micros()])?;
+    }
     let sql = "UPDATE main.status_pages
                SET digest = r.digest, issued_at = r.issued_at
                FROM replaced.status_pages r
                WHERE r.candidate_role_id = status_pages.candidate_role_id AND r.issued_at > status_pages.issued_at";
+    tx.run(sql, [])?;
+    let sql = "DELETE FROM main.status_pages
+               WHERE digest IN (SELECT digest FROM replaced.spent_links)";
+    tx.run(sql, [])?;
+    // The form that created a spent link must not create it again.
+    let sql = "INSERT INTO main.spent_links (digest, spent_at)
+               SELECT digest, spent_at
+               FROM replaced.spent_links
+               WHERE TRUE
+               ON CONFLICT DO NOTHING";
     tx.run(sql, [])?;
     Ok(())
 }
