@@ -184,6 +184,7 @@ fn deferred_erasures(parts: &Parts) -> Result<Step, Error> {
         clock: Arc::clone(&parts.clock),
         erasures: Arc::clone(&parts.erasures),
         writer: Arc::clone(&parts.writer),
+        log: Arc::clone(&parts.log),
     };
     deferred_job::job_step(&parts.path, deferred_parts)
 }

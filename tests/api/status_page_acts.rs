@@ -23,6 +23,7 @@ crate::tests![
     a_delayed_deletion_waits_while_the_clock_is_ahead,
     a_deletion_during_a_hidden_hire_of_another_application_is_delayed,
     a_delayed_deletion_leaves_later_applications,
+    a_delayed_deletion_waits_for_no_other,
     a_deletion_under_a_legal_hold_shows_a_notice_and_is_recorded,
     a_later_signup_is_withdrawn_and_deleted_on_its_own,
     a_deletion_removes_stored_responses,
@@ -430,4 +431,40 @@ fn a_delayed_deletion_leaves_later_applications() {
     assert_eq!((fixture.app.sql(ERASED), row_counts(&fixture.app)), (vec!["0".to_owned()], "0|0|0|0".to_owned()));
     assert_eq!(fixture.status(), "Hired");
     fixture.assert_sound();
+}
+
+/// More candidates than one page of a scan has wait for ever, and the erasure of one candidate fails.
+fn a_delayed_deletion_waits_for_no_other() {
+    let fixture = Fixture::new();
+    fixture.app.change("UPDATE organizations SET decision_visible_after_hours = NULL");
+    fixture.decide("hire");
+    fixture.act("delete").expect(200);
+    let hired = fixture.candidate_id();
+    fixture.app.change(&format!(
+        "CREATE TEMP TABLE copies AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1002)
+           SELECT i, (SELECT max(number) FROM candidates) + i AS number FROM n;
+         INSERT INTO candidates (number, id, organization_id, name, email, email_key, created_at, updated_at)
+           SELECT k.number, 'copy_' || k.i, c.organization_id, 'Copy', '', 'copy' || k.i, 0, 0
+           FROM copies k JOIN candidates c ON c.id = '{hired}';
+         INSERT INTO candidate_roles (id, organization_id, candidate_id, candidate_number, role_id, status, applied_at,
+             updated_at, hired_date)
+           SELECT 'copyapp_' || k.i, a.organization_id, 'copy_' || k.i, k.number, a.role_id, a.status, 0, 0, a.hired_date
+           FROM copies k JOIN candidate_roles a ON a.candidate_id = '{hired}' AND k.i <= 1000;
+         INSERT INTO activities (number, id, organization_id, at, action, role_id, candidate_id, candidate_role_id, detail,
+             salt, detail_hash, hash)
+           SELECT (SELECT max(number) FROM activities) + k.i, 'copyact_' || k.i, a.organization_id, a.at, a.action, a.role_id,
+             'copy_' || k.i, 'copyapp_' || k.i, a.detail, a.salt, a.detail_hash, randomblob(32)
+           FROM copies k JOIN activities a ON a.candidate_id = '{hired}' AND a.action = 'candidate_step.hired' AND k.i <= 1000
+           ORDER BY k.i;
+         INSERT INTO erasures_asked (candidate_number, candidate_role_id, asked_at) SELECT number, NULL, i FROM copies;
+         CREATE TRIGGER planted BEFORE DELETE ON erasures_asked
+         WHEN old.asked_at = 1001
+         BEGIN
+           SELECT raise(ABORT, 'planted');
+         END;"
+    ));
+    fixture.app.pass(61);
+    crate::attachment::wait_until(&fixture.app, ERASED, "1");
+    assert_eq!(fixture.app.sql("SELECT id FROM candidates WHERE erased_at IS NOT NULL"), ["copy_1002"]);
+    assert_eq!(fixture.app.sql("SELECT count(*) FROM erasures_asked"), ["1002"]);
 }

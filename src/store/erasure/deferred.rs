@@ -1,49 +1,82 @@
 //! The deferred erasures in the file (table `erasures_asked`). `domain::erasure::deferred` contains the rule for them.
 
-use crate::db::row::Columns;
+use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::erasure::CandidateRef;
 use crate::domain::id::{ApplicationId, CandidateId, Id, OrganizationId};
 use crate::domain::progress::ApplicationHistory;
+use crate::domain::timestamp::Timestamp;
 use crate::store::{application, candidate_step};
 
-/// The maximum number of deferred erasures that one scan reads. Later scans read further erasures when the first ones
-/// are complete.
-const ROWS_MAX: i64 = 1_000;
+/// The maximum number of deferred erasures on one page of a scan, so that a step of the job stays short.
+pub(super) const PAGE_ROWS: usize = 1_000;
 
 /// A candidate who asked to be erased and whose erasure is deferred.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DeferredErasure {
     pub(super) candidate: CandidateRef,
+    asked_at: Timestamp,
     /// The application on whose status page the candidate asked for the erasure; `None` if the candidate asked on the
     /// status page of a later signup.
     pub(super) application: Option<ApplicationId>,
     pub(super) visible_after_hours: Option<u32>,
 }
 
-/// Reads the deferred erasures, oldest first. Leaves out candidates under a legal hold, so that they do not fill the
-/// scan.
-pub(super) fn load(tx: &Tx<'_>) -> Result<Vec<DeferredErasure>, Error> {
-    let sql = "SELECT c.number, c.id, c.organization_id, e.candidate_role_id, o.decision_visible_after_hours
-               FROM erasures_asked e
-               JOIN candidates c ON c.number = e.candidate_number
-               JOIN organizations o ON o.id = c.organization_id
-               WHERE c.erased_at IS NULL AND c.hold_reason IS NULL
-               ORDER BY e.asked_at, c.number
-               LIMIT $1";
-    tx.all(sql, [ROWS_MAX], |row| {
+/// The position of a deferred erasure in the order of the scan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Cursor {
+    asked_at: Timestamp,
+    number: i64,
+}
+
+impl DeferredErasure {
+    pub(super) fn cursor(&self) -> Cursor {
+        Cursor { asked_at: self.asked_at, number: self.candidate.number }
+    }
+
+    fn read(row: &Row<'_>) -> Result<Self, Error> {
         let mut columns = Columns::of(row);
-        Ok(DeferredErasure {
+        Ok(Self {
             candidate: CandidateRef {
                 number: columns.read()?,
                 id: columns.parse(CandidateId::parse)?,
                 organization_id: columns.parse(OrganizationId::parse)?,
             },
+            asked_at: columns.time()?,
             application: columns.parse_or_none(ApplicationId::parse)?,
             visible_after_hours: columns.read()?,
         })
-    })
+    }
+}
+
+/// The deferred erasures, without candidates under a legal hold.
+const SELECT: &str = "SELECT c.number, c.id, c.organization_id, e.asked_at, e.candidate_role_id,
+                        o.decision_visible_after_hours
+                      FROM erasures_asked e
+                      JOIN candidates c ON c.number = e.candidate_number
+                      JOIN organizations o ON o.id = c.organization_id
+                      WHERE c.erased_at IS NULL AND c.hold_reason IS NULL";
+
+/// Reads the page of deferred erasures that follows `after`, oldest first.
+pub(super) fn page(tx: &Tx<'_>, after: Option<Cursor>) -> Result<Vec<DeferredErasure>, Error> {
+    let sql = format!(
+        "{SELECT}
+           AND (e.asked_at, c.number) > ($1, $2)
+         ORDER BY e.asked_at, c.number
+         LIMIT {PAGE_ROWS}"
+    );
+    let (asked_at, number) = after.map_or((i64::MIN, i64::MIN), |after| (after.asked_at.micros(), after.number));
+    tx.all(&sql, (asked_at, number), DeferredErasure::read)
+}
+
+/// Reads the deferred erasure of a candidate.
+pub(super) fn find(tx: &Tx<'_>, candidate: &CandidateRef) -> Result<Option<DeferredErasure>, Error> {
+    let sql = format!(
+        "{SELECT}
+           AND e.candidate_number = $1"
+    );
+    tx.one(&sql, [candidate.number], DeferredErasure::read)
 }
 
 /// Reads the histories of a candidate's applications that are `Hired`, which the rule for deferred erasures needs.

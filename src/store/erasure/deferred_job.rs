@@ -6,13 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::deferred::{self, DeferredErasure};
+use super::deferred::{self, Cursor, DeferredErasure, PAGE_ROWS};
 use super::progress::Erasures;
 use crate::db::clock::Clock;
 use crate::db::connection::{self, Use};
 use crate::db::job::Grade;
 use crate::db::row::Connection;
 use crate::db::scheduler::Step;
+use crate::db::service_log::ServiceLog;
 use crate::db::tx::{self, Error, Tx};
 use crate::db::writer::Writer;
 use crate::domain::clock::ClockReading;
@@ -33,48 +34,83 @@ pub(in super::super) struct Parts {
     pub(in super::super) clock: Arc<Clock>,
     pub(in super::super) erasures: Arc<Erasures>,
     pub(in super::super) writer: Arc<Writer>,
+    pub(in super::super) log: Arc<ServiceLog>,
 }
 
-/// Prepares the job that carries out deferred erasures. One step scans, and each later step carries out one erasure.
+/// Prepares the job that carries out deferred erasures. One step reads a page of the scan, and each later step carries
+/// out one erasure of this page.
 pub(in super::super) fn job_step(path: &Path, parts: Parts) -> Result<Step, Error> {
     let connection = connection::open(path, Use::Read)?;
-    let mut scanned_at = None;
-    let mut has_failed = false;
-    let mut due = Vec::new();
-    Ok(Box::new(move || {
-        let now = parts.world.monotonic();
-        let wait = if has_failed { RETRY_AFTER } else { SCAN_EVERY };
-        if due.is_empty() && scanned_at.is_some_and(|at| now.saturating_sub(at) < wait) {
-            return None;
-        }
-        let outcome = match due.pop() {
-            Some(erasure) => run_erasure(&parts, erasure),
-            None => {
-                scanned_at = Some(now);
-                scan(&connection, &parts).map(|found| due = found)
-            }
-        };
-        // The next scan retries after a failure, such as a full disk or a lock that another process holds.
-        has_failed = outcome.is_err();
-        if has_failed {
-            due.clear();
-        }
-        due.is_empty().then_some(outcome)
-    }))
+    let mut scan = Scan::default();
+    Ok(Box::new(move || scan.step(&connection, &parts)))
 }
 
-/// Finds the erasures that are due. The oldest erasure is last, because the job removes erasures from the end.
-fn scan(connection: &Connection, parts: &Parts) -> Result<Vec<DeferredErasure>, Error> {
-    let reading = parts.clock.read();
-    tx::snapshot(connection, reading.wall, |tx| {
-        let mut due = Vec::new();
-        for erasure in deferred::load(tx)?.into_iter().rev() {
-            if is_due(tx, &erasure, &reading)? {
-                due.push(erasure);
+/// The state of a scan.
+#[derive(Default)]
+struct Scan {
+    begun_at: Option<Duration>,
+    /// Whether the scan has further pages, and the position where the next page begins.
+    is_running: bool,
+    after: Option<Cursor>,
+    /// The due erasures of the page, the oldest last, because the job removes erasures from the end.
+    due: Vec<DeferredErasure>,
+    /// The first failure of the scan.
+    failure: Option<Error>,
+    /// Whether the last scan failed.
+    has_failed: bool,
+}
+
+impl Scan {
+    /// Reads the next page or carries out one erasure. An erasure that fails does not stop the others: the scan goes
+    /// on, and reports the failure at its end.
+    fn step(&mut self, connection: &Connection, parts: &Parts) -> Option<Result<(), Error>> {
+        if let Some(erasure) = self.due.pop() {
+            let candidate = erasure.candidate.id.clone();
+            if let Err(error) = run_erasure(parts, erasure) {
+                parts.log.write(format!("the deferred erasure of candidate {candidate} failed: {error}"));
+                self.failure.get_or_insert(error);
             }
+        } else if self.is_running || self.is_time(parts.world.monotonic()) {
+            if let Err(error) = self.read_page(connection, parts) {
+                self.is_running = false;
+                self.failure.get_or_insert(error);
+            }
+        } else {
+            return None;
         }
-        Ok(due)
-    })
+        if self.is_running || !self.due.is_empty() {
+            return None;
+        }
+        self.has_failed = self.failure.is_some();
+        Some(self.failure.take().map_or(Ok(()), Err))
+    }
+
+    /// Begins a scan if it is time. The scan after a failure, such as a full disk or a lock that another process holds,
+    /// begins sooner.
+    fn is_time(&mut self, now: Duration) -> bool {
+        let wait = if self.has_failed { RETRY_AFTER } else { SCAN_EVERY };
+        if self.begun_at.is_some_and(|at| now.saturating_sub(at) < wait) {
+            return false;
+        }
+        (self.begun_at, self.after) = (Some(now), None);
+        true
+    }
+
+    /// Reads a page and finds the erasures that are due.
+    fn read_page(&mut self, connection: &Connection, parts: &Parts) -> Result<(), Error> {
+        let reading = parts.clock.read();
+        tx::snapshot(connection, reading.wall, |tx| {
+            let page = deferred::page(tx, self.after)?;
+            self.is_running = page.len() == PAGE_ROWS;
+            self.after = page.last().map(DeferredErasure::cursor);
+            for erasure in page.into_iter().rev() {
+                if is_due(tx, &erasure, &reading)? {
+                    self.due.push(erasure);
+                }
+            }
+            Ok(())
+        })
+    }
 }
 
 /// Carries out one erasure in one transaction.
@@ -99,7 +135,7 @@ fn carry_out(
     erasures: &Erasures,
     erasure: &DeferredErasure,
 ) -> Result<(), Error> {
-    if !deferred::load(tx)?.contains(erasure) || !is_due(tx, erasure, reading)? {
+    if deferred::find(tx, &erasure.candidate)?.as_ref() != Some(erasure) || !is_due(tx, erasure, reading)? {
         return Ok(());
     }
     deferred::remove(tx, &erasure.candidate)?;
