@@ -148,7 +148,8 @@ impl Store {
     }
 
     /// Stops the background jobs, finishes the queue and moves the write-ahead log into the file. Later jobs receive
-    /// [`Error::Unavailable`]. If the process must write nothing more ([`Store::broken`]), the log is not moved.
+    /// [`Error::Unavailable`]. If the process must write nothing more ([`Store::broken`]), the log is not moved. Logs the
+    /// number of owed usage rows that could not be written.
     pub fn close(&self) -> Closed {
         self.parts.backups.interrupt();
         self.scheduler.stop();
@@ -156,6 +157,13 @@ impl Store {
         self.parts.refusals.write_rest();
         let _ = self.require_same_files();
         self.parts.writer_thread.stop();
+        let lost = self.parts.reserve.owed_rows();
+        if lost > 0 {
+            let noun = if lost == 1 { "usage row" } else { "usage rows" };
+            self.parts
+                .log
+                .write(format!("{lost} {noun} could not be written before the service stopped, and are lost"));
+        }
         match (self.broken(), self.parts.writer_thread.left()) {
             (Some(halt), _) => Closed::Halted(halt),
             (None, Some(error)) => Closed::LogLeft(error.to_string()),

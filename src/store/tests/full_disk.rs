@@ -133,6 +133,28 @@ fn owed_rows_are_written_when_the_service_stops() {
 }
 
 #[test]
+fn a_stop_logs_the_number_of_owed_rows_that_cannot_be_written() {
+    let fixture = Fixture::new();
+    let lines = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = Arc::clone(&lines);
+    fixture.store.log_by(move |line| seen.lock().unwrap().push(line.to_owned()));
+    fixture.world.set_disk(Some(DiskSpace { free_bytes: 0, total_bytes: TOTAL_BYTES }));
+    fixture.store.parts.reserve.note_full();
+    for _ in 0..2 {
+        assert!(matches!(fixture.request(), Ok(RowOutcome::Logged)));
+    }
+    let sql = "CREATE TRIGGER planted BEFORE INSERT ON api_key_usage
+               BEGIN
+                 SELECT raise(ABORT, 'planted');
+               END";
+    act_alone(&fixture.dir.path().join("a.db"), fixture.world.as_ref(), |tx| tx.run(sql, [])).unwrap();
+    fixture.store.close();
+    assert_eq!(fixture.times(), [0_i64; 0]);
+    let expected = "2 usage rows could not be written before the service stopped, and are lost";
+    assert!(lines.lock().unwrap().iter().any(|line| line == expected), "{lines:?}");
+}
+
+#[test]
 fn the_reserve_is_created_again_when_the_disk_has_room() {
     let fixture = Fixture::new();
     fixture.world.set_disk(Some(DiskSpace { free_bytes: 0, total_bytes: TOTAL_BYTES }));
