@@ -86,6 +86,8 @@ mod tests {
     use super::*;
     use crate::http::server::resource::Idempotency;
     use crate::http::server::response_cache::CachePool;
+    use crate::http::server::route::Work;
+    use crate::store::Grade;
 
     #[test]
     fn a_route_is_public_if_and_only_if_its_area_is_public() {
@@ -106,6 +108,18 @@ mod tests {
             assert_eq!(resource.names_candidate, names_candidate, "{}", route.path);
             assert!(is_platform_route || route.path.contains("/{id}"), "{}", route.path);
         }
+    }
+
+    /// The reserve is for erasures, revocations, sign-ins and the pages that lead to them. Edits of roles wait for space.
+    #[test]
+    fn acts_on_roles_do_not_use_the_reserve_of_disk_space() {
+        let mut count = 0;
+        for route in table().routes().iter().filter(|route| route.path.contains("/roles")) {
+            let Work::Write(grade) = route.work else { continue };
+            assert_eq!(grade, Grade::Durable, "{} {}", route.method, route.path);
+            count += 1;
+        }
+        assert!(count > 20, "{count}");
     }
 
     #[test]

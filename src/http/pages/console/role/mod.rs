@@ -25,7 +25,7 @@ pub(super) fn routes() -> Vec<Route> {
     let (reopen, delete) = ("/app/{orgSlug}/roles/{id}/reopen", "/app/{orgSlug}/roles/{id}/delete");
     let page: &[Answer] = &[(200, "")];
     let (saves, creates): (&[Answer], &[Answer]) = (&[(303, ""), (409, "conflict")], &[(303, "")]);
-    let act = |route: Route| route.writes(Grade::Vital).with_form();
+    let act = |route: Route| route.writes(Grade::Durable).with_form();
     vec![
         Route::staff(Method::GET, new, edit::decode_new, edit::show_new).answering(page),
         act(Route::staff(Method::POST, new, edit::decode, edit::create)).answering(creates),

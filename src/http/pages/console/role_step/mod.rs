@@ -38,12 +38,12 @@ pub(super) fn routes() -> Vec<Route> {
     let (step, remove_path) =
         ("/app/{orgSlug}/roles/{id}/steps/{stepId}", "/app/{orgSlug}/roles/{id}/steps/{stepId}/remove");
     let move_path = "/app/{orgSlug}/roles/{id}/steps/{stepId}/move";
-    let act = |route: Route| route.writes(Grade::Vital).with_form().answering(ACTS);
+    let act = |route: Route| route.writes(Grade::Durable).with_form().answering(ACTS);
     vec![
         Route::staff(Method::GET, steps, decode_page, show).answering(&[(200, "")]),
         act(Route::staff(Method::POST, steps, decode_add, add)),
         Route::staff(Method::POST, default, decode_default, add_default)
-            .writes(Grade::Vital)
+            .writes(Grade::Durable)
             .with_form()
             .answering(&[(303, "")]),
         act(Route::staff(Method::POST, step, decode_change, change)),
