@@ -24,13 +24,15 @@ pub enum IfMatch {
 }
 
 impl IfMatch {
-    /// Parses the field. Returns `None` if the field is neither `*` nor a list of entity tags.
+    /// Parses the field. Returns `None` if the field is neither `*` nor a list of entity tags. Ignores empty elements of
+    /// the list (RFC 9110 §5.6.1.2), unless all elements are empty.
     pub fn parse(field: &str) -> Option<Self> {
         const BLANK: [char; 2] = [' ', '\t'];
-        let mut rest = field.trim_matches(BLANK);
-        if rest == "*" {
+        const BETWEEN: [char; 3] = [' ', '\t', ','];
+        if field.trim_matches(BLANK) == "*" {
             return Some(Self::Any);
         }
+        let mut rest = field.trim_matches(BETWEEN);
         let mut strong_tags = Vec::new();
         loop {
             let is_weak = rest.starts_with("W/");
@@ -45,7 +47,7 @@ impl IfMatch {
             if rest.is_empty() {
                 return Some(Self::OneOf(strong_tags));
             }
-            rest = rest.strip_prefix(',')?.trim_start_matches(BLANK);
+            rest = rest.strip_prefix(',')?.trim_start_matches(BETWEEN);
         }
     }
 
@@ -87,6 +89,10 @@ mod tests {
             ("W/\"a\"", false),
             ("\"a,b\"", false),
             ("\"ä!#~\"", false),
+            ("\"b\",,\"a\"", true),
+            (",\"a\"", true),
+            ("\"a\", ,\t, ", true),
+            (" , ,\"b\",", false),
         ] {
             assert_eq!(IfMatch::parse(field).map(|condition| condition.matches("a")), Some(matches_a), "{field}");
         }
@@ -99,9 +105,9 @@ mod tests {
             "a\"",
             "\"a\"b",
             "\"a\" \"b\"",
-            "\"a\",",
-            ",\"a\"",
-            "\"a\",,\"b\"",
+            ",",
+            " , ,",
+            "*,",
             "*,\"a\"",
             "\"a\",*",
             "**",

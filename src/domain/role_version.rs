@@ -37,24 +37,69 @@ pub struct ChangeAuthor {
     pub name: String,
 }
 
-/// Returns the sentence of a refusal: who made the newest change, when, and what they changed. `changes` must be
+/// Returns the sentence of a refusal: who made the newest change, when, and the things that they changed. `changes` must be
 /// ordered newest first. It is empty for an imported role that nobody has changed.
 pub fn refusal_sentence(changes: &[LaterChange]) -> String {
     const NEXT: &str = "read the role again and repeat the request with its new ETag";
     let Some((newest, others)) = changes.split_first() else {
         return format!("the role never had the version that If-Match names; {NEXT}");
     };
-    let LaterChange { action, at, by, members, .. } = newest;
-    let by = by.as_ref().map_or("the service", |by| by.name.as_str());
-    let members = if members.is_empty() { String::new() } else { format!(" of {}", members.join(", ")) };
+    let by = newest.by.as_ref().map_or("the service", |by| by.name.as_str());
+    let (act, at) = (act(newest), newest.at);
     let others = match others.len() {
         0 => String::new(),
-        1 => " and 1 other change".to_owned(),
-        count => format!(" and {count} other changes"),
+        1 => ", and there was 1 other change".to_owned(),
+        count => format!(", and there were {count} other changes"),
     };
-    format!(
-        "the role has changed since the version that If-Match names: {action}{members} by {by} at {at}{others}; {NEXT}"
-    )
+    format!("the role has changed since the version that If-Match names: {by} {act} at {at}{others}; {NEXT}")
+}
+
+/// Returns the words for the act, after the name of its author.
+fn act(change: &LaterChange) -> String {
+    let things = || {
+        let things: Vec<String> = change.members.iter().map(|member| thing(member)).collect();
+        match things.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, others)) => format!("{} and {last}", others.join(", ")),
+            None => "something".to_owned(),
+        }
+    };
+    match change.action.as_str() {
+        "role.created" => "created the role".to_owned(),
+        "role.changed" => format!("changed {} of the role", things()),
+        "role.opened" => "opened the role".to_owned(),
+        "role.closed" => "closed the role".to_owned(),
+        "role.reopened" => "reopened the role".to_owned(),
+        "role_step.added" => "added a step".to_owned(),
+        "role_step.changed" => format!("changed {} of a step", things()),
+        "role_step.reordered" => "reordered the steps".to_owned(),
+        "role_step.removed" => "removed a step".to_owned(),
+        other => format!("did {other}"),
+    }
+}
+
+/// Returns the ordinary words for a member, with the article: `workType` is "the work type".
+fn thing(member: &str) -> String {
+    let words = match member {
+        "public" => "the visibility",
+        "salaryMin" => "the minimum salary",
+        "salaryMax" => "the maximum salary",
+        "closesOn" => "the closing date",
+        "hired" => "the number of hires",
+        "positions" => "the number of positions",
+        _ => "",
+    };
+    if !words.is_empty() {
+        return words.to_owned();
+    }
+    let mut text = "the ".to_owned();
+    for character in member.chars() {
+        if character.is_ascii_uppercase() {
+            text.push(' ');
+        }
+        text.push(character.to_ascii_lowercase());
+    }
+    text
 }
 
 #[cfg(test)]
@@ -72,26 +117,49 @@ mod tests {
             members: members.iter().map(|name| (*name).to_owned()).collect(),
         };
         let (by_ingrid, by_service) = (change(Some("Ingrid Berg"), &["name", "salaryMax"]), change(None, &[]));
+        let since = "the role has changed since the version that If-Match names";
+        let (by_ingrid_then, then) =
+            ("Ingrid Berg changed the name and the maximum salary of the role", "at 1970-01-01T00:00:00.000000Z");
+        let by_service_then = "the service changed something of the role";
         for (changes, expected) in [
-            (vec![], "the role never had the version that If-Match names"),
-            (
-                vec![by_ingrid.clone()],
-                "the role has changed since the version that If-Match names: role.changed of name, salaryMax by Ingrid \
-                 Berg at 1970-01-01T00:00:00.000000Z",
-            ),
+            (vec![], "the role never had the version that If-Match names".to_owned()),
+            (vec![by_ingrid.clone()], format!("{since}: {by_ingrid_then} {then}")),
             (
                 vec![by_service.clone(), by_ingrid.clone()],
-                "the role has changed since the version that If-Match names: role.changed by the service at \
-                 1970-01-01T00:00:00.000000Z and 1 other change",
+                format!("{since}: {by_service_then} {then}, and there was 1 other change"),
             ),
             (
                 vec![by_service.clone(), by_ingrid, by_service],
-                "the role has changed since the version that If-Match names: role.changed by the service at \
-                 1970-01-01T00:00:00.000000Z and 2 other changes",
+                format!("{since}: {by_service_then} {then}, and there were 2 other changes"),
             ),
         ] {
             let sentence = format!("{expected}; read the role again and repeat the request with its new ETag");
             assert_eq!(refusal_sentence(&changes), sentence);
+        }
+    }
+    #[test]
+    fn the_act_and_the_changed_things_have_ordinary_words() {
+        for (action, members, expected) in [
+            ("role.changed", vec!["workType"], "Ada changed the work type of the role at"),
+            (
+                "role.changed",
+                vec!["public", "closesOn", "x"],
+                "Ada changed the visibility, the closing date and the x of the role at",
+            ),
+            ("role.closed", vec!["status"], "Ada closed the role at"),
+            ("role_step.added", vec![], "Ada added a step at"),
+            ("role_step.changed", vec!["name"], "Ada changed the name of a step at"),
+            ("role.painted", vec![], "Ada did role.painted at"),
+        ] {
+            let change = LaterChange {
+                activity_id: ActivityId::parse("act_1").unwrap(),
+                action: action.to_owned(),
+                at: Timestamp::from_micros(0),
+                by: Some(ChangeAuthor { id: "user_1".to_owned(), name: "Ada".to_owned() }),
+                members: members.into_iter().map(str::to_owned).collect(),
+            };
+            let sentence = refusal_sentence(&[change]);
+            assert!(sentence.contains(&format!("names: {expected} ")), "{sentence}");
         }
     }
 }

@@ -245,7 +245,7 @@ fn a_refusal_names_who_changed_what_and_when() {
     assert_eq!(shown, expected);
     let name = author("owner")["name"].as_str().unwrap().to_owned();
     let detail = problem["detail"].as_str().unwrap();
-    let named = format!("role_step.added by {name} at {second} and 2 other changes; read the role again");
+    let named = format!("{name} added a step at {second}, and there were 2 other changes; read the role again");
     assert!(detail.contains(&named), "{detail}");
     assert_eq!(problem["title"], "Precondition Failed");
 }
@@ -295,7 +295,7 @@ fn the_service_is_named_as_null() {
     let problem = patch(&client, &hiring.role(), &json!({}), &seen).refused(412, "precondition_failed").json();
     let change = &problem["changes"][0];
     assert_eq!((&change["action"], &change["by"]), (&json!("role.closed"), &Value::Null));
-    assert!(problem["detail"].as_str().unwrap().contains(" by the service at "), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains(": the service closed the role at "), "{problem}");
 }
 
 fn rights_and_existence_are_checked_before_the_version_and_states_after_it() {
