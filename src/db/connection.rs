@@ -73,18 +73,13 @@ pub(crate) fn open_for_command(path: &Path) -> Result<Connection, Error> {
 /// refuse the file.
 pub(crate) fn open_to_inspect(path: &Path) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(path::resolve(path), FLAGS)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    set_up_to_inspect(&connection)?;
     Ok(connection)
 }
 
 /// Opens a file to inspect it, even if neither the file nor its directory can be written.
 pub(crate) fn open_to_inspect_read_only(path: &Path) -> Result<Connection, Error> {
-    open_and_read(path, |connection| {
-        connection.busy_timeout(BUSY_TIMEOUT)?;
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        Ok(())
-    })
+    open_and_read(path, set_up_to_inspect)
 }
 
 /// Opens a file for a command that only reads, even if neither the file nor its directory can be written.
@@ -179,13 +174,26 @@ pub(crate) fn is_read_only(connection: &Connection) -> Result<bool, Error> {
     Ok(connection.is_readonly(MAIN_DB)?)
 }
 
+/// The file may be any file, so its schema is not trusted.
+fn set_up_to_inspect(connection: &Connection) -> Result<(), rusqlite::Error> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    defend(connection)
+}
+
+/// Forbids statements that could damage the file, and does not trust its schema.
+fn defend(connection: &Connection) -> Result<(), rusqlite::Error> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    Ok(())
+}
+
 fn set_up(connection: &Connection, for_use: Use) -> Result<(), rusqlite::Error> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     // Without this setting, STAT4 makes SQLite parse statements again for each new value.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    defend(connection)?;
     connection.execute_batch(
         "PRAGMA foreign_keys = ON;
          PRAGMA synchronous = FULL;
@@ -199,4 +207,51 @@ fn set_up(connection: &Connection, for_use: Use) -> Result<(), rusqlite::Error> 
         connection.execute_batch("PRAGMA query_only = ON;")?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_connection_is_defensive_and_does_not_trust_the_schema() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
+        let pool = open_readers(&path, 1).unwrap();
+        let pooled = pool.0.get().unwrap();
+        let opened = [
+            open(&path, Use::Write),
+            open(&path, Use::Read),
+            open_for_command(&path),
+            open_to_inspect(&path),
+            open_to_inspect_read_only(&path),
+            open_to_read(&path, Use::Read),
+        ];
+        let opened: Vec<Connection> = opened.into_iter().map(Result::unwrap).collect();
+        for (number, connection) in opened.iter().chain([&*pooled]).enumerate() {
+            let is_on = |option| connection.db_config(option).unwrap();
+            assert!(is_on(DbConfig::SQLITE_DBCONFIG_DEFENSIVE), "{number}");
+            assert!(!is_on(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA), "{number}");
+        }
+    }
+
+    #[test]
+    fn a_connection_that_may_write_raw_pages_is_defensive_afterwards() {
+        let connection = Connection::open_in_memory().unwrap();
+        set_up(&connection, Use::Write).unwrap();
+        let is_defensive = || connection.db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE).unwrap();
+        let on_raw_pages = |panics: bool| {
+            tx::in_upgrade(&connection, |tx| {
+                tx.on_raw_pages(|| {
+                    assert!(!is_defensive() && !panics);
+                    Ok(())
+                })
+            })
+        };
+        on_raw_pages(false).unwrap();
+        assert!(is_defensive());
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| on_raw_pages(true)));
+        assert!(caught.is_err() && is_defensive());
+    }
 }

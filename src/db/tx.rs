@@ -130,11 +130,16 @@ impl Tx<'_> {
 
     /// Runs `f`, which may write raw pages of the file.
     pub(crate) fn on_raw_pages<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-        let defend = |is_on| self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, is_on);
-        defend(false)?;
-        let outcome = f();
-        defend(true)?;
-        outcome
+        /// Sets the guard again, even after a panic.
+        struct Undefended<'a>(&'a Connection);
+        impl Drop for Undefended<'_> {
+            fn drop(&mut self) {
+                let _ = self.0.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true);
+            }
+        }
+        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)?;
+        let _undefended = Undefended(self.connection);
+        f()
     }
 
     /// Runs `f`. If `f` fails, only its own writes are undone, and the transaction continues. In a batch that runs
