@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::connection::{self, Use};
 use super::error::Error;
 use super::halt::{Broken, Halt};
-use super::health::{CHECKPOINT, Health, LOG_SIZE, LOG_TRUNCATED, READER};
+use super::health::{BackgroundJob, CHECKPOINT, Health, LOG_SIZE, LOG_TRUNCATED, READER};
 use super::identity::Identity;
 use super::scheduler::Step;
 use super::wal::{Checkpoint, Mode, log_bytes};
@@ -90,15 +90,21 @@ impl CheckpointJob {
             self.health.report(CHECKPOINT, &copied);
         }
         if let Some(is_truncated) = truncate_if_due(&mut || truncate(&self.connection)) {
-            let held = || {
-                Error::Unavailable("another process is reading the file, so erased data stays in the log".to_owned())
-            };
-            self.health.report(LOG_TRUNCATED, &is_truncated.then_some(()).ok_or_else(held));
+            let held = "another process is reading the file, so erased data stays in the log".to_owned();
+            self.report_unless(is_truncated, LOG_TRUNCATED, held);
         }
         let bytes = log_bytes(&self.path);
-        let is_small = bytes <= WAL_BYTES_MAX;
-        let large = || Error::Unavailable(format!("the write-ahead log has {bytes} bytes, more than {WAL_BYTES_MAX}"));
-        self.health.report(LOG_SIZE, &is_small.then_some(()).ok_or_else(large));
+        let large = format!("the write-ahead log has {bytes} bytes, more than {WAL_BYTES_MAX}");
+        self.report_unless(bytes <= WAL_BYTES_MAX, LOG_SIZE, large);
+    }
+
+    /// Reports the outcome of a check that fails while something reads the file.
+    fn report_unless(&self, works: bool, job: BackgroundJob, why: String) {
+        if works {
+            self.health.report(job, &Ok(()));
+        } else {
+            self.health.report_held(job, Error::Unavailable(why));
+        }
     }
 
     /// If a checkpoint is due, copies the log into the file and, if the log is long, restarts it. Returns `None` if no
@@ -140,7 +146,7 @@ impl CheckpointJob {
         if left > 0 {
             let holds =
                 format!("another program holds a read transaction open, so {left} pages stay in the write-ahead log");
-            self.health.report(READER, &Err::<(), _>(Error::Unavailable(holds)));
+            self.health.report_held(READER, Error::Unavailable(holds));
         }
     }
 
@@ -171,11 +177,10 @@ fn truncate(connection: &Connection) -> bool {
             .is_some_and(|left| left <= RESTART_COPIES_PAGES_MAX);
         Ok(few && Checkpoint::run(connection, Mode::Truncate)?.is_complete())
     };
-    (0..TRUNCATE_TRIES_MAX).any(|_| {
-        let is_done = try_once().unwrap_or(false);
-        if !is_done {
+    (0..TRUNCATE_TRIES_MAX).any(|tries| {
+        if tries > 0 {
             std::thread::sleep(TRUNCATE_PAUSE);
         }
-        is_done
+        try_once().unwrap_or(false)
     })
 }

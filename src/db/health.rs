@@ -57,6 +57,17 @@ struct Outcomes {
     failing: BTreeMap<usize, Failure>,
     /// Jobs that were reported as failing and have succeeded since.
     recovered: Vec<BackgroundJob>,
+    /// The time since which the service itself has held a read transaction open, for a backup.
+    backup_reads_since: Option<Duration>,
+}
+
+/// A backup's read of the file, from the creation of this value until it is dropped.
+pub(crate) struct BackupRead(Arc<Health>);
+
+impl Drop for BackupRead {
+    fn drop(&mut self) {
+        self.0.outcomes().backup_reads_since = None;
+    }
 }
 
 struct Failure {
@@ -90,6 +101,34 @@ impl Health {
                 let first = Failure { since: self.world.monotonic(), why: String::new(), is_announced: false };
                 outcomes.failing.entry(index).or_insert(first).why = error.to_string();
             }
+        }
+    }
+
+    /// Records that a backup of the service reads the file. Its read transaction leaves pages in the log, so jobs that
+    /// wait for readers are excused in the meantime.
+    pub(crate) fn begin_backup_read(self: &Arc<Self>) -> BackupRead {
+        self.outcomes().backup_reads_since = Some(self.world.monotonic());
+        BackupRead(Arc::clone(self))
+    }
+
+    /// Returns for how long a backup has read the file; `None` if no backup reads it.
+    pub fn backup_read(&self) -> Option<Duration> {
+        let since = self.outcomes().backup_reads_since?;
+        Some(self.world.monotonic().saturating_sub(since))
+    }
+
+    /// Records a failure that a reader of the file causes. While a backup of the service reads the file, the failure
+    /// says nothing about other readers, so only an announced failure continues.
+    pub(crate) fn report_held(&self, job: BackgroundJob, error: Error) {
+        let mut outcomes = self.outcomes();
+        if outcomes.backup_reads_since.is_none() {
+            drop(outcomes);
+            return self.report(job, &Err::<(), _>(error));
+        }
+        if let Some(index) = self.jobs.iter().position(|known| *known == job)
+            && outcomes.failing.get(&index).is_some_and(|failure| !failure.is_announced)
+        {
+            outcomes.failing.remove(&index);
         }
     }
 
@@ -191,6 +230,33 @@ mod tests {
         assert_eq!(health.failing(), []);
         world.pass(Duration::from_secs(1));
         assert_eq!(health.failing(), [READER]);
+    }
+
+    #[test]
+    fn a_reader_is_not_reported_while_a_backup_reads_the_file() {
+        let (world, health) = health();
+        let health = Arc::new(health);
+        let held = || health.report_held(READER, Error::Unavailable("it holds the log".to_owned()));
+        held();
+        world.pass(Duration::from_secs(200));
+        let read = health.begin_backup_read();
+        for _ in 0..6 {
+            held();
+            world.pass(Duration::from_secs(100));
+        }
+        assert_eq!((health.failing(), health.backup_read()), (vec![], Some(Duration::from_secs(600))));
+        drop(read);
+        // Another reader still holds the log after the backup.
+        held();
+        world.pass(Duration::from_secs(299));
+        assert_eq!((health.failing(), health.backup_read()), (vec![], None));
+        world.pass(Duration::from_secs(1));
+        assert_eq!((health.failing(), health.news().len()), (vec![READER], 1));
+        // A backup does not excuse a failure that the log has announced.
+        let read = health.begin_backup_read();
+        held();
+        assert_eq!(health.failing(), [READER]);
+        drop(read);
     }
 
     #[test]

@@ -214,6 +214,7 @@ fn backup(parts: &Parts) -> Result<Step, Error> {
         clock: Arc::clone(&parts.clock),
         identity: Arc::clone(&parts.identity),
         log: Arc::clone(&parts.log),
+        health: Arc::clone(&parts.health),
         backups: Arc::clone(&parts.backups),
     }))
 }

@@ -61,10 +61,7 @@ pub(crate) fn backup_if(
     // companions.
     for companion in companions {
         let Some(content) = (companion.read)(path).map_err(not_writable)? else { continue };
-        let partial =
-            Partial::begin(&beside(absolute, companion.suffix), PARTIAL, Busy::Refuse).map_err(not_writable)?;
-        std::io::Write::write_all(&mut partial.file(), &content).map_err(not_writable)?;
-        partial.finish(Existing::Replace).map_err(not_writable)?;
+        write_companion(&beside(absolute, companion.suffix), &content).map_err(not_writable)?;
     }
     partial.finish(Existing::Refuse).map_err(not_writable)
 }
@@ -106,11 +103,14 @@ fn not_writable(target: &Path, error: &std::io::Error) -> OpenError {
 /// Writes `TARGET.manifest` beside a copy. Replaces the manifest of an earlier copy.
 pub fn write_manifest(target: &Path, manifest: &[u8]) -> Result<(), OpenError> {
     let path = beside(&resolve(target), ".manifest");
-    let written = Partial::begin(&path, PARTIAL, Busy::Refuse).and_then(|partial| {
-        std::io::Write::write_all(&mut partial.file(), manifest)?;
-        partial.finish(Existing::Replace)
-    });
-    written.map_err(|error| OpenError::NotWritable { path, why: error.to_string() })
+    write_companion(&path, manifest).map_err(|error| OpenError::NotWritable { path, why: error.to_string() })
+}
+
+/// Writes a file beside a copy under a partial name, and then gives it its name. Replaces an earlier file.
+pub(crate) fn write_companion(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    let partial = Partial::begin(path, PARTIAL, Busy::Refuse)?;
+    std::io::Write::write_all(&mut partial.file(), content)?;
+    partial.finish(Existing::Replace)
 }
 
 /// Copies the file. With an interrupt, the copy leaves most of the CPU to the service.

@@ -12,6 +12,10 @@ use crate::http::server::route::Route;
 use crate::store::health::BackgroundJob;
 use crate::store::{self, Error, Grade, Tx};
 
+/// The time after which the answer of `/readyz` mentions a backup that still reads the file. The log cannot be emptied in
+/// the meantime.
+const LONG_READ: Duration = Duration::from_secs(300);
+
 pub(in crate::http) fn routes() -> Vec<Route> {
     vec![
         Route::plain(Audience::Api, Method::GET, "/healthz", live).answering(&[(200, "")]),
@@ -26,8 +30,9 @@ fn live(_: &Ctx) -> Reply {
     Reply::text("ok\n")
 }
 
-/// `GET /readyz`: tries to read and write the file. Warns about an old backup and about a certificate that needs the
-/// operator. These two do not make the service unready, because it still works.
+/// `GET /readyz`: tries to read and write the file. Warns about an old backup, about a backup that reads the file for
+/// long, and about a certificate that needs the operator. These do not make the service unready, because it still
+/// works.
 ///
 /// # Errors
 /// `unavailable` if the file cannot be written, if it is no longer the file that the service opened, or if a background
@@ -41,9 +46,16 @@ fn ready(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     store::health::touch(tx)?;
     let backups = ctx.store.backups().status(ctx.world.as_ref()).filter(|backups| backups.is_overdue);
     let backup = backups.map(|backups| backup_warning(backups.age));
+    let backup_read = ctx.store.health().backup_read().filter(|read| *read >= LONG_READ).map(backup_read_warning);
     let certificate = ctx.tls.as_ref().and_then(|tls| tls.warning(ctx.world.now())).map(str::to_owned);
-    let warnings = [backup, certificate].into_iter().flatten().map(|warning| format!("warning: {warning}\n"));
+    let warnings =
+        [backup, backup_read, certificate].into_iter().flatten().map(|warning| format!("warning: {warning}\n"));
     Ok(Reply::text(format!("ready\n{}", warnings.collect::<String>())))
+}
+
+fn backup_read_warning(read: Duration) -> String {
+    let minutes = read.as_secs() / 60;
+    format!("a backup has been reading the file for {minutes} minutes; the write-ahead log grows until it ends")
 }
 
 fn backup_warning(age: Option<Duration>) -> String {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::manifest::Scheduled;
-use crate::db::file::backup::{remove_partial, target_of_partial};
+use crate::db::file::backup::{remove_partial, target_of_partial, write_companion};
 use crate::db::path::{beside, sync_name};
 use crate::domain::backup;
 use crate::domain::timestamp::Timestamp;
@@ -115,15 +115,19 @@ impl Directory {
         sync_name(path)
     }
 
-    /// Renames a backup that failed its check, and replaces the previous backup that failed. Returns the new path.
-    pub(super) fn set_aside(&self, path: &Path) -> Result<PathBuf> {
+    /// Keeps a copy that failed its check, with its erasure list, and replaces the previous copy that failed. Returns
+    /// the new path.
+    pub(super) fn set_aside(&self, partial: &Path, list: Option<&[u8]>) -> Result<PathBuf> {
         let aside = self.path.join(format!("{}-unsound.db", self.stem));
-        std::fs::rename(path, &aside)?;
-        let list = COMPANIONS[0];
-        match std::fs::rename(beside(path, list), beside(&aside, list)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            _ => {}
+        let list_path = beside(&aside, COMPANIONS[0]);
+        match list {
+            Some(lines) => write_companion(&list_path, lines)?,
+            None => match std::fs::remove_file(&list_path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                _ => {}
+            },
         }
+        std::fs::rename(partial, &aside)?;
         sync_name(&aside)?;
         Ok(aside)
     }

@@ -12,9 +12,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use self::directory::{Directory, Found};
+use super::erasure::list::complete_lines;
 use super::{activity, check, file};
 use crate::db::clock::Clock;
 use crate::db::gentle::Interrupt;
+use crate::db::health::Health;
 use crate::db::identity::Identity;
 use crate::db::scheduler::Step;
 use crate::db::service_log::ServiceLog;
@@ -137,6 +139,7 @@ pub(super) struct Parts {
     pub(super) clock: Arc<Clock>,
     pub(super) identity: Arc<Identity>,
     pub(super) log: Arc<ServiceLog>,
+    pub(super) health: Arc<Health>,
     pub(super) backups: Arc<Backups>,
 }
 
@@ -223,42 +226,44 @@ impl Job {
         self.require_room(settings)?;
         directory.remove_remains().map_err(|error| error.to_string())?;
         let path = directory.free_path(now).map_err(|error| error.to_string())?;
-        let mut findings = Vec::new();
         let world = self.parts.world.as_ref();
         let earlier = read_alone(&self.parts.path, world, activity::head).map_err(|error| error.to_string())?;
+        let mut read = Some(self.parts.health.begin_backup_read());
+        let mut unsound = None;
         let made = file::backup_if(&self.parts.path, &path, &self.parts.backups.interrupt, |partial| {
+            // The check reads only the copy.
+            drop(read.take());
             file::prepare_to_read(partial).map_err(|error| Error::Defect(error.to_string()))?;
-            findings = check::check_copy(partial, &earlier, &self.parts.backups.interrupt)?;
-            if findings.is_empty() {
-                let bytes = partial.metadata().map_err(|error| Error::of_io("its size cannot be read", &error))?.len();
-                let head = read_alone(partial, world, activity::head)?;
-                let manifest = directory.new_manifest(bytes).text(&path, &head, now);
-                file::write_manifest(&path, manifest.as_bytes())
-                    .map_err(|error| Error::Unavailable(error.to_string()))?;
+            let findings = check::check_copy(partial, &earlier, &self.parts.backups.interrupt)?;
+            if let Some(finding) = findings.first() {
+                unsound = Some(self.set_aside(directory, partial, finding, findings.len()));
+                return Err(Error::Defect("the copy has findings".to_owned()));
             }
-            Ok(())
+            let bytes = partial.metadata().map_err(|error| Error::of_io("its size cannot be read", &error))?.len();
+            let head = read_alone(partial, world, activity::head)?;
+            let manifest = directory.new_manifest(bytes).text(&path, &head, now);
+            file::write_manifest(&path, manifest.as_bytes()).map_err(|error| Error::Unavailable(error.to_string()))
         });
         if let Err(error) = made {
             let _ = directory.delete_companions(&path);
-            return Err(error.to_string());
-        }
-        if let Some(finding) = findings.first() {
-            return Err(self.set_aside(directory, &path, finding, findings.len()));
+            return Err(unsound.unwrap_or_else(|| error.to_string()));
         }
         let found = directory.list().map_err(|error| error.to_string())?;
         let found = found.into_iter().find(|found| directory.path_of(found.at) == path);
         found.ok_or_else(|| format!("{} is missing after it was written", path.display()))
     }
 
-    /// Renames a copy with findings, and returns the reason why the backup failed. The database file probably has the
-    /// same findings, so another copy would have them too, and a copy with findings is better than none. The copy does
-    /// not count as a backup, so it makes no sound backup surplus.
-    fn set_aside(&self, directory: &Directory, path: &Path, finding: &str, count: usize) -> String {
-        let place = match directory.set_aside(path) {
-            Ok(aside) => format!("the copy was kept as {}", aside.display()),
-            Err(error) => format!("the copy could not be renamed: {error}"),
+    /// Keeps a copy with findings under another name, and returns the reason why the backup failed. The database file
+    /// probably has the same findings, so another copy would have them too, and a copy with findings is better than
+    /// none. The copy never has the name of a backup, so it does not count and makes no sound backup surplus.
+    fn set_aside(&self, directory: &Directory, partial: &Path, finding: &str, count: usize) -> String {
+        let kept = complete_lines(&self.parts.path).and_then(|list| directory.set_aside(partial, list.as_deref()));
+        let place = match kept {
+            Ok(aside) => format!("the copy was kept as {} and does not count", aside.display()),
+            Err(error) => format!("the copy could not be kept: {error}"),
         };
-        format!("`appliance check` has {count} findings, the first is: {finding}; {place} and does not count")
+        let noun = if count == 1 { "finding" } else { "findings" };
+        format!("`appliance check` has {count} {noun}, the first is: {finding}; {place}")
     }
 
     /// Checks that a backup leaves the required free space on its disk.

@@ -105,7 +105,8 @@ fn start(
     backups.schedule(settings.clone());
     let identity = Arc::new(Identity::before_opening(&path).unwrap());
     let (world, clock) = (Arc::clone(world) as Arc<dyn World>, Arc::clone(clock));
-    Job { parts: Parts { path, world, clock, identity, log, backups }, next: Duration::ZERO, is_created: false }
+    let health = Arc::new(Health::new(Arc::clone(&world), &[]));
+    Job { parts: Parts { path, world, clock, identity, log, health, backups }, next: Duration::ZERO, is_created: false }
 }
 
 fn mode(path: &Path) -> u32 {
@@ -281,16 +282,17 @@ fn a_backup_that_would_fill_the_disk_is_not_made() {
     assert_eq!(fixture.backups().len(), 1);
 }
 
+/// An organization without a row in the status cache, which `appliance check` finds.
+const UNSOUND: &str = "INSERT INTO organizations (id, slug, slug_key, name, domain, logo, portal_enabled, portal_theme,
+                         require_external_position_id, enabled, time_zone, pay_transparency, privacy_notice,
+                         require_second_factor, created_at, updated_at)
+                       VALUES ('org', 'org', 'org', 'Org', '', '', 0, '{}', 0, 1, 'UTC', 0, '', 0, 1, 1)";
+
 #[test]
 fn an_unsound_file_is_copied_but_the_copy_does_not_count() {
     let mut fixture = Fixture::new();
     fixture.job.step();
-    fixture.change(
-        "INSERT INTO organizations (id, slug, slug_key, name, domain, logo, portal_enabled, portal_theme,
-           require_external_position_id, enabled, time_zone, pay_transparency, privacy_notice, require_second_factor,
-           created_at, updated_at)
-         VALUES ('org', 'org', 'org', 'Org', '', '', 0, '{}', 0, 1, 'UTC', 0, '', 0, 1, 1)",
-    );
+    fixture.change(UNSOUND);
     for _ in 0..2 {
         fixture.step_after(DAY);
         let line = fixture.last_line();
@@ -302,6 +304,18 @@ fn an_unsound_file_is_copied_but_the_copy_does_not_count() {
     fixture.change("DELETE FROM organizations");
     fixture.step_after(HOUR);
     assert_eq!(fixture.backups().len(), 3);
+}
+
+/// A directory in the place of `jobs-unsound.db` shows which name the copy has before it gets this one.
+#[test]
+fn an_unsound_copy_never_has_the_name_of_a_backup() {
+    let mut fixture = Fixture::new();
+    fixture.change(UNSOUND);
+    std::fs::create_dir_all(fixture.settings.directory.join("jobs-unsound.db/in_the_way")).unwrap();
+    fixture.job.step();
+    assert!(fixture.last_line().contains("the copy could not be kept"), "{}", fixture.last_line());
+    assert_eq!(fixture.backups(), ["jobs-unsound.db"]);
+    assert!(fixture.job.parts.health.backup_read().is_none());
 }
 
 #[test]
