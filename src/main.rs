@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use tikv_jemallocator::Jemalloc;
 
 /// The allocator is jemalloc. With glibc's allocator, 20 to 25 MB more memory stays resident after a load of uploads,
@@ -11,5 +10,5 @@ use tikv_jemallocator::Jemalloc;
 static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
-    appliance::cli::Cli::parse().run()
+    appliance::cli::run()
 }

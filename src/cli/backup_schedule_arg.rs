@@ -1,10 +1,11 @@
 //! The flags of `serve` for scheduled backups.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 
+use super::finding::Finding;
 use crate::domain::backup::{EVERY, Keep};
 use crate::domain::disk::UploadLimits;
 use crate::domain::hr_delivery;
@@ -29,11 +30,24 @@ pub(super) struct BackupScheduleArg {
 
     /// A program that runs after each backup, for example to copy the backup to another machine. The only argument of
     /// the program is the path of the backup. The service ends the program after 6 hours.
-    #[arg(long, env = "APPLIANCE_BACKUP_HOOK", value_name = "COMMAND", requires = "backup_dir")]
+    #[arg(long, env = "APPLIANCE_BACKUP_HOOK", value_name = "COMMAND")]
     backup_hook: Option<PathBuf>,
 }
 
 impl BackupScheduleArg {
+    /// Returns a finding if the hook would never run.
+    pub(super) fn contradiction(&self) -> Option<Finding> {
+        Finding::needs("backup-hook", self.backup_hook.is_some(), "backup-dir", self.backup_dir.is_some())
+    }
+
+    pub(super) fn directory(&self) -> Option<&Path> {
+        self.backup_dir.as_deref()
+    }
+
+    pub(super) fn hook(&self) -> Option<&Path> {
+        self.backup_hook.as_deref()
+    }
+
     /// Returns the settings, or `None` if no backups are scheduled.
     pub(super) fn settings(self, room: UploadLimits) -> Option<Settings> {
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::failure::Failure;
 use super::output::print_message;
+use super::settings_file::SettingsArg;
 use crate::store;
 use crate::world::World;
 
@@ -18,6 +19,9 @@ pub(super) struct DbArg {
     /// The SQLite file that holds all data.
     #[arg(long, env = "APPLIANCE_DB", value_name = "FILE", default_value = DB_DEFAULT)]
     pub(super) db: PathBuf,
+
+    #[command(flatten)]
+    settings: SettingsArg,
 }
 
 impl DbArg {

@@ -43,13 +43,22 @@ impl ListArgs {
             print_message(nothing);
             return Ok(());
         }
-        let rows: Vec<Vec<String>> = items.iter().map(|item| plain(&columns(item))).collect();
-        if io::stdout().is_terminal() {
-            return print_listing(&aligned(headings, &rows));
-        }
-        let lines: Vec<String> = rows.iter().map(|row| row.join("\t")).collect();
-        print_listing(&lines.join("\n"))
+        let rows: Vec<Vec<String>> = items.iter().map(columns).collect();
+        print_rows(headings, &rows)
     }
+}
+
+/// Prints rows: with headings and aligned columns on a terminal, and with tabs between the columns elsewhere.
+///
+/// # Errors
+/// Fails if standard output cannot be written to.
+pub(super) fn print_rows(headings: &[&str], rows: &[Vec<String>]) -> Result<(), Failure> {
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| plain(row)).collect();
+    if io::stdout().is_terminal() {
+        return print_listing(&aligned(headings, &rows));
+    }
+    let lines: Vec<String> = rows.iter().map(|row| row.join("\t")).collect();
+    print_listing(&lines.join("\n"))
 }
 
 /// Returns an item as one line of JSON.

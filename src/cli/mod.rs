@@ -14,6 +14,7 @@ mod db_arg;
 mod demo;
 pub mod export;
 mod failure;
+mod finding;
 pub mod hr_deliveries;
 pub mod import;
 pub mod key;
@@ -28,6 +29,8 @@ pub mod serve;
 mod serve_value;
 mod service_manager;
 pub mod set_password;
+mod settings;
+mod settings_file;
 pub mod sign_in_link;
 mod tls_args;
 pub mod user;
@@ -35,9 +38,11 @@ mod value;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use self::failure::Failure;
 use self::output::print_message;
+use self::settings_file::Resolved;
 use crate::world::Real;
 
 /// A recruiting service for small organizations: one binary and one SQLite file.
@@ -79,14 +84,39 @@ enum Command {
     Key(key::Args),
     Completions(completions::Args),
     Man(man::Args),
+    Settings(Box<settings::Args>),
+}
+
+/// Parses the command line and the settings file, and runs the command. Reports a failure on standard error and in the
+/// exit status.
+pub fn run() -> ExitCode {
+    let resolved = match settings_file::resolve(&Cli::command(), &std::env::args_os().collect::<Vec<_>>()) {
+        Ok(resolved) => resolved,
+        Err(error) => error.exit(),
+    };
+    let outcome = match Cli::from_arg_matches(&resolved.matches) {
+        Ok(cli) => cli.run(&resolved),
+        Err(error) => error.exit(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            print_message(&format!("appliance: {}", failure.message));
+            ExitCode::from(failure.exit)
+        }
+    }
 }
 
 impl Cli {
-    /// Runs the command. Reports a failure on standard error and in the exit status.
-    pub fn run(self) -> ExitCode {
+    fn run(self, resolved: &Resolved) -> Result<(), Failure> {
         let world = Real::new();
-        let outcome = match self.command {
-            Command::Serve(args) => serve::run(*args),
+        // This command reports the mistakes itself.
+        if let Command::Settings(args) = &self.command {
+            return settings::run(args, resolved, &world);
+        }
+        resolved.refuse_mistakes()?;
+        match self.command {
+            Command::Serve(args) => serve::run(*args, resolved),
             Command::BootstrapAdmin(args) => bootstrap_admin::run(&args, &world),
             Command::SignInLink(args) => sign_in_link::run(&args, &world),
             Command::SetPassword(args) => set_password::run(&args, &world),
@@ -102,13 +132,7 @@ impl Cli {
             Command::Key(args) => key::run(&args, &world),
             Command::Completions(args) => completions::run(&args, Self::command()),
             Command::Man(_) => man::run(Self::command()),
-        };
-        match outcome {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(failure) => {
-                print_message(&format!("appliance: {}", failure.message));
-                ExitCode::from(failure.exit)
-            }
+            Command::Settings(_) => Ok(()),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::failure::{EXIT_CONFIG, EXIT_USAGE, Failure};
+use super::finding::Finding;
 use super::output::print_message;
 use crate::http::{self, Tls, TlsFiles};
 use crate::world::World;
@@ -13,27 +14,52 @@ pub(super) struct TlsArgs {
     /// Speak TLS (1.2 and 1.3) with this certificate: a PEM file such as fullchain.pem. The certificate of the service
     /// comes first, and the certificates that lead to its authority follow. The service reads the files again when they
     /// change and on SIGHUP. Without this option, the service speaks plain HTTP.
-    #[arg(long, env = "APPLIANCE_TLS_CERT", value_name = "FILE", requires = "tls_key")]
+    #[arg(long, env = "APPLIANCE_TLS_CERT", value_name = "FILE")]
     tls_cert: Option<PathBuf>,
 
     /// The private key of the certificate: a PEM file without a passphrase.
-    #[arg(long, env = "APPLIANCE_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
+    #[arg(long, env = "APPLIANCE_TLS_KEY", value_name = "FILE")]
     tls_key: Option<PathBuf>,
 }
 
 impl TlsArgs {
+    /// Returns whether the service speaks TLS.
+    pub(super) fn is_set(&self) -> bool {
+        self.tls_cert.is_some()
+    }
+
+    /// Returns the option that lacks the other one.
+    pub(super) fn contradictions(&self) -> Vec<Finding> {
+        let (has_certificate, has_key) = (self.tls_cert.is_some(), self.tls_key.is_some());
+        let certificate = Finding::needs("tls-cert", has_certificate, "tls-key", has_key);
+        certificate.into_iter().chain(Finding::needs("tls-key", has_key, "tls-cert", has_certificate)).collect()
+    }
+
+    /// Returns the reason why the service cannot speak TLS with this base URL.
+    pub(super) fn flaw_of_base_url(&self, base_url: Option<&str>) -> Option<String> {
+        let url = base_url.filter(|url| self.is_set() && !is_https(url))?;
+        Some(format!("the service speaks TLS, but --base-url is {url}; use an https URL"))
+    }
+
+    /// Returns the reason why the certificate or its key cannot be used.
+    pub(super) fn flaw_of_files(&self, world: &dyn World) -> Option<String> {
+        Tls::read(self.files()?, world.now()).err()
+    }
+
+    fn files(&self) -> Option<TlsFiles> {
+        Some(TlsFiles { certificate: self.tls_cert.clone()?, key: self.tls_key.clone()? })
+    }
+
     /// Reads the certificate and its key. Warns if the certificate is not for the host of the base URL. Returns `None`
     /// if the service speaks plain HTTP.
     ///
     /// # Errors
     /// Exit status 78 if the files cannot be used, and 2 if the base URL is not https.
     pub(super) fn read(&self, base_url: Option<&str>, world: &dyn World) -> Result<Option<Arc<Tls>>, Failure> {
-        let (Some(certificate), Some(key)) = (self.tls_cert.clone(), self.tls_key.clone()) else { return Ok(None) };
-        if let Some(url) = base_url.filter(|url| !is_https(url)) {
-            let message = format!("the service speaks TLS, but --base-url is {url}; use an https URL");
+        let Some(files) = self.files() else { return Ok(None) };
+        if let Some(message) = self.flaw_of_base_url(base_url) {
             return Err(Failure { exit: EXIT_USAGE, message });
         }
-        let files = TlsFiles { certificate, key };
         let warning = files.warning();
         let tls = Tls::read(files, world.now()).map_err(|message| Failure { exit: EXIT_CONFIG, message })?;
         if let Some(warning) = warning {

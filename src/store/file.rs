@@ -17,7 +17,7 @@ pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenEr
 ///
 /// # Errors
 /// [`OpenError::Empty`] for an empty file, and the errors of [`prepare`].
-pub(super) fn require_servable(path: &Path) -> Result<(), OpenError> {
+pub fn require_servable(path: &Path) -> Result<(), OpenError> {
     file::require_servable(path, &CURRENT)
 }
 

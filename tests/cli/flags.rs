@@ -6,59 +6,72 @@ use serde_json::json;
 
 use crate::support::{HR_SECRET, WorkDir};
 
+/// The options of `serve`, which `settings` shows.
+const SERVE_OPTIONS: &[&str] = &[
+    "db",
+    "settings",
+    "listen",
+    "base-url",
+    "tls-cert",
+    "tls-key",
+    "redirect-from",
+    "demo",
+    "rate-limit",
+    "signup-limit",
+    "min-free",
+    "attachments-max",
+    "backup-dir",
+    "backup-every",
+    "backup-keep",
+    "backup-hook",
+    "trusted-proxy",
+    "security-contact",
+    "metrics-listen",
+    "hr-retry-schedule",
+    "hr-timeout",
+    "allow-private-hr-targets",
+    "usage-retention-days",
+    "log-format",
+];
+
+/// The options of `settings`: those of `serve`, and one more.
+const SETTINGS_OPTIONS: [&str; SERVE_OPTIONS.len() + 1] = {
+    let mut all = ["check"; SERVE_OPTIONS.len() + 1];
+    let mut index = 0;
+    while index < SERVE_OPTIONS.len() {
+        all[index] = SERVE_OPTIONS[index];
+        index += 1;
+    }
+    all
+};
+
 /// Every command with its options. The name of each option determines its variable.
-const COMMANDS: [(&str, &[&str]); 24] = [
-    (
-        "serve",
-        &[
-            "db",
-            "listen",
-            "base-url",
-            "tls-cert",
-            "tls-key",
-            "redirect-from",
-            "demo",
-            "rate-limit",
-            "signup-limit",
-            "min-free",
-            "attachments-max",
-            "backup-dir",
-            "backup-every",
-            "backup-keep",
-            "backup-hook",
-            "trusted-proxy",
-            "security-contact",
-            "metrics-listen",
-            "hr-retry-schedule",
-            "hr-timeout",
-            "allow-private-hr-targets",
-            "usage-retention-days",
-            "log-format",
-        ],
-    ),
-    ("bootstrap-admin", &["db", "email", "name", "expires-in-days", "base-url"]),
-    ("sign-in-link", &["db", "email", "reset-factors", "base-url"]),
-    ("set-password", &["db", "email"]),
-    ("import", &["db", "format", "organization", "role", "partial"]),
-    ("export", &["db", "with-secrets"]),
-    ("backup", &["db"]),
-    ("restore", &["db", "revoke-keys", "dry-run"]),
-    ("check", &["db", "chain-head"]),
-    ("activity", &["db", "json", "limit"]),
-    ("hr-deliveries", &["db", "json"]),
-    ("user list", &["db", "json"]),
-    ("user create", &["db", "email", "name", "platform-role"]),
-    ("user disable", &["db"]),
-    ("user enable", &["db"]),
-    ("organization list", &["db", "json"]),
-    ("organization create", &["db", "slug", "name", "time-zone"]),
-    ("organization disable", &["db"]),
-    ("organization enable", &["db"]),
-    ("key list", &["db", "json"]),
-    ("key create", &["db", "email", "name", "expires-in-days", "scope"]),
-    ("key revoke", &["db"]),
+const COMMANDS: [(&str, &[&str]); 25] = [
+    ("serve", SERVE_OPTIONS),
+    ("bootstrap-admin", &["db", "settings", "email", "name", "expires-in-days", "base-url"]),
+    ("sign-in-link", &["db", "settings", "email", "reset-factors", "base-url"]),
+    ("set-password", &["db", "settings", "email"]),
+    ("import", &["db", "settings", "format", "organization", "role", "partial"]),
+    ("export", &["db", "settings", "with-secrets"]),
+    ("backup", &["db", "settings"]),
+    ("restore", &["db", "settings", "revoke-keys", "dry-run"]),
+    ("check", &["db", "settings", "chain-head"]),
+    ("activity", &["db", "settings", "json", "limit"]),
+    ("hr-deliveries", &["db", "settings", "json"]),
+    ("user list", &["db", "settings", "json"]),
+    ("user create", &["db", "settings", "email", "name", "platform-role"]),
+    ("user disable", &["db", "settings"]),
+    ("user enable", &["db", "settings"]),
+    ("organization list", &["db", "settings", "json"]),
+    ("organization create", &["db", "settings", "slug", "name", "time-zone"]),
+    ("organization disable", &["db", "settings"]),
+    ("organization enable", &["db", "settings"]),
+    ("key list", &["db", "settings", "json"]),
+    ("key create", &["db", "settings", "email", "name", "expires-in-days", "scope"]),
+    ("key revoke", &["db", "settings"]),
     ("completions", &[]),
     ("man", &[]),
+    ("settings", &SETTINGS_OPTIONS),
 ];
 
 fn variable(option: &str) -> String {
@@ -149,7 +162,7 @@ fn help_shows_defaults() {
     ] {
         assert!(help("import").contains(word), "{word}");
     }
-    for (command, _) in COMMANDS[1..].iter().filter(|(_, options)| options.contains(&"db")) {
+    for (command, _) in COMMANDS.iter().filter(|(_, options)| options.contains(&"db") && !options.contains(&"listen")) {
         assert!(help(command).contains("[default: appliance.db]"), "{command}");
     }
 }

@@ -28,6 +28,7 @@ mod rounds;
 mod scheduled_backup;
 mod serve;
 mod service_manager;
+mod settings;
 mod shell;
 mod sign_in_link;
 mod silence;

@@ -1,30 +1,25 @@
 //! `appliance serve`: runs the service. With `--demo`, it serves a sample company.
 
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+mod args;
+mod findings;
 
-use clap::ValueEnum;
-use clap::builder::BoolishValueParser;
-use ipnet::IpNet;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::backup_schedule_arg::BackupScheduleArg;
-use super::db_arg::DB_DEFAULT;
+pub use self::args::Args;
+use self::args::Format;
 use super::demo;
 use super::failure::{EXIT_CONFIG, EXIT_FAILED, Failure};
-use super::listen::parse_address;
 use super::output::print_message;
-use super::serve_value::{parse_bytes, parse_network, parse_security_contact, parse_timeout};
 use super::service_manager::{self, ServiceManager, is_journal};
-use super::tls_args::{TlsArgs, is_https};
-use super::value::parse_base_url;
+use super::settings_file::Resolved;
+use super::tls_args::is_https;
 use crate::domain::disk::UploadLimits;
-use crate::domain::hr_delivery::RetrySchedule;
 use crate::domain::rate::RatePolicy;
-use crate::domain::usage;
 use crate::hr;
 use crate::http::server::ctx::{Ctx, Settings};
 use crate::http::{self, Server, Stopped};
@@ -42,128 +37,17 @@ const WORKER_THREADS_MAX: usize = 8;
 const HR_THREADS: usize = 1;
 const _: () = assert!(BLOCKING_THREADS_MAX + WORKER_THREADS_MAX + HR_THREADS <= READERS_MAX as usize);
 
-/// Run the service.
-///
-/// Creates the file if it does not exist. Upgrades a file from an older version, and leaves a copy of the old file
-/// beside it. Prints `listening on http://…` (with TLS https://…) to standard error when ready. SIGTERM and SIGINT stop
-/// the service: it answers the requests that have begun, and exits with 0. It exits with 1 if the last checkpoint
-/// failed. It exits with 78 if a restart would not help, for example if the file was removed, replaced or overwritten
-/// while the service was running, or if the certificate cannot be used. Under systemd, the service accepts a socket
-/// (LISTEN_FDS), reports that it is ready (NOTIFY_SOCKET), and reports to the watchdog (WATCHDOG_USEC).
-#[derive(Debug, clap::Args)]
-#[command(after_long_help = "Examples:
-  appliance serve --demo
-      serves a sample company on http://127.0.0.1:8080, from demo.db
-  appliance serve --db jobs.db --base-url https://jobs.example.com --trusted-proxy 127.0.0.1/32
-      serves your own file, behind a TLS proxy on the same machine
-  appliance serve --listen 0.0.0.0:443 --base-url https://jobs.example.com --tls-cert chain.pem --tls-key key.pem
-      serves appliance.db with TLS, without a proxy
-  APPLIANCE_DB=jobs.db APPLIANCE_LOG_FORMAT=json appliance serve
-      sets options with environment variables")]
-pub struct Args {
-    /// The SQLite file that holds all data. The default is appliance.db, or demo.db with --demo.
-    #[arg(long, env = "APPLIANCE_DB", value_name = "FILE")]
-    db: Option<PathBuf>,
-
-    /// The address to listen on, such as 127.0.0.1:8080, localhost:8080, [::1]:8080, 8080 (this machine only) or :8080
-    /// (every IPv4 interface); port 0 selects a free port. A socket from systemd replaces this address.
-    #[allow(rustdoc::broken_intra_doc_links, reason = "the brackets of an IPv6 address are not a link")]
-    #[arg(long, env = "APPLIANCE_LISTEN", value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = parse_address)]
-    listen: SocketAddr,
-
-    /// The public URL of the service, without a path. All links begin with this URL. The default is http:// (with
-    /// --tls-cert https://) and the listen address.
-    #[arg(long, env = "APPLIANCE_BASE_URL", value_name = "URL", value_parser = parse_base_url)]
-    base_url: Option<String>,
-
-    #[command(flatten)]
-    tls: TlsArgs,
-
-    /// A second address, such as 0.0.0.0:80, that redirects plain HTTP to the same path of --base-url.
-    #[arg(long, env = "APPLIANCE_REDIRECT_FROM", value_name = "ADDR", value_parser = parse_address, requires = "tls_cert")]
-    redirect_from: Option<SocketAddr>,
-
-    /// Serve a sample company, which the first start creates.
-    #[arg(long, env = "APPLIANCE_DEMO", value_parser = BoolishValueParser::new())]
-    demo: bool,
-
-    /// The maximum number of requests per minute for each API key or signed-in user; 0 means no limit.
-    #[arg(long, env = "APPLIANCE_RATE_LIMIT", value_name = "PER_MINUTE", default_value_t = 1_200,
-        value_parser = clap::value_parser!(u32).range(..=60_000_000))]
-    rate_limit: u32,
-
-    /// The maximum number of signups per hour from one address (or IPv6 /64), through the form and the API together; 0
-    /// means no limit. Signups with errors count too. A /56 may send twice as many, and a /48 four times as many.
-    #[arg(long, env = "APPLIANCE_SIGNUP_LIMIT", value_name = "PER_HOUR", default_value_t = 30,
-        value_parser = clap::value_parser!(u32).range(..=1_000_000))]
-    signup_limit: u32,
-
-    /// Refuse uploads and make no backups while the disk has less free space than this, such as 500M or 2G. The default
-    /// is 1 GB or 5 % of the disk, whichever is less. Other requests work until the disk is full.
-    #[arg(long, env = "APPLIANCE_MIN_FREE", value_name = "BYTES", value_parser = parse_bytes)]
-    min_free: Option<u64>,
-
-    /// Refuse uploads while the attachments take up more than this in total, such as 20G. The default is no limit.
-    #[arg(long, env = "APPLIANCE_ATTACHMENTS_MAX", value_name = "BYTES", value_parser = parse_bytes)]
-    attachments_max: Option<u64>,
-
-    #[command(flatten)]
-    backups: BackupScheduleArg,
-
-    /// A network of trusted proxies, such as 127.0.0.1/32. The service trusts X-Forwarded-For from these proxies. The
-    /// flag may be repeated.
-    #[arg(long, env = "APPLIANCE_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',', value_parser = parse_network)]
-    trusted_proxy: Vec<IpNet>,
-
-    /// A contact for reporting vulnerabilities: an email address, or an https, mailto or tel URI. Enables
-    /// /.well-known/security.txt (RFC 9116). The flag may be repeated.
-    #[arg(long, env = "APPLIANCE_SECURITY_CONTACT", value_name = "CONTACT", value_delimiter = ',',
-        value_parser = parse_security_contact)]
-    security_contact: Vec<String>,
-
-    /// A separate address that serves GET /metrics (Prometheus text). Without this flag, there are no metrics.
-    #[arg(long, env = "APPLIANCE_METRICS_LISTEN", value_name = "ADDR", value_parser = parse_address)]
-    metrics_listen: Option<SocketAddr>,
-
-    /// The delays between attempts to send a delivery to an HR system. After the last attempt, only an admin can send
-    /// the delivery again.
-    #[arg(long, env = "APPLIANCE_HR_RETRY_SCHEDULE", value_name = "DELAYS",
-        default_value = "5s,5m,30m,2h,5h,10h,14h,20h,24h", value_parser = RetrySchedule::parse)]
-    hr_retry_schedule: RetrySchedule,
-
-    /// The time limit of one attempt to send a delivery, from 100ms to 2m.
-    #[arg(long, env = "APPLIANCE_HR_TIMEOUT", value_name = "DURATION", default_value = "15s", value_parser = parse_timeout)]
-    hr_timeout: Duration,
-
-    /// Allow HR systems on loopback, private and other special addresses. With this flag, anyone who may save an HR
-    /// integration can make this machine send requests into its private network.
-    #[arg(long, env = "APPLIANCE_ALLOW_PRIVATE_HR_TARGETS", value_parser = BoolishValueParser::new())]
-    allow_private_hr_targets: bool,
-
-    /// The number of days after which rows in the usage log are deleted; 0 means never. Request counts still include
-    /// deleted rows.
-    #[arg(long, env = "APPLIANCE_USAGE_RETENTION_DAYS", value_name = "DAYS", default_value_t = usage::RETENTION_DAYS_DEFAULT,
-        value_parser = clap::value_parser!(u32).range(..=i64::from(usage::RETENTION_DAYS_MAX)))]
-    usage_retention_days: u32,
-
-    /// The format of the log on standard error, which has one line per request.
-    #[arg(long, env = "APPLIANCE_LOG_FORMAT", value_enum, default_value_t = Format::Text)]
-    log_format: Format,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
-    /// Plain text for people.
-    Text,
-    /// One JSON object per line.
-    Json,
-}
-
 /// # Errors
 /// Exit status 78 if a restart would not help: for example, if the file is newer, foreign or not writable, or if the
 /// certificate cannot be used. Exit status 2 if the service speaks TLS but the base URL is not https. Exit status 1
 /// otherwise: for example, if another `serve` uses the file, or if the port is taken.
-pub fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: Args, resolved: &Resolved) -> Result<(), Failure> {
+    if let Some(contradiction) = args.contradictions().first() {
+        return Err(contradiction.failure(resolved));
+    }
+    if let Some(path) = &resolved.path {
+        print_message(&format!("settings file: {}", path.display()));
+    }
     let passed = service_manager::passed_socket()?;
     let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(WORKER_THREADS_MAX);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -206,7 +90,7 @@ async fn serve(args: Args, passed: Option<std::net::TcpListener>) -> Result<(), 
         timeout: args.hr_timeout,
         allow_private_targets: args.allow_private_hr_targets,
     };
-    let mut ctx = open(args, &url)?;
+    let mut ctx = open(args, address)?;
     ctx.tls = tls;
     let ctx = Arc::new(ctx);
     if ctx.tls.is_some() {
@@ -267,12 +151,11 @@ fn lacks_trusted_proxy(args: &Args, address: SocketAddr) -> bool {
         && args.trusted_proxy.is_empty()
 }
 
-/// Opens the file and prepares the service. `url` contains the address on which the service listens.
-fn open(args: Args, url: &str) -> Result<Ctx, Failure> {
+/// Opens the file and prepares the service, which listens on this address.
+fn open(args: Args, address: SocketAddr) -> Result<Ctx, Failure> {
     let world: Arc<dyn World> = Arc::new(Real::new());
-    let default_url = if args.demo { demo::base_url(url) } else { url.to_owned() };
-    let base_url = args.base_url.unwrap_or(default_url);
-    let path = args.db.unwrap_or_else(|| PathBuf::from(if args.demo { demo::FILE } else { DB_DEFAULT }));
+    let base_url = args.base_url_at(address);
+    let path = args.path();
     let store = Store::open(&path, Arc::clone(&world)).map_err(|error| cannot_open(&error))?;
     report_repeated_erasures(store.erased_again(), &path);
     if store.erased_without_list() > 0 {

@@ -1,0 +1,41 @@
+//! Reasons why `serve` would not start with its options, whichever way each option is set.
+
+use super::failure::{EXIT_CONFIG, EXIT_USAGE, Failure};
+use super::settings_file::{Origin, Resolved};
+
+#[derive(Debug)]
+pub(super) struct Finding {
+    /// The name of the option that must change.
+    pub(super) option: &'static str,
+    pub(super) sentence: String,
+}
+
+impl Finding {
+    /// Returns a finding if an option is set and another one, which it needs, is not.
+    pub(super) fn needs(option: &'static str, is_set: bool, other: &str, has_other: bool) -> Option<Self> {
+        (is_set && !has_other)
+            .then(|| Self { option, sentence: format!("--{option} needs --{other}, which is not set") })
+    }
+
+    /// Returns the sentence after the place at which the option is set.
+    pub(super) fn with_place(&self, resolved: &Resolved) -> String {
+        let sentence = &self.sentence;
+        match resolved.origin(self.option) {
+            Some(Origin::File { path, line, column }) => format!("{}:{line}:{column}: {sentence}", path.display()),
+            Some(Origin::Variable(name)) => format!("variable {name}: {sentence}"),
+            _ => sentence.clone(),
+        }
+    }
+
+    /// Returns the failure of `serve`: exit status 78 if the option is set in the settings file, and 2 otherwise.
+    pub(super) fn failure(&self, resolved: &Resolved) -> Failure {
+        let message = self.with_place(resolved);
+        match resolved.origin(self.option) {
+            Some(Origin::File { .. }) => Failure { exit: EXIT_CONFIG, message },
+            _ => {
+                let message = format!("{message}\nFor more information, try 'appliance serve --help'.");
+                Failure { exit: EXIT_USAGE, message }
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Finds the reasons why `serve` would not start, without starting it and without changing anything.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use rustix::fs::{Access, access};
+
+use super::Args;
+use crate::cli::finding::Finding;
+use crate::store;
+use crate::world::World;
+
+/// The permissions to run a file.
+const EXECUTE: u32 = 0o111;
+
+impl Args {
+    /// Returns the options that lack another option.
+    pub(in crate::cli) fn contradictions(&self) -> Vec<Finding> {
+        let has_tls = self.tls.is_set();
+        let redirects = Finding::needs("redirect-from", self.redirect_from.is_some(), "tls-cert", has_tls);
+        self.tls.contradictions().into_iter().chain(redirects).chain(self.backups.contradiction()).collect()
+    }
+
+    /// Returns the reasons why the service would not start, apart from [`Args::contradictions`], in the order of the
+    /// options.
+    pub(in crate::cli) fn findings(&self, world: &dyn World) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let mut find = |option, sentence: Option<String>| {
+            findings.extend(sentence.map(|sentence| Finding { option, sentence }));
+        };
+        find("db", flaw_of_file(&self.path()));
+        find("base-url", self.tls.flaw_of_base_url(self.base_url.as_deref()));
+        find("tls-cert", self.tls.flaw_of_files(world));
+        find(
+            "redirect-from",
+            self.redirect_from.and_then(|address| same(address, "redirect-from", self.listen, "listen")),
+        );
+        find("backup-dir", self.backups.directory().and_then(flaw_of_backup_directory));
+        find("backup-hook", self.backups.hook().and_then(flaw_of_hook));
+        find(
+            "metrics-listen",
+            self.metrics_listen.and_then(|metrics| {
+                let redirects =
+                    self.redirect_from.and_then(|from| same(metrics, "metrics-listen", from, "redirect-from"));
+                same(metrics, "metrics-listen", self.listen, "listen").or(redirects)
+            }),
+        );
+        findings
+    }
+}
+
+/// Returns the reason why the service could neither open nor create its file.
+fn flaw_of_file(path: &Path) -> Option<String> {
+    if path.exists() {
+        return store::file::require_servable(path).err().map(|error| error.to_string());
+    }
+    let why = flaw_of_directory(parent(path))?;
+    Some(format!("{} does not exist and cannot be created: {why}", path.display()))
+}
+
+fn flaw_of_backup_directory(path: &Path) -> Option<String> {
+    if path.exists() {
+        return flaw_of_directory(path).map(|why| format!("backups cannot be made: {why}"));
+    }
+    let why = flaw_of_directory(parent(path))?;
+    Some(format!("the backup directory {} does not exist and cannot be created: {why}", path.display()))
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn flaw_of_directory(path: &Path) -> Option<String> {
+    let shown = path.display();
+    match fs::metadata(path) {
+        Err(error) => Some(format!("the directory {shown} cannot be used: {error}")),
+        Ok(metadata) if !metadata.is_dir() => Some(format!("{shown} is not a directory")),
+        Ok(_) => access(path, Access::WRITE_OK | Access::EXEC_OK)
+            .err()
+            .map(|error| format!("this user cannot write to the directory {shown}: {error}")),
+    }
+}
+
+/// A name without a slash is looked up in the PATH of the service, which this command does not know.
+fn flaw_of_hook(path: &Path) -> Option<String> {
+    if path.components().count() == 1 && !path.is_absolute() {
+        return None;
+    }
+    let shown = path.display();
+    match fs::metadata(path) {
+        Err(error) => Some(format!("the backup hook {shown} cannot be used: {error}")),
+        Ok(metadata) if metadata.is_file() && metadata.permissions().mode() & EXECUTE != 0 => None,
+        Ok(_) => Some(format!("the backup hook {shown} is not a program; make it one with: chmod +x {shown}")),
+    }
+}
+
+/// Returns a sentence if two options have the same address. Port 0 selects a different port for each.
+fn same(address: SocketAddr, option: &str, other: SocketAddr, other_option: &str) -> Option<String> {
+    let is_same = address == other && address.port() != 0;
+    is_same.then(|| format!("--{option} and --{other_option} are both {address}; each needs its own port"))
+}

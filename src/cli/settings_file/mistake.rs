@@ -1,0 +1,25 @@
+//! A mistake in the settings, as one sentence with its place.
+
+use std::fmt;
+use std::path::Path;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::cli) struct Mistake(String);
+
+impl Mistake {
+    /// A mistake at a position in a file. Lines and columns begin with 1; columns count characters.
+    pub(super) fn in_file(path: &Path, (line, column): (usize, usize), sentence: &str) -> Self {
+        Self(format!("{}:{line}:{column}: {sentence}", path.display()))
+    }
+
+    /// A mistake that concerns a whole file or a variable.
+    pub(super) fn of(place: &str, sentence: &str) -> Self {
+        Self(format!("{place}: {sentence}"))
+    }
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
