@@ -80,22 +80,7 @@ pub(super) fn create_admin_with_key(
     key_name: &str,
     days: i64,
 ) -> Result<NewApiKey, Error> {
-    let stamp = || store::activity::stamp(world);
-    let user_id = match store::user::find_by_email(tx, email)? {
-        Some(store::user::User { profile, .. }) => {
-            let admin = UserProfile { platform_role: PlatformRole::Admin, enabled: true, ..profile.clone() };
-            store::user::change(tx, &stamp(), None, &profile, &admin)?;
-            profile.id
-        }
-        None => {
-            let id: UserId = world.id();
-            let name = name.unwrap_or_else(|| email.as_str().split('@').next().unwrap_or_default()).to_owned();
-            let platform_role = PlatformRole::Admin;
-            let user = UserProfile { id, email: email.clone(), name, platform_role, enabled: true };
-            store::user::create(tx, &stamp(), None, &user)?;
-            user.id
-        }
-    };
+    let user_id = ensure_admin(tx, world, email, name)?;
     let secret = KeySecret::generate(|bytes| world.fill(bytes));
     let key = NewApiKey {
         id: world.id(),
@@ -106,6 +91,21 @@ pub(super) fn create_admin_with_key(
         grant: Grant { scopes: Scope::ALL.to_vec(), is_explicit: false },
         expires_at: api_key::expires_at(tx.now, days),
     };
-    store::api_key::create(tx, &stamp(), None, &key)?;
+    store::api_key::create(tx, &store::activity::stamp(world), None, &key)?;
     Ok(key)
+}
+
+/// Creates an admin, or makes an existing user an admin and enables the user.
+pub(super) fn ensure_admin(tx: &Tx<'_>, world: &dyn World, email: &Email, name: Option<&str>) -> Result<UserId, Error> {
+    let stamp = store::activity::stamp(world);
+    if let Some(store::user::User { profile, .. }) = store::user::find_by_email(tx, email)? {
+        let admin = UserProfile { platform_role: PlatformRole::Admin, enabled: true, ..profile.clone() };
+        store::user::change(tx, &stamp, None, &profile, &admin)?;
+        return Ok(profile.id);
+    }
+    let name = name.unwrap_or_else(|| email.as_str().split('@').next().unwrap_or_default()).to_owned();
+    let id: UserId = world.id();
+    let user = UserProfile { id, email: email.clone(), name, platform_role: PlatformRole::Admin, enabled: true };
+    store::user::create(tx, &stamp, None, &user)?;
+    Ok(user.id)
 }

@@ -1,7 +1,7 @@
 //! The command line: one file per command. Each command turns flags into calls and settings for the layers below.
 //!
 //! Data goes to standard output, and messages for people go to standard error. The exit status is 0 (done), 1 (failed)
-//! or 2 (invalid flags). `serve` exits with 78 if a restart would not help.
+//! or 2 (invalid flags). It is 78 for a mistake in the settings file, and for `serve` if a restart would not help.
 
 pub mod activity;
 pub mod backup;
@@ -17,6 +17,7 @@ mod failure;
 mod finding;
 pub mod hr_deliveries;
 pub mod import;
+mod init;
 pub mod key;
 mod list;
 mod listen;
@@ -47,19 +48,21 @@ use crate::world::Real;
 
 /// A recruiting service for small organizations: one binary and one SQLite file.
 ///
-/// To try it, run `appliance serve --demo`, which serves a sample company. To set up your own service, use three
-/// commands: `appliance bootstrap-admin` creates the file and the first admin's API key, `appliance import` adds roles
-/// and candidates, and `appliance serve` runs the service. Everyday work is done in a browser or over the HTTP API.
+/// To try it, run `appliance serve --demo`, which serves a sample company. To set up your own service, run `appliance
+/// init`, which asks for the organization, the admin and the address, and then `appliance serve`. Everyday work is done
+/// in a browser or over the HTTP API.
 #[derive(Debug, Parser)]
 #[command(name = "appliance", version, arg_required_else_help = true, propagate_version = true)]
 #[command(after_long_help = "To set up a service:
-  appliance bootstrap-admin --db jobs.db --email you@example.com   prints the first admin's API key
-  appliance import --db jobs.db company.json                       roles, staff, candidates
-  appliance serve --db jobs.db                                     runs the service; Ctrl-C stops it
-  appliance backup --db jobs.db jobs-monday.db                     works while the service runs
+  appliance init                           asks, and writes the settings and the database
+  appliance serve                          runs the service; Ctrl-C stops it
+  appliance import company.json            roles, staff, candidates
+  appliance backup jobs-monday.db          works while the service runs
 
-Every option is also an environment variable: --db is APPLIANCE_DB. Data goes to standard output, messages to standard
-error. Exit status: 0 done, 1 failed, 2 invalid flags; serve exits with 78 if a restart would not help.")]
+Every option is also an environment variable: --db is APPLIANCE_DB. The options of serve can also be set in a file, by
+default /etc/appliance/appliance.toml; see `appliance help settings`. Data goes to standard output, messages to standard
+error. Exit status: 0 done, 1 failed, 2 invalid flags, 78 a mistake in the settings; serve also exits with 78 if a
+restart would not help.")]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -67,7 +70,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    // Boxed, because this command has far more options than the others.
+    // Boxed, because these commands have far more options than the others.
+    Init(Box<init::Args>),
     Serve(Box<serve::Args>),
     BootstrapAdmin(bootstrap_admin::Args),
     SignInLink(sign_in_link::Args),
@@ -114,6 +118,10 @@ impl Cli {
         if let Command::Settings(args) = &self.command {
             return settings::run(args, resolved, &world);
         }
+        // This command may replace a file with mistakes.
+        if let Command::Init(args) = &self.command {
+            return init::run(args, resolved, &world);
+        }
         resolved.refuse_mistakes()?;
         match self.command {
             Command::Serve(args) => serve::run(*args, resolved),
@@ -132,7 +140,7 @@ impl Cli {
             Command::Key(args) => key::run(&args, &world),
             Command::Completions(args) => completions::run(&args, Self::command()),
             Command::Man(_) => man::run(Self::command()),
-            Command::Settings(_) => Ok(()),
+            Command::Settings(_) | Command::Init(_) => Ok(()),
         }
     }
 }

@@ -21,6 +21,8 @@ use crate::world::World;
 /// The settings file is TOML. An option has the name of its flag without the dashes, for example `base-url =
 /// "https://jobs.example.com"`, `rate-limit = 600`, `demo = false` or `trusted-proxy = ["10.0.0.1", "10.0.0.2"]`.
 #[derive(Debug, clap::Args)]
+// The group of the options of `serve` has the same name.
+#[group(skip)]
 #[command(after_long_help = "Examples:
   appliance settings
   appliance settings --check

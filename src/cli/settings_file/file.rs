@@ -127,7 +127,7 @@ fn values(
 fn scalar(name: &str, value: &Spanned<DeValue<'_>>, options: &Options) -> Result<String, Flaw> {
     let text = match value.get_ref() {
         DeValue::String(text) => text.clone().into_owned(),
-        DeValue::Integer(number) if number.radix() == 10 => number.as_str().to_owned(),
+        DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', ""),
         other => {
             let expected = if options.is_list(name) {
                 "a text in quotes, or several in […]"

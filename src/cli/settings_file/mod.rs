@@ -17,17 +17,14 @@ use clap::{ArgMatches, Command};
 
 use self::file::{Entry, SettingsFile};
 pub(super) use self::mistake::Mistake;
-use self::options::Options;
+use self::options::{Options, SETTINGS};
 use super::failure::{EXIT_CONFIG, Failure};
 
 /// The settings file that is read if it exists.
 pub(super) const PATH_DEFAULT: &str = "/etc/appliance/appliance.toml";
 
-/// The command whose options a settings file sets.
-const SERVE: &str = "serve";
-
-/// The command that shows these options. It reports wrong variables together with the mistakes of the file.
-const SETTINGS: &str = "settings";
+/// The command that writes a settings file. An existing file does not change its options.
+const INIT: &str = "init";
 
 #[derive(Debug, clap::Args)]
 pub(super) struct SettingsArg {
@@ -35,6 +32,13 @@ pub(super) struct SettingsArg {
     /// /etc/appliance/appliance.toml is read if it exists.
     #[arg(long, env = "APPLIANCE_SETTINGS", value_name = "FILE")]
     settings: Option<PathBuf>,
+}
+
+impl SettingsArg {
+    /// Returns the path of the settings file, which may be missing.
+    pub(super) fn path(&self) -> &Path {
+        self.settings.as_deref().unwrap_or(Path::new(PATH_DEFAULT))
+    }
 }
 
 /// The place that a value comes from.
@@ -62,6 +66,8 @@ pub(super) struct Resolved {
     pub(super) settings: Vec<Setting>,
     /// The settings file that was read, if any.
     pub(super) path: Option<PathBuf>,
+    /// The options that the settings file sets, in its order.
+    pub(super) in_file: Vec<(String, String)>,
     /// All mistakes in the file. For the command `settings`, also the mistakes in variables.
     pub(super) mistakes: Vec<Mistake>,
 }
@@ -101,12 +107,14 @@ pub(super) fn resolve(command: &Command, args: &[OsString]) -> Result<Resolved, 
     });
     let matches = command.clone().try_get_matches_from(args)?;
     let (names, leaf) = leaf(&matches);
-    let is_settings = names == [SETTINGS];
+    // `settings` reports wrong variables together with the mistakes of the file.
+    let (is_settings, is_init) = (names == [SETTINGS], names == [INIT]);
     let mut mistakes = Vec::new();
     if is_settings {
         mistakes.extend(wrong.into_iter().map(|(_, mistake)| mistake));
     }
-    let file = if is_settings || can_use_file(&command, &names, leaf, &options) { read(leaf, &options) } else { None };
+    let needs_file = is_settings || is_init || can_use_file(&command, &names, leaf, &options);
+    let file = if needs_file { read(leaf, &options, !is_init) } else { None };
     let (path, entries) = match file {
         Some(file) => {
             mistakes.extend(file.mistakes);
@@ -114,10 +122,11 @@ pub(super) fn resolve(command: &Command, args: &[OsString]) -> Result<Resolved, 
         }
         None => (None, Vec::new()),
     };
-    let command = with_defaults(command, &names, &entries);
+    let in_file = entries.iter().map(|entry| (entry.name.clone(), entry.values.join(","))).collect();
+    let command = if is_init { command } else { with_defaults(command, &names, &entries) };
     let matches = command.clone().try_get_matches_from(args)?;
     let settings = settings(&command, &matches, &options, path.as_deref(), &entries);
-    Ok(Resolved { matches, settings, path, mistakes })
+    Ok(Resolved { matches, settings, path, in_file, mistakes })
 }
 
 /// Returns the command that runs: the names that lead to it, and its matches.
@@ -149,11 +158,13 @@ fn is_unset(leaf: &ArgMatches, id: &str) -> bool {
 }
 
 /// Reads the settings file that the command line names, or the default one if it exists. A demo reads only a file that
-/// is named, so that it never opens the file of the service on the same machine.
-fn read(leaf: &ArgMatches, options: &Options) -> Option<SettingsFile> {
+/// is named, so that it never opens the file of the service on the same machine. A file that is named must exist if
+/// `must_exist` is set.
+fn read(leaf: &ArgMatches, options: &Options, must_exist: bool) -> Option<SettingsFile> {
     let named = leaf.get_one::<PathBuf>(SETTINGS);
     let is_demo = matches!(leaf.try_get_one::<bool>("demo"), Ok(Some(true)));
     match named {
+        Some(path) if !must_exist && !may_exist(path) => None,
         Some(path) => Some(SettingsFile::read(path, options)),
         None if is_demo || !may_exist(Path::new(PATH_DEFAULT)) => None,
         None => Some(SettingsFile::read(Path::new(PATH_DEFAULT), options)),

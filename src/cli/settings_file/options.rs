@@ -7,7 +7,12 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command};
 
 use super::mistake::Mistake;
-use super::{SERVE, SETTINGS};
+
+/// The command whose options a settings file sets.
+const SERVE: &str = "serve";
+
+/// The command that shows these options, and the flag that names the file.
+pub(super) const SETTINGS: &str = "settings";
 
 /// The flags of `serve`, in a command that reads no variables. All flags take a value here, also `--demo`.
 pub(super) struct Options {

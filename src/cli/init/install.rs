@@ -1,0 +1,119 @@
+//! Creates the database, the organization and the admin, as far as they do not exist.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, chown};
+use std::path::Path;
+
+use rustix::process::geteuid;
+use serde_json::json;
+
+use super::answers::Answers;
+use super::staged::parent;
+use crate::cli::base_url_arg::join_url;
+use crate::cli::bootstrap_admin::ensure_admin;
+use crate::cli::failure::Failure;
+use crate::cli::output::{act_and_print, print_message};
+use crate::domain::id::OrganizationId;
+use crate::domain::sign_in_link::LinkPurpose;
+use crate::domain::user::{OrgRole, PlatformRole};
+use crate::store::file::{self, Missing, Older};
+use crate::store::membership::OrgMember;
+use crate::store::organization::OrganizationRecord;
+use crate::store::{self, Error, Tx};
+use crate::world::World;
+
+/// Returns whether a database has an organization and an admin who may sign in.
+pub(super) fn is_set_up(db: &Path, world: &dyn World) -> Result<bool, Failure> {
+    if !db.exists() {
+        return Ok(false);
+    }
+    file::prepare_to_read(db)?;
+    let is_set_up = store::read_alone(db, world, |tx| {
+        let users = store::user::all(tx)?;
+        let is_admin =
+            |user: &store::user::User| user.profile.enabled && user.profile.platform_role == PlatformRole::Admin;
+        Ok::<_, Error>(store::organization::any(tx)? && users.iter().any(is_admin))
+    })?;
+    Ok(is_set_up)
+}
+
+/// # Errors
+/// Fails if the directory of the database does not exist.
+pub(super) fn require_directory(db: &Path) -> Result<(), Failure> {
+    let directory = parent(db);
+    if directory.is_dir() {
+        return Ok(());
+    }
+    let shown = directory.display();
+    Err(Failure::new(format!(
+        "the directory {shown} does not exist; create it for the user of the service, for example with: install -d -o \
+         appliance -g appliance -m 0700 {shown}"
+    )))
+}
+
+/// Changes the database in one transaction, and prints the address of the portal and a sign-in link.
+///
+/// # Errors
+/// Fails if the database cannot be used, or if the output cannot be printed. Then neither the organization nor the admin
+/// is created.
+pub(super) fn install(answers: &Answers, world: &dyn World) -> Result<(), Failure> {
+    let db = answers.db.as_path();
+    file::prepare(db, Missing::Create, Older::Refuse)?;
+    let mut is_new = true;
+    let done = act_and_print(db, world, |tx| {
+        let (organization, is_created) = ensure_organization(tx, world, answers)?;
+        is_new = is_created;
+        let admin = ensure_admin(tx, world, &answers.email, Some(&answers.name))?;
+        let member = OrgMember { user_id: admin.clone(), org_role: OrgRole::Owner };
+        store::membership::put(tx, &store::activity::stamp(world), None, &organization, &member)?;
+        let facts = json!({ "organizationId": organization.as_str(), "userId": admin.as_str() });
+        store::activity::platform::record_command(tx, world, "init", &facts)?;
+        let token = store::sign_in_link::create(tx, world, &admin, LinkPurpose::Invitation, None)?;
+        let portal = format!("portal: {}/careers/{}\n", answers.base_url, answers.slug.as_str());
+        let portal = if answers.has_portal { portal } else { String::new() };
+        Ok(format!("{portal}sign-in: {}", join_url(&answers.base_url, &token)))
+    });
+    give_to_service(db)?;
+    done?;
+    if !is_new {
+        print_message(&format!(
+            "an organization with the slug {} existed already; it was not changed",
+            answers.slug.as_str()
+        ));
+    }
+    Ok(())
+}
+
+/// Returns the organization with the slug, and whether it was created.
+fn ensure_organization(tx: &Tx<'_>, world: &dyn World, answers: &Answers) -> Result<(OrganizationId, bool), Error> {
+    if let Some(found) = store::organization::find_by_slug(tx, &answers.slug)? {
+        return Ok((found.record.id, false));
+    }
+    let new = OrganizationRecord::new(world.id(), answers.slug.clone(), answers.organization.clone());
+    let organization = OrganizationRecord { portal_enabled: answers.has_portal, ..new };
+    store::organization::create(tx, &store::activity::stamp(world), None, &organization)?;
+    Ok((organization.id, true))
+}
+
+/// As root, gives the database and the files beside it to the owner of their directory, as whom the service runs.
+fn give_to_service(db: &Path) -> Result<(), Failure> {
+    if !geteuid().is_root() {
+        return Ok(());
+    }
+    let directory = parent(db);
+    let begin = db.file_name().unwrap_or_default().as_encoded_bytes();
+    let give = || -> std::io::Result<()> {
+        let owner = fs::metadata(directory)?;
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            let metadata = entry.metadata()?;
+            // A hard link could belong to something else.
+            let is_own = metadata.is_file() && metadata.uid() == 0 && metadata.nlink() == 1;
+            if is_own && entry.file_name().as_encoded_bytes().starts_with(begin) {
+                chown(entry.path(), Some(owner.uid()), Some(owner.gid()))?;
+            }
+        }
+        Ok(())
+    };
+    give().map_err(|error| Failure::new(format!("the owner of {} cannot be changed: {error}", db.display())))
+}
