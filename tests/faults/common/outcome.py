@@ -5,6 +5,8 @@ import random
 import sys
 import time
 
+# Set while a deliberate defect is on: one finding is enough.
+STOPS_AT_FIRST = "FAULTS_DEFECT" in os.environ
 IS_LONG = os.environ.get("FAULTS") == "long"
 
 
@@ -30,6 +32,8 @@ class Outcome:
             self.failed += 1
             if self.failed <= 20:
                 print(f"FAILED  {self.name}: {claim} {more} (FAULTS_SEED={self.seed})", flush=True)
+            if STOPS_AT_FIRST:
+                sys.exit(self.finish())
         return bool(holds)
 
     def report(self, text):

@@ -1,5 +1,6 @@
 """The service as a process: starts it on a free port, sends requests, stops or kills it."""
 
+import atexit
 import http.client
 import json
 import os
@@ -61,12 +62,18 @@ class Service:
                    "--min-free", "0", *options]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
                                         env=environment(shim and shim.environment))
+        atexit.register(self._end)
         self.port = None
         self.has_ended = False
         eventually(self._is_listening)
         if self.port is None and is_expected:
             self.kill()
             raise RuntimeError(f"the service does not start: {self.output()}")
+
+    def _end(self):
+        """Ends the process if the experiment was interrupted."""
+        if self.process.poll() is None:
+            self.process.kill()
 
     def _is_listening(self):
         self.has_ended = self.process.poll() is not None
@@ -112,6 +119,7 @@ class Service:
         if self.process.poll() is None:
             self.process.kill()
         self.wait()
+        atexit.unregister(self._end)
 
 
 class Client:

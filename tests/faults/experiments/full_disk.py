@@ -7,6 +7,7 @@ If the claim were false: a read would fail, a write would be answered and lost, 
 disk.
 """
 
+import atexit
 import http.client
 import json
 import os
@@ -45,6 +46,7 @@ class Service:
         self.log_path = log
         command = [appliance, "serve", "--db", db, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"]
         self.process = subprocess.Popen(command, stderr=self.log, stdout=self.log)
+        atexit.register(self.process.kill)
         self.is_listening = eventually(lambda: self.port() or self.process.poll() is not None) and bool(self.port())
 
     def output(self):

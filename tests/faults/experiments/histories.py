@@ -134,7 +134,7 @@ def record(outcome, service, company, role, is_killed):
             request.ended = time.monotonic()
             request.answer = json.loads(text)["data"]["status"] if request.what == "read" and status == 200 else status
 
-    threads = [threading.Thread(target=work, args=(plan,)) for plan in plans]
+    threads = [threading.Thread(target=work, args=(plan,), daemon=True) for plan in plans]
     for thread in threads:
         thread.start()
     if is_killed:

@@ -55,7 +55,7 @@ def race(outcome, binary, service, company, nth, way):
             with lock:
                 moments.append((begun, status))
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(1, THREADS + 1)]
+    threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(1, THREADS + 1)]
     for thread in threads:
         thread.start()
     while not any(status == 200 for _, status in list(moments)):

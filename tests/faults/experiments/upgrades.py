@@ -20,12 +20,12 @@ import tempfile
 from common import build, company as c
 from common import shim, verdict
 from common.outcome import IS_LONG, rounds
-from common.service import Directory, Service
+from common.service import Directory, Service, run as run_command
 
 WAYS = (shim.KILL_BEFORE, shim.KILL_WITHIN, shim.KILL_AFTER)
 CONFIGURATION = 78
 CANDIDATES = 200
-# Tables that an upgrade or the start after it changes.
+# The columns that an upgrade leaves as they are.
 COLUMNS = "id, organization_id, name, email, created_at"
 
 
@@ -85,8 +85,10 @@ def candidates(path):
 
 
 def kill_upgrades(outcome, newer, company):
-    before, old = candidates(company.path), version(make_old(company))
-    positions = count_operations(newer, company)
+    old = version_of(newer) - 1
+    make_old(company, old)
+    before = candidates(company.path)
+    positions = count_operations(newer, company, old)
     every = [(position, way) for position in range(1, positions + 1) for way in WAYS]
     wanted = rounds(30, len(every))
     for position, way in every if wanted >= len(every) else outcome.random.sample(every, wanted):
@@ -94,19 +96,26 @@ def kill_upgrades(outcome, newer, company):
     outcome.report(f"{positions} operations of an upgrade, {min(wanted, len(every))} kills")
 
 
-def make_old(company):
-    """Makes the file one of version 1, without the changes of later versions, if the company was made by the newer program."""
+def version_of(binary):
+    """Returns the version of the files that a program creates."""
+    with Directory() as directory:
+        path = os.path.join(directory, "new.db")
+        run_command(binary, "bootstrap-admin", "--db", path, "--email", "root@example.org", check=True)
+        return version(path)
+
+
+def make_old(company, old):
+    """Gives the file the version before the next one, if the newer program made the company."""
     connection = sqlite3.connect(company.path)
     connection.execute("DROP INDEX IF EXISTS faults_notes")
     if connection.execute("SELECT 1 FROM pragma_table_info('candidates') WHERE name = 'faults_note'").fetchone():
         connection.execute("ALTER TABLE candidates DROP COLUMN faults_note")
     connection.commit()
-    connection.execute("PRAGMA user_version = 1")
+    connection.execute(f"PRAGMA user_version = {old}")
     connection.close()
     for suffix in ("-wal", "-shm"):
         if os.path.exists(company.path + suffix):
             os.unlink(company.path + suffix)
-    return company.path
 
 
 def start(newer, company, directory, *armed):
@@ -120,14 +129,14 @@ def start(newer, company, directory, *armed):
     return service, path, control
 
 
-def count_operations(newer, company):
+def count_operations(newer, company, old):
     """Returns the number of operations until the service listens on an upgraded file."""
     with Directory() as directory:
         service, path, control = start(newer, company, directory)
         assert service.port, service.output()
         count = control["count"]
         service.stop()
-        assert version(path) == 2, "the upgrade has happened"
+        assert version(path) == old + 1, "the upgrade has happened"
         return count
 
 

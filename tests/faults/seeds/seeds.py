@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from common import build
 from seeds.defects import DEFECTS
@@ -22,7 +23,9 @@ def main(arguments):
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="faults-seeds.") as directory:
         binary = os.environ.get("FAULTS_SEEDED_BINARY") or build.build(directory)
-        missed = [defect.name for defect in wanted if not is_caught(defect, binary)]
+        with ThreadPoolExecutor(int(os.environ.get("FAULTS_AT_ONCE", "2"))) as pool:
+            caught = list(pool.map(lambda defect: is_caught(defect, binary), wanted))
+        missed = [defect.name for defect, is_found in zip(wanted, caught) if not is_found]
     print(f"{len(wanted)} deliberate defects in {time.monotonic() - begun:.0f} s: {len(wanted) - len(missed)} caught"
           + (f"; not caught: {', '.join(missed)}" if missed else ""))
     return 1 if missed else 0
