@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::api_key::KEY_PREFIX;
 use super::timestamp::Timestamp;
 
 /// The default number of rows on a page.
@@ -33,9 +34,40 @@ const AHEAD_STAYING_MAX: Duration = Duration::from_secs(1);
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Returns the path as a row stores it, cut after the last whole character that fits.
-pub fn stored_path(path: &str) -> &str {
-    &path[..path.floor_char_boundary(PATH_BYTES_MAX)]
+/// The length of the tokens in signup links, in characters: 160 bits in base 32.
+const SIGNUP_TOKEN_CHARACTERS: usize = 32;
+
+/// The length of the tokens in status and sign-in links, in characters: 256 bits in base64.
+const LINK_TOKEN_CHARACTERS: usize = 43;
+
+/// Returns the path as a row stores it, cut after the last whole character that fits. A parameter that looks like a
+/// secret is replaced by its name in `template`, such as `{id}`: callers type keys and links into the wrong place.
+pub fn stored_path(path: &str, template: &str) -> String {
+    let names = template.split('/').map(Some).chain(std::iter::repeat(None));
+    let mut stored = String::with_capacity(path.len().min(PATH_BYTES_MAX));
+    for (at, (part, name)) in path.split('/').zip(names).enumerate() {
+        let is_masked = name != Some(part) && looks_secret(part);
+        let shown = if is_masked { name.filter(|name| name.starts_with('{')).unwrap_or("{secret}") } else { part };
+        if at > 0 {
+            stored.push('/');
+        }
+        stored.push_str(shown);
+    }
+    stored.truncate(stored.floor_char_boundary(PATH_BYTES_MAX));
+    stored
+}
+
+/// Returns whether a part of a path contains a key or could be the token of a link. Ids that the service makes contain
+/// `_` and no capital letters. Tokens of signup links have neither, and the other tokens almost always have capitals.
+fn looks_secret(part: &str) -> bool {
+    let text = percent_encoding::percent_decode_str(part).decode_utf8_lossy();
+    let is_token = |word: &str| match word.len() {
+        SIGNUP_TOKEN_CHARACTERS => word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()),
+        LINK_TOKEN_CHARACTERS => word.bytes().any(|byte| byte.is_ascii_uppercase()),
+        _ => false,
+    };
+    let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && !"-_".contains(c));
+    text.contains(KEY_PREFIX) || words.any(is_token)
 }
 
 /// Returns the time from which rows are retained.
@@ -96,6 +128,30 @@ mod tests {
     }
 
     #[test]
+    fn a_parameter_that_looks_like_a_secret_is_not_stored() {
+        let (short, long) = ("ab01".repeat(8), "Ab0-_".repeat(9)[..43].to_owned());
+        let id = "/api/v1/roles/{id}/steps";
+        for (path, template, stored) in [
+            ("/api/v1/roles/role_01kb2v8r4m0000000000000000/steps".to_owned(), id, None),
+            ("/api/v1/roles/rpk_abc/steps".to_owned(), id, Some(id)),
+            ("/api/v1/roles/Bearer%20rpk%5Fabc/steps".to_owned(), id, Some(id)),
+            ("/api/v1/roles/rpk/steps".to_owned(), id, None),
+            (format!("/api/v1/roles/{short}/steps"), id, Some(id)),
+            (format!("/api/v1/roles/{long}/steps"), id, Some(id)),
+            (format!("/api/v1/roles/{long}%3Flang=de/steps"), id, Some(id)),
+            (format!("/api/v1/roles/{long}x/steps"), id, None),
+            (format!("/api/v1/roles/{short}x/steps"), id, None),
+            (format!("/api/v1/roles/cstep_{}/steps", &short[..26]), id, None),
+            (format!("/api/v1/roles/{}/steps", long.to_ascii_lowercase()), id, None),
+            (format!("/signup/{short}"), "/signup/{token}", Some("/signup/{token}")),
+            (format!("/a/{long}"), "/{*rest}", Some("/a/{secret}")),
+            ("/api/v1/me".to_owned(), "/api/v1/me", None),
+        ] {
+            assert_eq!(stored_path(&path, template), stored.unwrap_or(&path), "{path}");
+        }
+    }
+
+    #[test]
     fn only_rows_far_ahead_of_the_clock_require_redating() {
         let now = Timestamp::from_micros(0);
         assert!(!is_ahead(Timestamp::from_micros(60_000_000), now));
@@ -114,10 +170,10 @@ mod tests {
     #[test]
     fn a_path_is_cut_after_the_last_whole_character_that_fits() {
         let long = "/".repeat(PATH_BYTES_MAX);
-        assert_eq!(stored_path("/api"), "/api");
-        assert_eq!(stored_path(&long), long);
-        assert_eq!(stored_path(&format!("{long}x")), long);
-        assert_eq!(stored_path(&format!("{}é", &long[1..])), &long[1..]);
+        assert_eq!(stored_path("/api", "/api"), "/api");
+        assert_eq!(stored_path(&long, "/{id}"), long);
+        assert_eq!(stored_path(&format!("{long}x"), "/{id}"), long);
+        assert_eq!(stored_path(&format!("{}é", &long[1..]), "/{id}"), &long[1..]);
     }
 
     #[test]

@@ -16,6 +16,7 @@ crate::tests![
     a_request_with_a_session_has_no_row,
     a_row_belongs_to_the_key_that_was_sent,
     the_path_is_logged_undecoded_without_its_query,
+    a_secret_in_a_path_is_not_stored,
     a_head_request_is_logged_as_head,
     the_logged_address_is_the_peers_or_comes_from_a_trusted_proxy,
     forwarded_addresses_are_ignored_without_trusted_proxies,
@@ -237,6 +238,26 @@ fn the_path_is_logged_undecoded_without_its_query() {
     let mut routes = column(&app, &id, "authEndpoint");
     routes.dedup();
     assert_eq!(routes, [ME, "/api/admin/api-keys/{id}/usage"]);
+}
+
+/// Somebody types a key or a link into the place of an id.
+fn a_secret_in_a_path_is_not_stored() {
+    let app = App::start();
+    let (id, secret) = app.make_key("user_admin");
+    let (_, other) = app.make_key("user_admin");
+    let client = app.key(&secret);
+    let link = "zy9x".repeat(8);
+    for typed in [other.as_str(), link.as_str()] {
+        client.get(&format!("/api/admin/api-keys/{typed}/usage")).expect(404);
+    }
+    assert_eq!(column(&app, &id, "path"), ["/api/admin/api-keys/{id}/usage", "/api/admin/api-keys/{id}/usage"]);
+    app.stop();
+    for name in [app.path.clone(), app.path.with_extension("db-wal")] {
+        let bytes = std::fs::read(name).unwrap_or_default();
+        for typed in [other.as_bytes(), link.as_bytes()] {
+            assert!(!bytes.windows(typed.len()).any(|window| window == typed));
+        }
+    }
 }
 
 fn a_head_request_is_logged_as_head() {

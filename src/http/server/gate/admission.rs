@@ -76,7 +76,7 @@ fn usage_entry(key_number: i64, route: &Route, request: &Request) -> store::usag
     store::usage::LogEntry {
         key_number,
         method: request.method().to_string().into(),
-        path: usage::stored_path(request.path()).to_owned().into(),
+        path: usage::stored_path(request.path(), route.path).into(),
         ip: request.client(),
         user_agent: request.user_agent(),
         auth_endpoint: route.path,
