@@ -1,28 +1,13 @@
 //! Converts Greenhouse's HTML to Markdown: paragraphs, line breaks, lists and emphasis. Everything else becomes plain
-//! text.
+//! text. `markdown_writer` writes the Markdown.
 //!
 //! This module does not sanitize the text. The code that renders the Markdown sanitizes it.
 
+use super::markdown_writer::{Emphasis, Gap, MarkdownWriter};
+
 /// Elements whose tags end a paragraph.
-const BLOCKS: &[&str] = &[
-    "p",
-    "div",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "ul",
-    "ol",
-    "table",
-    "tr",
-    "blockquote",
-    "section",
-    "article",
-    "pre",
-    "hr",
-];
+const BLOCKS: &[&str] =
+    &["p", "div", "h1", "h2", "h3", "h4", "h5", "h6", "table", "tr", "blockquote", "section", "article", "pre", "hr"];
 
 /// Elements whose content is not text.
 const HIDDEN: &[&str] = &["script", "style"];
@@ -33,91 +18,108 @@ const TAG_BYTES_MAX: usize = 4_096;
 /// The maximum length of a recognized entity name.
 const ENTITY_BYTES_MAX: usize = 8;
 
+/// A tag or a comment at the beginning of a text.
+struct Tag {
+    /// The name of the element in lower case; empty for a comment.
+    name: String,
+    is_end: bool,
+    bytes: usize,
+}
+
 /// Converts HTML to Markdown. Text without tags does not change, except that white space at both ends is removed.
 pub(super) fn to_markdown(html: &str) -> String {
     if !html.match_indices('<').any(|(at, _)| tag(&html[at..]).is_some()) {
         return html.trim().to_owned();
     }
-    let mut out = String::new();
+    let mut out = MarkdownWriter::default();
     let mut rest = html;
     while let Some(next) = rest.chars().next() {
-        if let Some((name, is_end, length)) = tag(rest) {
-            rest = &rest[length..];
-            if HIDDEN.contains(&name.as_str()) && !is_end {
-                rest = skip_hidden(rest, &name);
+        if let Some(tag) = tag(rest) {
+            rest = &rest[tag.bytes..];
+            if HIDDEN.contains(&tag.name.as_str()) && !tag.is_end {
+                rest = skip_hidden(rest, &tag.name);
             }
-            write_tag(&mut out, &name, is_end);
+            write_tag(&mut out, &tag);
         } else if let Some((character, length)) = entity(rest) {
-            push_character(&mut out, character);
             rest = &rest[length..];
+            out.push_entity(character, rest);
         } else {
-            push_character(&mut out, next);
+            out.push(next);
             rest = &rest[next.len_utf8()..];
         }
     }
-    out.trim().to_owned()
+    out.finish()
 }
 
-/// Parses the tag at the beginning of `text`. Returns the element's name, whether the tag is an end tag, and its length
-/// in bytes.
-fn tag(text: &str) -> Option<(String, bool, usize)> {
+/// Parses the tag or comment at the beginning of `text`.
+fn tag(text: &str) -> Option<Tag> {
     let inner = text.strip_prefix('<')?;
+    if let Some(comment) = inner.strip_prefix("!--") {
+        return Some(Tag { name: String::new(), is_end: false, bytes: "<!--".len() + comment_bytes(comment) });
+    }
     let (is_end, named) = inner.strip_prefix('/').map_or((false, inner), |named| (true, named));
     if !named.starts_with(|c: char| c.is_ascii_alphabetic() || c == '!') {
         return None;
     }
-    let end = inner.bytes().take(TAG_BYTES_MAX).position(|byte| byte == b'>')?;
     let name: String = named.chars().take_while(char::is_ascii_alphanumeric).collect();
-    Some((name.to_ascii_lowercase(), is_end, end + 2))
+    Some(Tag { name: name.to_ascii_lowercase(), is_end, bytes: "<".len() + tag_bytes(inner)? })
+}
+
+/// Returns the number of bytes up to the end of a comment. As in browsers, a comment without an end contains the rest of
+/// the text.
+fn comment_bytes(comment: &str) -> usize {
+    for end in [">", "->"] {
+        if comment.starts_with(end) {
+            return end.len();
+        }
+    }
+    comment.find("-->").map_or(comment.len(), |at| at + "-->".len())
+}
+
+/// Returns the number of bytes up to the first `>` outside quotes or, if a quote is never closed, up to the first `>`.
+fn tag_bytes(inner: &str) -> Option<usize> {
+    let mut quote = None;
+    let mut first = None;
+    for (at, byte) in inner.bytes().enumerate().take(TAG_BYTES_MAX) {
+        match (byte, quote) {
+            (b'>', None) => return Some(at + 1),
+            (b'>', Some(_)) => first = first.or(Some(at + 1)),
+            (b'"' | b'\'', None) => quote = Some(byte),
+            (byte, Some(open)) if byte == open => quote = None,
+            _ => {}
+        }
+    }
+    first
 }
 
 /// Skips the content of a hidden element. Returns the rest of the text, which begins with the element's end tag and is
 /// empty if there is no end tag.
 fn skip_hidden<'a>(text: &'a str, name: &str) -> &'a str {
     let end = format!("</{name}");
-    let is_end =
-        |at: &usize| text.as_bytes()[*at..].get(..end.len()).is_some_and(|b| b.eq_ignore_ascii_case(end.as_bytes()));
+    let is_end = |at: &usize| {
+        let tag = &text.as_bytes()[*at..];
+        let is_named = tag.get(..end.len()).is_some_and(|bytes| bytes.eq_ignore_ascii_case(end.as_bytes()));
+        is_named && tag.get(end.len()).is_none_or(|next| next.is_ascii_whitespace() || matches!(next, b'/' | b'>'))
+    };
     text.match_indices('<').map(|(at, _)| at).find(is_end).map_or("", |at| &text[at..])
 }
 
-fn write_tag(out: &mut String, name: &str, is_end: bool) {
-    match name {
-        "br" => break_line(out, 1),
-        "li" if !is_end => {
-            break_line(out, 1);
-            out.push_str("- ");
-        }
-        "b" | "strong" => out.push_str("**"),
-        "i" | "em" => out.push('*'),
-        "td" | "th" if is_end => push_character(out, ' '),
-        name if BLOCKS.contains(&name) => break_line(out, 2),
+fn write_tag(out: &mut MarkdownWriter, tag: &Tag) {
+    match (tag.name.as_str(), tag.is_end) {
+        ("br", _) => out.break_line(),
+        ("ul", false) => out.begin_list(false),
+        ("ol", false) => out.begin_list(true),
+        ("ul" | "ol", true) => out.end_list(),
+        ("li", false) => out.begin_item(),
+        ("li", true) => out.separate(Gap::Item),
+        ("b" | "strong", false) => out.begin_emphasis(Emphasis::Strong),
+        ("b" | "strong", true) => out.end_emphasis(Emphasis::Strong),
+        ("i" | "em", false) => out.begin_emphasis(Emphasis::Weak),
+        ("i" | "em", true) => out.end_emphasis(Emphasis::Weak),
+        ("td" | "th", true) => out.separate(Gap::Space),
+        (name, _) if BLOCKS.contains(&name) => out.separate(Gap::Paragraph),
         _ => {}
     }
-}
-
-/// Ends the text with at least `breaks` line breaks, unless it is empty.
-fn break_line(out: &mut String, breaks: usize) {
-    let text = out.trim_end_matches([' ', '\n']).len();
-    let existing = out[text..].matches('\n').count();
-    out.truncate(text);
-    if !out.is_empty() {
-        out.extend(std::iter::repeat_n('\n', breaks.max(existing)));
-    }
-}
-
-/// Appends a character of the text. Collapses white space, as browsers do.
-fn push_character(out: &mut String, character: char) {
-    if character.is_whitespace() {
-        if !out.is_empty() && !out.ends_with([' ', '\n']) {
-            out.push(' ');
-        }
-        return;
-    }
-    // An unescaped `<` could begin a tag.
-    if character == '<' {
-        out.push('\\');
-    }
-    out.push(character);
 }
 
 /// Parses the entity at the beginning of `text`. Returns its character and its length in bytes.
@@ -152,33 +154,105 @@ mod tests {
 
     use super::*;
 
+    #[track_caller]
+    fn assert_converted(table: &[(&str, &str)]) {
+        for (html, text) in table {
+            assert_eq!(to_markdown(html), *text, "{html}");
+        }
+    }
+
     #[test]
     fn the_markdown_matches_what_a_browser_shows() {
-        for (html, text) in [
+        assert_converted(&[
             ("<p>Resistance to radiation a plus!</p>", "Resistance to radiation a plus!"),
-            ("plain\n\n text, 3 < 4 & so\n", "plain\n\n text, 3 < 4 & so"),
+            ("plain\n\n text, 3 < 4 & so *this* #1\n", "plain\n\n text, 3 < 4 & so *this* #1"),
             (
                 "<h2>You</h2>\n<ul>\n <li>dig</li>\n <li>a <b>lot</b></li></ul><p>We<br/>pay</p>",
-                "You\n\n- dig\n- a **lot**\n\nWe\npay",
+                "You\n\n- dig\n- a **lot**\n\nWe\\\npay",
             ),
             (
                 "<div><div>a</div></div><p></p><p>b &amp; c&nbsp;&#8212;&#x21; &lt;i&gt; &no; &#0; &</p>",
                 "a\n\nb & c \u{2014}! \\<i> &no; &#0; &",
             ),
-            ("a<script>x < y</SCRIPT>b<style>p{}</style>c<!-- d -->", "abc"),
-            ("<script>never closed", ""),
             ("<a href=\"https://x\">site</a> <em>now</em>", "site *now*"),
             ("", ""),
-        ] {
-            assert_eq!(to_markdown(html), text, "{html}");
-        }
+        ]);
+    }
+
+    #[test]
+    fn emphasis_stands_directly_beside_its_text() {
+        assert_converted(&[
+            ("a<b> b </b>c", "a **b** c"),
+            ("<b> </b>a<i></i>", "a"),
+            ("<b>a <i>b</i> </b><b>c</b>", "**a *b*** **c**"),
+            ("<b>a<strong>b</strong>c</b>", "**abc**"),
+            ("<b><p>a</p><p>b</p></b>c", "**a**\n\n**b**\n\nc"),
+            ("<b>never closed", "**never closed**"),
+            ("a</b>b<i>c</b>d</i>", "ab*cd*"),
+            ("<b>a<br>b</b>", "**a\\\nb**"),
+            ("<b>a</b><b>b</b> <b>c</b>", "**ab** **c**"),
+        ]);
+    }
+
+    #[test]
+    fn line_breaks_stay() {
+        assert_converted(&[
+            ("a<br>b", "a\\\nb"),
+            ("a <br> \n b", "a\\\nb"),
+            ("a<br><br/>b", "a\n\nb"),
+            ("<p>a<br></p><p><br>b</p>", "a\n\nb"),
+            ("<br>a<br>", "a"),
+            ("<ul><li>a<br>b</li></ul>", "- a\\\n  b"),
+        ]);
+    }
+
+    #[test]
+    fn comments_and_hidden_elements_are_left_out() {
+        assert_converted(&[
+            ("a<!-- x > y -->b", "ab"),
+            ("a<!-- <p> -- > -->b", "ab"),
+            ("a<!-->b<!--->c", "abc"),
+            ("a<!-- never closed > b", "a"),
+            ("a<script>x < y</SCRIPT>b<style>p{}</style>c<!-- d -->", "abc"),
+            ("a<script>'</scripty>'</script >b", "ab"),
+            ("a<script>x</script/>b", "ab"),
+            ("<script>never closed", ""),
+            ("<a title=\"x > y\" rel='>'>b</a>", "b"),
+            ("<a title=\"x>b", "b"),
+        ]);
+    }
+
+    #[test]
+    fn characters_that_are_markdown_are_escaped() {
+        assert_converted(&[
+            ("<p>5 * 3 * 2, snake_case, `x` and \\</p>", "5 \\* 3 \\* 2, snake\\_case, \\`x\\` and \\\\"),
+            ("<p>[a](b) ~~c~~</p>", "\\[a\\](b) \\~\\~c\\~\\~"),
+            ("<p># a</p><p>C# b</p>", "\\# a\n\nC# b"),
+            ("<p>1. a</p><p>12) b</p><p>in 1. c</p>", "1\\. a\n\n12\\) b\n\nin 1. c"),
+            ("<p>- a</p><p>+ b</p><p>&gt; c - d + e &gt; f</p>", "\\- a\n\n\\+ b\n\n\\> c - d + e > f"),
+            ("a<br>- b<br>===", "a\\\n\\- b\\\n\\==="),
+            ("<ul><li>1. a</li><li># b</li></ul>", "- 1\\. a\n- \\# b"),
+            ("<p>&amp;lt; &amp; &copy;</p>", "\\&lt; & &copy;"),
+        ]);
+    }
+
+    #[test]
+    fn lists_have_numbers_or_bullets_and_may_be_nested() {
+        assert_converted(&[
+            ("<ol><li>a</li><li>b</li></ol><ul><li>c</li></ul>", "1. a\n2. b\n\n- c"),
+            ("<ul><li>a<ol><li>b</li><li>c</li></ol></li><li>d</li></ul>", "- a\n  1. b\n  2. c\n- d"),
+            ("<ol><li>a<ul><li>b</li></ul></li></ol>c", "1. a\n   - b\n\nc"),
+            ("<ol><li><p>a</p><p>b</p></li></ol>", "1. a\n\n   b"),
+            ("<li>a</li><li>b</li>", "- a\n- b"),
+            ("</ul></ol><p>a</p>", "a"),
+        ]);
     }
 
     proptest! {
         #[test]
-        fn the_markdown_is_at_most_two_bytes_longer_than_twice_the_html(html in "[<>/a&;#x!ä \n\"pscript]{0,40}") {
+        fn the_markdown_is_at_most_three_times_as_long_as_the_html(html in "[<>/a&;#x!ä \n\"pscriptol]{0,40}") {
             let text = to_markdown(&html);
-            prop_assert!(text.len() <= html.len() * 2 + 2);
+            prop_assert!(text.len() <= html.len() * 3 + 3);
         }
     }
 }

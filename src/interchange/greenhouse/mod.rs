@@ -12,6 +12,7 @@ mod html;
 mod id;
 mod item;
 mod job;
+mod markdown_writer;
 mod person;
 mod pipeline;
 mod plan;
