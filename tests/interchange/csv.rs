@@ -174,7 +174,7 @@ fn imported_hires_fill_positions_and_never_overfill_them() {
     company.csv("name,email,role\ne,e@x.org,Engineer\n").fine();
     company.csv(hired("role_d1", &["a"])).fine();
     assert_eq!(company.role("role_d1")["status"], "closed");
-    company.csv(hired("role_d1", &["b"])).refused(&["line 2: the role has no position left (1 hired, 1 positions)"]);
+    company.csv(hired("role_d1", &["b"])).refused(&["line 2: the role has no position left (1 hired, 1 position)"]);
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn a_hostile_table_is_reported_row_by_row_and_its_correct_rows_are_imported() {
         "line 5: has 2 cells, but there are 3 headings",
         "line 6: has 4 cells, but there are 3 headings",
         "line 7: name must have no line break (U+000A): \"two\\nlines\"",
-        "line 9: the cell that begins on line 9 and ends on line 9 continues after its closing quote",
+        "line 9: the cell on line 9 continues after its closing quote",
         "line 11: name must have no control character (U+001B): ",
         "line 12: has 2 cells",
     ]

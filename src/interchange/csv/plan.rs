@@ -200,7 +200,8 @@ impl<'t> Planner<'t> {
         let after = if let Some(RowOutcome::Hired(_)) = outcome { seats.taken_by_import() } else { Some(seats) };
         if after.is_none() {
             let Seats { hired, positions, .. } = seats;
-            faults.push(format!("the role has no position left ({hired} hired, {positions} positions)"));
+            let noun = if positions == 1 { "position" } else { "positions" };
+            faults.push(format!("the role has no position left ({hired} hired, {positions} {noun})"));
         }
         let (step, seats) = (step?, after?);
         let progress = match outcome? {
