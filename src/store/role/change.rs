@@ -10,25 +10,11 @@ use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::id::{OrganizationId, RoleId};
 use crate::domain::organization::StatusCounts;
+use crate::domain::report::ApplicationCounts;
 use crate::domain::role::{RoleStatus, Seats};
 use crate::domain::user::Principal;
 use crate::store::role_step::PipelineStep;
 use crate::store::{activity, invitation, organization, role_step};
-
-/// The number of a role's applications in each status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ApplicationCounts {
-    pub in_progress: i64,
-    pub hired: i64,
-    pub not_selected: i64,
-    pub withdrawn: i64,
-}
-
-impl ApplicationCounts {
-    pub fn total(self) -> i64 {
-        self.in_progress + self.hired + self.not_selected + self.withdrawn
-    }
-}
 
 /// Counts the applications to a role.
 pub fn applications(tx: &Tx<'_>, role: &RoleId) -> Result<ApplicationCounts, Error> {

@@ -10,7 +10,7 @@ pub(super) mod record;
 mod seats;
 pub(super) mod version;
 
-pub use self::change::{ApplicationCounts, add, applications, delete, save};
+pub use self::change::{add, applications, delete, save};
 pub use self::list::{RoleFilter, RolePage, page};
 pub use self::overview::{RoleOverview, counts, overview};
 pub use self::record::{Role, RoleRecord, exists, find, insert, of_organization};

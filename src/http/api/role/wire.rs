@@ -3,11 +3,12 @@
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
+use crate::domain::report::ApplicationCounts;
 use crate::domain::role::{CollarType, SalaryPeriod, WorkType};
 use crate::http::api::organization_status::WireApplicationCounts;
 use crate::interchange::json;
 use crate::store::Error;
-use crate::store::role::{ApplicationCounts, Role, RoleRecord};
+use crate::store::role::{Role, RoleRecord};
 use crate::store::role_step::RoleStep;
 
 /// The facts about a role that both staff and the portal see.
@@ -92,12 +93,11 @@ impl WireRoleInFull {
     /// [`Error::Defect`] if the stored description is not a JSON object.
     pub(super) fn new(role: Role, steps: Vec<RoleStep>, applications: ApplicationCounts) -> Result<Self, Error> {
         let description = role.record.description.members()?.clone();
-        let ApplicationCounts { in_progress, hired, not_selected, withdrawn } = applications;
         Ok(Self {
             role: WireRole::new(role),
             description,
             steps: steps.into_iter().map(WireStep::new).collect(),
-            applications: WireApplicationCounts { in_progress, hired, not_selected, withdrawn },
+            applications: applications.into(),
         })
     }
 }
