@@ -6,8 +6,9 @@
 use super::refusal::Refusal;
 use super::user::{CallerRoles, OrgRole, PlatformRole};
 
-const ABOVE: Refusal =
-    Refusal::Forbidden("only an owner or a platform admin may do this to an owner or a platform admin");
+const OWNER_ABOVE: Refusal = Refusal::Forbidden("only an owner or a platform admin may do this to an owner");
+
+const PLATFORM_ADMIN_ABOVE: Refusal = Refusal::Forbidden("only a platform admin may do this to a platform admin");
 
 /// The facts about a person that the rules need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,8 +84,15 @@ pub fn require_resettable(caller: CallerRoles, member: MemberFacts) -> Result<()
 
 fn require_not_above(caller: CallerRoles, member: MemberFacts) -> Result<(), Refusal> {
     require_administrator(caller)?;
-    let is_above = rank(member.org_role, member.platform_role) > rank(caller.org_role, caller.platform_role);
-    if is_above { Err(ABOVE) } else { Ok(()) }
+    if !is_above(caller, member) {
+        return Ok(());
+    }
+    Err(if member.platform_role == PlatformRole::Admin { PLATFORM_ADMIN_ABOVE } else { OWNER_ABOVE })
+}
+
+/// Returns whether a person is above the caller, who may then not act on the person.
+pub fn is_above(caller: CallerRoles, member: MemberFacts) -> bool {
+    rank(member.org_role, member.platform_role) > rank(caller.org_role, caller.platform_role)
 }
 
 fn require_other_owner(member: MemberFacts) -> Result<(), Refusal> {

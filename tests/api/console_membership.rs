@@ -191,6 +191,9 @@ fn an_admin_does_nothing_to_an_owner() {
     app.admin()
         .put("/api/admin/organizations/org_1/memberships/user_admin", &json!({ "orgRole": "member" }))
         .expect(200);
+    let page = app.browser(&hiring, "owner").get(&path(&hiring, "")).expect(200).text();
+    assert_eq!(page.matches("Only a platform admin may do this to a platform admin.").count(), 3, "{page}");
+    assert!(!page.contains("Owners may do this."), "{page}");
     for act in ["link", "remove"] {
         app.browser(&hiring, "owner").submit(&path(&hiring, &format!("/user_admin/{act}")), &[]).expect(403);
     }

@@ -36,6 +36,8 @@ struct JoinPage<'a> {
     lines: Vec<String>,
     email: String,
     asks_for_password: bool,
+    password_hint: String,
+    password_characters_min: usize,
     error: Option<String>,
     passkey: &'static PasskeyTexts,
     offers_passkey: bool,
@@ -118,6 +120,8 @@ impl LinkVisit {
             lines: lines(tx, words, link)?,
             email: link.email.as_str().to_owned(),
             asks_for_password: link.purpose.asks_for_password(),
+            password_hint: password_hint(words),
+            password_characters_min: CHARACTERS_MIN,
             error: None,
             passkey: PASSKEY.of(self.visit.texts()),
             offers_passkey: offers_passkey(tx, link)?,
@@ -148,6 +152,11 @@ fn lines(tx: &Tx<'_>, words: &JoinTexts, link: &SignInLink) -> Result<Vec<String
     let organizations = (!names.is_empty()).then(|| fill(words.invited_to, &[("organizations", &names.join(", "))]));
     let account = fill(words.account, &[("email", link.email.as_str())]);
     Ok([inviter, organizations, Some(account)].into_iter().flatten().collect())
+}
+
+/// Returns the hint below the field for a new password, in the language of the page.
+pub(super) fn password_hint(words: &JoinTexts) -> String {
+    fill(words.password_hint, &[("min", &CHARACTERS_MIN.to_string())])
 }
 
 /// Returns the reason why a password is refused, in the language of the page.

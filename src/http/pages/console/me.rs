@@ -4,12 +4,12 @@ use askama::Template;
 use hyper::{Method, header};
 
 use super::frame::{ConsoleFrame, NavItem};
-use super::join::fault_text;
+use super::join::{fault_text, password_hint};
 use super::visit::{self, THEME_COOKIE, Visit, session_digest};
 use super::when::When;
 use super::{browser, confirm};
 use crate::domain::id::SessionId;
-use crate::domain::password;
+use crate::domain::password::{self, CHARACTERS_MIN};
 use crate::domain::refusal::Refusal;
 use crate::domain::second_factor::Factors;
 use crate::domain::user::Principal;
@@ -40,7 +40,8 @@ struct MePage {
     who: String,
     email: String,
     has_password: bool,
-    password_hint: &'static str,
+    password_hint: String,
+    password_characters_min: usize,
     factor: &'static SecondFactorTexts,
     factors: Factors,
     sessions: Vec<SessionRow>,
@@ -135,7 +136,8 @@ fn page(tx: &Tx<'_>, who: &Principal, visit: &Visit) -> Result<MePage, Error> {
         who: fill(words.who, &[("name", &name), ("email", &who.email)]),
         email: who.email.clone(),
         has_password: store::user::has_password(tx, &who.user_id)?,
-        password_hint: JOIN.of(texts).password_hint,
+        password_hint: password_hint(JOIN.of(texts)),
+        password_characters_min: CHARACTERS_MIN,
         factor: SECOND_FACTOR.of(texts),
         factors: store::second_factor::factors(tx, &who.user_id)?,
         sessions: sessions(tx, who, texts)?,

@@ -9,7 +9,7 @@ use super::super::visit::Visit;
 use super::super::when::When;
 use super::list::{MemberQuery, MemberRows};
 use crate::domain::membership::{
-    MemberFacts, may_administer, require_assignable, require_removable, require_resettable,
+    MemberFacts, is_above, may_administer, require_assignable, require_removable, require_resettable,
 };
 use crate::domain::refusal::Refusal;
 use crate::domain::sign_in_link::LinkPurpose;
@@ -189,7 +189,7 @@ fn view(
         (!member.enabled).then_some(words.disabled),
     ];
     let choices = assignable(caller, facts);
-    let obstacle = |result: Result<(), Refusal>, conflict| obstacle(words, facts, &result, conflict);
+    let obstacle = |result: Result<(), Refusal>, conflict| obstacle(words, caller, facts, &result, conflict);
     let other_role = if org_role == OrgRole::Member { OrgRole::Moderator } else { OrgRole::Member };
     let role_obstacle = obstacle(require_assignable(caller, facts, other_role), words.last_owner);
     let link_obstacle = obstacle(require_resettable(caller, facts), words.own);
@@ -224,6 +224,7 @@ fn assignable(caller: CallerRoles, facts: MemberFacts) -> Vec<OrgRole> {
 /// Returns the reason why a control is disabled. `conflict` is the reason if the state forbids the act.
 fn obstacle(
     words: &'static MembershipTexts,
+    caller: CallerRoles,
     facts: MemberFacts,
     result: &Result<(), Refusal>,
     conflict: &'static str,
@@ -231,7 +232,11 @@ fn obstacle(
     match result {
         Ok(()) => None,
         Err(Refusal::Conflict(_)) => Some(conflict),
-        Err(_) if facts.is_member_elsewhere && facts.platform_role == PlatformRole::User => Some(words.elsewhere),
+        Err(_) if is_above(caller, facts) => Some(match facts.platform_role {
+            PlatformRole::Admin => words.platform_admins_may,
+            PlatformRole::User => words.owners_may,
+        }),
+        Err(_) if facts.is_member_elsewhere => Some(words.elsewhere),
         Err(_) => Some(words.owners_may),
     }
 }

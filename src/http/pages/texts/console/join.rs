@@ -12,6 +12,7 @@ pub(in crate::http) struct JoinTexts {
     /// The address with which the user signs in: `{email}`.
     pub(in crate::http) account: &'static str,
     pub(in crate::http) new_password: &'static str,
+    /// The hint below a new password: `{min}`.
     pub(in crate::http) password_hint: &'static str,
     pub(in crate::http) set_button: &'static str,
     /// The demo, which asks for no password.
@@ -33,7 +34,7 @@ pub(in crate::http) static JOIN: ByLanguage<JoinTexts> = ByLanguage {
         invited_to: "It opens the recruiting console of {organizations}.",
         account: "You sign in as {email}.",
         new_password: "Choose a password",
-        password_hint: "At least 12 characters. Several unrelated words are good.",
+        password_hint: "At least {min} characters. Several unrelated words are good.",
         set_button: "Set the password and sign in",
         demo: "This is a sample company with invented people. Try whatever you like.",
         demo_button: "Open the console",
@@ -50,7 +51,7 @@ pub(in crate::http) static JOIN: ByLanguage<JoinTexts> = ByLanguage {
         invited_to: "Er öffnet die Bewerbungskonsole von {organizations}.",
         account: "Sie melden sich mit {email} an.",
         new_password: "Wählen Sie ein Passwort",
-        password_hint: "Mindestens 12 Zeichen. Gut sind mehrere Wörter, die nichts miteinander zu tun haben.",
+        password_hint: "Mindestens {min} Zeichen. Gut sind mehrere Wörter, die nichts miteinander zu tun haben.",
         set_button: "Passwort festlegen und anmelden",
         demo: "Dies ist ein Beispielunternehmen mit erfundenen Personen. Probieren Sie alles aus.",
         demo_button: "Konsole öffnen",
@@ -67,7 +68,7 @@ pub(in crate::http) static JOIN: ByLanguage<JoinTexts> = ByLanguage {
         invited_to: "Il ouvre la console de recrutement de {organizations}.",
         account: "Vous vous connectez avec {email}.",
         new_password: "Choisissez un mot de passe",
-        password_hint: "Au moins 12 caractères. Plusieurs mots sans rapport entre eux conviennent bien.",
+        password_hint: "Au moins {min} caractères. Plusieurs mots sans rapport entre eux conviennent bien.",
         set_button: "Définir le mot de passe et se connecter",
         demo: "Ceci est une entreprise fictive avec des personnes inventées. Essayez tout ce que vous voulez.",
         demo_button: "Ouvrir la console",
@@ -84,7 +85,7 @@ pub(in crate::http) static JOIN: ByLanguage<JoinTexts> = ByLanguage {
         invited_to: "Abre la consola de selección de {organizations}.",
         account: "Inicia sesión como {email}.",
         new_password: "Elija una contraseña",
-        password_hint: "Al menos 12 caracteres. Varias palabras sin relación entre sí son una buena opción.",
+        password_hint: "Al menos {min} caracteres. Varias palabras sin relación entre sí son una buena opción.",
         set_button: "Guardar la contraseña e iniciar sesión",
         demo: "Esta es una empresa de ejemplo con personas inventadas. Pruebe todo lo que quiera.",
         demo_button: "Abrir la consola",
