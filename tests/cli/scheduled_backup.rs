@@ -52,7 +52,19 @@ fn a_service_runs_without_a_place_for_backups() {
     dir.imported("jobs.db");
     let mut service = dir.serve(&["--db", "jobs.db", "--backup-dir", "missing/copies"]);
     service.wait_for(|line| line.contains("no backup could be made in ") && line.contains("the next try is in 60 s"));
-    service.send("GET", "/readyz", &[], "").expect(200);
+    let ready = service.send("GET", "/readyz", &[], "").expect(200).body;
+    assert_eq!(ready, "ready\nwarning: the last try to make a backup failed; the log shows the reason\n");
+    service.stop("TERM").succeeded();
+}
+
+#[test]
+fn a_hook_that_fails_is_a_warning_and_the_service_stays_ready() {
+    let dir = WorkDir::new();
+    dir.imported("jobs.db");
+    let mut service = dir.serve(&["--db", "jobs.db", "--backup-dir", "copies", "--backup-hook", "/bin/false"]);
+    service.wait_for(|line| line.contains("/bin/false failed for "));
+    let ready = service.send("GET", "/readyz", &[], "").expect(200).body;
+    assert_eq!(ready, "ready\nwarning: the backup hook failed after the last backup; the log shows the reason\n");
     service.stop("TERM").succeeded();
 }
 

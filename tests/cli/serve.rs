@@ -300,3 +300,16 @@ fn contacts_for_security_reports_come_from_the_flag() {
     let text = dir.serve_with(&["--db", "a.db"], &variables).send("GET", path, &[], "").expect(200).body;
     assert!(text.starts_with("Contact: mailto:a@example.com\nContact: tel:+1-201-555-0123\nExpires: "), "{text}");
 }
+
+#[test]
+fn sighup_without_a_certificate_does_not_end_the_service() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    let mut service = dir.serve(&["--db", "a.db"]);
+    for _ in 0..2 {
+        service.signal("HUP");
+        service.wait_for(|line| line.contains("SIGHUP has no effect, because the service has no certificate"));
+        service.send("GET", "/readyz", &[], "").expect(200);
+    }
+    service.stop("TERM").succeeded();
+}

@@ -63,6 +63,7 @@ async fn serve(args: Args, passed: Option<std::net::TcpListener>) -> Result<(), 
     let manager = Arc::new(ServiceManager::from_environment());
     manager.report("opening the file");
     let stop = stop_signal(Arc::clone(&manager))?;
+    let hangups = listen_for(SignalKind::hangup())?;
     let is_inherited = passed.is_some();
     let (listener, address) = match passed {
         Some(listener) => adopt(listener)?,
@@ -93,9 +94,7 @@ async fn serve(args: Args, passed: Option<std::net::TcpListener>) -> Result<(), 
     let mut ctx = open(args, address)?;
     ctx.tls = tls;
     let ctx = Arc::new(ctx);
-    if ctx.tls.is_some() {
-        tokio::spawn(http::follow_certificate(Arc::clone(&ctx), listen_for(SignalKind::hangup())?));
-    }
+    tokio::spawn(http::follow_certificate(Arc::clone(&ctx), hangups));
     let worker = start_deliveries(&ctx, deliveries)?;
     if let Some((listener, address)) = metrics {
         print_message(&format!("metrics on http://{address}/metrics"));

@@ -1,7 +1,5 @@
 //! `GET /healthz` shows that the process is running. `GET /readyz` shows that the service can read and write its file.
 
-use std::time::Duration;
-
 use hyper::Method;
 
 use crate::domain::refusal::Refusal;
@@ -9,6 +7,7 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::resource::Audience;
 use crate::http::server::route::Route;
+use crate::store::backup::Status;
 use crate::store::health::BackgroundJob;
 use crate::store::{self, Error, Grade, Tx};
 
@@ -30,9 +29,9 @@ fn live(_: &Ctx) -> Reply {
     Reply::text("ok\n")
 }
 
-/// `GET /readyz`: tries to read and write the file. Warns about an old backup, about a backup that reads the file for
-/// long, and about a certificate that needs the operator. These do not make the service unready, because it still
-/// works.
+/// `GET /readyz`: tries to read and write the file. Warns about an old or failed backup, about a backup that reads the
+/// file for long, and about a certificate that needs the operator. These warnings do not make the service unready,
+/// because it still works.
 ///
 /// # Errors
 /// `unavailable` if the file cannot be written, if it is no longer the file that the service opened, or if a background
@@ -44,8 +43,7 @@ fn ready(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
         return Err(Refusal::NotReady(format!("failing: {}; the log shows the reason", failing.join(", "))).into());
     }
     store::health::touch(tx)?;
-    let backups = ctx.store.backups().status(ctx.world.as_ref()).filter(|backups| backups.is_overdue);
-    let backup = backups.map(|backups| backup_warning(backups.age));
+    let backup = ctx.store.backups().status(ctx.world.as_ref()).and_then(|backups| backup_warning(&backups));
     let backup_read = ctx.store.health().backup_read().filter(|read| *read >= LONG_READ).map(backup_read_warning);
     let certificate = ctx.tls.as_ref().and_then(|tls| tls.warning(ctx.world.now())).map(str::to_owned);
     let warnings =
@@ -58,9 +56,18 @@ fn backup_read_warning(read: Duration) -> String {
     format!("a backup has been reading the file for {minutes} minutes; the write-ahead log grows until it ends")
 }
 
-fn backup_warning(age: Option<Duration>) -> String {
-    match age {
-        Some(age) => format!("the newest backup is {} hours old; the log shows the reason", age.as_secs() / 3_600),
-        None => "there is no backup; the log shows the reason".to_owned(),
+/// Returns the most urgent warning about the service's own backups.
+fn backup_warning(backups: &Status) -> Option<String> {
+    if backups.is_overdue {
+        Some(match backups.age {
+            Some(age) => format!("the newest backup is {} hours old; the log shows the reason", age.as_secs() / 3_600),
+            None => "there is no backup; the log shows the reason".to_owned(),
+        })
+    } else if backups.has_failed {
+        Some("the last try to make a backup failed; the log shows the reason".to_owned())
+    } else if backups.has_hook_failed {
+        Some("the backup hook failed after the last backup; the log shows the reason".to_owned())
+    } else {
+        None
     }
 }

@@ -61,6 +61,8 @@ struct State {
     made: Option<(Found, Duration)>,
     failures: u64,
     hook_failures: u64,
+    /// Whether the hook failed after the last backup.
+    has_hook_failed: bool,
     /// The failures since the last backup.
     failures_in_a_row: u32,
 }
@@ -79,6 +81,10 @@ pub struct Status {
     pub failures: u64,
     /// The number of failed runs of the hook since the start.
     pub hook_failures: u64,
+    /// Whether the last try failed. The next one follows within an hour.
+    pub has_failed: bool,
+    /// Whether the hook failed after the last backup.
+    pub has_hook_failed: bool,
 }
 
 impl Backups {
@@ -98,6 +104,8 @@ impl Backups {
             is_overdue: facts.is_overdue(settings.every),
             failures: state.failures,
             hook_failures: state.hook_failures,
+            has_failed: state.failures_in_a_row > 0,
+            has_hook_failed: state.has_hook_failed,
         })
     }
 
@@ -298,7 +306,9 @@ impl Job {
     fn run_hook(&self, settings: &Settings, path: &Path) {
         let Some(hook) = &settings.hook else { return };
         let backups = &self.parts.backups;
-        match hook::run(hook, path, self.parts.world.as_ref(), &backups.interrupt) {
+        let outcome = hook::run(hook, path, self.parts.world.as_ref(), &backups.interrupt);
+        backups.state().has_hook_failed = outcome.is_err();
+        match outcome {
             Ok(()) => self.log(format!("{} succeeded for {}", hook.display(), path.display())),
             Err(why) => {
                 backups.state().hook_failures += 1;

@@ -1,5 +1,5 @@
 //! Replaces the certificate when its files change. Logs a new certificate, files that cannot be used, and the need to
-//! renew the certificate.
+//! renew the certificate. Without a certificate, a SIGHUP has no effect except a log line.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,12 @@ const REST: Duration = Duration::from_secs(1);
 /// Checks the files once a second, and reads them when they have changed or when a SIGHUP arrives. If the pair is not
 /// accepted, the certificate in use remains. Runs until the future is dropped.
 pub async fn follow(ctx: Arc<Ctx>, mut hangups: Signal) {
-    let Some(tls) = ctx.tls.clone() else { return };
+    let Some(tls) = ctx.tls.clone() else {
+        while hangups.recv().await.is_some() {
+            ctx.telemetry.note(ctx.world.now(), None, "SIGHUP has no effect, because the service has no certificate");
+        }
+        return;
+    };
     let mut follower = Follower::new(tls);
     let mut looks = tokio::time::interval(REST);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
