@@ -60,7 +60,7 @@ pub(crate) fn job_step(
         let changed = changed.or_else(|| identity.mark(&job.connection, world.as_ref()).ok().flatten());
         if let Some(why) = changed {
             let _ = broken.set(Halt::Lost(why));
-        } else {
+        } else if !identity.is_doubtful() {
             job.run(&truncate_if_due);
         }
         None

@@ -14,6 +14,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rusqlite::Connection;
 
+use super::connection::{self, Use};
 use super::file::OpenError;
 use super::path;
 use super::schema;
@@ -34,6 +35,10 @@ const MARK_BYTES: usize = 16;
 /// The number of times that the header or a page is read before a finding is reported. A checkpoint may be writing at
 /// the time of a single read.
 const HEADER_READS: u32 = 3;
+
+/// The number of checks in a row, four a second, that may find neither the mark nor a reason to expect another place for
+/// it. A checkpoint by another process after an operator's VACUUM ends sooner.
+const DOUBTS_MAX: u32 = 8;
 
 /// A name, and the file that had this name when it was recorded.
 struct NamedFile {
@@ -58,6 +63,8 @@ struct Mark {
     bytes: Option<[u8; MARK_BYTES]>,
     /// The page of the file that contains the mark. It is set when the page has been copied from the log.
     page: Option<u32>,
+    /// The number of checks since the mark was last found in the file.
+    doubts: u32,
 }
 
 /// The state of the file and its log together, as SQLite reports it.
@@ -101,7 +108,19 @@ impl Identity {
         let beside = known("-wal").and_then(|wal| Ok([wal, known("-shm")?]));
         let beside = beside.map_err(|error| failed(path, &error.to_string()))?;
         let _ = self.beside.set(beside);
-        if self.moved().is_some() { Err(replaced(path)) } else { Ok(()) }
+        if self.changed().is_some() { Err(replaced(path)) } else { Ok(()) }
+    }
+
+    /// Commits the mark of this run and moves it into the file, before the service answers requests. A copy that
+    /// overwrites the file in the first moments would otherwise get the mark. If this fails, for example on a full disk,
+    /// the job for checkpoints tries again.
+    ///
+    /// # Errors
+    /// [`OpenError::Failed`] if the file was already overwritten.
+    pub(crate) fn mark_at_start(&self, world: &dyn World) -> Result<(), OpenError> {
+        let path = &self.database.path;
+        let marked = connection::open(path, Use::Write).and_then(|connection| self.mark(&connection, world));
+        if matches!(marked, Ok(Some(_))) { Err(replaced(path)) } else { Ok(()) }
     }
 
     /// Returns a sentence if a name is missing or belongs to another file. Calls `stat` four times, which takes a few
@@ -152,13 +171,27 @@ impl Identity {
         let mut mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = mark.bytes?;
         let known = mark.page?;
-        let page = root_page(connection).ok()?;
-        if known != page {
-            // An operator's VACUUM has moved the table. The next checkpoint moves it in the file too.
-            mark.page = None;
+        if self.page_contains(known, &bytes) == Some(true) {
+            mark.doubts = 0;
             return None;
         }
-        (self.page_contains(page, &bytes) == Some(false)).then(|| self.other_copy_finding())
+        // An operator's VACUUM moves the table, and the next checkpoint moves it in the file too.
+        let page = root_page(connection);
+        if let Ok(page) = page
+            && page != known
+            && self.page_contains(page, &bytes) == Some(true)
+        {
+            (mark.page, mark.doubts) = (Some(page), 0);
+            return None;
+        }
+        mark.doubts += 1;
+        let is_certain = page.is_ok_and(|page| page == known) && self.page_contains(known, &bytes) == Some(false);
+        (is_certain || mark.doubts > DOUBTS_MAX).then(|| self.other_copy_finding())
+    }
+
+    /// Returns whether the last check has not found the mark of this run. No page may then be copied into the file.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.mark.lock().unwrap_or_else(PoisonError::into_inner).doubts > 0
     }
 
     /// Does the same as [`Identity::page_contains_now`], but repeats the check before it returns `Some(false)`.

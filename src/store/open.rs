@@ -79,6 +79,7 @@ impl Store {
         let scheduler = background_job::start(&parts)?;
         let form_secret = form_secret::load_or_create(path, world.as_ref())?;
         parts.identity.opened()?;
+        parts.identity.mark_at_start(world.as_ref())?;
         Ok(Self { scheduler, readers, parts, erased_again, erased_without_list, form_secret, _lock: lock })
     }
 }

@@ -65,9 +65,8 @@ fn a_moved_file_contains_all_answered_requests() {
 /// `bytes` is empty. First waits for a running checkpoint, because that checkpoint could
 /// otherwise write pages after the overwrite. The next checkpoint is due 10 seconds later.
 fn overwrite(dir: &WorkDir, name: &str, bytes: &[u8]) {
-    use std::io::Write;
     let path = dir.path(name);
-    let connection = rusqlite::Connection::open(&path).unwrap();
+    let connection = rusqlite::Connection::open(path).unwrap();
     eventually(|| {
         let counts =
             |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
@@ -75,7 +74,12 @@ fn overwrite(dir: &WorkDir, name: &str, bytes: &[u8]) {
         busy == 0 && pages >= 0 && moved == pages
     });
     drop(connection);
-    let mut file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+    write_over(dir, name, bytes);
+}
+
+fn write_over(dir: &WorkDir, name: &str, bytes: &[u8]) {
+    use std::io::Write;
+    let mut file = std::fs::OpenOptions::new().write(true).open(dir.path(name)).unwrap();
     file.write_all(bytes).unwrap();
     file.set_len(bytes.len() as u64).unwrap();
 }
@@ -115,6 +119,36 @@ fn the_service_stops_if_its_file_is_overwritten_and_leaves_it_unchanged() {
         require_stop(service, sentence);
         assert!(dir.read("a.db") == bytes, "{sentence}: the service wrote to the file");
     }
+}
+
+#[test]
+fn a_file_that_is_overwritten_right_after_the_start_is_noticed() {
+    for round in 0..3 {
+        let dir = WorkDir::new();
+        dir.imported("a.db");
+        dir.imported("b.db");
+        dir.admin_key("b.db");
+        let bytes = dir.read("b.db");
+        let service = dir.serve(&["--db", "a.db"]);
+        write_over(&dir, "a.db", &bytes);
+        require_stop(service, "was overwritten with");
+        assert!(dir.read("a.db") == bytes, "round {round}: the service wrote to the file");
+    }
+}
+
+#[test]
+fn a_vacuum_by_another_program_does_not_stop_the_service() {
+    let dir = WorkDir::new();
+    let service = serve_until_marked(&dir);
+    for _ in 0..3 {
+        dir.change("a.db", "VACUUM; PRAGMA wal_checkpoint(PASSIVE);");
+        // Each request compares the files. The job that checks the mark runs four times a second.
+        for _ in 0..20 {
+            service.send("GET", "/readyz", &[], "").expect(200);
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+    }
+    service.stop("TERM").succeeded();
 }
 
 #[test]
