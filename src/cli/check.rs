@@ -3,9 +3,13 @@
 use super::db_arg::DbArg;
 use super::failure::Failure;
 use super::output::{print_listing, print_message};
+use super::progress::Progress;
 use crate::domain::activity::ChainHead;
 use crate::store::{self, check, file};
 use crate::world::World;
+
+/// How often a check reads each page: 3.0 times in a file of 13 MB, and 3.6 times in one of 76 MB.
+const READS_OF_EACH_PAGE: u64 = 4;
 
 /// Check the integrity of the file.
 ///
@@ -29,7 +33,11 @@ pub struct Args {
 /// Fails if there are findings, or the file cannot be read.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare_to_read(&args.db.db)?;
-    let mut findings = check::check(&args.db.db, |part| print_message(&format!("checking: {part}")))?;
+    let size = std::fs::metadata(&args.db.db).map_or(0, |metadata| metadata.len());
+    let progress = Progress::of_transfer("checking", size.saturating_mul(READS_OF_EACH_PAGE));
+    let checked = check::check(&args.db.db, |part| progress.begin_part(&format!("checking: {part}")));
+    drop(progress);
+    let mut findings = checked?;
     if let Some(head) = &args.chain_head {
         findings.extend(store::read_alone(&args.db.db, world, |tx| store::activity::head_mismatch(tx, head))?);
     }

@@ -1,8 +1,7 @@
 //! `appliance export`: writes the file's contents as one interchange document.
 
-use std::io::{self, BufWriter, IsTerminal as _, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::io::{self, BufWriter, IsTerminal as _};
+use std::path::Path;
 
 use clap::builder::BoolishValueParser;
 use serde_json::json;
@@ -44,12 +43,10 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let secrets = if args.with_secrets { Secrets::Included } else { Secrets::LeftOut };
     let facts = json!({ "withSecrets": args.with_secrets });
     args.db.record_reading(world, "export", &facts)?;
-    let written_bytes = Arc::new(AtomicU64::new(0));
-    let counter = Arc::clone(&written_bytes);
-    // The size of the document is not known in advance. A document on a terminal would be mixed with the progress.
-    let progress = (!io::stdout().is_terminal())
-        .then(|| Progress::start("exporting", None, move || counter.load(Ordering::Relaxed)));
-    let mut out = BufWriter::new(CountingWriter { out: io::stdout().lock(), bytes: written_bytes });
+    // A document on a terminal would be mixed with the progress.
+    let expected = expected_bytes(path, world)?;
+    let progress = (!io::stdout().is_terminal()).then(|| Progress::of_transfer("exporting", expected));
+    let mut out = BufWriter::new(io::stdout().lock());
     let exported = store::read_alone(path, world, |tx| {
         let left_out = (store::hr_delivery::owed(tx)?, store::export::signups_count(tx)?);
         Ok((interchange::export(tx, secrets, &mut out), left_out))
@@ -79,20 +76,11 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     }
 }
 
-/// Counts the bytes that are written.
-struct CountingWriter<W> {
-    out: W,
-    bytes: Arc<AtomicU64>,
-}
-
-impl<W: Write> Write for CountingWriter<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.out.write(bytes)?;
-        self.bytes.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
+/// Returns the expected number of bytes that the export reads and writes: 1.2 times the size of the file without its
+/// attachments, as measured on files of 13 and 76 MB.
+fn expected_bytes(path: &Path, world: &dyn World) -> Result<u64, Failure> {
+    let attachments = store::read_alone(path, world, store::attachment::total_bytes)?;
+    let file = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    let exported = file.saturating_sub(attachments);
+    Ok(exported.saturating_add(exported / 5))
 }

@@ -3,8 +3,11 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+use super::output::print_message;
 
 /// The interval between two versions of the line: short enough to show that the command is working. The elapsed time is
 /// counted in intervals, which is exact enough for a rate.
@@ -12,6 +15,8 @@ const INTERVAL: Duration = Duration::from_millis(300);
 
 /// Shows the progress of a command until this value is dropped.
 pub(super) struct Progress {
+    /// The work that the line names.
+    verb: Arc<Mutex<String>>,
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -19,16 +24,19 @@ pub(super) struct Progress {
 impl Progress {
     /// Begins to show the progress of a command. `done` returns the number of bytes that are processed. `total` is the
     /// expected number of bytes, if it is known.
-    pub(super) fn start(verb: &'static str, total: Option<u64>, done: impl Fn() -> u64 + Send + 'static) -> Self {
+    pub(super) fn start(verb: &str, total: Option<u64>, done: impl Fn() -> u64 + Send + 'static) -> Self {
+        let verb = Arc::new(Mutex::new(verb.to_owned()));
         if !is_wanted() {
-            return Self { end: None, thread: None };
+            return Self { verb, end: None, thread: None };
         }
         let (end, ended) = mpsc::channel();
+        let shown = Arc::clone(&verb);
         let show = move || {
             let mut elapsed = Duration::ZERO;
             loop {
                 // An error while writing to standard error is ignored, as for messages.
-                let _ = write!(io::stderr().lock(), "\r{}\x1b[K", line(verb, done(), total, elapsed));
+                let verb = shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let _ = write!(io::stderr().lock(), "\r{}\x1b[K", line(&verb, done(), total, elapsed));
                 if ended.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout) {
                     break;
                 }
@@ -37,8 +45,32 @@ impl Progress {
             let _ = write!(io::stderr().lock(), "\r\x1b[K");
         };
         let thread = std::thread::Builder::new().name("progress".to_owned()).spawn(show).ok();
-        Self { end: Some(end), thread }
+        Self { verb, end: Some(end), thread }
     }
+
+    /// Begins to show the progress of a command by the bytes that this process reads and writes. `total` is their
+    /// expected number.
+    pub(super) fn of_transfer(verb: &str, total: u64) -> Self {
+        let before = transferred_bytes();
+        Self::start(verb, Some(total), move || transferred_bytes().saturating_sub(before))
+    }
+
+    /// Names the part of the work that begins. If the line is not shown, prints the name as a message.
+    pub(super) fn begin_part(&self, part: &str) {
+        if self.end.is_some() {
+            part.clone_into(&mut self.verb.lock().unwrap_or_else(PoisonError::into_inner));
+        } else {
+            print_message(part);
+        }
+    }
+}
+
+/// Returns the number of bytes that this process has read and written; 0 if the system does not count them. SQLite has
+/// no such count while one statement runs.
+fn transferred_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
+    let counts = text.lines().filter_map(|line| line.strip_prefix("rchar: ").or_else(|| line.strip_prefix("wchar: ")));
+    counts.filter_map(|count| count.parse::<u64>().ok()).sum()
 }
 
 impl Drop for Progress {
@@ -69,7 +101,7 @@ fn line(verb: &str, done: u64, total: Option<u64>, elapsed: Duration) -> String 
     format!("{verb}: {share} %, {amount}{left}")
 }
 
-fn duration(seconds: u64) -> String {
+pub(super) fn duration(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),
         60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),

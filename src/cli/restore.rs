@@ -1,13 +1,18 @@
 //! `appliance restore`: replaces the file with a backup.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::db_arg::DbArg;
 use super::failure::Failure;
 use super::output::print_message;
+use super::progress::Progress;
 use crate::store::OpenError;
 use crate::store::restore::{Difference, Known, Lineage, Refused, Replaced, Restore};
 use crate::world::World;
+
+/// How often a restore reads or writes each page of the backup: 6.4 times in a file of 13 MB, and 7.1 times in one of
+/// 76 MB.
+const TRANSFERS_OF_COPY: u64 = 7;
 
 /// Replace the file with a backup, while no service uses the file.
 ///
@@ -44,7 +49,10 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let (file, copy) = (args.db.db.display(), args.copy.display());
     let failure = |refused| failure(refused, args);
     print_message(&format!("checking {copy}"));
-    let restore = Restore::prepare(&args.db.db, &args.copy, args.revoke_keys, world).map_err(failure)?;
+    let progress = Progress::of_transfer("restoring", expected_bytes(args));
+    let prepared = Restore::prepare(&args.db.db, &args.copy, args.revoke_keys, world);
+    drop(progress);
+    let restore = prepared.map_err(failure)?;
     for line in report(&restore, args) {
         print_message(&line);
     }
@@ -61,6 +69,13 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// Returns the expected number of bytes that the command reads and writes: it copies and checks the backup, and checks
+/// the old file and compares the two.
+fn expected_bytes(args: &Args) -> u64 {
+    let size = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    size(&args.copy).saturating_mul(TRANSFERS_OF_COPY).saturating_add(size(&args.db.db))
 }
 
 fn failure(refused: Refused, args: &Args) -> Failure {

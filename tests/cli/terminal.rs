@@ -77,6 +77,20 @@ fn progress_is_shown_on_a_terminal_only_and_removed_at_the_end() {
         assert!(shown.starts_with("a.db copied to ") && !shown.contains('\x1b'), "{shown:?}");
     }
     assert!(dir.run(&["backup", "--db", "a.db", "e.db"]).succeeded().stderr.starts_with("a.db copied to e.db"));
+    for (args, verb) in [
+        (&["check", "--db", "a.db"][..], "checking"),
+        (&["import", "--db", "f.db", "document.json"], "importing"),
+        (&["restore", "--db", "f.db", "b.db"], "restoring"),
+    ] {
+        let shown = dir.run_on_terminal(args, "xterm").succeeded().stdout;
+        let first = format!("\r{verb}: 0 %, ");
+        let part = format!("\r{verb}: reading every page: ");
+        assert!(shown.contains(&first) || shown.contains(&part), "{shown:?}");
+        let (_, rest) = shown.rsplit_once("\x1b[K").unwrap();
+        assert!(rest.trim_end().lines().all(|line| !line.contains('%')), "{shown:?}");
+    }
+    let piped = dir.run(&["check", "--db", "a.db"]).succeeded();
+    assert!(piped.stderr.starts_with("checking: reading every page\nchecking: ") && !piped.stderr.contains('%'));
     let document = dir.run_on_terminal(&["export", "--db", "a.db"], "xterm").succeeded().stdout;
     assert!(document.starts_with('{') && !document.contains('\x1b'), "{document:?}");
 }

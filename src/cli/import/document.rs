@@ -4,7 +4,7 @@ use super::advice;
 use super::args::{Args, Format, misused};
 use super::input::{INPUT_BYTES_MAX, read};
 use super::record::record_import;
-use super::strategy::{Strategy, lock_for};
+use super::strategy::{Strategy, lock_for, show_progress};
 use crate::cli::failure::Failure;
 use crate::cli::output::print_message;
 use crate::interchange::{self, Counts, Findings};
@@ -41,7 +41,10 @@ pub(super) fn import(args: &Args, world: &dyn World) -> Result<(), Failure> {
     };
     let all = |tx: &Tx<'_>| recorded(tx, interchange::insert(tx, &document)?);
     let base = |tx: &Tx<'_>| recorded(tx, interchange::insert_without_applications(tx, &document)?);
-    let imported = strategy.import(path, world, all, base, || interchange::staged_rows(&document))?;
+    let progress = show_progress(document.applications());
+    let imported = strategy.import(path, world, all, base, || interchange::staged_rows(&document));
+    drop(progress);
+    let imported = imported?;
     for notice in document.notices() {
         print_message(&notice);
     }

@@ -10,7 +10,7 @@ use super::advice;
 use super::args::{Args, Format, misused};
 use super::input::{INPUT_BYTES_MAX, read};
 use super::record::record_import;
-use super::strategy::{Strategy, lock_for};
+use super::strategy::{Strategy, lock_for, show_progress};
 use crate::cli::failure::Failure;
 use crate::cli::output::print_message;
 use crate::domain::id::OrganizationId;
@@ -135,7 +135,10 @@ fn import(
     let recorded = |tx: &Tx<'_>, counts: Counts| record_import(tx, world, format, &counts).map(|()| counts);
     let all = |tx: &Tx<'_>| recorded(tx, interchange::add(tx, &addition)?);
     let base = |tx: &Tx<'_>| recorded(tx, interchange::add_without_applications(tx, &addition)?);
-    let imported = strategy.import(path, world, all, base, || interchange::staged_addition_rows(&addition))?;
+    let progress = show_progress(addition.applications());
+    let imported = strategy.import(path, world, all, base, || interchange::staged_addition_rows(&addition));
+    drop(progress);
+    let imported = imported?;
     let (roles, candidates, applications) =
         (imported.counts.roles, imported.counts.candidates, imported.counts.applications);
     print_message(&format!(
