@@ -34,6 +34,7 @@ mod settings;
 mod settings_file;
 pub mod sign_in_link;
 mod tls_args;
+pub mod upgrade;
 pub mod user;
 mod value;
 
@@ -81,6 +82,7 @@ enum Command {
     Backup(backup::Args),
     Restore(restore::Args),
     Check(check::Args),
+    Upgrade(upgrade::Args),
     Activity(activity::Args),
     HrDeliveries(hr_deliveries::Args),
     User(user::Args),
@@ -133,6 +135,7 @@ impl Cli {
             Command::Backup(args) => backup::run(&args, &world),
             Command::Restore(args) => restore::run(&args, &world),
             Command::Check(args) => check::run(&args, &world),
+            Command::Upgrade(args) => upgrade::run(&args, &world),
             Command::Activity(args) => activity::run(&args, &world),
             Command::HrDeliveries(args) => hr_deliveries::run(&args, &world),
             Command::User(args) => user::run(&args, &world),

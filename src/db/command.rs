@@ -36,6 +36,16 @@ pub fn read_alone<T>(path: &Path, world: &dyn World, f: impl FnOnce(&Tx<'_>) -> 
     tx::snapshot(&connection, world.now(), f)
 }
 
+/// Runs `f` as [`read_alone`] does, and leaves the file and its log as they are.
+pub fn read_unchanged<T>(
+    path: &Path,
+    world: &dyn World,
+    f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let connection = connection::open_to_read_unchanged(path)?;
+    tx::snapshot(&connection, world.now(), f)
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};

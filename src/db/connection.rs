@@ -90,6 +90,21 @@ pub(crate) fn open_to_read(path: &Path, for_use: Use) -> Result<Connection, Erro
     open_and_read(path, |connection| set_up(connection, for_use))
 }
 
+/// Opens a file for a command that must leave it and its log as they are. If the last connection to a file is closed,
+/// SQLite moves the log into the file, for example the log of a killed service. An empty log and its shared memory are
+/// removed, because this connection may have created them.
+///
+/// # Errors
+/// The errors of [`open_to_read`].
+pub(crate) fn open_to_read_unchanged(path: &Path) -> Result<Connection, Error> {
+    let log = std::fs::metadata(path::beside(&path::resolve(path), "-wal"));
+    let has_log = log.is_ok_and(|log| log.len() > 0);
+    open_and_read(path, |connection| {
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, has_log)?;
+        set_up(connection, Use::Read)
+    })
+}
+
 /// Opens a file and reads its schema, because SQLite opens the log only then. A write-ahead log needs shared memory
 /// beside the file, which a read-only directory does not allow. If there is no log, no process writes to the file, so
 /// SQLite may read the file without shared memory.

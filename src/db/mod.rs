@@ -29,12 +29,13 @@ pub(crate) mod scheduler;
 pub(crate) mod schema;
 pub(crate) mod service_log;
 pub(crate) mod tx;
+pub mod upgrade_plan;
 pub(crate) mod wal;
 pub(crate) mod writer;
 pub(crate) mod writer_thread;
 
 pub(crate) use command::act_beside;
-pub use command::{act_alone, read_alone};
+pub use command::{act_alone, read_alone, read_unchanged};
 pub use error::Error;
 pub use file::OpenError;
 pub use halt::{Closed, Halt};

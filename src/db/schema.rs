@@ -25,13 +25,21 @@ pub(crate) struct Schema {
     pub version: i64,
     /// The statements that create this version in an empty file.
     pub sql: &'static str,
-    /// The steps of all upgrades. The steps from version `n + 1` to version `n + 2` are at index `n`.
-    pub upgrades: &'static [&'static [Step]],
+    /// All upgrades. The upgrade from version `n + 1` to version `n + 2` is at index `n`.
+    pub upgrades: &'static [Upgrade],
     /// The files beside the database file that a backup also copies.
     pub companions: &'static [Companion],
 }
 
-/// A step of an upgrade from one version to the next.
+/// The upgrade from one version to the next.
+#[derive(Clone, Copy)]
+pub(crate) struct Upgrade {
+    /// The change for people, such as "closing dates of roles".
+    pub name: &'static str,
+    pub steps: &'static [Step],
+}
+
+/// A step of an upgrade.
 #[derive(Clone, Copy)]
 #[cfg_attr(not(test), expect(dead_code, reason = "version 1 has no upgrade yet"))]
 pub(crate) enum Step {
@@ -69,8 +77,7 @@ pub(crate) fn use_wal(connection: &Connection) -> Result<(), Error> {
 /// Upgrades a file from an older version. First creates a checked copy beside the file (`FILE.before-version-N`),
 /// unless a killed upgrade left one. Then runs all steps in one transaction.
 pub(crate) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Error> {
-    let first = usize::try_from(found - 1)
-        .map_err(|_| Error::Defect(format!("this program never wrote files of version {found}")))?;
+    let first = first_upgrade(found)?;
     let connection = connection::open(path, Use::Write)?;
     let names = copy_names(path, schema.version);
     if names.iter().any(|copy| is_copy_of(&connection, copy)) {
@@ -86,13 +93,18 @@ pub(crate) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Er
     upgraded
 }
 
+/// Returns the index of the first upgrade of a file with this version.
+pub(crate) fn first_upgrade(found: i64) -> Result<usize, Error> {
+    usize::try_from(found - 1).map_err(|_| Error::Defect(format!("this program never wrote files of version {found}")))
+}
+
 fn run_steps(connection: &Connection, schema: &Schema, first: usize) -> Result<(), Error> {
     // Foreign keys are off while steps rebuild tables, and are checked before the commit. The pragma has no effect
     // inside a transaction, so it is set before the transaction begins.
     connection.execute_batch("PRAGMA foreign_keys = OFF")?;
     let tx = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    for step in schema.upgrades.iter().skip(first).copied().flatten() {
-        match step {
+    for step in schema.upgrades.iter().skip(first).flat_map(|upgrade| upgrade.steps) {
+        match *step {
             Step::Sql(sql) => tx.execute_batch(sql)?,
             Step::Code(run) => tx::in_upgrade(&tx, run)?,
         }
@@ -144,15 +156,18 @@ mod tests {
         version: 3,
         sql: "",
         upgrades: &[
-            &[Step::Sql("ALTER TABLE a ADD COLUMN y INTEGER")],
-            &[Step::Sql("INSERT INTO a (x, y) VALUES (3, 4)")],
+            Upgrade { name: "a second column", steps: &[Step::Sql("ALTER TABLE a ADD COLUMN y INTEGER")] },
+            Upgrade { name: "a row", steps: &[Step::Sql("INSERT INTO a (x, y) VALUES (3, 4)")] },
         ],
         companions: &[],
     };
     const BROKEN: Schema = Schema {
         version: 3,
         sql: "",
-        upgrades: &[&[Step::Sql("ALTER TABLE a ADD COLUMN y INTEGER")], &[Step::Sql("INSERT INTO b VALUES (1)")]],
+        upgrades: &[
+            Upgrade { name: "a second column", steps: &[Step::Sql("ALTER TABLE a ADD COLUMN y INTEGER")] },
+            Upgrade { name: "a row", steps: &[Step::Sql("INSERT INTO b VALUES (1)")] },
+        ],
         companions: &[],
     };
 
@@ -199,8 +214,10 @@ mod tests {
         fn fail(_: &tx::Tx<'_>) -> Result<(), Error> {
             Err(Error::Defect("it fails".to_owned()))
         }
-        const SECOND: Schema = Schema { version: 2, upgrades: &[&[Step::Code(double)]], ..FIRST };
-        const FAILING: Schema = Schema { version: 2, upgrades: &[&[Step::Code(double), Step::Code(fail)]], ..FIRST };
+        const DOUBLE: Upgrade = Upgrade { name: "doubled", steps: &[Step::Code(double)] };
+        const FAIL: Upgrade = Upgrade { name: "failing", steps: &[Step::Code(double), Step::Code(fail)] };
+        const SECOND: Schema = Schema { version: 2, upgrades: &[DOUBLE], ..FIRST };
+        const FAILING: Schema = Schema { version: 2, upgrades: &[FAIL], ..FIRST };
         let (_dir, path) = first_file();
         Connection::open(&path).unwrap().execute_batch("INSERT INTO a (x) VALUES (4)").unwrap();
         let x =

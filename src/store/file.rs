@@ -5,8 +5,12 @@ use std::path::Path;
 use super::schema::CURRENT;
 use crate::db::Error;
 use crate::db::file;
-pub use crate::db::file::{Lock, Missing, Older, OpenError, beside, require_absent, resolve, write_manifest};
+pub use crate::db::file::{
+    Lock, Missing, Older, OpenError, beside, require_absent, resolve, write_manifest,
+};
 use crate::db::gentle::Interrupt;
+use crate::db::upgrade_plan::plan;
+pub use crate::db::upgrade_plan::{Effect, SchemaChange, UpgradePlan};
 
 /// Ensures that the file exists and has this program's schema version. Does not change a foreign or newer file.
 pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenError> {
@@ -25,6 +29,15 @@ pub fn require_servable(path: &Path) -> Result<(), OpenError> {
 /// can be written to.
 pub fn prepare_to_read(path: &Path) -> Result<(), OpenError> {
     file::prepare_to_read(path, &CURRENT)
+}
+
+/// Returns the plan of an upgrade of the file, or `None` if the file has this program's schema version. Changes nothing.
+///
+/// # Errors
+/// [`OpenError::Newer`] if the file has a newer version, [`OpenError::NotUpgraded`] if the upgrade would fail, and the
+/// errors of [`prepare_to_read`].
+pub fn plan_upgrade(path: &Path) -> Result<Option<UpgradePlan>, OpenError> {
+    plan(path, &CURRENT)
 }
 
 /// Copies the file, including all commits in its log, into a new file with mode 0600. Copies `FILE.erased` to

@@ -63,7 +63,7 @@ fn a_newer_file_is_refused_unchanged() {
 }
 
 #[test]
-fn only_serve_upgrades_an_older_file() {
+fn only_serve_and_upgrade_upgrade_an_older_file() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     dir.change("a.db", "PRAGMA user_version = 0;");

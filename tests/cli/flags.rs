@@ -46,7 +46,7 @@ const SETTINGS_OPTIONS: [&str; SERVE_OPTIONS.len() + 1] = {
 };
 
 /// Every command with its options. The name of each option determines its variable.
-const COMMANDS: [(&str, &[&str]); 26] = [
+const COMMANDS: [(&str, &[&str]); 27] = [
     (
         "init",
         &[
@@ -76,6 +76,7 @@ const COMMANDS: [(&str, &[&str]); 26] = [
     ("backup", &["db", "settings"]),
     ("restore", &["db", "settings", "revoke-keys", "dry-run"]),
     ("check", &["db", "settings", "chain-head"]),
+    ("upgrade", &["db", "settings", "check"]),
     ("activity", &["db", "settings", "json", "limit"]),
     ("hr-deliveries", &["db", "settings", "json"]),
     ("user list", &["db", "settings", "json"]),

@@ -40,5 +40,6 @@ mod terminal_session;
 mod tls;
 mod tls_client;
 mod tls_files;
+mod upgrade;
 mod usage;
 mod user;

@@ -25,7 +25,7 @@ pub enum OpenError {
         /// The version that this program writes.
         known: i64,
     },
-    /// An older version of the program wrote the file, and only `serve` upgrades a file.
+    /// An older version of the program wrote the file, and only `serve` and `upgrade` upgrade a file.
     Older {
         path: PathBuf,
         found: i64,
@@ -109,7 +109,7 @@ impl std::fmt::Display for OpenError {
             Self::Older { path, found, known } => write!(
                 f,
                 "{} has version {found}, but this program needs version {known}; start `appliance serve` on it once to \
-                 upgrade it",
+                 upgrade it, or run `appliance upgrade`",
                 path.display()
             ),
             Self::NotUpgraded { path, why } => {

@@ -110,6 +110,11 @@ pub(crate) fn require_servable(path: &Path, schema: &Schema) -> Result<(), OpenE
 /// Checks that the file is readable and has this program's version, even if neither the file nor its directory is
 /// writable.
 pub(crate) fn prepare_to_read(path: &Path, schema: &Schema) -> Result<(), OpenError> {
+    version_to_read(path).and_then(|found| require_version(path, schema, found, Older::Refuse))
+}
+
+/// Returns the version of a file. Makes the other checks of [`prepare_to_read`].
+pub(crate) fn version_to_read(path: &Path) -> Result<i64, OpenError> {
     require_safe_sqlite(path)?;
     if !file_exists(path)? {
         return Err(OpenError::Missing(path.to_owned()));
@@ -123,7 +128,7 @@ pub(crate) fn prepare_to_read(path: &Path, schema: &Schema) -> Result<(), OpenEr
             if !connection.is_readonly(MAIN_DB).unwrap_or(true) {
                 require_private(path)?;
             }
-            require_version(path, schema, found, Older::Refuse)
+            Ok(found)
         }
     }
 }

@@ -1,5 +1,7 @@
 //! `GET /healthz` shows that the process is running. `GET /readyz` shows that the service can read and write its file.
 
+use std::time::Duration;
+
 use hyper::Method;
 
 use crate::domain::refusal::Refusal;
