@@ -11,7 +11,7 @@ use crate::domain::disk::UploadLimits;
 use crate::domain::hr_delivery;
 use crate::store::backup::Settings;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct BackupScheduleArg {
     /// Make backups of the file in this directory, such as FILE-2026-11-23T020000Z.db. Each backup is checked before it
     /// counts. The service creates the directory when it starts, but not its parent. Use the directory for one file

@@ -12,6 +12,7 @@ pub mod check;
 pub mod completions;
 mod db_arg;
 mod demo;
+pub mod doctor;
 pub mod export;
 mod failure;
 mod finding;
@@ -83,6 +84,7 @@ enum Command {
     Restore(restore::Args),
     Check(check::Args),
     Upgrade(upgrade::Args),
+    Doctor(Box<doctor::Args>),
     Activity(activity::Args),
     HrDeliveries(hr_deliveries::Args),
     User(user::Args),
@@ -136,6 +138,7 @@ impl Cli {
             Command::Restore(args) => restore::run(&args, &world),
             Command::Check(args) => check::run(&args, &world),
             Command::Upgrade(args) => upgrade::run(&args, &world),
+            Command::Doctor(args) => doctor::run(&args, &world),
             Command::Activity(args) => activity::run(&args, &world),
             Command::HrDeliveries(args) => hr_deliveries::run(&args, &world),
             Command::User(args) => user::run(&args, &world),

@@ -46,7 +46,8 @@ impl TlsArgs {
         Tls::read(self.files()?, world.now()).err()
     }
 
-    fn files(&self) -> Option<TlsFiles> {
+    /// Returns the files of the certificate and its key; `None` if the service speaks plain HTTP.
+    pub(super) fn files(&self) -> Option<TlsFiles> {
         Some(TlsFiles { certificate: self.tls_cert.clone()?, key: self.tls_key.clone()? })
     }
 

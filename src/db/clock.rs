@@ -111,6 +111,11 @@ fn heartbeat(tx: &Tx<'_>) -> Result<Option<Heartbeat>, Error> {
     tx.one(sql, [], |row| Ok(Heartbeat { believed: tx::time(row, 0)?, confirmations: row.get(1)? }))
 }
 
+/// Returns the believed time in the last heartbeat.
+pub fn last_heartbeat(tx: &Tx<'_>) -> Result<Option<Timestamp>, Error> {
+    Ok(heartbeat(tx)?.map(|heartbeat| heartbeat.believed))
+}
+
 fn begin(tx: &Tx<'_>) -> Result<Heartbeat, Error> {
     let sql = "INSERT INTO believed_clock (id, believed_at, confirmations)
                VALUES (1, $1, 0)

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::error::Error;
 use super::tx::{self, Tx};
+use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
 /// A background job, or a state of the file that a job checks, with its name in health reports.
@@ -175,21 +176,24 @@ pub fn touch(tx: &Tx<'_>) -> Result<(), Error> {
                ON CONFLICT (id) DO UPDATE
                SET at = excluded.at";
     tx.run(sql, [tx.now.micros()])?;
-    let sql = "SELECT at
-               FROM readiness
-               WHERE id = 1";
-    let read = tx.one(sql, [], |row| tx::time(row, 0))?;
-    if read == Some(tx.now) {
+    if touched_at(tx)? == Some(tx.now) {
         Ok(())
     } else {
         Err(Error::Defect("the file does not return the row that was written".to_owned()))
     }
 }
 
+/// Returns the time of the last [`touch`].
+pub fn touched_at(tx: &Tx<'_>) -> Result<Option<Timestamp>, Error> {
+    let sql = "SELECT at
+               FROM readiness
+               WHERE id = 1";
+    tx.one(sql, [], |row| tx::time(row, 0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::timestamp::Timestamp;
     use crate::world::Scripted;
 
     const RETENTION: BackgroundJob = BackgroundJob::new("retention");

@@ -15,4 +15,5 @@ mod worker;
 
 pub use network::{DeliveryNetwork, NetworkFuture, SystemNetwork};
 pub use settings::Settings;
+pub use tls::read_config as trusting_config;
 pub use worker::Worker;

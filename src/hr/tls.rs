@@ -48,7 +48,11 @@ impl Tls {
     }
 }
 
-fn read_config() -> Result<Arc<ClientConfig>, String> {
+/// Reads the certificate authorities of the system, and returns the configuration of clients that trust them.
+///
+/// # Errors
+/// A sentence for operators if the system trusts no authority.
+pub fn read_config() -> Result<Arc<ClientConfig>, String> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(found.certs);

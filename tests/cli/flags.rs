@@ -46,7 +46,7 @@ const SETTINGS_OPTIONS: [&str; SERVE_OPTIONS.len() + 1] = {
 };
 
 /// Every command with its options. The name of each option determines its variable.
-const COMMANDS: [(&str, &[&str]); 27] = [
+const COMMANDS: [(&str, &[&str]); 28] = [
     (
         "init",
         &[
@@ -77,6 +77,23 @@ const COMMANDS: [(&str, &[&str]); 27] = [
     ("restore", &["db", "settings", "revoke-keys", "dry-run"]),
     ("check", &["db", "settings", "chain-head"]),
     ("upgrade", &["db", "settings", "check"]),
+    (
+        "doctor",
+        &[
+            "db",
+            "settings",
+            "listen",
+            "base-url",
+            "tls-cert",
+            "tls-key",
+            "trusted-proxy",
+            "min-free",
+            "backup-dir",
+            "backup-every",
+            "backup-keep",
+            "backup-hook",
+        ],
+    ),
     ("activity", &["db", "settings", "json", "limit"]),
     ("hr-deliveries", &["db", "settings", "json"]),
     ("user list", &["db", "settings", "json"]),

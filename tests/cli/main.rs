@@ -6,6 +6,7 @@ mod backup;
 mod chain;
 mod connections;
 mod demo;
+mod doctor;
 mod document;
 mod erasure;
 mod file;

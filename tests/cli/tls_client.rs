@@ -50,6 +50,11 @@ impl Authority {
         write_pair(dir, &certificate, &key);
     }
 
+    /// Writes the certificate of the authority.
+    pub(crate) fn write_root(&self, dir: &WorkDir, name: &str) {
+        dir.write(name, self.0.pem());
+    }
+
     /// Connects and completes the handshake.
     pub(crate) fn connect(&self, address: SocketAddr) -> io::Result<TlsStream> {
         self.connect_with(connect(address), &VERSIONS, b"http/1.1")

@@ -7,7 +7,7 @@ pub(crate) mod replacement;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use rusqlite::{Connection, MAIN_DB};
@@ -69,6 +69,16 @@ impl Lock {
             Err(TryLockError::Error(error)) => Err(not_writable(error)),
         }
     }
+}
+
+/// Returns whether a process holds the lock of the file. Reads the system's list of locks, so that a service that starts
+/// at this moment finds the lock free.
+pub fn is_locked(path: &Path) -> bool {
+    let Ok(lock) = std::fs::metadata(beside(&resolve(path), ".lock")) else { return false };
+    let suffix = format!(":{}", lock.ino());
+    let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
+    let holds = |line: &str| line.contains(" FLOCK ") && line.split(' ').any(|word| word.ends_with(&suffix));
+    locks.lines().any(holds)
 }
 
 /// Ensures that the file exists and has this program's version. Does not change a foreign or newer file.

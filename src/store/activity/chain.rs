@@ -21,6 +21,15 @@ pub fn head(tx: &Tx<'_>) -> Result<ChainHead, Error> {
     Ok(head.unwrap_or(ChainHead { number: 0, hash: CHAIN_START }))
 }
 
+/// Returns the time of the newest activity.
+pub fn newest_at(tx: &Tx<'_>) -> Result<Option<Timestamp>, Error> {
+    let sql = "SELECT at
+               FROM activities
+               ORDER BY number DESC
+               LIMIT 1";
+    tx.one(sql, [], |row| Columns::of(row).time())
+}
+
 /// Returns a finding if the chain does not contain this head, which was recorded outside the file. If someone tampers
 /// with rows and then recomputes the chain, the chain is consistent again, so only a head that was recorded elsewhere
 /// reveals the tampering.

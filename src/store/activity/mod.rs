@@ -15,7 +15,7 @@ use crate::domain::activity::{self, Action, ChainHead, ChainLink, SALT_BYTES, St
 use crate::domain::id::{ApiKeyId, ApplicationId, CandidateId, CandidateStepId, OrganizationId, RoleId, UserId};
 use crate::domain::user::Principal;
 use crate::world::World;
-pub use chain::{head, head_mismatch};
+pub use chain::{head, head_mismatch, newest_at};
 pub use page::{Activity, Actor, latest_act, latest_decision, number, page};
 
 /// Generates the id and the salt for a new row.

@@ -115,10 +115,15 @@ impl Directory {
         sync_name(path)
     }
 
+    /// Returns the path of the newest backup that failed its check.
+    pub(super) fn unsound(&self) -> PathBuf {
+        self.path.join(format!("{}-unsound.db", self.stem))
+    }
+
     /// Keeps a copy that failed its check, with its erasure list, and replaces the previous copy that failed. Returns
     /// the new path.
     pub(super) fn set_aside(&self, partial: &Path, list: Option<&[u8]>) -> Result<PathBuf> {
-        let aside = self.path.join(format!("{}-unsound.db", self.stem));
+        let aside = self.unsound();
         let list_path = beside(&aside, COMPANIONS[0]);
         match list {
             Some(lines) => write_companion(&list_path, lines)?,

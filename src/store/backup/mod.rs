@@ -87,6 +87,21 @@ pub struct Status {
     pub has_hook_failed: bool,
 }
 
+/// Returns the checked backups of a file in a directory, oldest first: their times and sizes. Changes nothing.
+///
+/// # Errors
+/// Fails if the directory cannot be read.
+pub fn list(directory: &Path, file: &Path) -> std::io::Result<Vec<(Timestamp, u64)>> {
+    let found = Directory::new(directory, &file::resolve(file)).list()?;
+    Ok(found.into_iter().map(|found| (found.at, found.bytes)).collect())
+}
+
+/// Returns the path of the newest backup that failed its check, if there is one.
+pub fn unsound(directory: &Path, file: &Path) -> Option<PathBuf> {
+    let path = Directory::new(directory, &file::resolve(file)).unsound();
+    path.exists().then_some(path)
+}
+
 impl Backups {
     /// Starts the schedule. Only the first call has an effect.
     pub fn schedule(&self, settings: Settings) {

@@ -38,6 +38,11 @@ impl Tls {
         ServerName::try_from(host).is_ok_and(|name| verify_server_name(&certificate, &name).is_ok())
     }
 
+    /// Returns the whole days that are left if they are so few that the operator should renew the certificate.
+    pub fn reminder(&self, now: Timestamp) -> Option<u64> {
+        self.period().reminder(now)
+    }
+
     /// Returns a warning while the certificate is not valid, or while the changed files cannot be used.
     pub(in crate::http) fn warning(&self, now: Timestamp) -> Option<&'static str> {
         if self.period().check(now).is_err() {

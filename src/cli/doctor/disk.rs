@@ -1,0 +1,108 @@
+//! The disk: free space, the growth of the file, and files that nobody needs any more.
+
+use std::path::Path;
+
+use super::file::directory;
+use super::patient::Patient;
+use super::report::{Report, Urgency};
+use crate::domain::disk::DiskSpace;
+use crate::store::backup;
+use crate::store::file::beside;
+
+/// The operator has to act before the disk is full in this many days.
+const DAYS_LEFT_MIN: f64 = 30.0;
+
+/// The shortest time from which the growth of the file is estimated.
+const DAYS_OBSERVED_MIN: f64 = 1.0;
+
+/// The size of a write-ahead log that no reader holds: twice the size to which the service truncates it.
+const LOG_BYTES_MAX: u64 = 128 << 20;
+
+/// The words in the names of files that a restore or an upgrade has left.
+const LEFTOVERS: [&str; 2] = [".before-restore-", ".before-version-"];
+
+const MICROS_PER_DAY: f64 = 86_400e6;
+
+const AREA: &str = "disk";
+
+pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
+    let directory = directory(&patient.path);
+    match patient.world.disk(directory) {
+        None => report.skip("free space, because the system does not report it"),
+        Some(disk) if !patient.limits.has_free_space(Some(disk), 0) => report.add(
+            Urgency::Now,
+            AREA,
+            format!(
+                "only {} are free, so the service refuses uploads and makes no backups",
+                gigabytes(disk.free_bytes)
+            ),
+            format!("du -xh --max-depth=1 {}", directory.display()),
+        ),
+        Some(disk) => examine_growth(patient, disk, report),
+    }
+    let log = std::fs::metadata(beside(&patient.path, "-wal")).map_or(0, |log| log.len());
+    if log > LOG_BYTES_MAX {
+        report.add(
+            Urgency::Soon,
+            AREA,
+            format!("the write-ahead log has {}, so a program holds a read transaction open", gigabytes(log)),
+            format!("fuser -v {}", patient.path.display()),
+        );
+    }
+    examine_leftovers(&patient.path, report);
+}
+
+/// Estimates from the sizes of the backups when the disk will be full.
+fn examine_growth(patient: &Patient<'_>, disk: DiskSpace, report: &mut Report) {
+    let Some(settings) = patient.args.backups.clone().settings(patient.limits) else { return };
+    let backups = backup::list(&settings.directory, &patient.path).unwrap_or_default();
+    let (Some((first, first_bytes)), Some((last, last_bytes))) = (backups.first(), backups.last()) else { return };
+    let days = last.since(*first).as_micros() as f64 / MICROS_PER_DAY;
+    if days < DAYS_OBSERVED_MIN || last_bytes <= first_bytes {
+        return;
+    }
+    let bytes_per_day = (last_bytes - first_bytes) as f64 / days;
+    let days_left = disk.free_bytes as f64 / bytes_per_day;
+    if days_left < DAYS_LEFT_MIN {
+        report.add(
+            Urgency::Soon,
+            AREA,
+            format!(
+                "the file grows by {} a day, so the disk is full in {days_left:.0} days",
+                gigabytes(bytes_per_day as u64)
+            ),
+            format!("df -h {}", directory(&patient.path).display()),
+        );
+    }
+}
+
+fn examine_leftovers(path: &Path, report: &mut Report) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let Ok(entries) = directory(path).read_dir() else { return };
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    names.sort();
+    let is_leftover = |other: &str| {
+        let rest = other.strip_prefix(&name).unwrap_or_default();
+        let is_log = ["-wal", "-shm", "-journal"].iter().any(|suffix| rest.ends_with(suffix));
+        !is_log && LEFTOVERS.iter().any(|word| rest.starts_with(word))
+    };
+    for leftover in names.iter().filter(|other| is_leftover(other)) {
+        let leftover = directory(path).join(leftover);
+        let bytes = std::fs::metadata(&leftover).map_or(0, |found| found.len());
+        report.add(
+            Urgency::Soon,
+            AREA,
+            format!("{} is an old copy with personal data ({})", leftover.display(), gigabytes(bytes)),
+            format!("rm {}", leftover.display()),
+        );
+    }
+}
+
+/// Returns a size in MB, or in GB from 1 GB.
+fn gigabytes(bytes: u64) -> String {
+    if bytes < 1_000_000_000 {
+        format!("{:.1} MB", bytes as f64 / 1e6)
+    } else {
+        format!("{:.1} GB", bytes as f64 / 1e9)
+    }
+}
