@@ -83,9 +83,8 @@ fn progress_is_shown_on_a_terminal_only_and_removed_at_the_end() {
         (&["restore", "--db", "f.db", "b.db"], "restoring"),
     ] {
         let shown = dir.run_on_terminal(args, "xterm").succeeded().stdout;
-        let first = format!("\r{verb}: 0 %, ");
-        let part = format!("\r{verb}: reading every page: ");
-        assert!(shown.contains(&first) || shown.contains(&part), "{shown:?}");
+        // How far the command has come when it shows its first line depends on the machine.
+        assert!(shown.contains(&format!("\r{verb}: ")) && shown.contains(" %, "), "{shown:?}");
         let (_, rest) = shown.rsplit_once("\x1b[K").unwrap();
         assert!(rest.trim_end().lines().all(|line| !line.contains('%')), "{shown:?}");
     }
