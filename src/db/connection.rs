@@ -197,7 +197,7 @@ fn set_up_to_inspect(connection: &Connection) -> Result<(), rusqlite::Error> {
 }
 
 /// Forbids statements that could damage the file, and does not trust its schema.
-fn defend(connection: &Connection) -> Result<(), rusqlite::Error> {
+pub(super) fn defend(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     Ok(())

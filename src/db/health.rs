@@ -67,14 +67,23 @@ pub(crate) struct BackupRead(Arc<Health>);
 
 impl Drop for BackupRead {
     fn drop(&mut self) {
-        self.0.outcomes().backup_reads_since = None;
+        let now = self.0.world.monotonic();
+        let mut outcomes = self.0.outcomes();
+        let Some(read_since) = outcomes.backup_reads_since.take() else { return };
+        for failure in outcomes.failing.values_mut().filter(|failure| failure.pauses_for_backups()) {
+            // The time of the read does not count.
+            failure.since += now.saturating_sub(read_since.max(failure.since));
+        }
     }
 }
 
 struct Failure {
+    /// The beginning of the failure, moved forward by the time that does not count.
     since: Duration,
-    why: String,
+    why: Error,
     is_announced: bool,
+    /// Whether a reader of the file causes the failure.
+    is_held: bool,
 }
 
 impl Health {
@@ -98,10 +107,7 @@ impl Health {
                     outcomes.recovered.push(job);
                 }
             }
-            Err(error) => {
-                let first = Failure { since: self.world.monotonic(), why: String::new(), is_announced: false };
-                outcomes.failing.entry(index).or_insert(first).why = error.to_string();
-            }
+            Err(error) => self.record_failure(&mut outcomes, index, error.clone(), false),
         }
     }
 
@@ -119,25 +125,29 @@ impl Health {
     }
 
     /// Records a failure that a reader of the file causes. While a backup of the service reads the file, the failure
-    /// says nothing about other readers, so only an announced failure continues.
+    /// says nothing about other readers, so the time of the backup's read does not count. The failure is not removed:
+    /// with frequent backups, it would begin again after each one and would never be overdue.
     pub(crate) fn report_held(&self, job: BackgroundJob, error: Error) {
-        let mut outcomes = self.outcomes();
-        if outcomes.backup_reads_since.is_none() {
-            drop(outcomes);
-            return self.report(job, &Err::<(), _>(error));
-        }
-        if let Some(index) = self.jobs.iter().position(|known| *known == job)
-            && outcomes.failing.get(&index).is_some_and(|failure| !failure.is_announced)
-        {
-            outcomes.failing.remove(&index);
-        }
+        let Some(index) = self.jobs.iter().position(|known| *known == job) else { return };
+        self.record_failure(&mut self.outcomes(), index, error, true);
+    }
+
+    /// Begins the failure of a job, or continues it with its newest error.
+    fn record_failure(&self, outcomes: &mut Outcomes, index: usize, why: Error, is_held: bool) {
+        let (since, is_announced) = match outcomes.failing.get(&index) {
+            Some(failure) => (failure.since, failure.is_announced),
+            None => (self.world.monotonic(), false),
+        };
+        outcomes.failing.insert(index, Failure { since, why, is_announced, is_held });
     }
 
     /// Returns the jobs that have failed for too long.
     pub fn failing(&self) -> Vec<BackgroundJob> {
         let now = self.world.monotonic();
         let outcomes = self.outcomes();
+        let is_read = outcomes.backup_reads_since.is_some();
         let failing = outcomes.failing.iter().map(|(index, failure)| (self.jobs[*index], failure));
+        let failing = failing.filter(|(_, failure)| !(is_read && failure.pauses_for_backups()));
         failing.filter(|(job, failure)| failure.is_overdue(*job, now)).map(|(job, _)| job).collect()
     }
 
@@ -147,7 +157,9 @@ impl Health {
         let mut outcomes = self.outcomes();
         let recovered = std::mem::take(&mut outcomes.recovered).into_iter();
         let mut news: Vec<String> = recovered.map(|job| format!("job {} works again", job.name)).collect();
-        for (index, failure) in &mut outcomes.failing {
+        let is_read = outcomes.backup_reads_since.is_some();
+        let failing = outcomes.failing.iter_mut();
+        for (index, failure) in failing.filter(|(_, failure)| !(is_read && failure.pauses_for_backups())) {
             let job = self.jobs[*index];
             if !failure.is_announced && failure.is_overdue(job, now) {
                 failure.is_announced = true;
@@ -164,6 +176,12 @@ impl Health {
 }
 
 impl Failure {
+    /// Returns whether the time of a backup's read does not count. An announced failure continues, because it began
+    /// without the backup.
+    fn pauses_for_backups(&self) -> bool {
+        self.is_held && !self.is_announced
+    }
+
     fn is_overdue(&self, job: BackgroundJob, now: Duration) -> bool {
         now.saturating_sub(self.since) >= job.failing_max
     }
@@ -247,20 +265,40 @@ mod tests {
         for _ in 0..6 {
             held();
             world.pass(Duration::from_secs(100));
+            assert_eq!((health.failing(), health.news()), (vec![], vec![]));
         }
-        assert_eq!((health.failing(), health.backup_read()), (vec![], Some(Duration::from_secs(600))));
+        assert_eq!(health.backup_read(), Some(Duration::from_secs(600)));
         drop(read);
-        // Another reader still holds the log after the backup.
+        // Another reader still holds the log after the backup. The rest of its limit remains.
         held();
-        world.pass(Duration::from_secs(299));
+        world.pass(Duration::from_secs(99));
         assert_eq!((health.failing(), health.backup_read()), (vec![], None));
         world.pass(Duration::from_secs(1));
-        assert_eq!((health.failing(), health.news().len()), (vec![READER], 1));
+        let line = "job reader has failed for 300 s: it holds the log".to_owned();
+        assert_eq!((health.failing(), health.news()), (vec![READER], vec![line]));
         // A backup does not excuse a failure that the log has announced.
         let read = health.begin_backup_read();
         held();
         assert_eq!(health.failing(), [READER]);
         drop(read);
+    }
+
+    #[test]
+    fn a_reader_is_reported_even_if_backups_are_more_frequent_than_its_limit() {
+        let (world, health) = health();
+        let health = Arc::new(health);
+        let held = || health.report_held(READER, Error::Unavailable("it holds the log".to_owned()));
+        for expected in [vec![], vec![], vec![READER]] {
+            let read = health.begin_backup_read();
+            world.pass(Duration::from_secs(10));
+            held();
+            world.pass(Duration::from_secs(10));
+            drop(read);
+            world.pass(Duration::from_secs(99));
+            assert_eq!(health.failing(), []);
+            world.pass(Duration::from_secs(1));
+            assert_eq!(health.failing(), expected);
+        }
     }
 
     #[test]

@@ -17,6 +17,11 @@ pub fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Returns the directory of a path.
+pub fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Calls fsync on the directory that contains a new name, so that the name survives a power cut.
 pub(crate) fn sync_name(path: &Path) -> std::io::Result<()> {
     match path.parent() {

@@ -114,6 +114,8 @@ type Objects = BTreeMap<(String, String), (String, i64)>;
 /// Runs the upgrades on the tables of the file without their rows, and returns the changes.
 fn rehearse(connection: &Connection, schema: &Schema, first: usize) -> Result<Vec<SchemaChange>, Error> {
     let memory = Connection::open_in_memory()?;
+    // The file may be any file, so its definitions are not trusted.
+    connection::defend(&memory)?;
     let mut statement = connection.prepare(
         "SELECT sql
          FROM sqlite_schema
@@ -123,7 +125,9 @@ fn rehearse(connection: &Connection, schema: &Schema, first: usize) -> Result<Ve
     let definitions = statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
     memory.execute_batch("PRAGMA foreign_keys = OFF")?;
     for definition in definitions {
-        memory.execute_batch(&definition)?;
+        // Not `execute_batch`: SQLite itself reads only the first statement of a definition. A crafted file may contain
+        // further ones, which could attach and change another file. `execute` refuses them before it runs any.
+        memory.execute(&definition, [])?;
     }
     let before = objects(&memory)?;
     let transaction = memory.unchecked_transaction()?;
@@ -262,6 +266,24 @@ mod tests {
         set(0);
         let refused = plan(&path, &SECOND).unwrap_err().to_string();
         assert!(refused.contains("this program never wrote files of version 0"), "{refused}");
+    }
+
+    #[test]
+    fn a_plan_runs_no_further_statements_from_the_schema_of_the_file() {
+        let (dir, path) = file();
+        let other_path = dir.path().join("other.db");
+        let other = Connection::open(&other_path).unwrap();
+        other.execute_batch("CREATE TABLE t (x INTEGER); INSERT INTO t VALUES (1)").unwrap();
+        for further in ["", "; DELETE FROM v.t"] {
+            let crafted = format!("CREATE TABLE d (x INTEGER) STRICT; ATTACH '{}' AS v{further}", other_path.display());
+            let connection = Connection::open(&path).unwrap();
+            connection.execute_batch("PRAGMA writable_schema = ON").unwrap();
+            connection.execute("UPDATE sqlite_schema SET sql = ?1 WHERE name = 'd'", [&crafted]).unwrap();
+            drop(connection);
+            assert!(matches!(plan(&path, &SECOND), Err(OpenError::NotUpgraded { .. })), "{crafted}");
+        }
+        let rows: i64 = other.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap();
+        assert_eq!(rows, 1);
     }
 
     #[test]

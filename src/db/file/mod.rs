@@ -17,7 +17,7 @@ pub use self::backup::{require_absent, write_manifest};
 pub use self::error::OpenError;
 use self::partial::{Busy, Existing, Partial};
 use super::connection;
-pub use super::path::{beside, resolve};
+pub use super::path::{beside, parent, resolve};
 use super::schema::{self, Schema};
 
 /// How to handle a missing file.

@@ -18,6 +18,7 @@ use crate::db::tx::{self, Error, Tx};
 use crate::db::writer::Writer;
 use crate::domain::clock::ClockReading;
 use crate::domain::erasure::{CandidateRef, deferred as rule};
+use crate::domain::id::CandidateId;
 use crate::store::status_page::deletion;
 use crate::world::World;
 
@@ -67,8 +68,7 @@ impl Scan {
         if let Some(erasure) = self.due.pop() {
             let candidate = erasure.candidate.id.clone();
             if let Err(error) = run_erasure(parts, erasure) {
-                parts.log.write(format!("the deferred erasure of candidate {candidate} failed: {error}"));
-                self.failure.get_or_insert(error);
+                self.fail(&parts.log, &candidate, error);
             }
         } else if self.is_running || self.is_time(parts.world.monotonic()) {
             if let Err(error) = self.read_page(connection, parts) {
@@ -81,8 +81,22 @@ impl Scan {
         if self.is_running || !self.due.is_empty() {
             return None;
         }
+        Some(self.end())
+    }
+
+    /// Records the failure of an erasure. A full disk, for example, fails every erasure of every scan until there is
+    /// space. Therefore only the first failure of a scan is logged, and only if the last scan did not fail.
+    fn fail(&mut self, log: &ServiceLog, candidate: &CandidateId, error: Error) {
+        if self.failure.is_none() && !self.has_failed {
+            log.write(format!("the deferred erasure of candidate {candidate} failed: {error}"));
+        }
+        self.failure.get_or_insert(error);
+    }
+
+    /// Ends the scan and returns its outcome.
+    fn end(&mut self) -> Result<(), Error> {
         self.has_failed = self.failure.is_some();
-        Some(self.failure.take().map_or(Ok(()), Err))
+        self.failure.take().map_or(Ok(()), Err)
     }
 
     /// Begins a scan if it is time. The scan after a failure, such as a full disk or a lock that another process holds,
@@ -140,4 +154,37 @@ fn carry_out(
     }
     deferred::remove(tx, &erasure.candidate)?;
     deletion::carry_out_deferred(tx, erasures, world, &erasure.candidate, erasure.application.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::domain::id::Id as _;
+
+    #[test]
+    fn the_log_has_one_line_for_erasures_that_keep_failing() {
+        let (log, lines) = (ServiceLog::default(), Arc::new(Mutex::new(Vec::new())));
+        let written = Arc::clone(&lines);
+        log.connect(move |line| written.lock().unwrap().push(line.to_owned()));
+        let mut scan = Scan::default();
+        let mut scan_with = |failures: &[&str]| {
+            for candidate in failures {
+                scan.fail(&log, &CandidateId::parse(candidate).unwrap(), Error::Full("the disk is full".to_owned()));
+            }
+            assert_eq!(scan.end().is_err(), !failures.is_empty());
+            std::mem::take(&mut *lines.lock().unwrap())
+        };
+        let line = |candidate: &str| format!("the deferred erasure of candidate {candidate} failed: the disk is full");
+        for (failures, expected) in [
+            (&["cand_1", "cand_2"][..], vec![line("cand_1")]),
+            (&["cand_1", "cand_2"], vec![]),
+            (&["cand_3"], vec![]),
+            (&[], vec![]),
+            (&["cand_2"], vec![line("cand_2")]),
+        ] {
+            assert_eq!(scan_with(failures), expected);
+        }
+    }
 }

@@ -110,7 +110,7 @@ DEFECTS = [
         "pub(in crate::http) fn key_in_memory(ctx: &Ctx, fields: &HeaderMap) -> Option<Arc<CachedKey>> {\n"
         f'    if {on("link-in-log")} {{ eprintln!("{{fields:?}}"); }}\n')),
     defect("identity-unchecked", "place", "the names of the files are not compared with the open files", (
-        "src/db/identity.rs", "        let beside = self.beside.get().into_iter().flatten();\n",
+        "src/db/identity/mod.rs", "        let beside = self.beside.get().into_iter().flatten();\n",
         f'        if {on("identity-unchecked")} {{ return None; }}\n'
         "        let beside = self.beside.get().into_iter().flatten();\n")),
     defect("busy-heartbeat", "silence", "the heartbeat is written in every step", (

@@ -185,8 +185,10 @@ impl Identity {
             return None;
         }
         mark.doubts += 1;
-        let is_certain = page.is_ok_and(|page| page == known) && self.page_contains(known, &bytes) == Some(false);
-        (is_certain || mark.doubts > DOUBTS_MAX).then(|| self.other_copy_finding())
+        // Pages that cannot be read, for example because of an I/O error, say nothing about the file.
+        let is_absent = self.page_contains(known, &bytes) == Some(false);
+        let is_certain = page.is_ok_and(|page| page == known);
+        (is_absent && (is_certain || mark.doubts > DOUBTS_MAX)).then(|| self.other_copy_finding())
     }
 
     /// Returns whether the last check has not found the mark of this run. No page may then be copied into the file.
@@ -206,14 +208,27 @@ impl Identity {
         found
     }
 
-    /// Returns whether a page of the file, without its log, contains these bytes; `None` if the page cannot be read.
+    /// Returns whether a page of the file, without its log, contains these bytes; `None` if the page cannot be read. A
+    /// file that ends before the page does not contain them.
     fn page_contains_now(&self, page: u32, bytes: &[u8; MARK_BYTES]) -> Option<bool> {
         let mut header = [0; HEADER_BYTES];
-        self.handle.read_exact_at(&mut header, 0).ok()?;
+        if !self.read_whole(&mut header, 0)? {
+            return Some(false);
+        }
         let size = page_bytes(&header);
         let mut content = vec![0; usize::try_from(size).ok()?];
-        self.handle.read_exact_at(&mut content, u64::from(page.checked_sub(1)?) * size).ok()?;
-        Some(content.windows(MARK_BYTES).any(|window| window == bytes))
+        let is_whole = self.read_whole(&mut content, u64::from(page.checked_sub(1)?) * size)?;
+        Some(is_whole && content.windows(MARK_BYTES).any(|window| window == bytes))
+    }
+
+    /// Fills the buffer from a position in the file. Returns `Some(false)` if the file ends before, and `None` if it
+    /// cannot be read.
+    fn read_whole(&self, buffer: &mut [u8], at: u64) -> Option<bool> {
+        match self.handle.read_exact_at(buffer, at) {
+            Ok(()) => Some(true),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Some(false),
+            Err(_) => None,
+        }
     }
 
     fn overwritten(&self, view: impl Fn() -> Option<View>) -> Option<String> {
@@ -346,15 +361,4 @@ fn failed(path: &Path, why: &str) -> OpenError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_counter_is_behind_later_counters_even_after_an_overflow() {
-        for (counter, other, expected) in
-            [(1, 2, true), (2, 1, false), (2, 2, false), (u32::MAX, 0, true), (0, u32::MAX, false), (7, 4_000, true)]
-        {
-            assert_eq!(is_behind(counter, other), expected, "{counter} {other}");
-        }
-    }
-}
+mod tests;
