@@ -37,7 +37,7 @@ pub struct ChangeAuthor {
     pub name: String,
 }
 
-/// Returns the sentence of a refusal: who made the newest change, when, and the things that they changed. `changes` must be
+/// Returns the sentence of a refusal: the author, the time and the content of the newest change. `changes` must be
 /// ordered newest first. It is empty for an imported role that nobody has changed.
 pub fn refusal_sentence(changes: &[LaterChange]) -> String {
     const NEXT: &str = "read the role again and repeat the request with its new ETag";
@@ -56,25 +56,27 @@ pub fn refusal_sentence(changes: &[LaterChange]) -> String {
 
 /// Returns the words for the act, after the name of its author.
 fn act(change: &LaterChange) -> String {
-    let things = || {
-        let things: Vec<String> = change.members.iter().map(|member| thing(member)).collect();
-        match things.split_last() {
-            Some((last, [])) => last.clone(),
-            Some((last, others)) => format!("{} and {last}", others.join(", ")),
-            None => "something".to_owned(),
-        }
-    };
     match change.action.as_str() {
         "role.created" => "created the role".to_owned(),
-        "role.changed" => format!("changed {} of the role", things()),
+        "role.changed" => changed(&change.members, "the role"),
         "role.opened" => "opened the role".to_owned(),
         "role.closed" => "closed the role".to_owned(),
         "role.reopened" => "reopened the role".to_owned(),
         "role_step.added" => "added a step".to_owned(),
-        "role_step.changed" => format!("changed {} of a step", things()),
+        "role_step.changed" => changed(&change.members, "a step"),
         "role_step.reordered" => "reordered the steps".to_owned(),
         "role_step.removed" => "removed a step".to_owned(),
-        other => format!("did {other}"),
+        other => format!("changed the role ({other})"),
+    }
+}
+
+/// Returns the words for a change of the role or a step, with the changed members if the act names them.
+fn changed(members: &[String], noun: &str) -> String {
+    let things: Vec<String> = members.iter().map(|member| thing(member)).collect();
+    match things.split_last() {
+        Some((last, [])) => format!("changed {last} of {noun}"),
+        Some((last, others)) => format!("changed {} and {last} of {noun}", others.join(", ")),
+        None => format!("changed {noun}"),
     }
 }
 
@@ -120,7 +122,7 @@ mod tests {
         let since = "the role has changed since the version that If-Match names";
         let (by_ingrid_then, then) =
             ("Ingrid Berg changed the name and the maximum salary of the role", "at 1970-01-01T00:00:00.000000Z");
-        let by_service_then = "the service changed something of the role";
+        let by_service_then = "the service changed the role";
         for (changes, expected) in [
             (vec![], "the role never had the version that If-Match names".to_owned()),
             (vec![by_ingrid.clone()], format!("{since}: {by_ingrid_then} {then}")),
@@ -137,6 +139,7 @@ mod tests {
             assert_eq!(refusal_sentence(&changes), sentence);
         }
     }
+
     #[test]
     fn the_act_and_the_changed_things_have_ordinary_words() {
         for (action, members, expected) in [
@@ -149,7 +152,8 @@ mod tests {
             ("role.closed", vec!["status"], "Ada closed the role at"),
             ("role_step.added", vec![], "Ada added a step at"),
             ("role_step.changed", vec!["name"], "Ada changed the name of a step at"),
-            ("role.painted", vec![], "Ada did role.painted at"),
+            ("role_step.changed", vec![], "Ada changed a step at"),
+            ("role.painted", vec![], "Ada changed the role (role.painted) at"),
         ] {
             let change = LaterChange {
                 activity_id: ActivityId::parse("act_1").unwrap(),
