@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::db_arg::DbArg;
 use super::failure::Failure;
-use super::output::print_message;
+use super::output::{counted, print_message};
 use super::progress::Progress;
 use crate::store::OpenError;
 use crate::store::restore::{Difference, Known, Lineage, Refused, Replaced, Restore};
@@ -168,8 +168,4 @@ fn listed(difference: &Difference) -> String {
     let counts: Vec<String> =
         counts.map(|(count, noun)| counted(usize::try_from(count).unwrap_or_default(), noun)).collect();
     if counts.is_empty() { "nothing".to_owned() } else { counts.join(", ") }
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

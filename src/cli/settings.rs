@@ -6,7 +6,7 @@ use clap::builder::BoolishValueParser;
 
 use super::failure::{EXIT_CONFIG, Failure};
 use super::list::print_rows;
-use super::output::{print_listing, print_message};
+use super::output::{counted, print_listing, print_message};
 use super::serve;
 use super::settings_file::{Origin, PATH_DEFAULT, Resolved, Setting};
 use crate::world::World;
@@ -64,11 +64,9 @@ fn check(args: &Args, resolved: &Resolved, world: &dyn World) -> Result<(), Fail
     for line in &lines {
         print_listing(line)?;
     }
-    let count = lines.len();
-    let noun = if count == 1 { "finding" } else { "findings" };
     Err(Failure {
         exit: EXIT_CONFIG,
-        message: format!("the settings have {count} {noun}; correct them before a start"),
+        message: format!("the settings have {}; correct them before a start", counted(lines.len(), "finding")),
     })
 }
 

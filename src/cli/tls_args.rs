@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::failure::{EXIT_CONFIG, EXIT_USAGE, Failure};
+use super::failure::{EXIT_CONFIG, Failure};
 use super::finding::Finding;
 use super::output::print_message;
 use crate::http::{self, Tls, TlsFiles};
@@ -55,12 +55,9 @@ impl TlsArgs {
     /// if the service speaks plain HTTP.
     ///
     /// # Errors
-    /// Exit status 78 if the files cannot be used, and 2 if the base URL is not https.
+    /// Exit status 78 if the files cannot be used.
     pub(super) fn read(&self, base_url: Option<&str>, world: &dyn World) -> Result<Option<Arc<Tls>>, Failure> {
         let Some(files) = self.files() else { return Ok(None) };
-        if let Some(message) = self.flaw_of_base_url(base_url) {
-            return Err(Failure { exit: EXIT_USAGE, message });
-        }
         let warning = files.warning();
         let tls = Tls::read(files, world.now()).map_err(|message| Failure { exit: EXIT_CONFIG, message })?;
         if let Some(warning) = warning {
@@ -74,6 +71,15 @@ impl TlsArgs {
         }
         Ok(Some(Arc::new(tls)))
     }
+}
+
+/// Returns the port of a base URL.
+pub(super) fn port(base_url: &str) -> u16 {
+    let origin = http::origin(base_url).unwrap_or_default();
+    let authority = origin.split_once("://").map_or("", |(_, authority)| authority);
+    let host = http::host(base_url).unwrap_or_default();
+    let port = authority[host.len().min(authority.len())..].strip_prefix(':').and_then(|port| port.parse().ok());
+    port.unwrap_or(if is_https(base_url) { 443 } else { 80 })
 }
 
 /// Returns whether a base URL is https.

@@ -48,7 +48,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
         return Ok(());
     };
     if args.check {
-        print_rows(&["WHAT", "VALUE"], &rows(&plan, world, path))?;
+        print_rows(&["ITEM", "VALUE"], &rows(&plan, world, path))?;
         return require_space(&plan, world, path);
     }
     require_space(&plan, world, path)?;
@@ -59,7 +59,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     upgraded?;
     let copy = file::beside(path, &format!(".before-version-{}", plan.version));
     print_message(&format!(
-        "{} was upgraded from version {} to {}; the old file is {}",
+        "{} was upgraded from version {} to {}; the old file is {}, or has a number after this name if it was taken",
         path.display(),
         plan.found,
         plan.version,
@@ -69,7 +69,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
 }
 
 fn rows(plan: &UpgradePlan, world: &dyn World, path: &Path) -> Vec<Vec<String>> {
-    let row = |what: &str, value: String| vec![what.to_owned(), value];
+    let row = |item: &str, value: String| vec![item.to_owned(), value];
     let mut rows = vec![row("format version", format!("{} to {}", plan.found, plan.version))];
     rows.extend(plan.upgrades.iter().map(|name| row("upgrade", (*name).to_owned())));
     rows.extend(

@@ -6,7 +6,7 @@ use super::schema::CURRENT;
 use crate::db::Error;
 use crate::db::file;
 pub use crate::db::file::{
-    Lock, Missing, Older, OpenError, beside, is_locked, require_absent, resolve, write_manifest,
+    Lock, Missing, Older, OpenError, beside, is_locked, parent, require_absent, resolve, write_manifest,
 };
 use crate::db::gentle::Interrupt;
 use crate::db::upgrade_plan::plan;

@@ -43,7 +43,7 @@ fn finds(output: &Output, urgency: &str, area: &str, sentence: &str, command: &s
     assert_eq!(rows.len(), 1, "{output:?}");
     assert_eq!((rows[0].len(), rows[0][0], rows[0][1]), (4, urgency, area), "{output:?}");
     assert!(rows[0][2].contains(sentence) && rows[0][3].starts_with(command), "{sentence}, {command}: {output:?}");
-    assert!(output.stderr.contains("appliance: 1 problem was found; "), "{output:?}");
+    assert!(output.stderr.contains("appliance: 1 problem found; "), "{output:?}");
 }
 
 #[track_caller]
@@ -249,7 +249,7 @@ fn the_most_urgent_problem_comes_first_and_a_terminal_has_aligned_columns() {
     let piped = doctor(&dir, &[]);
     let urgencies: Vec<&str> = piped.stdout.lines().map(|line| line.split('\t').next().unwrap()).collect();
     assert_eq!(urgencies, ["now", "soon", "soon"], "{piped:?}");
-    assert!(piped.stderr.contains("appliance: 3 problems were found; no service uses the file"), "{piped:?}");
+    assert!(piped.stderr.contains("appliance: 3 problems found; no service uses the file"), "{piped:?}");
     let shown = dir.run_on_terminal(&["doctor", "--db", "a.db", "--min-free", "0"], "xterm").stdout;
     let heading = shown.lines().next().unwrap();
     assert!(heading.starts_with("URGENCY  AREA") && !shown.contains('\t'), "{shown}");

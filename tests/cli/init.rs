@@ -107,6 +107,9 @@ fn a_run_that_was_interrupted_before_the_settings_can_be_repeated() {
     let again = init(&dir, &[]).succeeded();
     assert!(again.stderr.contains("slug acme-s-hne existed already; it was not changed"), "{again:?}");
     assert!(again.stdout.contains("sign-in: ") && dir.path("a.toml").exists());
+    // The organization decides whether there is a portal, not the flag of the second run.
+    let off = init(&dir, &["--force", "--portal", "off"]).succeeded();
+    assert!(off.stdout.starts_with("portal: "), "{off:?}");
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM organizations"), 1);
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM users"), 1);
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM memberships"), 1);
@@ -122,6 +125,10 @@ fn without_a_terminal_missing_flags_are_named_and_nothing_is_created() {
         (&[&FLAGS[..4], &https, &["--tls", "files", "--tls-key", KEY]].concat(), "needed: --tls-cert\n"),
         (&[&FLAGS[..], &["--tls", "files", "--tls-cert", CERT, "--tls-key", KEY]].concat(), "needs an https URL"),
         (&[&FLAGS[..4], &https, &["--tls", "proxy", "--tls-key", KEY]].concat(), "need --tls files"),
+        (
+            &[&FLAGS[..4], &["--base-url", "http://jobs.acme.example"]].concat(),
+            "candidates and staff need an https URL",
+        ),
         (&[&FLAGS[..], &["--tls", "magic"]].concat(), "magic"),
         (&[&FLAGS[..], &["--backup-every", "1s"]].concat(), "from 1m to 744h"),
         (&[&FLAGS[..], &["--backup-keep", "0"]].concat(), "daily=7,weekly=4,monthly=6"),
@@ -147,6 +154,23 @@ fn a_certificate_is_checked_before_anything_is_created() {
         assert!(text.contains(line), "{line}: {text}");
     }
     dir.run(&["settings", "--check", "--settings", "a.toml"]).succeeded();
+}
+
+#[test]
+fn the_service_listens_on_the_port_of_the_url() {
+    let dir = WorkDir::new();
+    Authority::new().write(&dir);
+    let files = ["--tls", "files", "--tls-cert", CERT, "--tls-key", KEY];
+    for (url, tls, listen) in [
+        ("http://localhost:9000", &[][..], "listen = \"127.0.0.1:9000\""),
+        ("http://127.0.0.1", &[], "listen = \"127.0.0.1:80\""),
+        ("https://localhost:8443", &files, "listen = \"0.0.0.0:8443\""),
+    ] {
+        let flags = [&FILES[..], &FLAGS[..4], &["--force", "--base-url", url], tls].concat();
+        dir.run(&flags).succeeded();
+        let text = settings(&dir);
+        assert!(text.contains(listen) && !text.contains("redirect-from"), "{url}: {text}");
+    }
 }
 
 #[test]
@@ -179,6 +203,7 @@ fn files_that_cannot_be_written_leave_nothing_behind() {
     // A directory for the settings is created.
     with("etc/a.toml", "a.db").succeeded();
     assert!(dir.path("etc/a.toml").exists());
+    assert_eq!(std::fs::metadata(dir.path("etc")).unwrap().permissions().mode() & 0o777, 0o755);
 }
 
 #[test]

@@ -7,9 +7,12 @@ use std::time::Duration;
 use super::file::may_write;
 use super::patient::Patient;
 use super::report::{Report, Urgency};
+use crate::domain::timestamp::Timestamp;
 use crate::store::backup::{self, Settings};
 
 const AREA: &str = "backups";
+
+const MICROS_PER_SECOND: i64 = 1_000_000;
 
 pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
     let Some(settings) = patient.args.backups.clone().settings(patient.limits) else {
@@ -23,8 +26,10 @@ pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
     let shown = settings.directory.display();
     match backup::list(&settings.directory, &patient.path) {
         Ok(backups) => {
-            examine_age(patient, &settings, backups.last().map(|(at, _)| patient.world.now().since(*at)), report);
+            let newest = backups.last().map(|(at, _)| *at);
+            examine_age(patient, &settings, newest.map(|at| patient.world.now().since(at)), report);
             examine_directory(patient, &settings, report);
+            examine_unsound(patient, &settings, newest, report);
         }
         Err(error) => report.add(
             Urgency::Now,
@@ -33,14 +38,23 @@ pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
             format!("install -d -m 0700 {shown} && chown --reference={} {shown}", patient.path.display()),
         ),
     }
-    if let Some(unsound) = backup::unsound(&settings.directory, &patient.path) {
-        report.add(
-            Urgency::Now,
-            AREA,
-            format!("{} failed its check, so the file may be damaged", unsound.display()),
-            format!("appliance check --db {}", patient.path.display()),
-        );
+}
+
+/// Reports a copy that failed its check. After a newer sound backup, only the copy is left to delete.
+fn examine_unsound(patient: &Patient<'_>, settings: &Settings, newest: Option<Timestamp>, report: &mut Report) {
+    let Some(unsound) = backup::unsound(&settings.directory, &patient.path) else { return };
+    let shown = unsound.display();
+    let failed_at = std::fs::metadata(&unsound).map_or(i64::MAX, |metadata| metadata.mtime());
+    if newest.is_some_and(|at| at.micros() / MICROS_PER_SECOND > failed_at) {
+        let problem = format!("{shown} failed its check, and newer backups are sound");
+        return report.add(Urgency::Soon, AREA, problem, format!("rm {shown}"));
     }
+    report.add(
+        Urgency::Now,
+        AREA,
+        format!("{shown} failed its check, so the file may be damaged"),
+        format!("appliance check --db {}", patient.path.display()),
+    );
 }
 
 fn examine_age(patient: &Patient<'_>, settings: &Settings, age: Option<Duration>, report: &mut Report) {

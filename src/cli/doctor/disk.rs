@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use super::file::directory;
 use super::patient::Patient;
 use super::report::{Report, Urgency};
 use crate::domain::disk::DiskSpace;
 use crate::store::backup;
-use crate::store::file::beside;
+use crate::store::file::{beside, parent};
 
 /// The operator has to act before the disk is full in this many days.
 const DAYS_LEFT_MIN: f64 = 30.0;
@@ -26,7 +25,7 @@ const MICROS_PER_DAY: f64 = 86_400e6;
 const AREA: &str = "disk";
 
 pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
-    let directory = directory(&patient.path);
+    let directory = parent(&patient.path);
     match patient.world.disk(directory) {
         None => report.skip("free space, because the system does not report it"),
         Some(disk) if !patient.limits.has_free_space(Some(disk), 0) => report.add(
@@ -71,14 +70,14 @@ fn examine_growth(patient: &Patient<'_>, disk: DiskSpace, report: &mut Report) {
                 "the file grows by {} a day, so the disk is full in {days_left:.0} days",
                 gigabytes(bytes_per_day as u64)
             ),
-            format!("df -h {}", directory(&patient.path).display()),
+            format!("df -h {}", parent(&patient.path).display()),
         );
     }
 }
 
 fn examine_leftovers(path: &Path, report: &mut Report) {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let Ok(entries) = directory(path).read_dir() else { return };
+    let Ok(entries) = parent(path).read_dir() else { return };
     let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
     names.sort();
     let is_leftover = |other: &str| {
@@ -87,7 +86,7 @@ fn examine_leftovers(path: &Path, report: &mut Report) {
         !is_log && LEFTOVERS.iter().any(|word| rest.starts_with(word))
     };
     for leftover in names.iter().filter(|other| is_leftover(other)) {
-        let leftover = directory(path).join(leftover);
+        let leftover = parent(path).join(leftover);
         let bytes = std::fs::metadata(&leftover).map_or(0, |found| found.len());
         report.add(
             Urgency::Soon,

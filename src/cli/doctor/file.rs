@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::report::{Report, Urgency};
-use crate::store::file::{beside, prepare_to_read};
+use crate::store::file::{beside, parent, prepare_to_read};
 use crate::store::{self, OpenError};
 use crate::world::World;
 
@@ -42,7 +42,7 @@ pub(super) fn examine(path: &Path, world: &dyn World, report: &mut Report) -> bo
             report.add(Urgency::Now, "file", error.to_string(), format!("appliance upgrade --check {shown}"));
         }
         Err(error @ OpenError::Missing(_)) => {
-            report.add(Urgency::Now, "file", error.to_string(), format!("ls -l {}", directory(path).display()));
+            report.add(Urgency::Now, "file", error.to_string(), format!("ls -l {}", parent(path).display()));
         }
         Err(error) => report.add(Urgency::Now, "file", error.to_string(), format!("appliance check --db {shown}")),
     }
@@ -54,12 +54,8 @@ pub(super) fn examine(path: &Path, world: &dyn World, report: &mut Report) -> bo
     opened.is_ok()
 }
 
-pub(super) fn directory(path: &Path) -> &Path {
-    path.parent().unwrap_or(Path::new("/"))
-}
-
 fn examine_directory(path: &Path, file: &Metadata, report: &mut Report) {
-    let directory = directory(path);
+    let directory = parent(path);
     let Ok(found) = std::fs::metadata(directory) else { return };
     let shown = directory.display();
     if found.mode() & OTHERS_WRITE != 0 && found.mode() & STICKY == 0 {

@@ -17,7 +17,7 @@ use self::patient::Patient;
 use self::report::Report;
 use super::failure::Failure;
 use super::list::print_rows;
-use super::output::print_message;
+use super::output::{counted, print_message};
 use crate::domain::disk::UploadLimits;
 use crate::store::file::{is_locked, resolve};
 use crate::world::World;
@@ -46,7 +46,6 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
             print_message(&format!("no problem was found; {state}"));
             Ok(())
         }
-        1 => Err(Failure::new(format!("1 problem was found; {state}"))),
-        count => Err(Failure::new(format!("{count} problems were found; {state}"))),
+        count => Err(Failure::new(format!("{} found; {state}", counted(count, "problem")))),
     }
 }

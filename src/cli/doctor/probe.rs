@@ -1,13 +1,14 @@
 //! A single GET request over HTTP or HTTPS, as a browser outside would send it, without an async runtime.
 
 use std::fmt;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
 
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConnection, StreamOwned};
 
+use crate::cli::tls_args::{is_https, port};
 use crate::hr::trusting_config;
 use crate::http;
 
@@ -44,15 +45,12 @@ impl fmt::Display for Unreached {
 /// Sends a request to a path of the base URL. Follows no redirect.
 pub(super) fn get(base_url: &str, path: &str) -> Result<Answer, Unreached> {
     let origin = http::origin(base_url).unwrap_or_default();
-    let (scheme, authority) = origin.split_once("://").unwrap_or_default();
+    let authority = origin.split_once("://").map_or("", |(_, authority)| authority);
     let host = http::host(base_url).unwrap_or_default();
-    let is_tls = scheme == "https";
-    let default_port = if is_tls { 443 } else { 80 };
-    let port = authority[host.len().min(authority.len())..].strip_prefix(':').and_then(|port| port.parse().ok());
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let stream = connect(bare, port.unwrap_or(default_port))?;
+    let stream = connect(bare, port(base_url))?;
     let request = format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n");
-    if is_tls { exchange(secure(bare, stream)?, &request) } else { exchange(stream, &request) }
+    if is_https(base_url) { exchange(secure(bare, stream)?, &request) } else { exchange(stream, &request) }
 }
 
 /// Connects to the first address of the host that accepts.
@@ -76,12 +74,17 @@ fn connect(host: &str, port: u16) -> Result<TcpStream, Unreached> {
 /// Completes a TLS handshake, with the certificate authorities of the system.
 fn secure(host: &str, stream: TcpStream) -> Result<StreamOwned<ClientConnection, TcpStream>, Unreached> {
     let untrusted = |why: String| Unreached::Untrusted(why);
-    let config = trusting_config().map_err(untrusted)?;
+    let failed = |error: std::io::Error| match error.kind() {
+        // rustls reports a refused certificate and an answer that is not TLS as this kind.
+        ErrorKind::InvalidData => Unreached::Untrusted(error.to_string()),
+        _ => Unreached::NoConnection(error.to_string()),
+    };
+    let config = trusting_config().map_err(Unreached::NoConnection)?;
     let name = ServerName::try_from(host.to_owned()).map_err(|error| untrusted(error.to_string()))?;
     let connection = ClientConnection::new(config, name).map_err(|error| untrusted(error.to_string()))?;
     let mut stream = StreamOwned::new(connection, stream);
     while stream.conn.is_handshaking() {
-        stream.conn.complete_io(&mut stream.sock).map_err(|error| untrusted(error.to_string()))?;
+        stream.conn.complete_io(&mut stream.sock).map_err(failed)?;
     }
     Ok(stream)
 }

@@ -18,7 +18,7 @@ pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
             Urgency::Now,
             AREA,
             format!("--trusted-proxy {network} trusts everybody, so clients can forge their addresses"),
-            "ss -tn state established '( sport = :8080 )'",
+            format!("ss -tn state established '( sport = :{} )'", args.listen.port()),
         );
     }
     let Some(base_url) = args.base_url.as_deref() else {
@@ -40,8 +40,8 @@ pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
     }
 }
 
-/// Requests `/readyz` through the base URL. The answer comes from the service of this file if and only if the request
-/// writes its time to the file.
+/// Requests `/readyz` through the base URL. The answer counts as that of this service if the time of the last such
+/// request in the file has changed. A probe by monitoring at the same moment also changes it.
 fn examine_answer(patient: &Patient<'_>, base_url: &str, report: &mut Report) {
     let url = format!("{base_url}/readyz");
     let curl = format!("curl -i {url}");
@@ -57,7 +57,7 @@ fn examine_answer(patient: &Patient<'_>, base_url: &str, report: &mut Report) {
             return report.add(Urgency::Now, area, format!("{base_url} {unreached}"), command);
         }
     };
-    let is_ours = touched_at(patient) > before;
+    let is_ours = touched_at(patient) != before;
     match answer.status {
         200 if is_ours => warnings(&answer.body, report),
         503 => report.add(

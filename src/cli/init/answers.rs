@@ -128,6 +128,10 @@ fn tls(args: &Args, answer: &Source, base_url: &str, world: &dyn World) -> Resul
     if !is_https(base_url) {
         return match args.tls {
             Some(Tls::Files) => Err(misused(&format!("--tls files needs an https URL, and --base-url is {base_url}"))),
+            _ if !is_here(base_url) => Err(misused(&format!(
+                "candidates and staff need an https URL, and --base-url is {base_url}; http is for this machine only, \
+                 such as http://127.0.0.1:8080"
+            ))),
             Some(Tls::Proxy) | None => Ok(TlsAnswer::Plain),
         };
     }
@@ -141,7 +145,12 @@ fn tls(args: &Args, answer: &Source, base_url: &str, world: &dyn World) -> Resul
     }
 }
 
-/// Asks for both files until they can be used together.
+/// Returns whether a base URL leads to the address on which a service without TLS listens.
+fn is_here(base_url: &str) -> bool {
+    matches!(http::host(base_url).as_deref(), Some("127.0.0.1" | "localhost"))
+}
+
+/// Asks for both files until they can be used together. Files from flags are not asked for again.
 fn files(args: &Args, answer: &Source, world: &dyn World) -> Result<TlsFiles, Failure> {
     loop {
         let certificate =
@@ -150,7 +159,7 @@ fn files(args: &Args, answer: &Source, world: &dyn World) -> Result<TlsFiles, Fa
         let files = TlsFiles { certificate: absolute(&certificate)?, key: absolute(&key)? };
         match http::Tls::read(files.clone(), world.now()) {
             Ok(_) => return Ok(files),
-            Err(why) if answer.asks && (args.tls_cert.is_none() || args.tls_key.is_none()) => {
+            Err(why) if answer.asks && args.tls_cert.is_none() && args.tls_key.is_none() => {
                 print_message(&format!("  {why}"));
             }
             Err(why) => return Err(Failure::new(format!("{why}; nothing was changed"))),

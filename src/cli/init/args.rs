@@ -22,8 +22,8 @@ pub(super) const NO_BACKUPS: &str = "none";
 /// and the admin if they do not exist. The admin becomes an owner of the organization. The address of the career portal
 /// and a link by which the admin can sign in once, within a week, go to standard output.
 ///
-/// Nothing is changed before the last question is answered. If the service is already set up, the command changes
-/// nothing. As root, the command gives the database to the owner of its directory, and its group may read the settings.
+/// Nothing is changed before the last question is answered. If the settings file has options and their
+/// database is set up, the command changes nothing. As root, the command gives the database to the owner of its directory, and its group may read the settings.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   sudo appliance init

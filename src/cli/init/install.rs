@@ -1,33 +1,36 @@
 //! Creates the database, the organization and the admin, as far as they do not exist.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt as _, chown};
+use std::os::unix::fs::{MetadataExt as _, fchown};
 use std::path::Path;
 
+use rustix::fs::{Mode, OFlags, open};
 use rustix::process::geteuid;
 use serde_json::json;
 
 use super::answers::Answers;
-use super::staged::parent;
 use crate::cli::base_url_arg::join_url;
 use crate::cli::bootstrap_admin::ensure_admin;
 use crate::cli::failure::Failure;
 use crate::cli::output::{act_and_print, print_message};
-use crate::domain::id::OrganizationId;
 use crate::domain::sign_in_link::LinkPurpose;
 use crate::domain::user::{OrgRole, PlatformRole};
-use crate::store::file::{self, Missing, Older};
+use crate::store::file::{self, Missing, Older, parent};
 use crate::store::membership::OrgMember;
 use crate::store::organization::OrganizationRecord;
-use crate::store::{self, Error, Tx};
+use crate::store::{self, Error, OpenError, Tx};
 use crate::world::World;
 
-/// Returns whether a database has an organization and an admin who may sign in.
+/// Returns whether a database has an organization and an admin who may sign in. An older database, which the next start
+/// of the service upgrades, counts as set up.
 pub(super) fn is_set_up(db: &Path, world: &dyn World) -> Result<bool, Failure> {
     if !db.exists() {
         return Ok(false);
     }
-    file::prepare_to_read(db)?;
+    match file::prepare_to_read(db) {
+        Err(OpenError::Older { .. }) => return Ok(true),
+        prepared => prepared?,
+    }
     let is_set_up = store::read_alone(db, world, |tx| {
         let users = store::user::all(tx)?;
         let is_admin =
@@ -61,8 +64,9 @@ pub(super) fn install(answers: &Answers, world: &dyn World) -> Result<(), Failur
     file::prepare(db, Missing::Create, Older::Refuse)?;
     let mut is_new = true;
     let done = act_and_print(db, world, |tx| {
-        let (organization, is_created) = ensure_organization(tx, world, answers)?;
+        let (record, is_created) = ensure_organization(tx, world, answers)?;
         is_new = is_created;
+        let organization = record.id;
         let admin = ensure_admin(tx, world, &answers.email, Some(&answers.name))?;
         let member = OrgMember { user_id: admin.clone(), org_role: OrgRole::Owner };
         store::membership::put(tx, &store::activity::stamp(world), None, &organization, &member)?;
@@ -70,7 +74,7 @@ pub(super) fn install(answers: &Answers, world: &dyn World) -> Result<(), Failur
         store::activity::platform::record_command(tx, world, "init", &facts)?;
         let token = store::sign_in_link::create(tx, world, &admin, LinkPurpose::Invitation, None)?;
         let portal = format!("portal: {}/careers/{}\n", answers.base_url, answers.slug.as_str());
-        let portal = if answers.has_portal { portal } else { String::new() };
+        let portal = if record.portal_enabled { portal } else { String::new() };
         Ok(format!("{portal}sign-in: {}", join_url(&answers.base_url, &token)))
     });
     give_to_service(db)?;
@@ -85,14 +89,14 @@ pub(super) fn install(answers: &Answers, world: &dyn World) -> Result<(), Failur
 }
 
 /// Returns the organization with the slug, and whether it was created.
-fn ensure_organization(tx: &Tx<'_>, world: &dyn World, answers: &Answers) -> Result<(OrganizationId, bool), Error> {
+fn ensure_organization(tx: &Tx<'_>, world: &dyn World, answers: &Answers) -> Result<(OrganizationRecord, bool), Error> {
     if let Some(found) = store::organization::find_by_slug(tx, &answers.slug)? {
-        return Ok((found.record.id, false));
+        return Ok((found.record, false));
     }
     let new = OrganizationRecord::new(world.id(), answers.slug.clone(), answers.organization.clone());
     let organization = OrganizationRecord { portal_enabled: answers.has_portal, ..new };
     store::organization::create(tx, &store::activity::stamp(world), None, &organization)?;
-    Ok((organization.id, true))
+    Ok((organization, true))
 }
 
 /// As root, gives the database and the files beside it to the owner of their directory, as whom the service runs.
@@ -106,11 +110,16 @@ fn give_to_service(db: &Path) -> Result<(), Failure> {
         let owner = fs::metadata(directory)?;
         for entry in fs::read_dir(directory)? {
             let entry = entry?;
-            let metadata = entry.metadata()?;
+            if !entry.file_type()?.is_file() || !entry.file_name().as_encoded_bytes().starts_with(begin) {
+                continue;
+            }
+            // The user of the service may replace names in this directory meanwhile, so the handle decides.
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let file = fs::File::from(open(entry.path(), flags, Mode::empty())?);
+            let metadata = file.metadata()?;
             // A hard link could belong to something else.
-            let is_own = metadata.is_file() && metadata.uid() == 0 && metadata.nlink() == 1;
-            if is_own && entry.file_name().as_encoded_bytes().starts_with(begin) {
-                chown(entry.path(), Some(owner.uid()), Some(owner.gid()))?;
+            if metadata.is_file() && metadata.uid() == 0 && metadata.nlink() == 1 {
+                fchown(&file, Some(owner.uid()), Some(owner.gid()))?;
             }
         }
         Ok(())

@@ -12,7 +12,7 @@ mod text;
 
 use std::path::Path;
 
-use self::answers::Answers;
+use self::answers::{Answers, TlsAnswer};
 pub(super) use self::args::Args;
 use self::staged::StagedSettings;
 use super::failure::Failure;
@@ -37,6 +37,10 @@ pub(super) fn run(args: &Args, resolved: &Resolved, world: &dyn World) -> Result
     install::install(&answers, world)?;
     staged.keep()?;
     print_message(&format!("{} has the settings, and {} the data", path.display(), answers.db.display()));
+    if let TlsAnswer::Files(files) = &answers.tls {
+        let (certificate, key) = (files.certificate.display(), files.key.display());
+        print_message(&format!("The user of the service must be able to read {certificate} and {key}."));
+    }
     let start = if path == Path::new(super::settings_file::PATH_DEFAULT) {
         "systemctl enable --now appliance".to_owned()
     } else {

@@ -9,10 +9,13 @@ use rustix::fs::{Access, access};
 use rustix::process::geteuid;
 
 use crate::cli::failure::Failure;
-use crate::store::file::beside;
+use crate::store::file::{beside, parent};
 
 /// The owner may change the file, and the group of the service may read it.
 const MODE: u32 = 0o640;
+
+/// Everybody may look up names in the directory of the settings file.
+const DIRECTORY_MODE: u32 = 0o755;
 
 /// Checks that this user can write the settings file, or create its directory.
 ///
@@ -30,7 +33,8 @@ pub(super) fn require_place(path: &Path) -> Result<(), Failure> {
     })
 }
 
-/// A settings file that is complete and on disk, but does not have its name yet. It is removed unless it is kept.
+/// A settings file that is complete and on disk, but does not have its name yet. Dropping the value removes the staged
+/// file, except after [`Self::keep`].
 pub(super) struct StagedSettings {
     path: PathBuf,
     staged: PathBuf,
@@ -49,6 +53,8 @@ impl StagedSettings {
         let directory = parent(&self.path);
         if !directory.exists() {
             fs::create_dir(directory)?;
+            // The umask of root may be strict, but the user of the service must reach the file.
+            fs::set_permissions(directory, fs::Permissions::from_mode(DIRECTORY_MODE))?;
         }
         let _ = fs::remove_file(&self.staged);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.staged)?;
@@ -79,8 +85,4 @@ impl Drop for StagedSettings {
         // After `keep`, there is nothing to remove.
         let _ = fs::remove_file(&self.staged);
     }
-}
-
-pub(super) fn parent(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -4,6 +4,10 @@ use std::path::Path;
 
 use super::answers::{Answers, TlsAnswer};
 use crate::cli::failure::Failure;
+use crate::cli::tls_args::port;
+
+/// Browsers reach a service on this port without a port in the URL, so plain HTTP on port 80 can redirect to it.
+const HTTPS_PORT: u16 = 443;
 
 /// # Errors
 /// Fails if a path is not UTF-8, because a settings file cannot contain it.
@@ -15,14 +19,17 @@ pub(super) fn settings_text(answers: &Answers) -> Result<String, Failure> {
     line("db", &path(&answers.db)?);
     line("base-url", &quoted(&answers.base_url));
     match &answers.tls {
-        TlsAnswer::Plain => line("listen", "\"127.0.0.1:8080\""),
+        TlsAnswer::Plain => line("listen", &quoted(&format!("127.0.0.1:{}", port(&answers.base_url)))),
         TlsAnswer::Proxy => {
             line("listen", "\"127.0.0.1:8080\"");
             line("trusted-proxy", "[\"127.0.0.1/32\", \"::1/128\"]");
         }
         TlsAnswer::Files(files) => {
-            line("listen", "\"0.0.0.0:443\"");
-            line("redirect-from", "\"0.0.0.0:80\"");
+            let port = port(&answers.base_url);
+            line("listen", &quoted(&format!("0.0.0.0:{port}")));
+            if port == HTTPS_PORT {
+                line("redirect-from", "\"0.0.0.0:80\"");
+            }
             line("tls-cert", &path(&files.certificate)?);
             line("tls-key", &path(&files.key)?);
         }

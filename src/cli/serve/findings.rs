@@ -9,18 +9,21 @@ use rustix::fs::{Access, access};
 
 use super::Args;
 use crate::cli::finding::Finding;
-use crate::store;
+use crate::store::{self, file::parent};
 use crate::world::World;
 
 /// The permissions to run a file.
 const EXECUTE: u32 = 0o111;
 
 impl Args {
-    /// Returns the options that lack another option.
+    /// Returns the options that lack another option, or that another option excludes.
     pub(in crate::cli) fn contradictions(&self) -> Vec<Finding> {
         let has_tls = self.tls.is_set();
         let redirects = Finding::needs("redirect-from", self.redirect_from.is_some(), "tls-cert", has_tls);
-        self.tls.contradictions().into_iter().chain(redirects).chain(self.backups.contradiction()).collect()
+        let base_url = self.tls.flaw_of_base_url(self.base_url.as_deref());
+        let base_url = base_url.map(|sentence| Finding { option: "base-url", sentence });
+        let tls = self.tls.contradictions().into_iter();
+        tls.chain(base_url).chain(redirects).chain(self.backups.contradiction()).collect()
     }
 
     /// Returns the reasons why the service would not start, apart from [`Args::contradictions`], in the order of the
@@ -31,7 +34,6 @@ impl Args {
             findings.extend(sentence.map(|sentence| Finding { option, sentence }));
         };
         find("db", flaw_of_file(&self.path()));
-        find("base-url", self.tls.flaw_of_base_url(self.base_url.as_deref()));
         find("tls-cert", self.tls.flaw_of_files(world));
         find(
             "redirect-from",
@@ -66,10 +68,6 @@ fn flaw_of_backup_directory(path: &Path) -> Option<String> {
     }
     let why = flaw_of_directory(parent(path))?;
     Some(format!("the backup directory {} does not exist and cannot be created: {why}", path.display()))
-}
-
-fn parent(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn flaw_of_directory(path: &Path) -> Option<String> {

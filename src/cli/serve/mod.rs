@@ -14,7 +14,7 @@ pub use self::args::Args;
 use self::args::Format;
 use super::demo;
 use super::failure::{EXIT_CONFIG, EXIT_FAILED, Failure};
-use super::output::print_message;
+use super::output::{counted, print_message};
 use super::service_manager::{self, ServiceManager, is_journal};
 use super::settings_file::Resolved;
 use super::tls_args::is_https;
@@ -210,11 +210,6 @@ fn report_repeated_erasures(again: &RepeatedErasures, path: &Path) {
     for candidate in &again.changed {
         print_message(&format!("warning: {}", store::check::changed_since_erased(candidate, &list)));
     }
-}
-
-/// Returns a count with its noun in the singular or plural.
-fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 fn start_deliveries(ctx: &Ctx, settings: hr::Settings) -> Result<hr::Worker, Failure> {

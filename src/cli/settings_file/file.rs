@@ -17,8 +17,8 @@ use super::options::Options;
 /// file.
 const FILE_BYTES_MAX: u64 = 256 * 1_024;
 
-/// The permission of users other than the owner and the group to change a file.
-const OTHERS_WRITE: u32 = 0o002;
+/// The permission of users other than the owner to change a file.
+const OTHERS_WRITE: u32 = 0o022;
 
 pub(super) struct SettingsFile {
     pub(super) path: PathBuf,
@@ -57,8 +57,8 @@ fn text(path: &Path) -> Result<String, String> {
     let mode = file.metadata().map_err(cannot_read)?.permissions().mode();
     if mode & OTHERS_WRITE != 0 {
         return Err(format!(
-            "every user of this machine may change the settings file, which can name programs that the service runs; \
-             correct its permissions with: chmod o-w {}",
+            "users other than its owner may change the settings file, which can name programs that the service runs; \
+             correct its permissions with: chmod go-w {}",
             path.display()
         ));
     }

@@ -19,6 +19,7 @@ use self::file::{Entry, SettingsFile};
 pub(super) use self::mistake::Mistake;
 use self::options::{Options, SETTINGS};
 use super::failure::{EXIT_CONFIG, Failure};
+use super::output::counted;
 
 /// The settings file that is read if it exists.
 pub(super) const PATH_DEFAULT: &str = "/etc/appliance/appliance.toml";
@@ -80,8 +81,8 @@ impl Resolved {
             [] => return Ok(()),
             [one] => one.to_string(),
             [first, others @ ..] => {
-                let noun = if others.len() == 1 { "mistake" } else { "mistakes" };
-                format!("{first} (and {} more {noun}; `appliance settings --check` lists all)", others.len())
+                let more = counted(others.len(), "further mistake");
+                format!("{first} (and {more}; `appliance settings --check` lists all)")
             }
         };
         Err(Failure { exit: EXIT_CONFIG, message })

@@ -282,8 +282,8 @@ impl Job {
     fn set_aside(&self, directory: &Directory, partial: &Path, finding: &str, count: usize) -> String {
         let kept = complete_lines(&self.parts.path).and_then(|list| directory.set_aside(partial, list.as_deref()));
         let place = match kept {
-            Ok(aside) => format!("the copy was kept as {} and does not count", aside.display()),
-            Err(error) => format!("the copy could not be kept: {error}"),
+            Ok(aside) => format!("the copy is {} and does not count", aside.display()),
+            Err(error) => format!("the copy could not be saved: {error}"),
         };
         let noun = if count == 1 { "finding" } else { "findings" };
         format!("`appliance check` has {count} {noun}, the first is: {finding}; {place}")

@@ -316,7 +316,7 @@ fn an_unsound_copy_never_has_the_name_of_a_backup() {
     fixture.change(UNSOUND);
     std::fs::create_dir_all(fixture.settings.directory.join("jobs-unsound.db/in_the_way")).unwrap();
     fixture.job.step();
-    assert!(fixture.last_line().contains("the copy could not be kept"), "{}", fixture.last_line());
+    assert!(fixture.last_line().contains("the copy could not be saved"), "{}", fixture.last_line());
     assert_eq!(fixture.backups(), ["jobs-unsound.db"]);
     assert!(fixture.job.parts.health.backup_read().is_none());
 }
