@@ -1,5 +1,6 @@
-//! Access rules of the original interface: each kind of caller at each endpoint, separation of organizations, roles
-//! and memberships that take effect at once, and scopes that only narrow a user's rights.
+//! Access rules of the endpoints for rejecting, hiring, `me` and API keys: each kind of caller at each endpoint,
+//! separation of organizations, changes of roles and memberships that take effect at once, and scopes that only narrow
+//! a user's rights.
 
 use serde_json::{Value, json};
 

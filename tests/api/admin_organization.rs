@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use crate::support::{Answer, App, Hiring};
 
 crate::tests![
-    creating_an_organization_returns_every_member,
-    omitted_members_get_their_defaults,
+    creating_an_organization_returns_every_json_member,
+    omitted_json_members_get_their_defaults,
     creating_an_organization_writes_its_status_row_and_activity,
     all_validation_errors_are_reported_together,
     limits_accept_the_bound_and_refuse_the_value_beyond_it,
@@ -15,10 +15,10 @@ crate::tests![
     a_theme_over_16_kib_is_refused,
     an_unknown_time_zone_is_refused,
     a_taken_slug_is_a_conflict,
-    a_change_leaves_omitted_members_unchanged,
+    a_change_leaves_omitted_json_members_unchanged,
     a_theme_change_merges_top_level_members,
-    null_retention_days_end_retention,
-    null_decision_visibility_never_shows_decisions,
+    retention_days_can_be_set_to_null,
+    the_hours_until_a_decision_is_visible_can_be_set_to_null,
     activity_records_a_change_with_before_and_after,
     a_change_without_effect_writes_no_activity,
     a_refused_change_changes_nothing,
@@ -74,7 +74,7 @@ fn full_body() -> Value {
     })
 }
 
-fn creating_an_organization_returns_every_member() {
+fn creating_an_organization_returns_every_json_member() {
     let app = App::start();
     let answer = create(&app, &full_body()).expect(200);
     let mut expected = full_body();
@@ -93,7 +93,7 @@ fn creating_an_organization_returns_every_member() {
     assert_eq!(list, json!({ "success": true, "data": [expected], "pagination": pagination }));
 }
 
-fn omitted_members_get_their_defaults() {
+fn omitted_json_members_get_their_defaults() {
     let app = App::start();
     let nothing = json!({
         "slug": "acme", "name": "Acme", "domain": null, "logo": null, "portal": null,
@@ -286,7 +286,7 @@ fn a_taken_slug_is_a_conflict() {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["3"]);
 }
 
-fn a_change_leaves_omitted_members_unchanged() {
+fn a_change_leaves_omitted_json_members_unchanged() {
     let app = App::start();
     let mut expected = created(&app, &full_body());
     let organization = expected.clone();
@@ -335,7 +335,7 @@ fn a_theme_change_merges_top_level_members() {
     assert_eq!(theme(json!({})), json!({ "showSalary": false }));
 }
 
-fn null_retention_days_end_retention() {
+fn retention_days_can_be_set_to_null() {
     let app = App::start();
     let organization = created(&app, &full_body());
     let days = |body: Value| change(&app, &organization, &body).expect(200).json()["data"]["retentionDays"].clone();
@@ -348,7 +348,7 @@ fn null_retention_days_end_retention() {
     }
 }
 
-fn null_decision_visibility_never_shows_decisions() {
+fn the_hours_until_a_decision_is_visible_can_be_set_to_null() {
     let app = App::start();
     let organization = created(&app, &full_body());
     let hours = |body: Value| {

@@ -46,7 +46,7 @@ fn get(stream: &mut TcpStream, path: &str, secret: &str, portion_bytes_max: usiz
     read_answer(stream, portion_bytes_max)
 }
 
-/// Reads an answer in portions of at most `portion_bytes_max` bytes.
+/// Reads an answer, and its body in portions of at most `portion_bytes_max` bytes.
 fn read_answer(stream: &mut TcpStream, portion_bytes_max: usize) -> (String, Vec<u8>) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {

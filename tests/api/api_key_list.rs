@@ -148,7 +148,7 @@ fn an_owner_without_a_membership_has_no_role_and_no_organization() {
     assert_eq!(item(&app, &id)["owner"], expected);
 }
 
-/// Creates an organization with one member.
+/// Returns an organization with one member, for an interchange document.
 fn organization(id: &str, user_id: &str, org_role: &str) -> Value {
     json!({ "id": id, "slug": id, "name": id, "members": [{ "userId": user_id, "orgRole": org_role }] })
 }

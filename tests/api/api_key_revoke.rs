@@ -215,7 +215,7 @@ fn bodies_and_query_parameters_are_ignored() {
         app.admin().send("DELETE", &format!("{}?enabled=true", path(&id)), &[("Content-Type", "text/plain")], b"{");
     assert_eq!(answer.expect(200).json(), json!({ "success": true }));
     app.key(&secret).get(ME).expect(401);
-    // The connection stays usable although the server does not read the body.
+    // The connection stays usable although the endpoint ignores the body.
     let (id, _) = app.make_key("user_admin");
     let admin = app.admin();
     admin.send("DELETE", &path(&id), &[("Content-Type", "application/json")], br#"{"enabled":true}"#).expect(200);

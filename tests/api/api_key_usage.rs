@@ -60,7 +60,7 @@ fn key_with_requests(app: &App, times: usize) -> (String, Client) {
     (id, client)
 }
 
-/// Creates a member's key and sends one request with it in each of the first `minutes` minutes.
+/// Creates a member's key and sends this many requests with it, one at the end of each minute.
 fn key_with_a_request_each_minute(app: &App, minutes: usize) -> (String, Client) {
     let (id, client) = key_with_requests(app, 0);
     for _ in 0..minutes {

@@ -30,7 +30,7 @@ crate::tests![
     check_reports_damaged_attachments_and_inconsistent_signups,
 ];
 
-/// Uploads an attachment in chunks, as the form does, and returns its id and token.
+/// Stages an attachment in chunks, as the form does, and returns its id and token.
 pub(crate) fn stage(app: &App, name: &str, media_type: MediaType, content: &[u8]) -> (AttachmentId, AttachmentToken) {
     let world: &dyn World = app.world.as_ref();
     let mut random = [0; ATTACHMENT_TOKEN_BYTES];

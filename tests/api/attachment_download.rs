@@ -16,7 +16,7 @@ crate::tests![
     both_downloads_have_every_byte_of_many_chunks,
     an_attachment_is_found_only_under_its_own_status_link,
     the_status_page_links_attachments_in_the_chosen_language,
-    erasing_an_attachment_cuts_off_its_download,
+    erasing_a_candidate_cuts_off_downloads_of_their_attachment,
     downloading_an_incomplete_attachment_is_an_internal_error,
     a_download_of_damaged_content_is_cut_off_and_check_reports_it,
     many_slow_downloads_read_only_their_current_chunks,
@@ -147,7 +147,7 @@ fn the_status_page_links_attachments_in_the_chosen_language() {
     }
 }
 
-fn erasing_an_attachment_cuts_off_its_download() {
+fn erasing_a_candidate_cuts_off_downloads_of_their_attachment() {
     let (app, hiring) = start();
     let content = content(ATTACHMENT_BYTES_MAX);
     let paths = applied(&app, &hiring, &content);
@@ -159,7 +159,7 @@ fn erasing_an_attachment_cuts_off_its_download() {
         (stream, some)
     });
     app.key(&secret).delete(&path(&hiring, 0)).expect(200);
-    // The attachment of another candidate may get the row number of the erased attachment.
+    // The attachment of another candidate can get the row number of the erased attachment.
     let (_, token) = stage(&app, "other.pdf", MediaType::Pdf, &vec![b'x'; ATTACHMENT_BYTES_MAX]);
     sign_up(&app, &hiring, "sign_other", Some(&hiring.candidates[1].application_id), "other@mail.example");
     assert!(attach(&app, &token, "sign_other"));

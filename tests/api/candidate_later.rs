@@ -18,7 +18,7 @@ crate::tests![
     days_and_dates_outside_a_year_are_refused,
     a_body_has_exactly_one_of_days_and_due_on,
     an_application_that_has_ended_is_not_put_aside,
-    every_decision_removes_the_mark,
+    a_decision_removes_the_mark,
     an_undo_restores_the_mark,
     a_mark_changes_nothing_that_the_candidate_sees,
     the_activity_records_each_change_once,
@@ -27,8 +27,8 @@ crate::tests![
     due_applications_are_listed_in_pages,
     the_api_lists_due_applications_of_one_organization,
     invalid_parameters_of_the_list_are_refused,
-    a_mark_and_a_decision_race,
-    a_mark_that_is_no_calendar_day_is_a_finding,
+    a_rejection_in_a_race_with_a_mark_leaves_no_mark,
+    a_mark_that_is_not_a_calendar_day_is_a_finding,
 ];
 
 struct Fixture {
@@ -154,7 +154,7 @@ fn an_application_that_has_ended_is_not_put_aside() {
     assert_eq!(fixture.marks(), ["", "", ""]);
 }
 
-fn every_decision_removes_the_mark() {
+fn a_decision_removes_the_mark() {
     for (decision, step) in [("validate", 1), ("move", 3), ("move", 0), ("reject", 1), ("hire", 1), ("withdraw", 0)] {
         let fixture = Fixture::new();
         fixture.put(&json!({ "days": 3 }));
@@ -330,7 +330,11 @@ fn the_api_lists_due_applications_of_one_organization() {
     assert_eq!(ids, [1, 0, 2].map(|candidate| hiring.candidates[candidate].application_id.clone()));
     fixture.staff.post_empty(&hiring.reject(1)).expect(200);
     fixture.staff.put(&fixture.path(0), &json!({ "days": 1 })).expect(200);
-    assert_eq!(list("")["data"].as_array().unwrap().len(), 1, "a decision and a new mark remove it from the list");
+    assert_eq!(
+        list("")["data"].as_array().unwrap().len(),
+        1,
+        "a decision and a new mark each remove an application from the list"
+    );
     assert_eq!(outsider.get(&path(&other)).expect(200).json()["data"], json!([]));
     let body = |path: &str| {
         let mut body: Value = outsider.get(path).refused(404, "not_found").json();
@@ -349,7 +353,7 @@ fn invalid_parameters_of_the_list_are_refused() {
     }
 }
 
-fn a_mark_and_a_decision_race() {
+fn a_rejection_in_a_race_with_a_mark_leaves_no_mark() {
     let fixture = Fixture::new();
     let (_, key) = fixture.app.make_key_with_all(&fixture.hiring.staff("owner"));
     let put = Lane::new("PUT", &fixture.path(0), &key).with_body(&json!({ "days": 3 }));
@@ -365,7 +369,7 @@ fn a_mark_and_a_decision_race() {
     assert_sound(&fixture.app);
 }
 
-fn a_mark_that_is_no_calendar_day_is_a_finding() {
+fn a_mark_that_is_not_a_calendar_day_is_a_finding() {
     let fixture = Fixture::new();
     let application = &fixture.hiring.candidates[0].application_id;
     fixture.app.change(&format!("UPDATE candidate_roles SET later_due_on = '2027-02-30' WHERE id = '{application}'"));

@@ -1,4 +1,4 @@
-//! `GET /api/v1/organizations/{id}/candidates`: lists and searches, newest first with every filter.
+//! `GET /api/v1/organizations/{id}/candidates`: the list and searches in it, newest first with every filter.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ crate::tests![
     a_common_prefix_is_found_like_a_rare_one,
     two_common_conditions_that_rarely_meet_find_their_matches,
     an_erased_candidate_is_listed_but_not_found_by_words,
-    hostile_search_text_finds_nobody,
+    hostile_search_text_is_not_interpreted,
     all_invalid_parameters_are_reported_together,
     a_limit_out_of_range_is_clamped,
     a_role_of_another_organization_is_not_found,
@@ -370,7 +370,7 @@ fn an_erased_candidate_is_listed_but_not_found_by_words() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn hostile_search_text_finds_nobody() {
+fn hostile_search_text_is_not_interpreted() {
     let app = App::start();
     let hiring = app.hiring();
     let member = app.user(&hiring.staff("member"));

@@ -1,5 +1,5 @@
-//! The access matrix: the callers that each endpoint of `/api/v1` and `/api/admin` beyond the original interface
-//! admits and refuses.
+//! The access matrix: the callers that each endpoint of `/api/v1` and `/api/admin` admits and refuses. The seven
+//! endpoints that `access` tests have no line here.
 //!
 //! Each route has one line, which states the access that the route requires and how to make a request to it. Every
 //! kind of caller sends that request. The rules for bodies and unknown ids, which hold for all routes, are tested on
@@ -23,11 +23,11 @@ use crate::support::{Answer, App, Client, Hiring};
 crate::tests![
     each_route_of_the_table_has_one_line,
     each_caller_gets_the_expected_answer_at_each_route,
-    each_route_refuses_bodies_other_than_small_json_objects,
+    each_route_with_a_json_body_accepts_only_small_objects,
     an_unknown_id_is_not_found_for_admins,
 ];
 
-/// The routes of the original interface, which `access` tests.
+/// The routes that `access` tests.
 const TESTED_IN_ACCESS: [&str; 7] = [
     "POST /api/v1/candidate-steps/{id}/reject",
     "POST /api/v1/candidate-steps/{id}/hire",
@@ -40,7 +40,7 @@ const TESTED_IN_ACCESS: [&str; 7] = [
 
 static TABLE: LazyLock<Table> = LazyLock::new(appliance::http::routes::table);
 
-/// The largest body that the server reads.
+/// The largest JSON body that the server reads.
 const BODY_BYTES_MAX: usize = 128 * 1_024;
 
 const NO_CREDENTIAL: (u16, &str) = (401, "unauthorized");
@@ -118,7 +118,7 @@ fn assert_refused(app: &App, line: &Line, elsewhere: &Hiring, session: &Client) 
     assert_eq!(fingerprint(app), before, "a refusal at {} changed something", line.route_name);
 }
 
-fn each_route_refuses_bodies_other_than_small_json_objects() {
+fn each_route_with_a_json_body_accepts_only_small_objects() {
     let app = App::start();
     let admin = admin_with(&app, &Scope::ALL);
     for line in lines::lines() {

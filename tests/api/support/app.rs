@@ -45,7 +45,8 @@ pub(crate) struct Options {
     pub(crate) uploads: UploadLimits,
     /// The networks of trusted proxies.
     pub(crate) trusted_proxies: Vec<&'static str>,
-    /// Whether the service requires second factors of the users who must have one. Most tests sign in with a password alone.
+    /// Whether users who must have a second factor need it to use the console. Most tests sign in with a password
+    /// alone.
     pub(crate) requires_second_factors: bool,
     /// Contacts for security reports.
     pub(crate) security_contacts: Vec<&'static str>,
@@ -388,7 +389,7 @@ fn make_admin(path: &Path, world: &dyn World) -> String {
     secret.reveal().to_owned()
 }
 
-/// Returns daily backups to a directory. The hook creates the file `made` beside the directory.
+/// Returns the settings of daily backups to a directory. The hook creates the file `made` beside the directory.
 pub(crate) fn daily_backups(dir: &tempfile::TempDir, directory: &str) -> backup::Settings {
     let hook = dir.path().join("hook");
     std::fs::write(&hook, "#!/bin/sh\ntouch \"${0%/*}/made\"\n").unwrap();

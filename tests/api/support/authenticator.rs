@@ -104,7 +104,7 @@ impl Authenticator {
     }
 }
 
-/// Adds the authenticator's passkey to the account that is signed in in this browser.
+/// Adds the authenticator's passkey to the account of the user who is signed in with this browser.
 pub(crate) fn add_passkey(browser: &Client, authenticator: &Authenticator) -> Answer {
     let options = browser.submit("/app/me/passkeys/options", &[]).expect(200).json();
     browser.submit("/app/me/passkeys", &authenticator.create(&options).and(&[("name", "Test key")]))

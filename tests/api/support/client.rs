@@ -1,4 +1,4 @@
-//! A client on one connection. It checks every answer for the properties that all answers must have.
+//! A client on one connection. It checks every answer to `send` for the properties that all answers must have.
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -152,7 +152,7 @@ pub(crate) fn set_up_app(app: &App, browser: &Client) -> Phone {
     phone
 }
 
-/// Signs in a user who then sets up an authenticator app.
+/// Signs in the organization's user with this role, and sets up an authenticator app for the user.
 pub(crate) fn browser_with_app(app: &App, hiring: &Hiring, org_role: &str) -> (Client, Phone) {
     let browser = app.browser(hiring, org_role);
     let phone = set_up_app(app, &browser);

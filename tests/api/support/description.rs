@@ -1,6 +1,6 @@
-//! Checks every answer of the suite against the OpenAPI description: the operation, the status, the media type, the
+//! Checks the answers of the suite against the OpenAPI description: the operation, the status, the media type, the
 //! members of the body and the header fields. An answer must not have a member or a header field that is not
-//! described.
+//! described. The description leaves out the staff console.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, Mutex};
@@ -62,7 +62,7 @@ pub(crate) enum Strictness {
 /// Checks an answer against the description, and the request body if it was accepted.
 pub(super) fn check(method: &str, path: &str, sent: &[u8], answer: &Answer) {
     let route_name = match answer.status {
-        // The head is refused before a route is matched.
+        // These refusals belong to no route.
         405 | 414 | 431 => NO_ROUTE.to_owned(),
         _ => recorder::route_name(method, path.split('?').next().unwrap_or_default()),
     };

@@ -19,7 +19,7 @@ pub(super) const NO_ROUTE: &str = "-";
 /// Records an answer.
 pub(super) fn record(method: &str, path: &str, status: u16, code: Option<String>) {
     let route_name = match status {
-        // The head is refused before a route is matched.
+        // These refusals belong to no route.
         405 | 414 | 431 => NO_ROUTE.to_owned(),
         _ => route_name(method, path.split('?').next().unwrap_or_default()),
     };
