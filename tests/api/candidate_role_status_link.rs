@@ -22,8 +22,8 @@ crate::tests![
 fn a_new_link_opens_the_status_page_and_ends_the_old_link() {
     let app = App::start();
     let hiring = app.hiring();
-    let owner = app.user_with_all(&hiring.staff("hr_representative"));
-    let answer = owner.post_empty(&status_link_path(&hiring, 0)).expect(200);
+    let staff = app.user_with_all(&hiring.staff("hr_representative"));
+    let answer = staff.post_empty(&status_link_path(&hiring, 0)).expect(200);
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     let data = &answer.json()["data"];
     let first = status_link_in(&answer.json());

@@ -1,5 +1,5 @@
-//! The rows that a decision writes besides the step: the activity, the organization's status counts, the delivery
-//! owed to its HR system, and the usage row. A decision writes all of them or none.
+//! The effects of a decision besides the step: the activity, the organization's status counts, the delivery owed to
+//! its HR system, and the usage row. A decision that is refused or fails leaves only its usage row.
 
 use appliance::domain::timestamp::{Rounding, Timestamp};
 use serde_json::{Value, json};
@@ -451,7 +451,7 @@ fn start_integrated() -> (App, Hiring) {
     (app, hiring)
 }
 
-/// Gives the document's organization an HR system that never answers.
+/// Gives the document's organization an HR system at a host that does not exist.
 fn integrate(document: &mut Value, enabled: bool) {
     let integration = json!({ "url": "https://hr.invalid/hooks", "secret": "whsec_c2VjcmV0", "enabled": enabled });
     document["organizations"][0]["hrIntegration"] = integration;

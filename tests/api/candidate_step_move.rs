@@ -8,9 +8,9 @@ use crate::support::{App, Client, Hiring};
 crate::tests![
     a_move_forward_skips_the_steps_between,
     a_move_back_makes_the_later_steps_pending,
-    undoing_a_move_restores_the_exact_state,
+    moving_back_restores_the_exact_state,
     a_candidate_moved_to_the_final_step_is_hired_there,
-    a_rejection_after_a_move_is_undone_at_its_step,
+    a_rejection_after_a_move_is_reopened_at_its_step,
     a_move_to_the_current_step_is_a_conflict,
     moves_of_ended_applications_are_conflicts,
     an_erased_candidate_cannot_be_moved,
@@ -25,8 +25,9 @@ crate::tests![
 ];
 
 const NOW: &str = "2026-11-21T09:12:33.123456Z";
-/// The time of the application, and of the validation of its first step.
+/// The time of the application.
 const APPLIED: &str = "2026-11-01T10:00:00.000000Z";
+/// The time at which its first step was validated.
 const VALIDATED: &str = "2026-11-02T10:00:00.000000Z";
 
 fn a_move_forward_skips_the_steps_between() {
@@ -62,7 +63,7 @@ fn a_move_back_makes_the_later_steps_pending() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn undoing_a_move_restores_the_exact_state() {
+fn moving_back_restores_the_exact_state() {
     let (app, hiring, staff) = start();
     let (before, since) = (state(&app), current_step(&app, &hiring, 0));
     for step in [2, 3] {
@@ -74,7 +75,7 @@ fn undoing_a_move_restores_the_exact_state() {
         assert_eq!(state(&app), before);
         assert_eq!(current_step(&app, &hiring, 0), since, "the candidate's time at the step has not begun again");
     }
-    // A validation can be undone in the same way.
+    // Moving back takes back a validation in the same way.
     staff.post_empty(&hiring.decision(0, 1, "validate")).expect(200);
     move_to(&staff, &hiring, 0, 1);
     assert_eq!((state(&app), current_step(&app, &hiring, 0)), (before, since));
@@ -92,7 +93,7 @@ fn a_candidate_moved_to_the_final_step_is_hired_there() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_rejection_after_a_move_is_undone_at_its_step() {
+fn a_rejection_after_a_move_is_reopened_at_its_step() {
     let (app, hiring, staff) = start();
     move_to(&staff, &hiring, 0, 2);
     let before = state(&app);
@@ -100,7 +101,7 @@ fn a_rejection_after_a_move_is_undone_at_its_step() {
     staff.post(&hiring.decision(0, 1, "move"), &reason()).refused(409, "conflict");
     staff.post(&hiring.decision(0, 2, "reopen"), &reason()).expect(200);
     assert_eq!(state(&app), before);
-    // After a reversed hire too, the candidate can be moved to any step.
+    // After a reversed hire is reopened too, the candidate can be moved.
     staff.post_empty(&hiring.hire(0)).expect(200);
     staff.post_empty(&hiring.decision(0, 3, "reject")).expect(200);
     staff.post(&hiring.decision(0, 3, "reopen"), &reason()).expect(200);

@@ -26,7 +26,7 @@ crate::tests![
     an_absent_step_is_not_found,
     rejecting_a_hired_candidate_reverses_the_hire,
     reversing_a_hire_frees_the_position,
-    reversing_a_hire_does_not_open_a_role_closed_by_hand,
+    reversing_a_hire_does_not_open_a_closed_role_or_a_draft,
     reversing_a_hire_leaves_an_open_role_open,
 ];
 
@@ -334,7 +334,7 @@ fn reversing_a_hire_frees_the_position() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn reversing_a_hire_does_not_open_a_role_closed_by_hand() {
+fn reversing_a_hire_does_not_open_a_closed_role_or_a_draft() {
     let app = App::start();
     for (positions, status) in [(1, "closed"), (2, "closed"), (2, "draft")] {
         let hiring = app.hiring_with(|document| {

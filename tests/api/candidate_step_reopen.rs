@@ -1,4 +1,4 @@
-//! `POST /api/v1/candidate-steps/{id}/reopen`: undoes a rejection at any step, but never restores a hire.
+//! `POST /api/v1/candidate-steps/{id}/reopen`: takes back a rejection at any step, but never restores a hire.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ crate::tests![
     reopening_a_step_that_is_not_rejected_is_a_conflict,
     reopening_an_imported_rejection_continues_at_its_step,
     reopening_a_rejection_with_an_erased_activity_continues_at_its_step,
-    the_activity_of_a_reopening_holds_the_undone_rejection,
+    the_activity_of_a_reopening_holds_the_reopened_rejection,
     repeated_rejections_and_reopenings_restore_the_same_state,
     a_reopening_without_a_reason_or_with_a_long_one_is_refused,
 ];
@@ -213,7 +213,7 @@ fn reopening_a_rejection_with_an_erased_activity_continues_at_its_step() {
     assert!(app.check().iter().all(|finding| finding.contains("the detail was removed")), "{:?}", app.check());
 }
 
-fn the_activity_of_a_reopening_holds_the_undone_rejection() {
+fn the_activity_of_a_reopening_holds_the_reopened_rejection() {
     let (app, hiring, staff) = start();
     let body = json!({ "outcomeNotes": "no", "outcomeType": "other" });
     staff.post(&hiring.reject(0), &body).expect(200);
@@ -246,7 +246,7 @@ fn repeated_rejections_and_reopenings_restore_the_same_state() {
         reopen(&staff, &hiring, 0, 0);
         assert_eq!(state(&app), before);
     }
-    // A rejection at the next step is undone there and not at the step of an earlier rejection.
+    // A rejection at the next step is reopened there and not at the step of an earlier rejection.
     staff.post_empty(&hiring.decision(0, 1, "validate")).expect(200);
     staff.post_empty(&hiring.decision(0, 2, "reject")).expect(200);
     reopen(&staff, &hiring, 0, 2);

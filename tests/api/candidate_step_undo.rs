@@ -1,5 +1,5 @@
-//! `POST /api/v1/candidate-steps/{id}/undo`: the person who made the last decision undoes it, and the candidate never
-//! sees that decision.
+//! `POST /api/v1/candidate-steps/{id}/undo`: the person who made the last decision undoes it, and the decision leaves
+//! no trace on the status page.
 
 use serde_json::{Value, json};
 
@@ -17,13 +17,13 @@ crate::tests![
     a_decision_of_another_person_is_not_undone,
     the_refusal_names_the_person_who_has_acted_since,
     a_withdrawal_by_the_candidate_prevents_the_undo,
-    hires_reversals_and_reopenings_are_not_undone,
+    hires_reversals_reopenings_and_withdrawals_are_not_undone,
     a_decision_is_undone_once,
     an_undo_with_another_key_of_the_same_person_succeeds,
     the_activity_of_an_undo_holds_the_undone_decision,
     an_undo_repeated_with_an_idempotency_key_acts_once,
     a_dry_run_changes_nothing,
-    a_demoted_person_does_not_undo,
+    a_demoted_person_cannot_undo,
     steps_of_other_organizations_are_not_found,
     after_an_undo_the_candidate_can_be_decided_again,
     eight_concurrent_undos_undo_one_decision,
@@ -115,7 +115,8 @@ fn an_undo_restores_the_exact_state() {
     }
 }
 
-/// Compares the page with the page of a service where nobody decided, at the same times.
+/// Compares the page with the page of a service where nobody decided, at the same times. By default, rejections show
+/// after 72 hours.
 fn an_undone_decision_never_shows_on_the_status_page() {
     for (decision, step, _) in DECISIONS {
         let (fixture, plain) = (Fixture::new(), Fixture::new());
@@ -128,7 +129,7 @@ fn an_undone_decision_never_shows_on_the_status_page() {
         fixture.decide(step, decision);
         assert_same("at the decision");
         pass(UNDO_SECONDS - 1);
-        assert_same("one second before it shows");
+        assert_same("in the last second for an undo");
         fixture.undo();
         assert_same("at the undo");
         for seconds in [1, 1, UNDO_SECONDS, 72 * 3_600, 72 * 3_600] {
@@ -234,7 +235,7 @@ fn a_withdrawal_by_the_candidate_prevents_the_undo() {
     }
 }
 
-fn hires_reversals_and_reopenings_are_not_undone() {
+fn hires_reversals_reopenings_and_withdrawals_are_not_undone() {
     let fixture = Fixture::new();
     let refused = |words: &str| {
         let problem = fixture.staff.post_empty(&fixture.path()).refused(409, "conflict").json();
@@ -310,7 +311,7 @@ fn a_dry_run_changes_nothing() {
     fixture.staff.post_empty(&format!("{}?dryRun=true", fixture.path())).refused(409, "conflict");
 }
 
-fn a_demoted_person_does_not_undo() {
+fn a_demoted_person_cannot_undo() {
     let fixture = Fixture::new();
     fixture.decide(1, "reject");
     let user = fixture.hiring.staff("hr_representative");

@@ -6,7 +6,7 @@ use crate::support::race::{Lane, assert_sound, connected_clients, count, run_tog
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_candidate_leaves_one_pipeline_and_joins_the_first_step_of_another,
+    a_candidate_leaves_one_pipeline_and_joins_another_at_its_first_step,
     both_applications_have_an_activity,
     only_applications_in_progress_are_transferred,
     the_other_role_must_be_open_and_have_steps,
@@ -64,7 +64,7 @@ fn applications(app: &App, hiring: &Hiring, candidate: usize) -> Vec<String> {
     ))
 }
 
-fn a_candidate_leaves_one_pipeline_and_joins_the_first_step_of_another() {
+fn a_candidate_leaves_one_pipeline_and_joins_another_at_its_first_step() {
     let (app, hiring, staff, other) = start();
     let answer = staff.post(&path(&hiring, 0), &to(&other)).expect(200).json();
     let ids = &hiring.candidates[0];

@@ -12,7 +12,7 @@ crate::tests![
     unknown_and_disabled_portals_are_404,
 ];
 
-/// The maximum size of the script. 9 kB do not slow down the pages of other sites.
+/// The maximum size of the script. A script of 9 kB does not noticeably slow down a page of another site.
 const BYTES_MAX: usize = 9_000;
 
 fn the_script_is_open_to_any_origin_and_cacheable_for_an_hour() {

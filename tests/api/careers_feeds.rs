@@ -22,7 +22,7 @@ crate::tests![
     hires_do_not_change_the_timestamps_in_feeds,
     disabling_a_portal_removes_its_feeds,
     links_are_built_on_the_base_url,
-    robots_txt_allows_portals_and_disallows_the_rest,
+    robots_txt_allows_portals_and_disallows_the_api_signups_and_status_pages,
     robots_txt_names_the_sitemap_of_the_only_enabled_portal,
 ];
 
@@ -291,7 +291,7 @@ fn links_are_built_on_the_base_url() {
     }
 }
 
-fn robots_txt_allows_portals_and_disallows_the_rest() {
+fn robots_txt_allows_portals_and_disallows_the_api_signups_and_status_pages() {
     let app = App::start();
     let answer = app.anonymous().get("/robots.txt").expect(200);
     let rules = "User-agent: *\nAllow: /careers/\nDisallow: /api/\nDisallow: /signup/\nDisallow: /status/\n\n";

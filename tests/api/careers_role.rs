@@ -179,8 +179,8 @@ fn close(owner: &Client, hiring: &Hiring) {
     owner.post(&format!("/api/v1/roles/{}/close", hiring.role_id), &json!({ "reason": "no budget" })).expect(200);
 }
 
-/// Asserts that the posting and its apply path both answer with this status and a page with this heading. Returns the
-/// page.
+/// Asserts that the posting and its apply path are both answered with this status and a page with this heading.
+/// Returns the page.
 #[track_caller]
 fn assert_missing(app: &App, path: &str, status: u16, heading: &str) -> String {
     let text = app.anonymous().get(path).expect(status).text();

@@ -15,10 +15,10 @@ crate::tests![
     a_form_of_another_origin_is_forbidden,
     a_form_of_another_type_or_size_is_refused,
     a_repeated_language_is_refused,
-    every_route_is_limited,
+    every_route_is_rate_limited,
     other_organizations_and_their_records_are_answered_like_unknown_ones,
     a_disabled_user_is_signed_out,
-    each_form_is_for_the_roles_that_may_use_it,
+    each_form_admits_exactly_the_roles_with_the_right,
     a_demoted_user_can_no_longer_decide,
     pages_have_the_policy_of_the_console,
     the_script_and_the_style_are_valid_until_they_change,
@@ -52,7 +52,7 @@ fn a_form_without_a_session_gets_the_sign_in_page_with_its_fields() {
         let page = answer.text();
         assert!(page.contains(r#"<form method="post" action="/sign-in""#), "{path}: {page}");
         let is_carried = page.contains(r#"name="sent.note" value="typed &#60;text&#62;""#);
-        // The passwords of a confirmation have names of their own, which are never carried.
+        // The password fields of a confirmation have names of their own. They are never carried.
         let has_other_passwords = route.hashes_password && path != "/app/confirm";
         assert_eq!(is_carried, !has_other_passwords, "{path}: {page}");
         assert!(page.contains(&format!(r#"name="to" value="{path}""#)), "{path}: {page}");
@@ -141,7 +141,7 @@ fn a_repeated_language_is_refused() {
     }
 }
 
-fn every_route_is_limited() {
+fn every_route_is_rate_limited() {
     let app = App::with(Options { per_minute: Some(1), ..Options::default() });
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -189,7 +189,7 @@ fn a_disabled_user_is_signed_out() {
     owner.submit("/app/sign-out", &[]).expect(401);
 }
 
-fn each_form_is_for_the_roles_that_may_use_it() {
+fn each_form_admits_exactly_the_roles_with_the_right() {
     let org_roles = ["owner", "admin", "moderator", "hr_representative", "member", "platform admin"];
     let forms =
         || staff_routes().into_iter().filter(|route| route.method == "POST" && route.path.contains("{orgSlug}"));
@@ -213,7 +213,7 @@ fn each_form_is_for_the_roles_that_may_use_it() {
                 _ => route.path.ends_with("/preview"),
             };
             let path = staff_path(route, &hiring.slug, &hiring);
-            // The rules look at the step of a decision, and at the new role of a member.
+            // A decision names a step, and a change of a membership names the new role.
             let fields = [("step", &*hiring.candidates[0].steps[1]), ("orgRole", "moderator")];
             let fields = if path.contains("/applications/") {
                 &fields[..1]

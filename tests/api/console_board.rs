@@ -7,14 +7,14 @@ use crate::support::{App, Hiring};
 
 crate::tests![
     the_board_shows_candidates_at_their_steps,
-    hired_candidates_have_a_column_and_others_who_ended_are_counted,
+    hired_candidates_have_a_column_and_other_ended_applications_are_counted,
     a_candidate_who_has_waited_long_is_late,
     a_candidate_with_other_applications_is_marked,
     a_candidate_with_an_attachment_is_marked,
     a_removed_step_is_shown_while_somebody_is_there,
     a_narrow_screen_shows_one_step,
-    a_role_without_candidates_says_the_next_step,
-    a_role_without_steps_says_the_next_step,
+    the_board_of_a_role_without_candidates_names_the_next_step,
+    the_board_of_a_role_without_steps_names_the_next_step,
     a_member_may_look_but_not_decide,
     hostile_names_are_text,
     all_candidates_of_a_large_role_are_in_the_page,
@@ -31,7 +31,7 @@ fn column<'a>(page: &'a str, step: &str) -> &'a str {
     page[start..].split("</section>").next().unwrap()
 }
 
-/// Makes the candidates of the document the only ones of the role.
+/// Removes the candidates from the document's role.
 fn without_candidates(document: &mut serde_json::Value) {
     first_role_of(document)["candidates"] = json!([]);
 }
@@ -54,7 +54,7 @@ fn the_board_shows_candidates_at_their_steps() {
     assert!(page.contains("18 days here"), "{page}");
 }
 
-fn hired_candidates_have_a_column_and_others_who_ended_are_counted() {
+fn hired_candidates_have_a_column_and_other_ended_applications_are_counted() {
     let app = App::start();
     let hiring = app.hiring();
     app.user(&hiring.staff("owner")).post(&hiring.hire(0), &json!({ "hiredDate": "2026-11-20" })).expect(200);
@@ -142,7 +142,7 @@ fn a_narrow_screen_shows_one_step() {
     owner.get(&format!("{}?step=a&step=b", path(&hiring))).expect(400);
 }
 
-fn a_role_without_candidates_says_the_next_step() {
+fn the_board_of_a_role_without_candidates_names_the_next_step() {
     for (status, public, expected) in [
         ("open", true, "Share the public page"),
         ("open", false, "Make it public"),
@@ -162,7 +162,7 @@ fn a_role_without_candidates_says_the_next_step() {
     }
 }
 
-fn a_role_without_steps_says_the_next_step() {
+fn the_board_of_a_role_without_steps_names_the_next_step() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         without_candidates(document);

@@ -10,7 +10,7 @@ use crate::support::{Answer, App, Client, Hiring};
 crate::tests![
     an_advance_leads_back_to_the_board_with_a_message,
     a_move_forward_appends_the_card_to_its_new_step,
-    a_move_back_puts_the_card_in_its_old_place,
+    a_move_back_puts_the_card_at_its_old_position,
     a_rejection_has_a_documented_reason_and_a_note,
     several_candidates_are_decided_on_at_once,
     a_candidate_whom_somebody_else_has_moved_is_not_decided_on,
@@ -89,7 +89,7 @@ fn a_move_forward_appends_the_card_to_its_new_step() {
     assert_eq!(hiring.step_statuses(&app, 0), ["validated", "validated", "skipped", "in_progress"]);
 }
 
-fn a_move_back_puts_the_card_in_its_old_place() {
+fn a_move_back_puts_the_card_at_its_old_position() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -161,7 +161,7 @@ fn a_candidate_whom_somebody_else_has_moved_is_not_decided_on() {
             assert!(page.contains(text), "{act} {text}: {page}");
         }
     }
-    // The module puts the card where it is now.
+    // The answer to a module has the card at its current step.
     let fields = [("to", hiring.role_steps[3].as_str()), ("card", card(&hiring, 0))];
     let parts = owner.submit_for_parts(&path(&hiring), &fields).expect(409).text();
     assert!(parts.contains(&format!("data-append=\"end-{}\"", hiring.role_steps[2])), "{parts}");

@@ -13,7 +13,7 @@ crate::tests![
     the_activity_is_paged,
     the_activity_of_the_organization_names_candidates_and_roles,
     the_list_is_searched_and_paged,
-    an_empty_list_says_the_next_step,
+    an_empty_list_names_the_next_step,
     invalid_parameters_are_refused,
     a_user_with_another_language_gets_the_pages_in_it,
     hostile_text_of_candidates_is_shown_as_text,
@@ -146,7 +146,7 @@ fn the_list_is_searched_and_paged() {
     assert_eq!(sizes, [50, 50, 23]);
 }
 
-fn an_empty_list_says_the_next_step() {
+fn an_empty_list_names_the_next_step() {
     let app = App::start();
     let hiring = app.hiring_with(|document| document["organizations"][0]["roles"][0]["candidates"] = json!([]));
     let recruiter = app.browser(&hiring, "owner");

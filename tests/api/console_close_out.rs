@@ -9,11 +9,11 @@ use crate::support::{App, Client, Hiring, crowd};
 crate::tests![
     the_console_offers_to_close_out_a_role_that_has_ended,
     everybody_is_selected_and_rejected_together,
-    the_batch_is_undone_at_once_by_the_same_person,
+    the_same_person_undoes_the_whole_batch,
     a_candidate_who_was_moved_meanwhile_is_not_rejected,
     a_rejection_that_cannot_be_saved_is_reported_as_such,
     a_candidate_without_a_step_is_rejected_too,
-    more_than_500_candidates_are_rejected_in_turns,
+    more_than_500_candidates_are_rejected_page_by_page,
     an_open_role_is_not_closed_out,
     an_invalid_form_changes_nothing_and_is_shown_again,
     the_page_says_when_candidates_see_the_rejection,
@@ -30,7 +30,7 @@ fn close(app: &App, hiring: &Hiring) {
     app.user_with_all(&hiring.staff("owner")).post(&path, &json!({ "reason": "a hiring freeze" })).expect(200);
 }
 
-/// A closed role with three candidates in progress.
+/// Starts a service with a closed role that has three candidates in progress.
 fn closed() -> (App, Hiring, Client) {
     let app = App::start();
     let hiring = app.hiring();
@@ -99,7 +99,7 @@ fn everybody_is_selected_and_rejected_together() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_batch_is_undone_at_once_by_the_same_person() {
+fn the_same_person_undoes_the_whole_batch() {
     let (app, hiring, recruiter) = closed();
     let all = [step(&hiring, 0), step(&hiring, 1), step(&hiring, 2)];
     let answer = recruiter.submit(&path(&hiring), &all).expect(303);
@@ -170,7 +170,7 @@ fn a_candidate_without_a_step_is_rejected_too() {
     assert_eq!(statuses(&app), ["Not Selected", "Not Selected", "In Progress"]);
 }
 
-fn more_than_500_candidates_are_rejected_in_turns() {
+fn more_than_500_candidates_are_rejected_page_by_page() {
     let (app, hiring, recruiter) = closed();
     crowd::add(&app, &hiring, 499);
     let shown = |page: &str| -> Vec<(String, String)> {

@@ -184,7 +184,7 @@ fn a_confirmation_counts_for_its_session_only() {
     owner.submit(&confirm(CODES), &[("confirmation.code", &phone.shown(&app))]).expect(307);
     other.submit(CODES, &[]).expect(403);
     owner.submit(CODES, &[]).expect(200);
-    // A session that a link begins is as confirmed as one that a password begins.
+    // A sign-in link requires no confirmation.
     let link = sign_in_link(&app, &hiring.staff("member"), LinkPurpose::Invitation);
     app.anonymous().submit(&link, &[("password", "nine lanterns at dusk")]).expect(303);
 }

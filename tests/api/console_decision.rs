@@ -23,7 +23,7 @@ crate::tests![
     the_limit_of_a_note_is_that_of_the_api,
     a_step_of_another_application_is_not_found,
     the_activity_names_the_user_without_a_key,
-    two_people_who_decide_at_once_both_learn_the_outcome,
+    one_of_two_people_who_decide_at_the_same_time_is_refused,
     hostile_text_in_every_field_is_shown_as_text,
 ];
 
@@ -279,7 +279,7 @@ fn the_last_decision_is_undone_for_ten_minutes_by_the_person_who_made_it() {
     undo(&app.browser(&hiring, "member"), 1).expect(403);
     act(&owner, &hiring, 1, "advance", 2, &[]).expect(303);
     assert_has(&undo(&recruiter, 1).expect(409), &["Passed Interview, by The owner, just now."]);
-    // A hire, a reopening and a withdrawal are final, and their messages offer no undo.
+    // A hire cannot be undone, and its message offers no undo.
     let hired = follow(&recruiter, recruiter.submit(&act_path(&hiring, 2, "hire"), &[]));
     assert!(!hired.text().contains("data-key=\"z\""));
     undo(&recruiter, 2).expect(409);
@@ -379,7 +379,7 @@ fn the_activity_names_the_user_without_a_key() {
     assert_has(&recruiter.get(&candidate_path(&hiring, 0)).expect(200), &["<bdi>The owner</bdi> with an API key"]);
 }
 
-fn two_people_who_decide_at_once_both_learn_the_outcome() {
+fn one_of_two_people_who_decide_at_the_same_time_is_refused() {
     let (app, hiring, recruiter) = start();
     let seen = hiring.candidates[0].steps[1].clone();
     let mut people = [recruiter, app.browser(&hiring, "owner")];

@@ -1,4 +1,4 @@
-//! `/app/{orgSlug}/documents/{id}`: files of applications, shown in place or downloaded.
+//! `/app/{orgSlug}/documents/{id}`: attachments, shown in the page or downloaded.
 
 use appliance::domain::attachment::MediaType;
 
@@ -10,8 +10,8 @@ crate::tests![
     a_pdf_and_text_are_shown_in_a_frame_that_can_do_nothing,
     other_types_are_only_downloaded,
     content_is_never_shown_as_something_else,
-    opening_is_recorded_once_a_person_file_and_day,
-    files_of_other_organizations_are_unknown,
+    opening_is_recorded_once_for_each_person_attachment_and_day,
+    attachments_of_other_organizations_are_unknown,
 ];
 
 fn start() -> (App, Hiring, Client) {
@@ -21,7 +21,7 @@ fn start() -> (App, Hiring, Client) {
     (app, hiring, member)
 }
 
-/// Applies as the `nth` candidate with a file, and returns the path of its page in the console.
+/// Applies as the `nth` candidate with an attachment, and returns the path of its page in the console.
 fn applied(app: &App, hiring: &Hiring, nth: usize, name: &str, media_type: MediaType, content: &[u8]) -> String {
     let path = apply_with(app, hiring, nth, name, media_type, content);
     app_path(hiring, &format!("documents/{}", path.rsplit('/').next().unwrap()))
@@ -77,7 +77,7 @@ fn other_types_are_only_downloaded() {
 fn content_is_never_shown_as_something_else() {
     let (app, hiring, member) = start();
     let html = b"<!doctype html><script>alert(1)</script>";
-    // The upload detects the type from the content, so a file under another name is text.
+    // The service detects the type of an upload from its content, so a file under another name is text.
     let path = applied(&app, &hiring, 0, "cv.pdf", MediaType::Text, html);
     assert_eq!(
         member.get(&format!("{path}/file")).expect(200).header("content-type"),
@@ -97,7 +97,7 @@ fn content_is_never_shown_as_something_else() {
     }
 }
 
-fn opening_is_recorded_once_a_person_file_and_day() {
+fn opening_is_recorded_once_for_each_person_attachment_and_day() {
     let (app, hiring, member) = start();
     app.set_clock("2026-11-21T09:00:00Z");
     let first = applied(&app, &hiring, 0, "cv.pdf", MediaType::Pdf, b"%PDF-1.7 first");
@@ -107,7 +107,7 @@ fn opening_is_recorded_once_a_person_file_and_day() {
         assert_eq!(rows.len(), count, "{what}");
     };
     member.get(&first).expect(200);
-    opened(0, "the page around a file");
+    opened(0, "the page around an attachment");
     member.send("HEAD", &format!("{first}/file"), &[], b"").expect(200);
     opened(0, "HEAD");
     for part in ["file", "file", "download"] {
@@ -115,7 +115,7 @@ fn opening_is_recorded_once_a_person_file_and_day() {
         opened(1, part);
     }
     member.get(&format!("{second}/download")).expect(200);
-    opened(2, "another file");
+    opened(2, "another attachment");
     let owner = app.browser(&hiring, "owner");
     owner.get(&format!("{first}/file")).expect(200);
     opened(3, "another person");
@@ -128,7 +128,7 @@ fn opening_is_recorded_once_a_person_file_and_day() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn files_of_other_organizations_are_unknown() {
+fn attachments_of_other_organizations_are_unknown() {
     let (app, hiring, member) = start();
     let other = app.hiring();
     let path = applied(&app, &other, 0, "cv.pdf", MediaType::Pdf, b"%PDF-1.7");

@@ -1,4 +1,4 @@
-//! `GET /app`: the inbox over all organizations of a user.
+//! `GET /app`: the inbox, which covers all organizations of a user.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ crate::tests![
     roles_without_candidates_and_roles_that_are_not_open_are_left_out,
     the_inbox_shows_withdrawals_of_the_last_two_weeks,
     a_user_sees_only_their_organizations,
-    a_user_without_organizations_learns_what_to_do,
+    a_user_without_organizations_gets_an_explanation,
 ];
 
 fn the_inbox_counts_the_candidates_of_open_roles() {
@@ -63,7 +63,7 @@ fn a_user_sees_only_their_organizations() {
     assert!(page.contains(&own.slug) && !page.contains(&other.slug), "{page}");
 }
 
-fn a_user_without_organizations_learns_what_to_do() {
+fn a_user_without_organizations_gets_an_explanation() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");

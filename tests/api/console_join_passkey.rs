@@ -10,9 +10,9 @@ use crate::support::{Answer, App, Client};
 crate::tests![
     an_invited_user_adds_a_passkey_instead_of_a_password,
     a_reset_by_passkey_removes_the_old_password_and_sessions,
-    a_refused_registration_leaves_the_link,
+    a_refused_registration_does_not_use_up_the_link,
     a_link_offers_no_passkey_to_a_user_with_a_factor,
-    a_link_that_resets_factors_replaces_them_by_a_passkey,
+    a_link_that_resets_factors_replaces_them_with_a_passkey,
     without_a_host_name_a_link_offers_no_passkey,
     a_link_of_another_origin_type_or_size_is_refused,
 ];
@@ -58,7 +58,7 @@ fn a_reset_by_passkey_removes_the_old_password_and_sessions() {
     assert!(app.check().is_empty());
 }
 
-fn a_refused_registration_leaves_the_link() {
+fn a_refused_registration_does_not_use_up_the_link() {
     let (app, hiring) = start(false);
     let taken = Authenticator::new("taken");
     add_passkey(&app.browser(&hiring, "member"), &taken).expect(200);
@@ -90,7 +90,7 @@ fn a_link_offers_no_passkey_to_a_user_with_a_factor() {
     app.anonymous().submit("/join/unknown/passkey-options", &[]).expect(410);
 }
 
-fn a_link_that_resets_factors_replaces_them_by_a_passkey() {
+fn a_link_that_resets_factors_replaces_them_with_a_passkey() {
     let (app, hiring) = start(false);
     let lost = Authenticator::new("lost");
     add_passkey(&app.browser(&hiring, "owner"), &lost).expect(200);

@@ -7,15 +7,15 @@ use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
     a_candidate_is_put_aside_until_a_day_and_taken_up,
-    the_board_puts_several_candidates_aside_and_undoes_it_at_once,
+    the_board_puts_several_candidates_aside_and_undoes_it_for_all,
     the_board_undoes_several_marks_without_javascript,
     the_board_asks_again_for_a_day_that_is_refused,
-    an_invalid_day_changes_nothing_and_is_named,
+    an_invalid_day_changes_nothing_and_is_explained,
     a_mark_is_undone_by_the_same_person_for_ten_minutes,
     a_due_mark_is_restored_by_an_undo,
     a_mark_from_an_old_page_is_refused_in_place,
     a_candidate_who_is_put_aside_leaves_the_review_queue_until_the_day,
-    a_queue_that_has_begun_marks_who_was_put_aside,
+    a_queue_that_has_begun_shows_who_was_put_aside,
     the_inbox_shows_who_came_back_until_somebody_decides,
     the_list_of_those_who_came_back_has_pages,
     a_plain_member_puts_nobody_aside,
@@ -90,7 +90,7 @@ fn a_candidate_is_put_aside_until_a_day_and_taken_up() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_board_puts_several_candidates_aside_and_undoes_it_at_once() {
+fn the_board_puts_several_candidates_aside_and_undoes_it_for_all() {
     let (app, hiring, recruiter) = start();
     decide(&recruiter, &hiring, &[1], &[("act", "later"), ("days", "7")], false).expect(303);
     let dialog = decide(&recruiter, &hiring, &[0, 1], &[("act", "ask-later")], true).expect(200).text();
@@ -145,7 +145,7 @@ fn the_board_asks_again_for_a_day_that_is_refused() {
     assert_eq!(marks(&app).concat(), "");
 }
 
-fn an_invalid_day_changes_nothing_and_is_named() {
+fn an_invalid_day_changes_nothing_and_is_explained() {
     let (app, hiring, recruiter) = start();
     for fields in [
         vec![("dueOn", "2026-11-21")],
@@ -238,7 +238,7 @@ fn a_candidate_who_is_put_aside_leaves_the_review_queue_until_the_day() {
     assert_has(&page.text(), &["Candidate 1", "Candidate 2", "back today"]);
 }
 
-fn a_queue_that_has_begun_marks_who_was_put_aside() {
+fn a_queue_that_has_begun_shows_who_was_put_aside() {
     let (app, hiring, recruiter) = start();
     app.pass(1);
     let page = review(&recruiter, &hiring).text();
