@@ -23,12 +23,12 @@ crate::tests![
     a_candidates_page_gets_the_application_that_changed,
     a_page_of_older_activity_keeps_it,
     an_erased_candidate_leaves_the_page,
-    a_queue_marks_what_others_decide,
+    a_queue_shows_what_others_decide,
     an_erased_candidate_leaves_no_name_in_a_queue,
     acts_in_other_roles_change_nothing_but_the_cursor,
     many_changes_come_in_several_answers,
     a_request_without_a_cursor_gets_one,
-    unknown_cursors_are_gone,
+    an_unknown_cursor_is_refused_as_gone,
     repeated_parameters_are_refused,
     asking_for_changes_does_not_extend_the_session,
     the_messages_are_in_the_language_of_the_user,
@@ -262,7 +262,7 @@ fn a_candidates_page_gets_the_application_that_changed() {
         ],
     );
     assert_eq!(news(&answer).as_deref(), Some("The moderator moved Candidate 1 to Interview"));
-    // Opening a file is a row of the activity, but no change to an application.
+    // Opening an attachment adds an activity row, but changes no application.
     let cv = insert_signup(&app, &hiring, Some("app_1_1"), "candidate-1@people-1.example", "first");
     assert!(cv.starts_with("/status/"));
     let moderator = app.browser(&hiring, "moderator");
@@ -304,7 +304,7 @@ fn queue(client: &Client, hiring: &Hiring) -> Answer {
     follow(client, client.get(&app_path(hiring, &path)))
 }
 
-fn a_queue_marks_what_others_decide() {
+fn a_queue_shows_what_others_decide() {
     let (app, hiring, owner) = start();
     let first = source(&queue(&owner, &hiring));
     assert!(first.contains("&at=app_1_1&after="), "{first}");
@@ -317,7 +317,7 @@ fn a_queue_marks_what_others_decide() {
         "{}",
         answer.text()
     );
-    // The candidate that is shown: a notice beside the forms, which stay.
+    // A decision on the shown candidate adds a notice and leaves the forms.
     decide(&app, &hiring, "moderator", 0, "validate");
     let answer = ask(&owner, &source(&answer)).expect(200);
     assert_has(
@@ -325,7 +325,7 @@ fn a_queue_marks_what_others_decide() {
         &["data-for=\"meanwhile\"", "Somebody was faster: advanced by The moderator, just now.", "id=\"here\""],
     );
     assert!(!answer.text().contains("<form"), "{}", answer.text());
-    // Somebody who takes the decision back takes the mark away.
+    // An undo of the decision removes the notice.
     app.user_with_all(&hiring.staff("moderator")).post_empty(&hiring.decision(0, 1, "undo")).expect(200);
     let answer = ask(&owner, &source(&answer)).expect(200);
     assert_has(&answer, &["<div id=\"meanwhile\"></div>"]);
@@ -365,7 +365,7 @@ fn acts_in_other_roles_change_nothing_but_the_cursor() {
     let answer = ask(&owner, &first).expect(200);
     assert_eq!(answer.text().matches("<template").count(), 1, "{}", answer.text());
     ask(&owner, &source(&answer)).expect(204);
-    // Other organizations do not even move the cursor.
+    // Acts in other organizations do not move the cursor.
     let other = app.hiring();
     decide(&app, &other, "moderator", 0, "validate");
     ask(&owner, &source(&answer)).expect(204);
@@ -405,7 +405,7 @@ fn a_request_without_a_cursor_gets_one() {
     }
 }
 
-fn unknown_cursors_are_gone() {
+fn an_unknown_cursor_is_refused_as_gone() {
     let (app, hiring, owner) = start();
     let other = app.hiring();
     decide(&app, &other, "moderator", 0, "validate");
@@ -420,7 +420,7 @@ fn unknown_cursors_are_gone() {
             ask(&owner, &format!("{path}/changes?after={cursor}")).expect(410);
         }
     }
-    // A role's version is not every row of its activity.
+    // Not every row of a role's activity is a version of the role.
     ask(&owner, &format!("{role}/edit/changes?after={own}")).expect(410);
 }
 

@@ -19,7 +19,7 @@ crate::tests![
     preferences_change_the_language_and_the_keys,
     the_theme_is_a_cookie,
     signing_out_ends_the_session,
-    a_session_is_touched_at_most_once_a_minute,
+    the_last_use_of_a_session_is_recorded_at_most_once_a_minute,
 ];
 
 const OTHER: &str = "a quite different sentence";
@@ -34,7 +34,7 @@ fn the_page_lists_the_users_sessions() {
     assert_eq!(page.matches(r#"<span class="quiet">127.0.0.1</span>"#).count(), 2, "{page}");
     assert!(page.contains("<b>Unknown browser</b>"), "{page}");
     assert!(!page.contains("<script>alert"), "{page}");
-    assert_eq!(page.matches("/end\"").count(), 1, "the current session is not ended by this list: {page}");
+    assert_eq!(page.matches("/end\"").count(), 1, "the list has no button that ends the current session: {page}");
 }
 
 fn a_user_ends_another_session() {
@@ -206,7 +206,7 @@ fn signing_out_ends_the_session() {
     owner.get("/app").expect(303);
 }
 
-fn a_session_is_touched_at_most_once_a_minute() {
+fn the_last_use_of_a_session_is_recorded_at_most_once_a_minute() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");

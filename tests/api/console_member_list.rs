@@ -90,7 +90,7 @@ fn pages_follow_each_other_and_name_everybody_once() {
         found.extend(names(&page));
         assert_eq!(page.contains("First page"), lengths.len() > 1);
         url = next_url(&page);
-        // Changes before the position do not disturb the next pages.
+        // Changes before the cursor do not affect the next pages.
         app.change("DELETE FROM memberships WHERE user_id = 'extra_0'");
     }
     assert_eq!(lengths, [50, 50, 25]);

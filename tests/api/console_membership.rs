@@ -13,13 +13,13 @@ crate::tests![
     an_invalid_invitation_is_refused_beside_its_field,
     a_member_cannot_be_invited_again,
     only_owners_and_admins_administer_members,
-    an_admin_does_nothing_to_an_owner,
+    an_admin_cannot_act_on_an_owner,
     a_role_is_changed_once_and_not_over_a_change_by_somebody_else,
     the_last_owner_stays,
     a_reset_link_ends_the_sessions_of_the_person,
-    nobody_resets_themselves_a_disabled_user_or_a_person_of_another_organization,
+    an_owner_cannot_reset_themselves_a_disabled_user_or_a_member_of_another_organization,
     a_removed_member_sees_nothing,
-    an_administrator_who_is_demoted_in_the_middle_does_nothing,
+    an_admin_who_is_demoted_can_no_longer_administer_members,
     plain_members_see_names_and_rights_only,
     members_of_other_organizations_are_answered_like_unknown_ones,
     dangerous_acts_require_a_recent_confirmation,
@@ -175,7 +175,7 @@ fn only_owners_and_admins_administer_members() {
     assert!(page.contains("platform admin") && page.contains("/link\""), "{page}");
 }
 
-fn an_admin_does_nothing_to_an_owner() {
+fn an_admin_cannot_act_on_an_owner() {
     let app = App::start();
     let hiring = app.hiring();
     let admin = app.browser(&hiring, "admin");
@@ -187,7 +187,7 @@ fn an_admin_does_nothing_to_an_owner() {
     for act in ["link", "remove"] {
         admin.submit(&of(&hiring, "owner", act), &[]).expect(403);
     }
-    // Nor to a platform admin who is a plain member.
+    // An owner cannot act on a platform admin, even one who is a plain member.
     app.admin()
         .put("/api/admin/organizations/org_1/memberships/user_admin", &json!({ "orgRole": "member" }))
         .expect(200);
@@ -254,7 +254,7 @@ fn a_reset_link_ends_the_sessions_of_the_person() {
     assert_eq!(app.sql("SELECT action FROM activities"), ["sign_in_link.issued"]);
 }
 
-fn nobody_resets_themselves_a_disabled_user_or_a_person_of_another_organization() {
+fn an_owner_cannot_reset_themselves_a_disabled_user_or_a_member_of_another_organization() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let owner = app.browser(&hiring, "owner");
@@ -285,7 +285,7 @@ fn a_removed_member_sees_nothing() {
     owner.submit(&of(&hiring, "moderator", "remove"), &[]).expect(404);
 }
 
-fn an_administrator_who_is_demoted_in_the_middle_does_nothing() {
+fn an_admin_who_is_demoted_can_no_longer_administer_members() {
     let app = App::start();
     let hiring = app.hiring();
     let (owner, admin) = (app.browser(&hiring, "owner"), app.browser(&hiring, "admin"));

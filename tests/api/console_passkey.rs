@@ -1,4 +1,4 @@
-//! Passkeys in the console: to add and remove one, to sign in with one, and to confirm an act with one.
+//! Passkeys in the console: adding and removing one, signing in with one, and confirming an act with one.
 
 use crate::support::app::Options;
 use crate::support::authenticator::{Authenticator, ORIGIN, PRESENT, VERIFIED, add_passkey};
@@ -12,7 +12,7 @@ crate::tests![
     an_answer_counts_once_in_its_browser_within_5_minutes,
     a_copy_of_an_authenticator_is_refused_and_recorded,
     the_passkey_of_a_disabled_user_does_not_sign_in,
-    a_registration_that_is_not_right_is_refused,
+    an_invalid_registration_is_refused,
     a_passkey_is_registered_once,
     an_account_has_at_most_20_passkeys,
     a_passkey_confirms_a_dangerous_act,
@@ -181,7 +181,7 @@ fn the_passkey_of_a_disabled_user_does_not_sign_in() {
     sign_in(&app, &key).expect(401);
 }
 
-fn a_registration_that_is_not_right_is_refused() {
+fn an_invalid_registration_is_refused() {
     let (app, hiring) = start(false);
     let (owner, member) = (app.browser(&hiring, "owner"), app.browser(&hiring, "member"));
     let key = Authenticator::new("key");
@@ -200,7 +200,7 @@ fn a_registration_that_is_not_right_is_refused() {
     key.origin.set("http://evil.example");
     owner.submit("/app/me/passkeys", &key.create(&options(&owner)).and(&[])).expect(400);
     key.origin.set(ORIGIN);
-    // The challenge of another user, and of an assertion.
+    // The challenges of another user and of an assertion are refused.
     owner.submit("/app/me/passkeys", &key.create(&options(&member)).and(&[])).expect(400);
     let mut assertion = owner.submit("/app/confirm/passkey-options", &[]).expect(200).json();
     assertion["rp"] = own["rp"].clone();

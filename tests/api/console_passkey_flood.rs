@@ -15,7 +15,7 @@ crate::tests![
 
 const OPTIONS: &str = "/sign-in/passkey-options";
 
-/// Starts a service behind a proxy at which browsers offer passkeys.
+/// Starts a service that is behind a proxy and at which browsers offer passkeys.
 fn start() -> App {
     let trusted_proxies = vec!["127.0.0.0/8"];
     App::with(Options { base_url: Some(ORIGIN.to_owned()), trusted_proxies, ..Options::default() })

@@ -7,16 +7,16 @@ use crate::support::stored_signup::{add_candidate, insert_signup};
 use crate::support::{Answer, App, Client, Hiring, crowd};
 
 crate::tests![
-    a_queue_begins_now_and_keeps_its_begin_in_the_address,
+    a_queue_begins_now_and_its_address_has_the_start_time,
     deciding_leads_to_the_next_until_nothing_is_left,
     the_list_is_fixed_when_it_begins,
     a_decision_by_somebody_else_is_marked_and_not_dropped,
     only_those_who_were_at_the_step_are_in_its_queue,
     a_queue_over_all_roles_has_the_new_applications_of_open_roles,
-    a_long_queue_is_cut_and_says_so,
-    the_file_is_beside_the_decision,
+    a_queue_has_at_most_200_applications,
+    the_attachment_is_beside_the_decision,
     modules_get_the_parts_of_the_page,
-    unknown_roles_steps_and_begins_are_refused,
+    unknown_roles_and_steps_and_invalid_start_times_are_refused,
     hostile_names_in_the_queue_are_text,
 ];
 
@@ -67,7 +67,7 @@ fn decide(client: &Client, page: &Answer, act: &str) -> Answer {
     client.submit(&action, &[("seen", &seen), ("back", &back), ("step", &step)])
 }
 
-fn a_queue_begins_now_and_keeps_its_begin_in_the_address() {
+fn a_queue_begins_now_and_its_address_has_the_start_time() {
     let (_app, hiring, recruiter) = start();
     let path = app_path(&hiring, &format!("review?role={}&step={}", hiring.role_id, hiring.role_steps[1]));
     let answer = recruiter.get(&path).expect(303);
@@ -106,7 +106,7 @@ fn the_list_is_fixed_when_it_begins() {
     assert_eq!(list(&begin(&recruiter, &hiring)).len(), 4);
     let second = follow(&recruiter, decide(&recruiter, &page, "advance"));
     assert_has(&second, &["2 of 3"]);
-    // A decision that is taken back returns the candidate to the same place.
+    // A candidate who is moved back returns to the same position.
     let reject = app_path(&hiring, &format!("applications/{}/move", hiring.candidates[0].application_id));
     recruiter.submit(&reject, &[("step", &hiring.candidates[0].steps[1])]).expect(303);
     let third = follow(&recruiter, decide(&recruiter, &second, "advance"));
@@ -144,9 +144,9 @@ fn only_those_who_were_at_the_step_are_in_its_queue() {
     app.pass(60);
     let page = begin(&recruiter, &hiring);
     assert_eq!(list(&page).len(), 2);
-    // Decisions at another step, and those of before, do not add anybody.
+    // Decisions at another step and earlier decisions add nobody.
     acts(0, "reject", 2);
-    // All ways to leave the step are marked.
+    // Candidates who leave the step by a withdrawal or a hire stay in the list.
     acts(1, "withdraw", 1);
     submit_hire(&recruiter, &hiring, 2);
     let path = page.text().split("data-url=\"").nth(1).unwrap().split('"').next().unwrap().replace("&#38;", "&");
@@ -180,24 +180,24 @@ fn a_queue_over_all_roles_has_the_new_applications_of_open_roles() {
     assert_has(&all(), &["Nobody is waiting here"]);
 }
 
-fn a_long_queue_is_cut_and_says_so() {
+fn a_queue_has_at_most_200_applications() {
     let (app, hiring, recruiter) = start();
     crowd::add(&app, &hiring, 820);
     let page = begin(&recruiter, &hiring);
     assert_eq!(list(&page).len(), 200);
     assert_has(&page, &["1 of 200"]);
-    // Those who do not fit wait for the next queue.
+    // Withdrawn applications are in no queue.
     app.change("UPDATE candidate_roles SET status = 'Withdrawn', at_role_step_id = NULL, at_since = NULL");
     assert_has(&begin(&recruiter, &hiring), &["Nobody is waiting here"]);
 }
 
-fn the_file_is_beside_the_decision() {
+fn the_attachment_is_beside_the_decision() {
     let (app, hiring, recruiter) = start();
     insert_signup(&app, &hiring, Some(&hiring.candidates[0].application_id), "candidate-1@people-1.example", "first");
     let page = begin(&recruiter, &hiring);
     let frame = format!("<iframe class=\"file\" src=\"/app/{}/documents/doc_first/file\"", hiring.slug);
     assert_has(&page, &[&frame, "My CV.pdf", "First line\nSecond line", "+44 20 7946", "https://ada.example"]);
-    // Looking at the queue opens nothing; only the browser's request for the file does.
+    // The page of the queue does not count as opening the attachment; only the browser's request for the file does.
     assert!(app.sql("SELECT id FROM activities WHERE action = 'document.opened'").is_empty());
 }
 
@@ -214,7 +214,7 @@ fn modules_get_the_parts_of_the_page() {
     assert_has(&next, &["Candidate 2</h1>", "<template data-say>", "Candidate 1 is now at Interview."]);
 }
 
-fn unknown_roles_steps_and_begins_are_refused() {
+fn unknown_roles_and_steps_and_invalid_start_times_are_refused() {
     let (app, hiring, recruiter) = start();
     let other = app.hiring();
     let (role, step) = (&hiring.role_id, &hiring.role_steps[1]);

@@ -19,7 +19,7 @@ crate::tests![
     a_change_that_was_taken_back_is_a_conflict,
     a_change_of_other_facts_is_no_conflict,
     two_forms_that_race_save_one_version,
-    saving_and_opening_tells_why_a_role_stays_a_draft,
+    saving_and_opening_says_why_a_role_stays_a_draft,
     a_role_is_closed_with_a_reason_and_reopened,
     a_role_that_somebody_else_has_changed_is_shown_as_it_is,
     the_board_and_the_list_of_roles_show_the_closing_date_until_the_role_ends,
@@ -28,7 +28,7 @@ crate::tests![
     the_preview_shows_what_was_typed_and_saves_nothing,
     the_preview_has_its_own_policy,
     pay_transparency_is_shown_in_place,
-    a_description_of_a_program_stays_as_it_is,
+    a_description_that_a_program_wrote_stays_as_it_is,
     plain_members_see_disabled_forms_and_may_not_send_them,
     a_user_who_is_demoted_in_the_middle_may_not_save,
     scripts_in_every_field_are_text,
@@ -51,7 +51,7 @@ fn hidden(page: &str, name: &str) -> String {
     rest.split('"').next().unwrap().to_owned()
 }
 
-/// The fields of the form with the values of the role of `hiring`, with these changes.
+/// Returns the fields of the form with the values of the organization's role, except for these changes.
 fn fields<'a>(changes: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     let saved = [
         ("name", "Engineer"),
@@ -169,7 +169,7 @@ fn each_refused_value_is_shown_beside_its_field_and_stays() {
         ] {
             let page = answer.expect(400).text();
             assert!(page.contains(&format!(r#"id="{name}-error""#)), "{name}={value}: {page}");
-            // A choice that the page does not offer was not typed.
+            // A value that the page does not offer as a choice is not shown again.
             let is_choice = ["workType", "collarType", "salaryPeriod"].contains(&name);
             let is_shown = is_choice || value.contains(['\u{0}', '\u{202e}']) || page.contains(value);
             assert!(is_shown && page.contains("was not saved"), "{name}={value}: {page}");
@@ -244,7 +244,7 @@ fn a_change_by_somebody_else_shows_both_versions() {
     let mine = fields(&[("name", "Mine"), ("location", "Bremen Nord"), ("version", &newer)]);
     owner.submit(&path(&hiring, "edit"), &mine).expect(303);
     assert_eq!(role(&app, &hiring, "name, location, public"), "Mine|Bremen Nord|1");
-    // The same form once more: what it would change is saved already.
+    // The same form is accepted again, because its changes are saved already.
     owner.submit(&path(&hiring, "edit"), &mine).expect(303);
     let missing = fields(&[("name", "Without a version")]);
     owner.submit(&path(&hiring, "edit"), &missing).expect(409);
@@ -305,7 +305,7 @@ fn two_forms_that_race_save_one_version() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn saving_and_opening_tells_why_a_role_stays_a_draft() {
+fn saving_and_opening_says_why_a_role_stays_a_draft() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         let role = &mut document["organizations"][0]["roles"][0];
@@ -462,7 +462,7 @@ fn pay_transparency_is_shown_in_place() {
     assert!(!page().contains("Pay transparency"), "{}", page());
 }
 
-fn a_description_of_a_program_stays_as_it_is() {
+fn a_description_that_a_program_wrote_stays_as_it_is() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         document["organizations"][0]["roles"][0]["description"] = serde_json::json!({ "html": "<p>a</p>" });

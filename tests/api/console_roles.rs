@@ -8,8 +8,8 @@ crate::tests![
     a_role_has_the_numbers_of_its_candidates,
     the_first_status_with_roles_is_shown,
     every_status_has_its_roles_and_its_count,
-    a_status_without_roles_says_so,
-    an_organization_without_roles_says_the_next_step,
+    the_list_says_when_a_status_has_no_roles,
+    the_list_of_an_organization_without_roles_names_the_next_step,
     roles_are_paged,
     only_managers_get_the_button_for_a_new_role,
     hostile_names_are_text,
@@ -90,14 +90,14 @@ fn every_status_has_its_roles_and_its_count() {
     }
 }
 
-fn a_status_without_roles_says_so() {
+fn the_list_says_when_a_status_has_no_roles() {
     let app = App::start();
     let hiring = app.hiring();
     let page = app.browser(&hiring, "owner").get(&format!("/app/{}/roles?status=closed", hiring.slug)).expect(200);
     assert!(page.text().contains("No role has been closed."), "{}", page.text());
 }
 
-fn an_organization_without_roles_says_the_next_step() {
+fn the_list_of_an_organization_without_roles_names_the_next_step() {
     let app = App::start();
     let hiring = app.hiring_with(|document| document["organizations"][0]["roles"] = json!([]));
     let path = format!("/app/{}/roles", hiring.slug);

@@ -1,5 +1,5 @@
 //! The second factors on `/app/me/second-factor`: an authenticator app is set up, replaced and removed, and recovery
-//! codes are made.
+//! codes are created.
 
 use crate::support::app::Options;
 use crate::support::console::{Phone, browser_with_app, codes_of, set_up_app, staff_path, staff_routes};
@@ -9,7 +9,7 @@ crate::tests![
     owners_and_admins_must_set_up_a_factor_before_anything_else,
     other_members_need_no_factor,
     an_organization_can_require_a_factor_of_all_its_members,
-    a_form_sent_without_the_required_factor_is_refused_in_words,
+    a_form_sent_without_the_required_factor_is_refused_with_an_explanation,
     the_page_goes_on_where_the_person_was_going,
     an_app_is_set_up_with_a_code_and_ten_recovery_codes_are_shown_once,
     a_wrong_code_keeps_the_secret_and_stores_nothing,
@@ -102,7 +102,7 @@ fn an_organization_can_require_a_factor_of_all_its_members() {
     members[0].submit(REMOVE, &[]).expect(303);
 }
 
-fn a_form_sent_without_the_required_factor_is_refused_in_words() {
+fn a_form_sent_without_the_required_factor_is_refused_with_an_explanation() {
     let (app, hiring) = strict();
     let owner = app.browser(&hiring, "owner");
     let page = owner.submit("/app/me/preferences", &[("language", "de")]).expect(403).text();
@@ -152,7 +152,7 @@ fn a_wrong_code_keeps_the_secret_and_stores_nothing() {
         assert!(again.contains("This code is wrong"), "{again}");
     }
     assert_eq!(count(&app, "totp_secrets"), "0");
-    // The clock of a phone may differ by one step.
+    // The clock of a phone can differ by one step.
     owner.submit(SET_UP, &[("form", &phone.form), ("code", &phone.shown_in(&app, 30))]).expect(200);
 }
 

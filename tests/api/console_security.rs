@@ -8,12 +8,12 @@ use crate::support::console::{PASSWORD, app_path, browser_with_app, follow, form
 use crate::support::{App, Hiring};
 
 crate::tests![
-    an_owner_requires_a_second_factor_of_all_members_and_no_longer,
+    an_owner_requires_a_second_factor_of_all_members_and_stops_requiring_it,
     a_setting_that_is_sent_twice_is_recorded_once,
     the_page_names_the_members_without_a_factor,
-    many_members_are_counted,
-    only_owners_and_admins_see_and_change_it,
-    it_requires_a_recent_confirmation,
+    twenty_members_are_named_and_the_others_are_counted,
+    only_owners_and_admins_see_and_change_the_setting,
+    a_change_requires_a_recent_confirmation,
     an_unreadable_value_is_refused,
     the_page_and_the_api_change_the_same_setting,
     a_demonstration_says_that_it_requires_nothing,
@@ -38,7 +38,7 @@ fn changes(app: &App) -> Vec<Value> {
     details.iter().map(|detail| serde_json::from_str(detail).unwrap()).collect()
 }
 
-fn an_owner_requires_a_second_factor_of_all_members_and_no_longer() {
+fn an_owner_requires_a_second_factor_of_all_members_and_stops_requiring_it() {
     let (app, hiring) = start(true);
     let (owner, _) = browser_with_app(&app, &hiring, "owner");
     let member = app.browser(&hiring, "member");
@@ -95,7 +95,7 @@ fn the_page_names_the_members_without_a_factor() {
     assert!(page.contains("Every member has a second factor."), "{page}");
 }
 
-fn many_members_are_counted() {
+fn twenty_members_are_named_and_the_others_are_counted() {
     let (app, hiring) = start(false);
     let owner = app.browser(&hiring, "owner");
     for number in 0..16 {
@@ -108,7 +108,7 @@ fn many_members_are_counted() {
     assert_eq!(page.matches("/members?q=").count(), 20, "{page}");
 }
 
-fn only_owners_and_admins_see_and_change_it() {
+fn only_owners_and_admins_see_and_change_the_setting() {
     let (app, hiring) = start(false);
     for org_role in ["moderator", "hr_representative", "member"] {
         let browser = app.browser(&hiring, org_role);
@@ -131,7 +131,7 @@ fn only_owners_and_admins_see_and_change_it() {
     owner.submit(&path(&hiring), &[(FIELD, "true")]).expect(403);
 }
 
-fn it_requires_a_recent_confirmation() {
+fn a_change_requires_a_recent_confirmation() {
     let (app, hiring) = start(false);
     let owner = app.browser(&hiring, "owner");
     app.pass(10 * 60 - 1);
@@ -140,7 +140,7 @@ fn it_requires_a_recent_confirmation() {
     let page = owner.submit(&path(&hiring), &[(FIELD, "false")]).expect(403).text();
     assert!(page.contains(r#"name="requireSecondFactor" value="false""#), "{page}");
     assert_eq!(changes(&app).len(), 1);
-    // Nothing would change, so nothing is to be confirmed.
+    // A form that changes nothing needs no confirmation.
     owner.submit(&path(&hiring), &[(FIELD, "true")]).expect(303);
     let target = format!("/app/confirm?{}", form_body(&[("to", &path(&hiring))]));
     let answer = owner.submit(&target, &[(FIELD, "false"), ("confirmation.password", PASSWORD)]).expect(307);
