@@ -1,4 +1,5 @@
-//! `/app/{orgSlug}/roles/{id}/close-out`: the candidates who are still in progress when a role ends are rejected together.
+//! `/app/{orgSlug}/roles/{id}/close-out`: the candidates who are still in progress when a role ends are rejected
+//! together.
 
 use serde_json::json;
 

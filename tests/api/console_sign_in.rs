@@ -24,7 +24,7 @@ crate::tests![
     a_join_from_another_origin_is_forbidden,
     a_join_of_another_type_or_size_is_refused,
     a_new_link_replaces_the_earlier_one,
-    a_session_ends_when_its_user_chooses_another_password,
+    other_sessions_end_when_their_user_changes_the_password,
 ];
 
 const OTHER: &str = "a quite different sentence";
@@ -267,7 +267,7 @@ fn a_new_link_replaces_the_earlier_one() {
     browser(&app).get(&path).expect(200);
 }
 
-fn a_session_ends_when_its_user_chooses_another_password() {
+fn other_sessions_end_when_their_user_changes_the_password() {
     let app = App::start();
     let hiring = app.hiring();
     let (here, elsewhere) = (app.browser(&hiring, "owner"), app.sign_in(&hiring.email("owner"), PASSWORD));

@@ -283,7 +283,7 @@ fn an_act_is_carried_out_once_after_the_confirmation_that_carries_it() {
         let answer = scene.submit(&form.action, &sent).expect(status);
         assert_eq!(answer.header("location"), Some(leads_to), "{}", act.handler);
         assert_eq!(scene.count(act), before, "{}", act.handler);
-        // The browser sends the carried form again, or the user the form of the page.
+        // The browser sends the carried form again, or the user sends the form of the page.
         let again = if act.return_to.is_none() { sent.clone() } else { (act.fields)(&scene) };
         let answer = scene.submit(&path, &again);
         assert!([200, 303].contains(&answer.status), "{}: {} {}", act.handler, answer.status, answer.text());

@@ -15,7 +15,7 @@ crate::tests![
     unknown_foreign_and_erased_ids_have_the_same_outcome,
     an_application_named_twice_is_decided_on_once,
     candidates_see_the_rejections_after_the_delay,
-    the_remaining_candidates_of_a_filled_or_closed_role_are_rejected_at_once,
+    the_remaining_candidates_of_a_filled_or_closed_role_are_rejected_together,
     one_decision_that_cannot_be_saved_does_not_stop_the_others,
     a_batch_is_stored_for_a_day,
     check_reports_a_batch_that_contradicts_the_activity,
@@ -193,7 +193,7 @@ fn candidates_see_the_rejections_after_the_delay() {
     assert!(pages().iter().all(|page| page.contains("You were not selected this time")));
 }
 
-fn the_remaining_candidates_of_a_filled_or_closed_role_are_rejected_at_once() {
+fn the_remaining_candidates_of_a_filled_or_closed_role_are_rejected_together() {
     for status in ["filled", "closed"] {
         let app = App::start();
         let hiring = app.hiring_with(|document| {
@@ -286,7 +286,7 @@ pub(crate) fn outcomes(answer: &Value) -> Vec<&str> {
     answer["items"].as_array().unwrap().iter().map(|item| item["outcome"].as_str().unwrap()).collect()
 }
 
-/// Asserts that `appliance check` finds nothing else than that the crowd has no entries in the word index.
+/// Asserts that `appliance check` reports only that the crowd has no entries in the word index.
 pub(crate) fn assert_sound(app: &App) {
     let mut findings = app.check();
     findings.retain(|finding| !finding.contains("words of their name"));

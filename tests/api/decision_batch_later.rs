@@ -1,4 +1,4 @@
-//! `POST /api/v1/roles/{id}/decisions` with the action `later`: puts many applications aside, and undoes it.
+//! `POST /api/v1/roles/{id}/decisions` with the action `later`: puts many applications aside. The undo of such a batch.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ crate::tests![
     an_invalid_due_day_refuses_the_batch,
     a_due_day_belongs_to_the_action_later,
     a_dry_run_changes_nothing,
-    five_hundred_applications_are_put_aside_at_once,
+    five_hundred_applications_are_put_aside_in_one_batch,
     marks_on_erased_candidates_are_left_and_reported,
     check_reports_a_batch_of_marks_that_contradicts_the_activity,
 ];
@@ -195,7 +195,7 @@ fn a_dry_run_changes_nothing() {
     assert_eq!(outcomes(&undo(&staff, &hiring, &batch)), ["done"; 2]);
 }
 
-fn five_hundred_applications_are_put_aside_at_once() {
+fn five_hundred_applications_are_put_aside_in_one_batch() {
     let (app, hiring, staff) = start();
     crowd::add(&app, &hiring, 500);
     let ids: Vec<String> = (0..500).map(|number| format!("app_crowd_{number:05}")).collect();

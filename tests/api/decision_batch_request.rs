@@ -12,7 +12,7 @@ crate::tests![
     a_role_of_another_organization_is_answered_like_an_unknown_role,
     a_dry_run_is_answered_like_the_batch_and_changes_nothing,
     a_repeated_request_decides_once,
-    a_batch_about_one_candidate_is_forgotten_with_the_candidate,
+    the_stored_response_about_one_erased_candidate_is_gone,
 ];
 
 fn a_batch_has_1_to_500_items() {
@@ -149,7 +149,7 @@ fn a_repeated_request_decides_once() {
     assert_eq!(outcomes(&decide(&staff, &hiring, &reject_all(&hiring))), ["done", "conflict", "conflict"]);
 }
 
-fn a_batch_about_one_candidate_is_forgotten_with_the_candidate() {
+fn the_stored_response_about_one_erased_candidate_is_gone() {
     let (app, hiring, staff) = start();
     let repeated = staff.with_header("Idempotency-Key", "batch-1");
     let application = &hiring.candidates[0].application_id;

@@ -202,8 +202,8 @@ fn pages(app: &App, links: &[String]) -> Vec<(String, Value)> {
     links.iter().map(page).collect()
 }
 
-/// Returns the applications, steps and counts, without the times of the last changes. The crowd's times at the steps are
-/// not those of real applications, so they are left out.
+/// Returns the applications, steps and counts, without the times of the last changes. The crowd's times at the steps
+/// are not those of real applications, so they are left out.
 fn state(app: &App) -> Vec<String> {
     let queries = [
         "SELECT * FROM candidate_role_steps ORDER BY id",

@@ -141,7 +141,7 @@ fn requests_with_dry_run_false_or_absent_take_effect() {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["2"]);
 }
 
-/// A dry run that writes anything fails in this test.
+/// A dry run that updates one of these tables fails in this test.
 fn dry_runs_succeed_on_tables_that_refuse_writes() {
     let (app, hiring, staff) = start();
     for table in ["candidate_role_steps", "candidate_roles", "roles", "organization_statuses"] {

@@ -95,7 +95,7 @@ fn similar_paths_are_404() {
     }
 }
 
-/// Advances the clock until readiness is as expected. The background job may notice a change only at its next poll.
+/// Advances the clock until readiness is as expected. The background job notices a change only at its next poll.
 fn pass_until(app: &App, is_expected: impl Fn(&str, u16) -> bool) {
     let began = std::time::Instant::now();
     loop {
@@ -149,7 +149,7 @@ fn a_stalled_reader_is_reported_until_it_ends() {
     reader.execute_batch("BEGIN").unwrap();
     reader.query_row("SELECT count(*) FROM users", [], |row| row.get::<_, i64>(0)).unwrap();
     app.hiring();
-    // A read transaction that lasts 20 seconds is not reported, because a backup may take minutes.
+    // A read transaction that lasts 20 seconds is not reported, because a backup can take minutes.
     app.pass(20);
     app.anonymous().get("/readyz").expect(200);
     pass_until(&app, |text, status| status == 503 && text.contains("failing: reader; the log shows the reason"));

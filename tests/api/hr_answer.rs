@@ -1,5 +1,5 @@
-//! Answers of HR systems, and HR systems that do not answer. Any answer other than a success fails the attempt with a
-//! reason and has no other effect.
+//! Answers of HR systems, and HR systems that do not answer. An answer other than a success fails the attempt with a
+//! reason. Only a 410 has another effect: it disables the integration.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ crate::tests![
     an_answer_with_more_than_256_fields_fails,
     a_slow_answer_times_out,
     an_endless_answer_is_cut_off_before_its_timeout,
-    a_410_to_a_ping_leaves_an_integration_disabled_by_an_admin,
+    a_410_to_a_ping_does_not_change_an_integration_that_an_admin_disabled,
     a_stored_url_that_is_now_invalid_can_be_read_and_replaced,
 ];
 
@@ -32,7 +32,7 @@ fn raw(text: &str) -> Behaviour {
 }
 
 /// Asserts that the first attempt of each case fails as the case states, while the service continues to answer, and
-/// that the second attempt sends the same message and succeeds. All cases run at once.
+/// that the second attempt sends the same message and succeeds. All cases run at the same time.
 fn assert_each_fails(timeout: Duration, cases: Vec<Case>) {
     let app = delivering(Hr { timeout, ..Hr::default() });
     let mut sent = Vec::new();
@@ -244,7 +244,7 @@ fn an_endless_answer_is_cut_off_before_its_timeout() {
     assert_eq!(timed_out, [] as [String; 0]);
 }
 
-fn a_410_to_a_ping_leaves_an_integration_disabled_by_an_admin() {
+fn a_410_to_a_ping_does_not_change_an_integration_that_an_admin_disabled() {
     let app = delivering(Hr::default());
     let (hiring, receiver) = (app.hiring(), Receiver::start());
     receiver.will([Behaviour::status(410)]);

@@ -9,7 +9,7 @@ use self::secret::{
     a_given_secret_is_stored_and_never_shown, a_replaced_secret_signs_alongside_the_new_one_for_24_hours,
     a_secret_stays_until_it_is_replaced, a_secret_under_24_bytes_or_over_255_characters_is_refused,
     an_imported_integration_without_a_secret_cannot_be_tested_until_saved, an_imported_short_secret_signs_and_stays,
-    no_other_answer_and_no_export_shows_a_secret, other_changes_do_not_change_when_a_replaced_secret_ends,
+    no_other_answer_and_no_export_shows_a_secret, other_changes_do_not_move_the_end_of_a_replaced_secret,
 };
 use super::hr_delivery::{NOW, after_attempts, hire, integration, ping, read, save, start, wait_until};
 use super::support::app::Options;
@@ -22,7 +22,7 @@ crate::tests![
     a_given_secret_is_stored_and_never_shown,
     a_secret_stays_until_it_is_replaced,
     a_replaced_secret_signs_alongside_the_new_one_for_24_hours,
-    other_changes_do_not_change_when_a_replaced_secret_ends,
+    other_changes_do_not_move_the_end_of_a_replaced_secret,
     a_secret_under_24_bytes_or_over_255_characters_is_refused,
     a_url_over_2048_characters_is_refused,
     a_url_other_than_http_with_a_host_and_no_user_is_refused,

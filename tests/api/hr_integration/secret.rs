@@ -88,7 +88,7 @@ pub(super) fn a_replaced_secret_signs_alongside_the_new_one_for_24_hours() {
     }
 }
 
-pub(super) fn other_changes_do_not_change_when_a_replaced_secret_ends() {
+pub(super) fn other_changes_do_not_move_the_end_of_a_replaced_secret() {
     let app = App::start();
     let hiring = app.hiring();
     save(&app, &hiring, &json!({ "url": URL, "secret": SECRET }));
