@@ -170,7 +170,7 @@ fn a_target_that_hangs_up_or_does_not_listen_fails_with_the_reason() {
     let error = first_error(&app, &format!("http://{address}/"));
     assert!(error.starts_with(&format!("no connection to {address}: ")), "{error}");
     let error = first_error(&app, "http://nobody.invalid/");
-    // Without a name server, the look-up may time out instead.
+    // Without a name server, the look-up can time out instead.
     assert!(error.starts_with("the host cannot be looked up: ") || error.ends_with(" while connecting"), "{error}");
 }
 

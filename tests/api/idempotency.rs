@@ -63,7 +63,7 @@ fn assert_replayed(first: &Answer, second: &Answer) {
     assert_ne!(second.header("x-request-id"), first.header("x-request-id"));
 }
 
-/// Returns lines for the routes that the access matrix does not list because they belong to the original interface.
+/// Returns lines for the POST routes that the access matrix does not list, because `access` tests them.
 fn lines_outside_the_matrix() -> Vec<Line> {
     vec![
         manages("POST /api/v1/candidate-steps/{id}/reject", |_, hiring| request_to(hiring.reject(0))),
@@ -496,7 +496,7 @@ fn actions(app: &App) -> Vec<String> {
     app.sql("SELECT action FROM activities ORDER BY number")
 }
 
-/// Returns every row that an act can change.
+/// Returns the rows of the tables that the acts of staff and admins change most.
 fn state(app: &App) -> Vec<String> {
     let tables = [
         "organizations",

@@ -20,7 +20,7 @@ crate::tests![
     every_example_matches_its_schema,
     operations_name_the_scope_they_need,
     undescribed_members_are_found,
-    a_confirmation_without_a_member_does_not_match_the_description,
+    an_empty_confirmation_of_retention_does_not_match_the_description,
 ];
 
 fn the_description_is_served_with_an_etag() {
@@ -212,7 +212,7 @@ fn undescribed_members_are_found() {
     assert!(found(&delivery, Strictness::Open) > 0);
 }
 
-fn a_confirmation_without_a_member_does_not_match_the_description() {
+fn an_empty_confirmation_of_retention_does_not_match_the_description() {
     let body = &DESCRIPTION["paths"]["/api/admin/organizations/{id}/retention/confirm"]["post"]["requestBody"];
     assert_eq!(body["required"], true);
     let schema = &body["content"]["application/json"]["schema"];

@@ -27,7 +27,7 @@ crate::tests![
     a_reordering_during_an_addition_applies_to_all_steps_or_none,
 ];
 
-/// The number of clients that send the same request at once.
+/// The number of clients that send the same request at the same moment.
 const CLIENTS: usize = 8;
 
 /// The number of rounds of a race between identical requests.
@@ -122,7 +122,7 @@ fn draft(steps_count: usize) -> Value {
     json!({ "name": "Role", "steps": steps(steps_count) })
 }
 
-/// Sends a request from every client at once and returns the answers.
+/// Sends a request from every client at the same moment, and returns the answers.
 fn send_from_all(clients: &mut [Client], lane: impl Fn(usize) -> Lane) -> Vec<Answer> {
     let lanes: Vec<Lane> = (0..clients.len()).map(lane).collect();
     run_together(clients, |number, client| lanes[number].send(client))

@@ -34,7 +34,7 @@ fn funnel(report: &Value) -> Vec<[i64; 5]> {
     steps.map(|step| names.map(|name| step[name].as_i64().unwrap())).collect()
 }
 
-/// Returns the count of each `outcomeType`, and the counts that have no outcome type.
+/// Returns the count of each outcome type, and the counts `further`, `unspecified` and `withdrawn`.
 fn endings(report: &Value) -> (Vec<(String, i64)>, [i64; 3]) {
     let ended = &report["endedBy"];
     let types = ended["outcomeTypes"].as_array().unwrap().iter();

@@ -1,5 +1,5 @@
-//! The response cache of career pages. The cache has one response for each language and filter, never returns a stale
-//! response, and stores none for invented queries.
+//! The response cache of career pages. The cache has one response for each language and filter. It never returns a
+//! response that is older than an answered change, and stores none for invented queries.
 
 use serde_json::json;
 

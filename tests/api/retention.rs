@@ -24,7 +24,7 @@ crate::tests![
     a_wrong_confirmation_is_refused,
 ];
 
-/// A service with an organization, one hour after the start of the service.
+/// A service with an organization, 70 minutes after the start of the service.
 struct Clock {
     app: App,
     hiring: Hiring,

@@ -12,8 +12,8 @@ crate::tests![
     each_change_names_the_act_the_user_the_time_and_the_ids,
     a_signup_is_a_change_by_nobody,
     changes_of_other_roles_and_acts_that_only_read_are_not_listed,
-    erased_candidates_vanish,
-    changes_to_the_role_itself_change_its_etag_only,
+    acts_on_erased_candidates_are_not_listed,
+    changes_to_the_role_itself_add_no_change_but_a_new_etag,
     an_answer_covers_at_most_two_hundred_acts,
     a_short_answer_after_many_erased_candidates_continues,
     an_unknown_after_is_refused,
@@ -114,7 +114,7 @@ fn changes_of_other_roles_and_acts_that_only_read_are_not_listed() {
     assert_eq!(app.sql("SELECT count(*) FROM activities WHERE action = 'document.opened'"), ["1"]);
 }
 
-fn erased_candidates_vanish() {
+fn acts_on_erased_candidates_are_not_listed() {
     let (_app, hiring, client) = start();
     let after = current(&client, &hiring);
     client.post_empty(&hiring.reject(0)).expect(200);
@@ -125,7 +125,7 @@ fn erased_candidates_vanish() {
     assert_eq!(found["changes"][0]["candidateId"], hiring.candidates[1].candidate_id.as_str());
 }
 
-fn changes_to_the_role_itself_change_its_etag_only() {
+fn changes_to_the_role_itself_add_no_change_but_a_new_etag() {
     let (_app, hiring, client) = start();
     let before = changes(&client, &hiring, "");
     let tag = client.patch(&hiring.role(), &json!({ "name": "A" })).expect(200).header("etag").unwrap().to_owned();
@@ -135,7 +135,7 @@ fn changes_to_the_role_itself_change_its_etag_only() {
     assert_eq!(found["current"], json!(tag.trim_matches('"')));
 }
 
-/// Moves the first candidate forward and back until the role has this many acts.
+/// Makes this many moves of the first candidate, forward and back.
 fn act(client: &Client, hiring: &Hiring, acts: usize) {
     for number in 0..acts {
         let step = if number % 2 == 0 { 2 } else { 1 };
