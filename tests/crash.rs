@@ -1,5 +1,5 @@
-//! Tests that an answered change is in the file even if the process is killed right after the answer, and that the file
-//! never contains a secret.
+//! Tests that an answered change is in the file even if the process is killed right after the answer, that a backup
+//! under load has every earlier decision, and that neither the file nor the log contains a key, a cookie or a password.
 //!
 //! The tests run the real binary on its own file and port, under load from many connections.
 
@@ -203,7 +203,7 @@ fn require_no_secret(log_format: &str) {
     assert!(contains(&std::fs::read(&file.db).unwrap(), &keys[0].1[..8]));
 }
 
-/// Uses keys in every valid and invalid way. Returns the strings that must not be stored.
+/// Uses keys in many valid and invalid ways. Returns the strings that must not be stored.
 fn use_keys(service: &Service, company: &Company, admin_key: &str, keys: &[(String, String)]) -> Vec<String> {
     let mut client = Client::connect(service.address).unwrap();
     let mut ask = |request: Request, status: u16| {
@@ -234,7 +234,7 @@ fn use_keys(service: &Service, company: &Company, admin_key: &str, keys: &[(Stri
     secrets.iter().map(|secret| secret[8..].to_owned()).collect()
 }
 
-/// Sends every valid and invalid kind of sign-in. Returns the strings that must not be stored.
+/// Sends valid and invalid sign-ins. Returns the strings that must not be stored.
 fn use_passwords(service: &Service, file: &ImportedFile, company: &Company) -> Vec<String> {
     let (right, wrong, old) = ("Tr0ub4dor-and-a-horse", "Tr0ub4dor-or-no-horse", "an-older-battery-staple");
     let email = &company.organizations[0].owner_email;

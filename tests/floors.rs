@@ -18,7 +18,7 @@ const LAYERS: [(&str, usize); 9] = [
     ("cli", 4),
 ];
 
-/// Above the ground layer, the only import allowed between two modules on the same layer.
+/// Above the lowest layer, the only import that is allowed between two modules on one layer.
 const SIDEWAYS: (&str, &str) = ("http", "interchange");
 
 /// The maximum number of lines in a file. A longer file becomes a folder of the same name.
@@ -396,7 +396,7 @@ fn cycles(sources: &[Source]) -> Vec<String> {
     findings
 }
 
-fn the_ground_floor_imports_no_framework(source: &Source) -> Vec<String> {
+fn the_lowest_layer_imports_no_framework(source: &Source) -> Vec<String> {
     if layer(source.top()) != Some(0) {
         return Vec::new();
     }
@@ -429,14 +429,14 @@ fn is_sql(text: &str) -> bool {
     both("SELECT", "FROM") || both("UPDATE", "SET") || pair("INSERT", "INTO") || pair("DELETE", "FROM")
 }
 
-fn the_status_is_decided_in_one_place(source: &Source) -> Vec<String> {
+fn statuses_stay_in_the_reply(source: &Source) -> Vec<String> {
     if source.path == "http/server/reply/mod.rs" {
         return Vec::new();
     }
     source.with_words(&source.code, &["StatusCode"], "the status of an answer is decided in http/server/reply/mod.rs")
 }
 
-fn the_world_is_asked_in_one_place(source: &Source) -> Vec<String> {
+fn clock_and_randomness_stay_in_the_world(source: &Source) -> Vec<String> {
     if source.path == "world/mod.rs" {
         return Vec::new();
     }
@@ -459,8 +459,8 @@ fn transactions_are_opened_by_the_gate(source: &Source) -> Vec<String> {
         return Vec::new();
     }
     let mut opening = vec!["act_alone", "read_alone", "store.write", "store.record", ".savepoint("];
-    // These handlers read a password's hash, or whose password it is, before the transaction, because hashing takes
-    // longer than a transaction may take.
+    // These handlers read the hash of a password, or its user, before the transaction, because hashing takes longer
+    // than a transaction may take.
     let hashes_passwords =
         ["http/api/session.rs", "http/pages/console/"].iter().any(|path| source.path.starts_with(path));
     if !hashes_passwords {
@@ -563,12 +563,12 @@ macro_rules! rules {
 rules! {
     every_file_states_its_purpose: states_its_purpose,
     every_import_goes_down: imports_go_down,
-    the_domain_imports_no_framework: the_ground_floor_imports_no_framework,
+    no_framework_is_imported_in_the_lowest_layer: the_lowest_layer_imports_no_framework,
     there_is_no_sql_outside_the_store: sql_stays_in_the_store,
     the_sqlite_driver_is_named_only_in_db: the_driver_stays_in_db,
-    there_is_no_status_outside_the_reply: the_status_is_decided_in_one_place,
-    there_is_no_clock_and_no_randomness_outside_the_world: the_world_is_asked_in_one_place,
-    there_is_no_async_behind_the_gate: async_stays_at_the_edge,
+    there_is_no_status_outside_the_reply: statuses_stay_in_the_reply,
+    there_is_no_clock_and_no_randomness_outside_the_world: clock_and_randomness_stay_in_the_world,
+    there_is_no_async_outside_the_edge: async_stays_at_the_edge,
     there_is_no_transaction_opened_in_a_rule_or_a_handler: transactions_are_opened_by_the_gate,
     there_is_nothing_unsafe: nothing_is_unsafe,
     there_is_no_unwrap_outside_tests: no_unwrap_outside_tests,
@@ -621,7 +621,7 @@ fn a_planted_import_cycle_is_found() {
 
 /// Checks that `LAYERS` lists all folders of `src`.
 #[test]
-fn every_module_has_a_floor() {
+fn every_module_has_a_layer() {
     for source in sources() {
         let is_root = ["main.rs", "lib.rs"].contains(&source.path.as_str());
         assert!(is_root || layer(source.top()).is_some(), "src/{} has no layer", source.path);
@@ -629,7 +629,7 @@ fn every_module_has_a_floor() {
 }
 
 /// Returns the top-level module that contains a module, or in `http` the folder directly below.
-fn room(module: &[String]) -> String {
+fn folder_of(module: &[String]) -> String {
     let parts = if module[0] == "http" { module.len().min(2) } else { 1 };
     module[..parts].join("/")
 }
@@ -640,11 +640,11 @@ fn the_architecture_lists_the_imports_between_folders() {
     let sources = sources();
     let modules: BTreeSet<Vec<String>> = sources.iter().map(module).filter(|path| !path.is_empty()).collect();
     let mut imports: BTreeMap<String, BTreeSet<String>> =
-        modules.iter().map(|module| (room(module), BTreeSet::new())).collect();
+        modules.iter().map(|module| (folder_of(module), BTreeSet::new())).collect();
     for source in sources.iter().filter(|source| !module(source).is_empty()) {
-        let own = room(&module(source));
+        let own = folder_of(&module(source));
         let others = module_imports(source, &modules);
-        let others = others.iter().map(|other| room(other)).filter(|other| *other != own);
+        let others = others.iter().map(|other| folder_of(other)).filter(|other| *other != own);
         imports.entry(own.clone()).or_default().extend(others);
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/architecture.md");
@@ -677,8 +677,8 @@ fn each_rule_finds_a_violation_at_its_position() {
         (imports_go_down, "telemetry.rs", "use crate :: cli;", "telemetry must not import `cli`"),
         (imports_go_down, "store/a/b.rs", "use super::super::super::cli::x;", "store must not import `cli`"),
         (imports_go_down, "domain/a.rs", "/* crate::x */ use super::super::http;", "domain must not import `http`"),
-        (the_ground_floor_imports_no_framework, "domain/a.rs", "use serde::Serialize;", "`serde`"),
-        (the_ground_floor_imports_no_framework, "world/mod.rs", "fn a() -> tokio::Task {}", "`tokio`"),
+        (the_lowest_layer_imports_no_framework, "domain/a.rs", "use serde::Serialize;", "`serde`"),
+        (the_lowest_layer_imports_no_framework, "world/mod.rs", "fn a() -> tokio::Task {}", "`tokio`"),
         (the_driver_stays_in_db, "http/a.rs", "use rusqlite::Row;", "`rusqlite`"),
         (the_driver_stays_in_db, "store/a.rs", "\nfn a(error: rusqlite::Error) {}", "a.rs:2: `rusqlite`"),
         (the_driver_stays_in_db, "store/a.rs", "#[cfg(test)]\nmod tests { r2d2::Pool::new(x) }", "`r2d2`"),
@@ -686,9 +686,9 @@ fn each_rule_finds_a_violation_at_its_position() {
         (sql_stays_in_the_store, "http/a.rs", "let a = r#\"INSERT INTO b VALUES ('\"')\"#;", "SQL outside the store"),
         (sql_stays_in_the_store, "http/a.rs", "'\"'; \"UPDATE a SET b = 1\"", "SQL outside the store"),
         (sql_stays_in_the_store, "http/a.rs", "\"\\\"\"; \"DELETE FROM a\"", "SQL outside the store"),
-        (the_status_is_decided_in_one_place, "http/a.rs", "hyper::StatusCode::OK", "`StatusCode`"),
-        (the_world_is_asked_in_one_place, "store/a.rs", "SystemTime::now()", "`SystemTime`"),
-        (the_world_is_asked_in_one_place, "http/a.rs", "jiff::Timestamp\n::now()", "`Timestamp::now`"),
+        (statuses_stay_in_the_reply, "http/a.rs", "hyper::StatusCode::OK", "`StatusCode`"),
+        (clock_and_randomness_stay_in_the_world, "store/a.rs", "SystemTime::now()", "`SystemTime`"),
+        (clock_and_randomness_stay_in_the_world, "http/a.rs", "jiff::Timestamp\n::now()", "`Timestamp::now`"),
         (async_stays_at_the_edge, "http/a.rs", "async fn a() {}", "`async`"),
         (async_stays_at_the_edge, "store/a.rs", "a\n.await?", "a.rs:2: `await`"),
         (transactions_are_opened_by_the_gate, "http/a.rs", "ctx\n  .store\n  .write(x)", "a.rs:2: `store.write`"),
@@ -722,12 +722,16 @@ fn code_that_follows_the_rules_has_no_findings() {
         ),
         (imports_go_down, "domain/a.rs", "// crate::http\nuse crate::domain::id; const A: &str = \"crate::store::x\";"),
         (imports_go_down, "main.rs", "fn main() { appliance::cli::run() }"),
-        (the_ground_floor_imports_no_framework, "domain/a.rs", "/// Not serde.\nfn serde_like() {}"),
+        (the_lowest_layer_imports_no_framework, "domain/a.rs", "/// Not serde.\nfn serde_like() {}"),
         (sql_stays_in_the_store, "store/a.rs", "const A: &str = \"SELECT a FROM b\";"),
         (the_driver_stays_in_db, "db/a.rs", "use rusqlite::Row;"),
         (columns_have_no_numbers, "store/a.rs", "row.get(\"name\")? + map.get(&1) + list.get(at) // row.get(1)"),
         (sql_stays_in_the_store, "http/a.rs", "// SELECT a FROM b\nlet a = \"Select one FROM us, or UPDATE it\";"),
-        (the_world_is_asked_in_one_place, "http/a.rs", "std::time::Instant::now(); tx.now; Timestamp::now_like()"),
+        (
+            clock_and_randomness_stay_in_the_world,
+            "http/a.rs",
+            "std::time::Instant::now(); tx.now; Timestamp::now_like()",
+        ),
         (async_stays_at_the_edge, "store/a.rs", "/* async */ let awaited = \".await\";"),
         (async_stays_at_the_edge, "hr/a.rs", "async fn a() { b().await }"),
         (transactions_are_opened_by_the_gate, "http/server/gate/a.rs", "ctx.store.write(x)"),

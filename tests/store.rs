@@ -320,7 +320,7 @@ fn closing_runs_queued_jobs_and_refuses_later_jobs() {
     let fixture = Fixture::new();
     let answers = Answers::new();
     let hold = fixture.hold();
-    // These are more jobs than one transaction may contain.
+    // These are more jobs than one transaction can contain.
     for number in 0..600 {
         fixture.add(&answers, Grade::Logged, &format!("{number:03}"));
     }
@@ -378,7 +378,7 @@ fn batches_of_any_grade_are_committed() {
 }
 
 #[test]
-fn jobs_are_unavailable_while_another_process_holds_the_write_lock() {
+fn jobs_fail_as_unavailable_while_another_process_holds_the_write_lock() {
     let fixture = Fixture::new();
     let answers = Answers::new();
     let other = fixture.other();

@@ -17,7 +17,7 @@ crate::tests![
     an_order_that_does_not_list_exactly_the_current_steps_is_refused,
     a_removed_step_stays_readable_while_applications_have_it,
     a_removed_step_without_applications_is_gone,
-    the_only_step_of_a_published_role_cannot_be_removed,
+    the_only_step_of_an_open_or_closed_role_cannot_be_removed,
     a_removed_step_cannot_be_changed,
     applications_in_progress_follow_their_own_steps,
     steps_of_another_role_are_not_found,
@@ -215,7 +215,7 @@ fn a_removed_step_without_applications_is_gone() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_only_step_of_a_published_role_cannot_be_removed() {
+fn the_only_step_of_an_open_or_closed_role_cannot_be_removed() {
     let (_app, hiring, client) = start();
     let path = draft(&client, &hiring, &["Only"]);
     client.post_empty(&format!("{path}/open")).expect(200);

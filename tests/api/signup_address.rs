@@ -7,17 +7,17 @@ use serde_json::json;
 
 crate::tests![
     a_signup_to_another_role_joins_the_candidate_without_renaming,
-    a_later_signup_changes_nothing,
+    a_later_signup_does_not_change_the_candidate_or_the_application,
     a_later_signup_does_not_take_over_a_candidate_added_by_staff,
     a_later_signup_does_not_change_an_ended_application,
     the_answer_is_the_same_for_known_and_unknown_addresses,
     the_api_answer_is_the_same_for_known_and_unknown_addresses,
-    the_answer_takes_constant_time,
+    every_answer_takes_at_least_25_ms,
     the_address_of_an_erased_candidate_can_apply_again,
     the_placeholder_of_an_erased_address_matches_nobody,
 ];
 
-/// Returns every row about candidates and their applications, and the counts.
+/// Returns the rows about candidates and their applications that a later signup must not change.
 fn state(app: &App) -> Vec<String> {
     let tables = [
         "candidates ORDER BY number",
@@ -73,7 +73,7 @@ fn a_signup_to_another_role_joins_the_candidate_without_renaming() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_later_signup_changes_nothing() {
+fn a_later_signup_does_not_change_the_candidate_or_the_application() {
     let app = App::start();
     let hiring = app.hiring();
     let first = status_path(&Form::for_role(&app, &hiring).send(&app));
@@ -170,7 +170,7 @@ fn the_api_answer_is_the_same_for_known_and_unknown_addresses() {
     assert_eq!(later_signups(&app).len(), 2);
 }
 
-fn the_answer_takes_constant_time() {
+fn every_answer_takes_at_least_25_ms() {
     let app = App::start();
     let hiring = app.hiring();
     for email in ["nobody@example.org", "candidate-1@people-1.example"] {

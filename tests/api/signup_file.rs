@@ -84,7 +84,7 @@ fn a_refused_file_is_reported_beside_its_field() {
         assert_eq!(input_value(&text, "cvToken"), None);
     }
     assert_eq!(attachments(&app), Vec::<String>::new());
-    // All errors are reported at once, in the order of the form.
+    // All errors are reported together, in the order of the form.
     let text = form.with("name", "").without("consent").with_file("a", b"\0").send(&app).expect(400).text();
     assert_eq!(fields_with_errors(&text), ["name", "cv", "consent"]);
     // The file remains staged when another file is refused.

@@ -14,10 +14,10 @@ crate::tests![
     every_language_has_the_complete_page,
     all_dead_links_get_the_same_page,
     a_repeated_parameter_is_a_400_page,
-    the_page_works_without_links_while_the_portal_is_disabled,
+    the_page_works_without_career_pages_while_the_portal_is_disabled,
     the_page_of_a_later_signup_looks_like_the_page_of_an_application,
     hostile_names_are_text,
-    the_page_of_an_erased_candidate_is_gone,
+    the_link_of_an_erased_candidate_is_dead,
     opening_the_page_changes_nothing,
 ];
 
@@ -210,7 +210,7 @@ fn a_repeated_parameter_is_a_400_page() {
     assert_eq!(app.sql("SELECT withdrawn_at FROM status_pages"), before);
 }
 
-fn the_page_works_without_links_while_the_portal_is_disabled() {
+fn the_page_works_without_career_pages_while_the_portal_is_disabled() {
     let app = App::start();
     let hiring = app.hiring();
     let path = new_status_link(&app, &hiring, 0);
@@ -230,7 +230,7 @@ fn the_page_of_a_later_signup_looks_like_the_page_of_an_application() {
     let known = insert_signup(&app, &hiring, Some(&application), "ada@example.org", "token-1");
     let later = insert_signup(&app, &hiring, None, "ada@example.org", "token-2");
     let assert_same = |request: &dyn Fn(&str) -> Answer| {
-        // The order matters, because a deletion of everything under the address also ends the other page.
+        // The later signup is first, because deleting the first signup turns the later one into the application.
         let answers = [request(&later), request(&known)].map(|mut answer| {
             answer.headers.retain(|(name, _)| name != "x-request-id" && name != "date");
             let text = answer.text();
@@ -272,7 +272,7 @@ fn hostile_names_are_text() {
     assert!(text.contains("{organization}") && text.contains("{role}"), "{text}");
 }
 
-fn the_page_of_an_erased_candidate_is_gone() {
+fn the_link_of_an_erased_candidate_is_dead() {
     let app = App::start();
     let hiring = app.hiring();
     let path = new_status_link(&app, &hiring, 0);

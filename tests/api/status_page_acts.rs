@@ -23,7 +23,7 @@ crate::tests![
     a_delayed_deletion_waits_while_the_clock_is_ahead,
     a_deletion_during_a_hidden_hire_of_another_application_is_delayed,
     a_delayed_deletion_leaves_later_applications,
-    a_delayed_deletion_waits_for_no_other,
+    a_delayed_deletion_does_not_wait_for_others,
     a_deletion_under_a_legal_hold_shows_a_notice_and_is_recorded,
     a_later_signup_is_withdrawn_and_deleted_on_its_own,
     a_deletion_removes_stored_responses,
@@ -93,7 +93,7 @@ impl Fixture {
         ))
     }
 
-    /// Returns whether any row still contains this text.
+    /// Returns whether a row about candidates or a stored response still contains this text.
     fn contains_text(&self, word: &str) -> bool {
         let tables = ["candidates", "candidate_words", "signups", "documents", "activities", "idempotency_keys"];
         let all = tables.iter().flat_map(|table| self.app.sql(&format!("SELECT * FROM {table}")));
@@ -433,8 +433,8 @@ fn a_delayed_deletion_leaves_later_applications() {
     fixture.assert_sound();
 }
 
-/// More candidates than one page of a scan has wait for ever, and the erasure of one candidate fails.
-fn a_delayed_deletion_waits_for_no_other() {
+/// More requested deletions than one page of a scan has are delayed for ever, and one erasure fails.
+fn a_delayed_deletion_does_not_wait_for_others() {
     let fixture = Fixture::new();
     fixture.app.change("UPDATE organizations SET decision_visible_after_hours = NULL");
     fixture.decide("hire");

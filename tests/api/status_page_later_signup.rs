@@ -1,4 +1,4 @@
-//! Effects between the status links of several people under one address. An address does not prove an identity, so a
+//! How the status links of people who entered the same address affect one another. An address proves no identity, so a
 //! link shows and removes only the data that was sent with it.
 
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ crate::tests![
     a_deletion_turns_a_later_signup_into_an_application,
     a_withdrawn_later_signup_becomes_a_withdrawn_application,
     the_first_later_signup_in_progress_becomes_the_application,
-    staff_see_later_signups_and_download_their_attachments,
+    staff_see_the_last_20_later_signups_and_download_attachments,
     a_deletion_removes_the_name_but_leaves_another_persons_application,
     deleting_through_every_link_erases_the_candidate,
     a_new_link_from_staff_retains_an_emptied_application,
@@ -25,8 +25,8 @@ crate::tests![
     a_start_on_an_older_copy_repeats_exactly_the_deletions,
     an_erased_later_signup_stays_erased_on_an_older_copy,
     retention_starts_at_the_last_signup,
-    acts_on_a_status_page_take_constant_time,
-    a_later_signup_shows_the_steps_at_its_time,
+    acts_on_a_status_page_take_at_least_25_ms,
+    a_later_signup_shows_no_step_that_was_added_after_it,
     a_later_signup_shows_no_move_of_the_application,
     a_repeated_form_does_not_recreate_a_deleted_signup,
     a_repeated_form_does_not_recreate_a_replaced_link,
@@ -91,7 +91,7 @@ impl Fixture {
         self.app.sql("SELECT id FROM candidates WHERE email_key = 'ada@example.org'").remove(0)
     }
 
-    /// Returns whether any row still contains this text.
+    /// Returns whether a row about candidates or a stored response still contains this text.
     fn contains_text(&self, word: &str) -> bool {
         let tables = ["candidates", "candidate_words", "signups", "documents", "activities", "idempotency_keys"];
         let all = tables.iter().flat_map(|table| self.app.sql(&format!("SELECT * FROM {table}")));
@@ -146,7 +146,7 @@ fn the_first_later_signup_in_progress_becomes_the_application() {
     assert_eq!(fixture.candidates(), ["Three|ada@example.org|In Progress|Three|null"]);
 }
 
-fn staff_see_later_signups_and_download_their_attachments() {
+fn staff_see_the_last_20_later_signups_and_download_attachments() {
     let fixture = Fixture::new();
     fixture.apply("", "Mallory", ADA);
     for number in 0..21 {
@@ -408,7 +408,7 @@ fn retention_starts_at_the_last_signup() {
     assert_eq!(fixture.candidates(), ["Ada|ada@example.org|Withdrawn|Ada|Ada Lovelace"]);
 }
 
-fn acts_on_a_status_page_take_constant_time() {
+fn acts_on_a_status_page_take_at_least_25_ms() {
     let fixture = Fixture::new();
     for path in [fixture.apply("", "Ada", ADA), fixture.apply("", "Later", ADA)] {
         for (act, status) in [("withdraw", 303), ("delete", 200)] {
@@ -419,7 +419,7 @@ fn acts_on_a_status_page_take_constant_time() {
     }
 }
 
-fn a_later_signup_shows_the_steps_at_its_time() {
+fn a_later_signup_shows_no_step_that_was_added_after_it() {
     let fixture = Fixture::new();
     fixture.apply("", "Ada", ADA);
     let later = fixture.apply("", "Ada", ADA);

@@ -1,5 +1,5 @@
-//! `GET /status/{token}`: candidates with an application in progress see that the role was filled or closed, and never
-//! before a hire that filled the role may be seen.
+//! `GET /status/{token}`: candidates with an application in progress see that the role was filled or closed, but not
+//! before the hire that filled the role is visible.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ crate::tests![
     a_fill_is_shown_with_the_hire_that_caused_it_and_not_earlier,
     a_hired_candidate_never_reads_that_the_role_was_closed,
     a_close_and_reopening_within_the_delay_are_never_shown,
-    the_end_of_a_role_is_hidden_and_shown_by_the_delay_of_the_organization,
+    the_delay_of_the_organization_decides_when_the_end_of_a_role_is_shown,
     a_role_with_a_free_position_again_is_shown_as_in_progress_at_once,
     a_change_of_positions_fills_a_role_after_the_delay,
     closing_a_filled_role_does_not_restart_the_delay,
@@ -154,7 +154,7 @@ fn a_close_and_reopening_within_the_delay_are_never_shown() {
         assert_eq!(fixture.seen(0), before);
         fixture.app.pass(HOUR);
     }
-    // A second close is as old as itself.
+    // The delay of a second close begins with that close.
     fixture.close();
     fixture.app.pass(72 * HOUR - 1);
     assert_eq!(fixture.seen(0), before);
@@ -162,7 +162,7 @@ fn a_close_and_reopening_within_the_delay_are_never_shown() {
     fixture.shows(0, CLOSED);
 }
 
-fn the_end_of_a_role_is_hidden_and_shown_by_the_delay_of_the_organization() {
+fn the_delay_of_the_organization_decides_when_the_end_of_a_role_is_shown() {
     let fixture = Fixture::new();
     fixture.delay("NULL");
     let before = fixture.seen(0);

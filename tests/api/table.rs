@@ -1,4 +1,4 @@
-//! The route table has exactly the endpoints of the original interface and the additional endpoints in this list.
+//! The route table has exactly the routes in this list, and each route declares the answers that its entry implies.
 
 use appliance::domain::api_key::Scope;
 use appliance::http::server::access_rule::AccessRule;
@@ -11,7 +11,7 @@ fn the_table_has_exactly_the_listed_routes() {
         table.routes().iter().map(|route| format!("{} {}", route.method, route.path)).collect();
     found.sort();
     let mut expected = [
-        // The original interface.
+        // The API, and the pages for candidates.
         "POST /api/v1/candidate-steps/{id}/reject",
         "POST /api/v1/candidate-steps/{id}/hire",
         "GET /api/v1/me",

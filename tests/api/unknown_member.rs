@@ -1,4 +1,4 @@
-//! Unknown members of a body are ignored and named in the `warnings` of a success.
+//! Unknown JSON members of a request body are ignored and named in the `warnings` of a success.
 
 use serde_json::{Value, json};
 
@@ -92,7 +92,7 @@ fn warnings_are_limited_in_length_and_number() {
     assert_eq!(warnings[20]["detail"], "480 more members were ignored");
 }
 
-/// The client checks each of these answers against its described schema, which lists the members.
+/// The client of these tests checks each answer against its schema in the API description, which lists `warnings`.
 fn answers_with_shared_schemas_have_warnings() {
     let app = App::start();
     let hiring = app.hiring();

@@ -240,7 +240,7 @@ fn the_path_is_logged_undecoded_without_its_query() {
     assert_eq!(routes, [ME, "/api/admin/api-keys/{id}/usage"]);
 }
 
-/// Somebody types a key or a link into the place of an id.
+/// The path has a key or the token of a link instead of an id.
 fn a_secret_in_a_path_is_not_stored() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");

@@ -319,7 +319,7 @@ fn heads_far_over_the_limits_are_refused() {
         (format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n", "a".repeat(200_000)), ["431", "431"]),
         (format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "X: a\r\n".repeat(1_000)), ["431", "431"]),
     ] {
-        // The server may close the connection before it has read the whole request. The client then cannot send the
+        // The server can close the connection before it has read the whole request. The client then cannot send the
         // rest, but the answer still arrives.
         let mut wire = Wire::open(&app);
         let _ = wire.0.write_all(bytes.as_bytes());

@@ -18,7 +18,7 @@ crate::tests![
     a_session_that_was_refused_stays_ended_when_the_clock_goes_back,
     a_repeat_does_not_act_twice_while_the_clock_is_ahead,
     usage_rows_from_a_clock_ahead_are_redated_in_order,
-    many_usage_rows_are_redated_in_slices,
+    many_usage_rows_of_several_keys_are_redated_in_order,
     deliveries_postponed_by_a_wrong_clock_are_brought_forward,
 ];
 
@@ -124,7 +124,7 @@ fn paths(rows: &[(String, String)]) -> Vec<&str> {
     rows.iter().map(|(_, path)| path.as_str()).collect()
 }
 
-/// Waits until no row is dated in the future.
+/// Waits until no row is dated more than a minute in the future.
 fn wait_until_redated(app: &App) {
     let began = Instant::now();
     let newest = || app.sql("SELECT max(at) FROM api_key_usage")[0].parse::<i64>().unwrap();
@@ -164,7 +164,7 @@ fn usage_rows_from_a_clock_ahead_are_redated_in_order() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn many_usage_rows_are_redated_in_slices() {
+fn many_usage_rows_of_several_keys_are_redated_in_order() {
     let app = App::start();
     let keys: Vec<(String, String)> = (0..3).map(|_| app.make_key("user_admin")).collect();
     jump(&app, 60);

@@ -113,7 +113,7 @@ fn bootstrap_admin_creates_nothing_if_it_cannot_print_the_key() {
         dir.number("a.db", sql)
     };
     assert_eq!(counts(), 200);
-    // This is true for a new user and for an existing one.
+    // The first address is new. The second belongs to an existing user.
     for email in ["root@example.org", "owner@acme.example"] {
         let args = ["bootstrap-admin", "--db", "a.db", "--email", email];
         let output = dir.run_with_full_stdout(&args).failed(1, "cannot write to standard output");

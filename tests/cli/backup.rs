@@ -60,7 +60,8 @@ fn a_service_on_a_restored_backup_uses_a_write_ahead_log() {
     let key = dir.admin_key("a.db");
     dir.serve(&["--db", "a.db"]).stop("TERM").succeeded();
     dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
-    // Bytes 18 and 19 of a file are its write and read versions; 2 means a write-ahead log (SQLite's file format, 1.3.3).
+    // Bytes 18 and 19 of a file are its write and read versions. 2 means a write-ahead log (SQLite's file format,
+    // 1.3.3).
     let mode = |db: &str| {
         let connection = rusqlite::Connection::open(dir.path(db)).unwrap();
         let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();

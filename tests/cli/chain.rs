@@ -1,5 +1,5 @@
 //! `check` verifies the hash chain of activity rows. It finds every change to a row, and accepts rows that the service
-//! appends or empties. These tests drop the triggers before a change, as anybody who can write the file could.
+//! appends or empties. Most tests drop the triggers before a change, as anybody who can write the file could.
 
 use serde_json::json;
 
@@ -48,7 +48,7 @@ fn id(dir: &WorkDir, number: i64) -> String {
     connection.query_row("SELECT id FROM activities WHERE number = ?1", [number], |row| row.get(0)).unwrap()
 }
 
-/// Returns the findings of `check` about the chain after this change. Other findings may concern HR deliveries.
+/// Returns the findings of `check` about the chain after this change. Other findings can concern HR deliveries.
 fn found(dir: &WorkDir, change: &str) -> Vec<String> {
     dir.change("a.db", &format!("{NO_TRIGGERS} {}", with_row_numbers(dir, change)));
     let output = dir.run(&["check", "--db", "a.db"]);
@@ -168,7 +168,7 @@ fn triggers_allow_only_erasures_that_leave_the_chain_valid() {
     ] {
         assert!(connection.execute(change, []).is_err(), "{change}");
     }
-    // The detail may be emptied if its candidate is erased.
+    // The triggers allow the service to empty the detail of an erased candidate.
     let erased =
         "UPDATE candidates SET erased_at = 1 WHERE id = (SELECT candidate_id FROM activities WHERE number = :2)";
     connection.execute(&with_row_numbers(&dir, erased), []).unwrap();

@@ -1,4 +1,4 @@
-//! The limit on connections from one client.
+//! The limit on connections from one address.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};

@@ -1,4 +1,4 @@
-//! `doctor`: the problems that it finds while the service runs and while it is stopped, and that it changes nothing.
+//! `doctor` finds problems while the service runs and while it is stopped, and changes nothing.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -8,13 +8,13 @@ use rcgen::date_time_ymd;
 use crate::support::{Output, RunningService, WorkDir};
 use crate::tls_client::{Authority, TLS, write_pair};
 
-/// A directory with a file, and a `timedatectl` that reports a synchronized clock.
+/// Returns a directory with a database file, and with a `timedatectl` that reports a synchronized clock.
 fn healthy() -> WorkDir {
     let dir = WorkDir::new();
     dir.imported("a.db");
     std::fs::set_permissions(dir.path("."), std::fs::Permissions::from_mode(0o700)).unwrap();
     report_synchronized(&dir, "yes");
-    // A backup on another disk is stood in for by a hook that copies it there.
+    // The backup directory is on the same disk. A hook stands for the copy on another disk.
     std::fs::create_dir(dir.path("copies")).unwrap();
     dir
 }
@@ -35,7 +35,7 @@ fn doctor(dir: &WorkDir, args: &[&str]) -> Output {
     dir.run_with(&[&["doctor", "--db", "a.db"], min_free, args].concat(), &variables, b"")
 }
 
-/// Checks that this is the only problem.
+/// Checks that `doctor` found exactly this problem.
 #[track_caller]
 fn finds(output: &Output, urgency: &str, area: &str, sentence: &str, command: &str) {
     assert_eq!(output.code, Some(1), "{output:?}");
@@ -85,7 +85,7 @@ fn a_sound_installation_has_no_problem_running_or_stopped_and_is_not_changed() {
 }
 
 #[test]
-fn the_log_of_a_killed_service_is_left_as_it_is() {
+fn the_write_ahead_log_of_a_killed_service_is_not_changed() {
     let dir = healthy();
     let service = serve_with_backup(&dir, &[]);
     service.send("GET", "/readyz", &[], "").expect(200);
@@ -118,7 +118,7 @@ fn wrong_permissions_are_found_with_the_command_that_corrects_them() {
 }
 
 #[test]
-fn a_missing_newer_or_foreign_file_is_found() {
+fn a_missing_or_newer_file_is_found() {
     let dir = healthy();
     serve_with_backup(&dir, &[]).stop("TERM").succeeded();
     dir.change("a.db", "PRAGMA user_version = 99;");
@@ -206,7 +206,7 @@ fn a_base_url_that_leads_elsewhere_is_found() {
 }
 
 #[test]
-fn the_service_s_own_warnings_are_shown() {
+fn the_warnings_of_the_service_are_shown() {
     let dir = healthy();
     let mut service = dir.serve(&["--db", "a.db", "--backup-dir", "copies", "--backup-hook", "/bin/false"]);
     service.wait_for(|line| line.contains("/bin/false failed for "));

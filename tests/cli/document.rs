@@ -119,7 +119,7 @@ fn an_error_names_its_location_and_leaves_no_file() {
 }
 
 #[test]
-fn an_import_reports_all_errors_at_once() {
+fn an_import_reports_all_errors_together() {
     let dir = WorkDir::new();
     let mut wrong = document();
     wrong["users"][0]["platformRole"] = json!("king");
@@ -213,7 +213,7 @@ fn a_running_service_sees_an_import() {
     let key = dir.admin_key("a.db");
     service.send("GET", "/api/public/portal/acme", &[], "").expect(404);
     dir.imported("a.db");
-    // The cached response for the portal may be a moment old. Requests with a key see the import at once.
+    // The cached response for the portal can be a moment old. Requests with a key see the import immediately.
     let body = json!({ "name": "a", "userId": "user_owner" }).to_string();
     service.send("POST", "/api/admin/api-keys", &[("Authorization", &format!("Bearer {key}"))], &body).expect(200);
     eventually(|| service.send("GET", "/api/public/portal/acme", &[], "").status == 200);

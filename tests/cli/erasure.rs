@@ -190,7 +190,7 @@ fn send_with_key(
     service.send(method, path, &fields, &body).expect(200).json()
 }
 
-/// Leaves traces of every kind: later marks, hires with deliveries and their answers, rejections and holds with notes.
+/// Leaves traces of every kind: a later mark, hires with deliveries and their answers, rejections and holds with notes.
 fn leave_traces(service: &RunningService, key: &str, nth: usize, person: &Person) {
     let (id, note) = (&person.id, person.note());
     let step = format!("/api/v1/candidate-steps/c{id}_1");
@@ -203,7 +203,8 @@ fn leave_traces(service: &RunningService, key: &str, nth: usize, person: &Person
             send_with_key(service, key, "POST", &format!("{step}/hire"), &hire, &idempotency_key);
         }
     }
-    // Every second hired candidate is rejected later, which clears the notes of the hire. Some candidates stay put aside.
+    // Every second hired candidate is rejected later, which clears the notes of the hire. Some applications stay put
+    // aside.
     if nth.is_multiple_of(3) && nth % 90 != 45 && (nth % 2 == 1 || nth.is_multiple_of(60)) {
         let body = json!({ "outcomeNotes": note, "outcomeType": "company", "outcomeReason": person.name() });
         send(service, key, "POST", &format!("{step}/reject"), &body);

@@ -2,8 +2,7 @@
 
 use crate::support::{WorkDir, mode};
 
-/// Commands that use a file, with their required arguments. The list omits `activity`, `user`, `organization` and
-/// `key`.
+/// Some of the commands that use a file, with their required arguments.
 const COMMANDS: [&[&str]; 8] = [
     &["serve", "--listen", "127.0.0.1:0"],
     &["bootstrap-admin", "--email", "a@example.org"],
@@ -15,8 +14,8 @@ const COMMANDS: [&[&str]; 8] = [
     &["hr-deliveries"],
 ];
 
-/// Checks that every command refuses this file with this sentence. The exit status is 78 for `serve` and 1 for the
-/// others.
+/// Checks that each of these commands refuses the file with this sentence. The exit status is 78 for `serve` and 1 for
+/// the others.
 fn every_command_refuses(dir: &WorkDir, db: &str, sentence: &str) {
     dir.write("document.json", "{}");
     for command in COMMANDS {
@@ -63,7 +62,7 @@ fn a_newer_file_is_refused_unchanged() {
 }
 
 #[test]
-fn only_serve_and_upgrade_upgrade_an_older_file() {
+fn commands_other_than_serve_refuse_an_older_file() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     dir.change("a.db", "PRAGMA user_version = 0;");
@@ -165,7 +164,7 @@ fn a_read_only_file_is_refused() {
 }
 
 #[test]
-fn only_serve_import_and_bootstrap_admin_create_a_file() {
+fn serve_import_and_bootstrap_admin_create_a_missing_file() {
     let dir = WorkDir::new();
     for command in [
         &["set-password", "--email", "a@example.org"][..],
@@ -240,7 +239,7 @@ fn serve_creates_no_files_beside_a_file_of_another_program() {
 }
 
 #[test]
-fn a_file_that_others_may_read_is_refused_with_the_command_that_repairs_it() {
+fn a_file_open_to_other_users_is_refused_with_the_command_that_repairs_it() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     let set_mode = |mode: u32| {

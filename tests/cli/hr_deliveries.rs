@@ -189,7 +189,7 @@ fn an_unreadable_file_causes_exit_status_1() {
     dir.imported("a.db");
     let list = ["hr-deliveries", "--db", "a.db"];
     std::fs::set_permissions(dir.path("a.db"), std::fs::Permissions::from_mode(0o000)).unwrap();
-    // Root may read the file despite its mode, so this part runs only for other users.
+    // Root can read the file despite its mode, so this part runs only for other users.
     if std::fs::File::open(dir.path("a.db")).is_err() {
         dir.run(&list).failed(1, "a.db cannot be");
     }

@@ -26,7 +26,7 @@ fn printed<'a>(output: &'a Output, word: &str) -> &'a str {
 }
 
 #[test]
-fn flags_alone_lead_to_a_public_portal_and_a_sign_in() {
+fn flags_alone_lead_to_a_public_portal_and_a_sign_in_link() {
     let dir = WorkDir::new();
     let made = init(&dir, &[]).succeeded();
     assert_eq!(printed(&made, "portal: "), "/careers/acme-s-hne");
@@ -47,7 +47,7 @@ fn flags_alone_lead_to_a_public_portal_and_a_sign_in() {
 }
 
 #[test]
-fn the_settings_file_has_what_the_flags_said() {
+fn the_settings_file_has_the_values_of_the_flags() {
     let dir = WorkDir::new();
     let here = dir.path("").canonicalize().unwrap();
     let here = here.to_str().unwrap().trim_end_matches('/');
@@ -87,7 +87,7 @@ fn the_settings_file_has_what_the_flags_said() {
 }
 
 #[test]
-fn a_second_run_changes_nothing_and_says_so() {
+fn a_second_run_changes_nothing_and_reports_that() {
     let dir = WorkDir::new();
     init(&dir, &[]).succeeded();
     let before = (dir.names(), dir.read("a.toml"), dir.read("a.db"));
@@ -107,7 +107,7 @@ fn a_run_that_was_interrupted_before_the_settings_can_be_repeated() {
     let again = init(&dir, &[]).succeeded();
     assert!(again.stderr.contains("slug acme-s-hne existed already; it was not changed"), "{again:?}");
     assert!(again.stdout.contains("sign-in: ") && dir.path("a.toml").exists());
-    // The organization decides whether there is a portal, not the flag of the second run.
+    // The portal of an existing organization stays enabled, despite the flag of the second run.
     let off = init(&dir, &["--force", "--portal", "off"]).succeeded();
     assert!(off.stdout.starts_with("portal: "), "{off:?}");
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM organizations"), 1);
@@ -210,7 +210,7 @@ fn files_that_cannot_be_written_leave_nothing_behind() {
 fn the_database_belongs_to_the_owner_of_its_directory() {
     let dir = WorkDir::new();
     std::fs::create_dir(dir.path("data")).unwrap();
-    // Only root may give the directory to somebody else; for other users, it is their own.
+    // Only root can give the directory to another user. Otherwise, it belongs to the user of this test.
     let _ = chown(dir.path("data"), Some(1_234), Some(1_234));
     let owner = std::fs::metadata(dir.path("data")).unwrap();
     dir.run(&[&["init", "--settings", "a.toml", "--db", "data/a.db"], &FLAGS[..]].concat()).succeeded();
@@ -223,7 +223,7 @@ fn the_database_belongs_to_the_owner_of_its_directory() {
 }
 
 #[test]
-fn on_a_terminal_each_answer_is_checked_at_once_and_asked_for_again() {
+fn on_a_terminal_a_wrong_answer_is_refused_and_the_question_repeated() {
     let dir = WorkDir::new();
     Authority::new().write(&dir);
     let mut terminal = TerminalSession::start(&dir, &FILES);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Output, PATIENCE, RunningService, WorkDir, connect};
 
-/// Strings that no line may contain.
+/// Strings that must not occur in any line.
 const SECRETS: [&str; 9] = [
     "query-of-mine",
     "agent-of-mine",
@@ -210,7 +210,7 @@ fn a_log_line_counts_dropped_lines() {
     assert_eq!(logged + dropped.iter().sum::<usize>(), TOO_MANY, "{dropped:?}");
 }
 
-/// Returns the words of a line about a sign-in, after its time.
+/// Returns the words after `sign-in` in a line about a sign-in.
 fn sign_in_words(line: &str) -> Option<Vec<String>> {
     let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
     (words.get(2).map(String::as_str) == Some("sign-in")).then(|| words[3..].to_vec())

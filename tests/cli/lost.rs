@@ -62,8 +62,8 @@ fn a_moved_file_contains_all_answered_requests() {
 }
 
 /// Overwrites a file in place. Writes before it truncates, so that the service never finds the file empty, unless
-/// `bytes` is empty. First waits for a running checkpoint, because that checkpoint could
-/// otherwise write pages after the overwrite. The next checkpoint is due 10 seconds later.
+/// `bytes` is empty. First waits for a running checkpoint, because that checkpoint could otherwise write pages after
+/// the overwrite. The next checkpoint is due 10 seconds later.
 fn overwrite(dir: &WorkDir, name: &str, bytes: &[u8]) {
     let path = dir.path(name);
     let connection = rusqlite::Connection::open(path).unwrap();
@@ -97,7 +97,7 @@ fn the_service_stops_if_its_file_is_overwritten_and_leaves_it_unchanged() {
             dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
             dir.read("copy.db")
         }),
-        // A file of another service with the same history.
+        // This file comes from another service with the same history.
         ("was overwritten with", |_| {
             let other = WorkDir::new();
             let service = serve_until_marked(&other);

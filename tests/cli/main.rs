@@ -1,4 +1,5 @@
-//! The command line of the real binary: flags and variables, exit statuses, output, and how a service starts, logs and stops.
+//! The command line of the real binary: flags and variables, exit statuses, output, and how a service starts, logs and
+//! stops.
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue must fail")]
 
 mod admin;

@@ -44,7 +44,7 @@ fn drip(streams: &mut [TcpStream], head: &str, bodies: &[Vec<u8>], expected: &st
 }
 
 #[test]
-fn bodies_sent_byte_by_byte_use_no_extra_memory() {
+fn the_memory_for_bodies_sent_byte_by_byte_is_limited() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     let service = dir.serve(&["--db", "a.db", "--signup-limit", "0"]);
@@ -65,7 +65,7 @@ fn bodies_sent_byte_by_byte_use_no_extra_memory() {
 }
 
 #[test]
-fn attachments_sent_byte_by_byte_use_no_extra_memory() {
+fn the_memory_for_attachments_sent_byte_by_byte_is_limited() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     let service = dir.serve(&["--db", "a.db", "--signup-limit", "0"]);

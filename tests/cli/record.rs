@@ -27,7 +27,7 @@ fn check(dir: &WorkDir, head: &str) -> Output {
 }
 
 #[test]
-fn every_command_that_changes_the_file_or_exports_data_is_recorded() {
+fn commands_that_change_the_file_or_export_data_are_recorded() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     let on = |args: &[&str]| dir.run(&[args, &["--db", "a.db"]].concat()).succeeded();

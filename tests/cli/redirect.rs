@@ -43,7 +43,7 @@ fn every_request_is_redirected_to_the_same_path_of_the_base_url() {
             let location = format!("{BASE_URL}{expected}");
             assert_eq!(answer.header("location"), Some(location.as_str()), "{method} {target}");
             assert_eq!((answer.body.as_str(), answer.header("connection")), ("", Some("close")), "{answer:?}");
-            // The field must not be sent without TLS (RFC 6797 §7.2). Paths can be secrets.
+            // The field must not be sent without TLS (RFC 6797 §7.2). Paths can contain secrets.
             assert_eq!(answer.header("strict-transport-security"), None);
             assert_eq!(answer.header("cache-control"), Some("no-store"));
         }

@@ -29,7 +29,7 @@ fn restore(dir: &WorkDir, flags: &[&str]) -> Output {
 }
 
 #[test]
-fn a_restore_brings_back_the_data_but_not_the_access_that_was_withdrawn() {
+fn a_restore_brings_back_the_data_but_not_revoked_access() {
     let (dir, key) = file();
     let bad = dir.run(&["key", "create", "--db", "a.db", "--email", "owner@acme.example", "--name", "bad"]).succeeded();
     let bad = bad.stdout.trim_end().lines().last().unwrap().to_owned();
@@ -38,8 +38,8 @@ fn a_restore_brings_back_the_data_but_not_the_access_that_was_withdrawn() {
     let headers = [("Authorization", authorization.as_str())];
     service.get("/api/v1/me", &bad).expect(200);
     dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
-    // After the backup: a decision, an erasure, a revoked key, a new key, a new password, a disabled user, a removed member
-    // and passkey, and an ended session.
+    // After the backup: a decision, an erasure, a revoked key, a new key, a new password, a disabled user, a removed
+    // membership and passkey, and an ended session.
     service.send("POST", "/api/v1/candidate-steps/cstep_1_2/hire", &headers, "").expect(200);
     service.send("DELETE", "/api/v1/candidates/cand_2", &headers, "").expect(200);
     service.stop("KILL");
@@ -145,14 +145,14 @@ fn only_a_sound_backup_is_restored() {
 }
 
 #[test]
-fn a_file_that_is_not_a_database_is_moved_away_by_a_person() {
+fn a_file_that_is_not_a_database_is_not_replaced() {
     let (dir, key) = file();
     dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
     dir.write("a.db", "letters");
     restore_failed(&dir, "a.db is empty, damaged at its beginning, or belongs to another program; move it away");
     assert_eq!(dir.read("a.db"), b"letters");
     std::fs::remove_file(dir.path("a.db")).unwrap();
-    // A log without its file must not stay beside the new file.
+    // A write-ahead log without its file must not stay beside the new file.
     dir.write("a.db-wal", "remains");
     let output = restore(&dir, &[]).succeeded();
     for words in ["it does not exist", "all sessions and sign-in links end", "`appliance key list`", "--revoke-keys"] {
@@ -310,7 +310,7 @@ fn sessions_end_if_the_file_is_damaged_and_the_backup_is_later() {
 }
 
 #[test]
-fn a_killed_restore_leaves_the_old_file_and_is_repeated() {
+fn a_killed_restore_leaves_the_old_file_and_can_be_repeated() {
     let (dir, _) = file();
     dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
     // The file is large enough that the kill interrupts the copy.

@@ -47,7 +47,7 @@ fn a_service_makes_checked_backups_and_runs_its_hook() {
 }
 
 #[test]
-fn a_service_runs_without_a_place_for_backups() {
+fn a_service_runs_although_its_backup_directory_cannot_be_created() {
     let dir = WorkDir::new();
     dir.imported("jobs.db");
     let mut service = dir.serve(&["--db", "jobs.db", "--backup-dir", "missing/copies"]);

@@ -76,7 +76,7 @@ fn a_second_service_on_a_file_is_refused_under_any_name() {
 }
 
 #[test]
-fn every_other_command_works_while_a_service_runs() {
+fn commands_work_while_a_service_runs() {
     let dir = WorkDir::new();
     let service = dir.serve(&["--db", "a.db"]);
     dir.imported("a.db");
@@ -232,7 +232,7 @@ fn links_begin_with_the_base_url() {
         ("http://127.0.0.1:8443", "http://127.0.0.1:8443/signup/"),
     ] {
         let service = dir.serve(&["--db", "a.db", "--base-url", base_url]);
-        // Headers of the client do not change the host.
+        // Header fields of the client do not change the host.
         let headers = [("X-Forwarded-Host", "evil.example"), ("Forwarded", "host=evil.example")];
         let apply = service.send("POST", "/api/public/portal/acme/apply", &headers, APPLY).expect(200).json();
         let invite = apply["inviteUrl"].as_str().unwrap().to_owned();

@@ -44,7 +44,7 @@ fn the_service_reports_that_it_is_ready_alive_and_stopping() {
 }
 
 #[test]
-fn the_socket_of_the_manager_may_be_abstract() {
+fn the_socket_of_the_manager_can_be_abstract() {
     use std::os::linux::net::SocketAddrExt;
     let dir = WorkDir::new();
     let name = format!("appliance-test-{}", std::process::id());
@@ -89,7 +89,7 @@ fn shared(listener: &TcpListener) -> Stdio {
 fn a_socket_from_the_manager_replaces_the_listen_address() {
     let dir = WorkDir::new();
     let (listener, address) = listener();
-    // Nobody may listen on this address, which the service must not use.
+    // A service that used this address could not start, because the address does not belong to the machine.
     let service = dir.serve_on(shared(&listener), &["--db", "a.db", "--listen", "192.0.2.1:1"]);
     assert_eq!(service.address, address);
     service.send("GET", "/healthz", &[], "").expect(200);

@@ -14,7 +14,7 @@ struct Forms {
     shown_from_file: &'static str,
 }
 
-/// Three different valid values of each option. Options that are not listed here make the test fail.
+/// For each option, its values in the forms of [`Forms`]. An option that is not listed here makes the test fail.
 const VALUES: [(&str, &str, &str, &str, &str); 23] = [
     ("db", "a.db", "b.db", "'c.db'", "c.db"),
     ("listen", "1", "127.0.0.1:2", "3", "3"),
@@ -132,7 +132,7 @@ fn a_service_uses_the_file_and_other_commands_take_its_database_and_base_url() {
 }
 
 #[test]
-fn a_mistake_in_the_file_is_one_sentence_with_its_place() {
+fn a_mistake_in_the_file_is_one_sentence_with_its_location() {
     let dir = WorkDir::new();
     for (text, expected) in [
         ("base_url = 'https://a.example'", "a.toml:1:1: there is no option `base_url`; did you mean `base-url`?"),
@@ -173,7 +173,7 @@ fn a_mistake_in_the_file_is_one_sentence_with_its_place() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_or_that_everybody_may_change_is_refused() {
+fn a_file_that_cannot_be_read_or_that_other_users_can_change_is_refused() {
     let dir = WorkDir::new();
     let serve = ["serve", "--settings", "a.toml"];
     dir.run(&serve).failed(78, "a.toml: the settings file does not exist");
@@ -198,7 +198,7 @@ fn a_file_that_cannot_be_read_or_that_everybody_may_change_is_refused() {
 }
 
 #[test]
-fn a_check_reports_everything_at_once() {
+fn a_check_reports_all_findings_together() {
     let dir = WorkDir::new();
     dir.write("file", "");
     dir.write("a.toml", "db = 'none/a.db'\nbackup-dir = 'file'\nbackup-hook = './none'\nrate-limits = 1\nhr-timeout = '1'\nmetrics-listen = 8080\ntls-cert = 'none.pem'\n");

@@ -1,4 +1,4 @@
-//! `completions` and `man` describe all commands.
+//! `completions` prints a script for each shell, and `man` prints the manual.
 
 use crate::support::WorkDir;
 
@@ -35,7 +35,7 @@ fn bash_completes_commands_flags_and_words() {
 }
 
 #[test]
-fn the_script_of_each_shell_contains_every_command_and_flag() {
+fn the_script_of_each_shell_contains_commands_and_flags() {
     let dir = WorkDir::new();
     for (shell, beginning) in [("bash", "_appliance() {"), ("zsh", "#compdef appliance\n"), ("fish", "function __")] {
         let script = dir.run(&["completions", shell]).succeeded();
@@ -53,7 +53,7 @@ fn the_script_of_each_shell_contains_every_command_and_flag() {
 }
 
 #[test]
-fn the_manual_lists_every_command_with_its_flags() {
+fn the_manual_describes_commands_with_their_flags() {
     let dir = WorkDir::new();
     let manual = dir.run(&["man"]).succeeded();
     assert_eq!(manual.stderr, "");

@@ -34,7 +34,7 @@ fn a_link_lets_its_user_choose_a_password_once() {
 }
 
 #[test]
-fn a_running_service_knows_a_new_link_at_once() {
+fn a_running_service_accepts_a_new_link_at_once() {
     let dir = WorkDir::new();
     dir.admin_key("a.db");
     let service = dir.serve(&["--db", "a.db"]);

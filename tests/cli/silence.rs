@@ -1,4 +1,5 @@
-//! A failing background job appears in the log, the metrics, `/readyz` and the exit status.
+//! A failing background job appears in the log, the metrics and `/readyz`. A failed last checkpoint causes exit
+//! status 1.
 
 use crate::support::{WorkDir, eventually, send_to};
 
@@ -135,7 +136,7 @@ const FAULTS: [(&str, &str, &str); 6] = [
 ];
 
 #[test]
-fn every_background_job_is_named_while_it_fails() {
+fn each_of_several_failing_background_jobs_is_named() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     dir.admin_key("a.db");

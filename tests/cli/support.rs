@@ -1,4 +1,4 @@
-//! Runs the real binary in its own directory: commands, and a service.
+//! Runs the real binary in a temporary directory, as a command or as a service.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -390,7 +390,7 @@ impl Answer {
     }
 }
 
-/// Repeats a check until it succeeds, because changes by other processes may take effect a little later.
+/// Repeats a check until it succeeds, because changes by other processes can take effect a little later.
 #[track_caller]
 pub(crate) fn eventually(mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
@@ -412,7 +412,8 @@ pub(crate) fn mode(path: &Path) -> u32 {
 /// The secret that signs the deliveries of the organization in the document.
 pub(crate) const HR_SECRET: &str = "whsec_YS1zZWNyZXQtb2YtaHItMDEyMzQ1Njc4OQ==";
 
-/// Returns a document with an owner, an open public role with two steps, and two candidates at the first step.
+/// Returns a document with an owner, a member, an open public role with two steps, and two candidates at the first
+/// step.
 pub(crate) fn document() -> Value {
     let candidate = |number: usize| {
         json!({

@@ -116,7 +116,7 @@ fn large_answers_and_many_requests_pass_through_one_connection() {
 }
 
 #[test]
-fn plain_http_on_a_port_with_tls_is_told_to_use_https() {
+fn plain_http_on_a_port_with_tls_gets_400_with_advice_to_use_https() {
     let (_dir, _, service) = start();
     let body = "x".repeat(20_000);
     for request in
@@ -159,7 +159,7 @@ fn a_client_that_never_finishes_its_handshake_delays_nobody_and_is_disconnected(
     for mut stream in silent {
         assert_eq!(stream.read(&mut [0]).unwrap_or(0), 0);
     }
-    // A client without TLS may be silent for 30 seconds.
+    // Without TLS, a client can be silent for 30 seconds.
     assert!(began.elapsed() < Duration::from_secs(30));
 }
 

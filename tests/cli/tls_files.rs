@@ -99,7 +99,7 @@ fn an_open_key_and_a_wrong_name_cause_warnings() {
     }
 }
 
-/// Starts a service with TLS, and returns it with the address of `/metrics`.
+/// Starts a service with TLS. Also returns a function that reads one of its metrics.
 fn serve(dir: &WorkDir) -> (RunningService, impl Fn(&str) -> Option<f64>) {
     let metrics = ["--db", "a.db", "--metrics-listen", "127.0.0.1:0"];
     let mut service = dir.serve(&[&metrics[..], &TLS].concat());
@@ -115,7 +115,7 @@ fn serve(dir: &WorkDir) -> (RunningService, impl Fn(&str) -> Option<f64>) {
 }
 
 #[test]
-fn replaced_files_are_used_for_new_connections_while_old_ones_go_on() {
+fn replaced_files_are_used_for_new_connections_while_old_ones_continue() {
     let (dir, authority) = (WorkDir::new(), Authority::new());
     let in_three_days = (SystemTime::now() + 3 * DAY).into();
     let (certificate, key) = authority.certify(|params| params.not_after = in_three_days);
@@ -124,7 +124,7 @@ fn replaced_files_are_used_for_new_connections_while_old_ones_go_on() {
     let mut old = authority.connect(service.address).unwrap();
     let days = metric("appliance_certificate_days_left").unwrap();
     assert!((2.9..=3.0).contains(&days), "{days}");
-    // Without a signal, the files are noticed.
+    // The service reads replaced files even without a signal.
     authority.write(&dir);
     service.wait_for(|line| line.contains("the certificate was read again; it is valid until 4096-01-01"));
     let new = authority.connect(service.address).unwrap();
@@ -134,7 +134,7 @@ fn replaced_files_are_used_for_new_connections_while_old_ones_go_on() {
     let mut begin = [0; 15];
     old.read_exact(&mut begin).unwrap();
     assert_eq!(&begin, b"HTTP/1.1 200 OK");
-    // A signal does not wait for the next look.
+    // A signal also makes the service read the files.
     authority.write(&dir);
     service.signal("HUP");
     eventually(|| presented(&authority.connect(service.address).unwrap()) != presented(&new));

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 const ORGANIZATIONS: usize = 3;
 
-/// The numbers per organization and round of applications to the role with a position for each applicant, and of roles
-/// with too few positions.
+/// The number, in each organization and for each round, of applications to the role with a position for each applicant,
+/// and of roles with too few positions.
 const UNCONTESTED_PER_ROUND: usize = 70;
 const CONTESTED_PER_ROUND: usize = 4;
 
@@ -15,7 +15,7 @@ const CONTESTED_PER_ROUND: usize = 4;
 const CONTESTED_POSITIONS: usize = 2;
 const CONTESTED_APPLICATIONS: usize = 8;
 
-/// The number per organization and round of open roles without applications, for signup links.
+/// The number, in each organization and for each round, of open roles without applications, for signup links.
 const LINKED_PER_ROUND: usize = 6;
 
 /// All data that a load uses.

@@ -32,7 +32,7 @@ struct ExpectedApplication {
 struct UnansweredDecision {
     state: ApplicationState,
     agent: String,
-    /// Whether the service cannot have refused the request. Such a request has a usage row if and only if it was
+    /// Whether the service has no reason to refuse the request. Such a request has a usage row if and only if it was
     /// carried out.
     is_certain: bool,
 }
@@ -230,7 +230,8 @@ fn open(db: &Path) -> Connection {
     connection
 }
 
-/// Reports roles with more hires than positions or with a wrong count of hires, and keys with a wrong count of usage rows.
+/// Reports roles with more hires than positions or with a wrong count of hires, and keys with a wrong count of usage
+/// rows.
 fn wrong_counts(file: &Connection) -> Vec<String> {
     let roles =
         "SELECT r.id, 'positions ' || r.positions || ', hired ' || r.hired || ', applications hired ' || count(a.id)

@@ -106,7 +106,7 @@ impl KillMoment {
 }
 
 impl Load {
-    /// Opens all connections, then starts to use all of them at once.
+    /// Opens all connections, then starts to use all of them at the same time.
     pub(crate) fn begin(
         company: &Arc<Company>,
         service: &Service,

@@ -1,5 +1,5 @@
-//! Sends hires again after a kill, each with its `Idempotency-Key`. The service repeats the answers that it gave before, and
-//! carries out an unanswered hire exactly once.
+//! Sends hires again after a kill, each with its `Idempotency-Key`. Checks that the service repeats its earlier
+//! answers, and carries out an unanswered hire exactly once.
 
 use std::collections::HashSet;
 use std::path::Path;

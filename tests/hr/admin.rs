@@ -12,7 +12,7 @@ use crate::receiver::{Receiver, wait_until};
 /// The beginning of the note of every hire.
 pub(crate) const NOTE: &str = "Confidential: signed";
 
-/// An admin, who may also decide on applications.
+/// An admin, who can also decide on applications.
 pub(crate) struct Admin {
     address: SocketAddr,
     key: String,

@@ -112,7 +112,7 @@ impl Chaos {
         let mut retries = 0;
         let admin = self.admin();
         wait_until("no delivery is pending or failed", || {
-            // Pending deliveries are read first, because they may fail before the second request. Failed deliveries
+            // Pending deliveries are read first, because they can fail before the second request. Failed deliveries
             // stay failed.
             let pending = admin.deliveries("state=pending&limit=1");
             let failed = admin.deliveries("state=failed&limit=100");

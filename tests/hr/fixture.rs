@@ -1,4 +1,4 @@
-//! A file with organizations and candidates, and the private texts in it that no log may contain.
+//! A file with organizations and candidates, and the private texts in it that must not appear in a log.
 
 use std::path::PathBuf;
 

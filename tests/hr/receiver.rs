@@ -319,7 +319,7 @@ fn serve(shared: &Shared, mut stream: impl Read + Write, connected: u64, behavio
     }
 }
 
-/// Accepts a message. The time is recorded first, because the next message may arrive with the last byte of the answer.
+/// Accepts a message. The time is recorded first, because the next message can arrive with the last byte of the answer.
 fn accept(shared: &Shared, index: usize, mut stream: impl Write) -> std::io::Result<()> {
     {
         let mut state = shared.lock();

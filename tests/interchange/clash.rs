@@ -63,7 +63,7 @@ fn a_duplicate_id_is_a_finding_at_the_second_object() {
     set(&mut same, "/users/0/id", json!("one"));
     set(&mut same, "/organizations/0/members/0/userId", json!("one"));
     set(&mut same, "/organizations/0/id", json!("one"));
-    assert!(findings(&same).is_empty(), "objects of different kinds may share an id");
+    assert!(findings(&same).is_empty(), "objects of different kinds can share an id");
 }
 
 #[test]

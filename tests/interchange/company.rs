@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{File, read};
 
-/// A file with two organizations. Every import is followed by `appliance check`.
+/// A file with two organizations. Every import is followed by a check of the file.
 pub(crate) struct Company {
     file: File,
 }

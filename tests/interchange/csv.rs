@@ -109,7 +109,7 @@ fn a_second_application_to_a_role_is_refused() {
 }
 
 #[test]
-fn all_faults_of_a_row_are_reported_at_once() {
+fn all_faults_of_a_row_are_reported_together() {
     let company = Company::new();
     let table = "name,email,role,appliedAt,status,step,hiredDate,outcomeReason\n\
         ,dan,Nobody,soon,Dismissed,Call,yesterday,\n\
@@ -285,7 +285,7 @@ fn a_hostile_table_is_reported_row_by_row_and_its_correct_rows_are_imported() {
 }
 
 #[test]
-fn a_change_to_the_file_after_planning_undoes_the_import() {
+fn a_change_to_the_file_after_planning_prevents_the_import() {
     let company = Company::new();
     let path = company.file().path();
     let plan = |table: &str| {
@@ -363,7 +363,7 @@ fn a_table_needs_an_existing_organization() {
 }
 
 #[test]
-fn tables_in_windows_charsets_are_decoded() {
+fn tables_in_windows_1252_and_utf_16_are_decoded() {
     let table = "name,email,role,outcomeNotes,status,step\n\
                  Zoë \u{2013} Müller,zoe@x.org,Writer,\u{201c}Too\u{201d} dear: 5 €,Not Selected,Talk\n";
     let windows = b"name,email,role,outcomeNotes,status,step\n\
@@ -401,7 +401,7 @@ fn unknown_columns_are_reported_in_one_line() {
 }
 
 #[test]
-fn a_file_over_the_size_limit_is_not_read() {
+fn a_file_over_the_size_limit_is_refused() {
     let company = Company::new();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("jobs.json");

@@ -1,4 +1,4 @@
-//! The export of every state that decisions can produce is a document that `import` accepts.
+//! The export of an application that was hired, rejected or moved is a document that `import` accepts.
 
 use appliance::domain::activity::Action;
 use appliance::domain::candidate_step::{
@@ -65,7 +65,7 @@ fn file(status: &str, steps: [&str; 3]) -> File {
 }
 
 #[test]
-fn the_result_of_every_decision_can_be_imported() {
+fn the_results_of_hires_rejections_and_moves_can_be_imported() {
     let current = ["validated", "in_progress", "pending"];
     for (status, steps, decisions) in [
         ("In Progress", current, &[("a", HIRE)] as &[_]),

@@ -108,7 +108,7 @@ fn a_member_must_be_a_user_in_the_document_or_the_file() {
 }
 
 #[test]
-fn a_check_gives_the_same_findings_without_the_write_lock() {
+fn a_check_finds_conflicts_without_the_write_lock() {
     let file = File::new();
     let check = || read_alone(&file.path(), world(), |tx| interchange::check(tx, &read(&sound()))).unwrap();
     assert!(check().is_empty());
@@ -117,7 +117,7 @@ fn a_check_gives_the_same_findings_without_the_write_lock() {
 }
 
 #[test]
-fn an_insert_notices_changes_after_the_check() {
+fn an_insert_without_a_check_refuses_a_conflict() {
     let file = File::new();
     file.import(&read(&sound())).unwrap();
     let before = file.export(Secrets::Included);

@@ -1,4 +1,4 @@
-//! A document that is imported and exported has the same data.
+//! A document has the same data after an import and an export.
 
 use appliance::interchange::{self, Secrets};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn through(document: &Value) -> Value {
     serde_json::from_str(&exported).unwrap()
 }
 
-/// Asserts that `whole` contains everything in `part`. It may have more members.
+/// Asserts that `whole` contains everything in `part`. It can have more members.
 fn assert_within(part: &Value, whole: &Value, location: &str) {
     match (part, whole) {
         (Value::Object(part), Value::Object(whole)) => {
@@ -169,7 +169,7 @@ fn one_address_under_two_roles_is_one_candidate_with_the_first_name() {
 }
 
 #[test]
-fn a_candidate_id_may_be_given_with_the_second_application() {
+fn a_candidate_id_can_be_given_with_the_second_application() {
     let mut document = with(&format!("{CANDIDATES}/0/id"), Value::Null);
     let role = json!({ "name": "Other", "steps": [{ "name": "Call" }],
         "candidates": [{ "id": "cand_9", "name": "Cleo", "email": "cleo@example.org" }] });
@@ -191,7 +191,7 @@ fn a_candidate_id_may_be_given_with_the_second_application() {
 }
 
 #[test]
-fn steps_may_follow_the_candidates_that_refer_to_them() {
+fn steps_can_follow_the_candidates_that_refer_to_them() {
     let text = br#"{"organizations":[{"slug":"a","name":"A","roles":[{"name":"R","candidates":[
         {"name":"C","email":"c@d","status":"Withdrawn","steps":[{"roleStepId":"s","status":"in_progress"}]}],
         "steps":[{"id":"s","name":"S"}]}]}]}"#;
@@ -289,7 +289,7 @@ fn orders_are_renumbered_from_one() {
 }
 
 #[test]
-fn all_steps_of_a_draft_may_be_removed() {
+fn all_steps_of_a_draft_can_be_removed() {
     let mut document = with_a_pipeline_that_was_changed();
     set(&mut document, &format!("{ROLE}/status"), json!("draft"));
     for step in 0..2 {

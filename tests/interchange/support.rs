@@ -64,7 +64,7 @@ pub(crate) const ORGANIZATION: &str = "/organizations/0";
 pub(crate) const ROLE: &str = "/organizations/0/roles/0";
 pub(crate) const CANDIDATES: &str = "/organizations/0/roles/0/candidates";
 
-/// Sets the value at a pointer. The last member may be new.
+/// Sets the value at a pointer. The last member can be new.
 pub(crate) fn set(document: &mut Value, pointer: &str, value: Value) {
     let (parent, name) = pointer.rsplit_once('/').unwrap();
     match document.pointer_mut(parent).unwrap() {

@@ -34,7 +34,7 @@ fn a_missing_or_null_required_member_is_a_finding() {
 }
 
 #[test]
-fn an_optional_member_may_be_null() {
+fn an_optional_member_can_be_null() {
     for pointer in [
         "/users/0/id",
         "/users/0/platformRole",
@@ -202,13 +202,13 @@ fn unknown_members_are_findings_everywhere() {
 }
 
 #[test]
-fn descriptions_and_themes_may_have_other_members() {
+fn descriptions_and_themes_can_have_other_members() {
     assert!(findings(&with(&format!("{ROLE}/description"), json!({ "anything": [1, { "x": null }] }))).is_empty());
     assert!(findings(&with(&format!("{ORGANIZATION}/portal/theme/font"), json!({ "x": 1 }))).is_empty());
 }
 
 #[test]
-fn all_findings_are_reported_at_once() {
+fn all_findings_are_reported_together() {
     let mut document = with("/users/0/email", json!("ada"));
     for (pointer, value) in [
         ("/users/1/platformRole", json!("root")),
