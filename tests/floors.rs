@@ -133,7 +133,7 @@ fn separate_strings(text: &str) -> (String, Vec<(usize, String)>) {
     (code, strings)
 }
 
-/// Returns whether a token begins here. The `b` of a byte string may precede it.
+/// Returns whether a token begins here. The `b` of a byte string can precede it.
 fn begins_token(text: &str, at: usize) -> bool {
     let before = text[..at].trim_end_matches('b');
     !before.ends_with(|c: char| c.is_alphanumeric() || c == '_')

@@ -19,7 +19,7 @@ crate::tests![
     keys_stop_while_their_user_is_disabled,
     disabling_a_user_ends_their_sessions_for_good,
     signing_in_as_a_disabled_user_looks_like_a_wrong_password,
-    a_new_key_of_a_disabled_user_works_once_the_user_is_enabled,
+    a_new_key_of_a_disabled_user_works_after_the_user_is_enabled,
     demoting_an_admin_takes_effect_at_once,
     the_last_enabled_admin_cannot_be_disabled_or_demoted,
     a_disabled_admin_does_not_count_as_a_remaining_admin,
@@ -278,7 +278,7 @@ fn signing_in_as_a_disabled_user_looks_like_a_wrong_password() {
     app.sign_in(&hiring.email("owner"), PASSWORD).get("/api/v1/me").expect(200);
 }
 
-fn a_new_key_of_a_disabled_user_works_once_the_user_is_enabled() {
+fn a_new_key_of_a_disabled_user_works_after_the_user_is_enabled() {
     let app = App::start();
     let id = create_named(&app, "ada");
     change(&app, &id, &json!({ "enabled": false })).expect(200);

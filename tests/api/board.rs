@@ -27,7 +27,7 @@ fn path(hiring: &Hiring) -> String {
     format!("/api/v1/roles/{}/board", hiring.role_id)
 }
 
-/// Returns a client of the owner that may read the board and make decisions.
+/// Returns a client of the owner that can read the board and make decisions.
 fn staff(app: &App, hiring: &Hiring) -> Client {
     let scopes = ["candidates:read", "pipeline:write"];
     app.key(&app.make_key_with(&json!({ "name": "test", "userId": hiring.staff("owner"), "scopes": scopes })).1)

@@ -10,7 +10,7 @@ crate::tests![
     a_body_that_is_not_a_json_object_is_a_bad_request,
     a_repeated_member_at_any_depth_is_a_bad_request,
     missing_required_members_are_refused,
-    a_body_with_only_optional_members_may_be_absent,
+    a_body_with_only_optional_members_can_be_absent,
     unknown_members_are_ignored,
     every_json_media_type_is_accepted,
     other_media_types_are_unsupported,
@@ -178,7 +178,7 @@ fn missing_required_members_are_refused() {
     }
 }
 
-fn a_body_with_only_optional_members_may_be_absent() {
+fn a_body_with_only_optional_members_can_be_absent() {
     let app = App::start();
     // There are three ways to send no members, and each needs an organization of its own.
     for (send, number) in [0, 1, 2].into_iter().zip(1..) {

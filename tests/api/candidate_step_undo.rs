@@ -56,7 +56,7 @@ impl Fixture {
         self.staff.post_empty(&self.path()).expect(200).json()
     }
 
-    /// Returns the path of an undo, which may name any step of the application.
+    /// Returns the path of an undo, which can name any step of the application.
     fn path(&self) -> String {
         self.hiring.decision(0, 0, "undo")
     }

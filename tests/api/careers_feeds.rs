@@ -163,7 +163,7 @@ fn hostile_text_stays_text_in_every_feed() {
     for (name, _) in FEEDS {
         let feed = feed(&app, &hiring, name);
         assert!(!feed.contains(|c: char| c == '\u{ffff}' || (c.is_control() && c != '\n')), "{feed:?}");
-        // The text between CDATA sections is markup, and none of it may come from the canary.
+        // The text between CDATA sections is markup, which must not come from the canary.
         let mut markup = String::new();
         let mut rest = feed.as_str();
         while let Some((before, section)) = rest.split_once("<![CDATA[") {
@@ -235,7 +235,7 @@ fn feeds_show_a_change_with_the_next_request() {
     }
 }
 
-/// Candidates see a decision after a delay. Until then, no timestamp in a feed may reveal when a decision changed a
+/// Candidates see a decision after a delay. Until then, timestamps in feeds must not reveal when a decision changed a
 /// role.
 fn hires_do_not_change_the_timestamps_in_feeds() {
     let app = App::start();

@@ -12,7 +12,7 @@ crate::tests![
     a_move_forward_appends_the_card_to_its_new_step,
     a_move_back_puts_the_card_at_its_old_position,
     a_rejection_has_a_documented_reason_and_a_note,
-    several_candidates_are_decided_on_at_once,
+    several_candidates_are_decided_on_together,
     a_candidate_whom_somebody_else_has_moved_is_not_decided_on,
     the_others_are_decided_on_if_one_is_refused,
     many_refusals_are_counted,
@@ -125,7 +125,7 @@ fn a_rejection_has_a_documented_reason_and_a_note() {
     owner.submit(&path(&hiring), &[("act", "reject"), ("card", card(&hiring, 1))]).expect(303);
 }
 
-fn several_candidates_are_decided_on_at_once() {
+fn several_candidates_are_decided_on_together() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");

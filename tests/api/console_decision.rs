@@ -14,7 +14,7 @@ crate::tests![
     a_hire_shows_its_effects_first_and_carries_them_out,
     the_last_hire_fills_the_role_and_a_further_hire_is_not_offered,
     a_hire_without_the_required_position_code_keeps_what_was_typed,
-    a_decision_from_an_old_page_is_refused_in_place,
+    a_decision_from_an_old_page_is_refused_with_the_current_step,
     a_module_gets_the_refusal_as_a_dialog,
     the_last_decision_is_undone_for_ten_minutes_by_the_person_who_made_it,
     a_plain_member_may_not_decide_and_sees_no_form,
@@ -215,7 +215,7 @@ fn a_hire_without_the_required_position_code_keeps_what_was_typed() {
     assert_eq!(status(&app, &hiring, 0), "Hired");
 }
 
-fn a_decision_from_an_old_page_is_refused_in_place() {
+fn a_decision_from_an_old_page_is_refused_with_the_current_step() {
     let (app, hiring, recruiter) = start();
     let ingrid = app.browser(&hiring, "moderator");
     act(&ingrid, &hiring, 0, "advance", 1, &[]).expect(303);

@@ -7,7 +7,7 @@ use crate::support::console::app_path;
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_pdf_and_text_are_shown_in_a_frame_that_can_do_nothing,
+    a_pdf_and_text_are_shown_in_a_frame_with_sandboxed_content,
     other_types_are_only_downloaded,
     content_is_never_shown_as_something_else,
     opening_is_recorded_once_for_each_person_attachment_and_day,
@@ -27,7 +27,7 @@ fn applied(app: &App, hiring: &Hiring, nth: usize, name: &str, media_type: Media
     app_path(hiring, &format!("documents/{}", path.rsplit('/').next().unwrap()))
 }
 
-fn a_pdf_and_text_are_shown_in_a_frame_that_can_do_nothing() {
+fn a_pdf_and_text_are_shown_in_a_frame_with_sandboxed_content() {
     let (app, hiring, member) = start();
     let hostile = b"%PDF-1.7\n1 0 obj <</OpenAction <</S /JavaScript /JS (app.alert(1))>>>> <script>alert(1)</script>";
     for (nth, name, media_type, content) in [
@@ -83,7 +83,7 @@ fn content_is_never_shown_as_something_else() {
         member.get(&format!("{path}/file")).expect(200).header("content-type"),
         Some("text/plain; charset=utf-8")
     );
-    // Even if the file of the service says otherwise, only a PDF is shown as a PDF.
+    // Even if the database file has another media type, only a PDF is shown as a PDF.
     for content in [&html[..], b" %PDF-1.7", b"%PDF", b"%PDX-1.7"] {
         app.change("DELETE FROM document_pieces WHERE document_number = (SELECT max(number) FROM documents)");
         let hex: String = content.iter().map(|byte| format!("{byte:02x}")).collect();

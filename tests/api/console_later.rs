@@ -13,7 +13,7 @@ crate::tests![
     an_invalid_day_changes_nothing_and_is_explained,
     a_mark_is_undone_by_the_same_person_for_ten_minutes,
     a_due_mark_is_restored_by_an_undo,
-    a_mark_from_an_old_page_is_refused_in_place,
+    a_mark_from_an_old_page_is_refused_with_the_current_step,
     a_candidate_who_is_put_aside_leaves_the_review_queue_until_the_day,
     a_queue_that_has_begun_shows_who_was_put_aside,
     the_inbox_shows_who_came_back_until_somebody_decides,
@@ -198,7 +198,7 @@ fn a_due_mark_is_restored_by_an_undo() {
     assert_has(&candidate_page(&recruiter, &hiring, 0), &["back since 22 November 2026"]);
 }
 
-fn a_mark_from_an_old_page_is_refused_in_place() {
+fn a_mark_from_an_old_page_is_refused_with_the_current_step() {
     let (app, hiring, recruiter) = start();
     let owner = app.user_with_all(&hiring.staff("owner"));
     owner.post_empty(&hiring.decision(0, 1, "validate")).expect(200);

@@ -16,7 +16,7 @@ crate::tests![
     a_user_with_only_passkeys_sets_a_password,
     a_first_password_requires_a_recent_confirmation_by_passkey,
     a_password_that_was_set_meanwhile_is_not_replaced,
-    preferences_change_the_language_and_the_keys,
+    preferences_change_the_language_and_disable_single_keys,
     the_theme_is_a_cookie,
     signing_out_ends_the_session,
     the_last_use_of_a_session_is_recorded_at_most_once_a_minute,
@@ -165,7 +165,7 @@ fn a_password_that_was_set_meanwhile_is_not_replaced() {
     assert_eq!(app.sql("SELECT count(*) FROM users WHERE password_hash = 'x'"), ["1"]);
 }
 
-fn preferences_change_the_language_and_the_keys() {
+fn preferences_change_the_language_and_disable_single_keys() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner").with_header("Accept-Language", "fr");

@@ -27,10 +27,10 @@ crate::tests![
     acts_that_are_sent_twice_act_once,
     the_preview_shows_what_was_typed_and_saves_nothing,
     the_preview_has_its_own_policy,
-    pay_transparency_is_shown_in_place,
+    the_form_explains_what_pay_transparency_requires,
     a_description_that_a_program_wrote_stays_as_it_is,
     plain_members_see_disabled_forms_and_may_not_send_them,
-    a_user_who_is_demoted_in_the_middle_may_not_save,
+    a_user_who_is_demoted_while_editing_may_not_save,
     scripts_in_every_field_are_text,
     pages_are_in_the_language_of_the_user,
 ];
@@ -447,7 +447,7 @@ fn the_preview_has_its_own_policy() {
     assert!(page.text().contains("is switched off"), "{}", page.text());
 }
 
-fn pay_transparency_is_shown_in_place() {
+fn the_form_explains_what_pay_transparency_requires() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         document["organizations"][0]["payTransparency"] = true.into();
@@ -493,7 +493,7 @@ fn plain_members_see_disabled_forms_and_may_not_send_them() {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["0"]);
 }
 
-fn a_user_who_is_demoted_in_the_middle_may_not_save() {
+fn a_user_who_is_demoted_while_editing_may_not_save() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");

@@ -13,7 +13,7 @@ use appliance::domain::sign_in_link::LinkPurpose;
 crate::tests![
     the_password_alone_begins_no_session,
     the_code_completes_the_sign_in,
-    a_code_may_be_one_step_early_or_late_and_is_accepted_once,
+    a_code_can_be_one_step_early_or_late_and_is_accepted_once,
     each_recovery_code_is_accepted_once_however_it_is_written,
     the_second_step_is_bound_to_its_browser_and_to_the_password,
     the_second_step_ends_after_five_minutes,
@@ -115,7 +115,7 @@ fn the_code_completes_the_sign_in() {
     all.browser().with_header("Cookie", &format!("appliance_session={session}")).get("/app").expect(200);
 }
 
-fn a_code_may_be_one_step_early_or_late_and_is_accepted_once() {
+fn a_code_can_be_one_step_early_or_late_and_is_accepted_once() {
     let all = start();
     let enter = |code: &str| all.begin().submit(CODE, &[("code", code)]).status;
     assert_eq!(enter(&all.phone.shown_in(&all.app, 60)), 401);

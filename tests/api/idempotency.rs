@@ -19,7 +19,7 @@ crate::tests![
     refusals_that_do_not_depend_on_state_are_not_stored,
     another_request_with_the_same_key_is_refused,
     equivalent_json_bodies_are_the_same_request,
-    an_idempotency_key_may_be_quoted_and_has_a_maximum_length,
+    an_idempotency_key_can_be_quoted_and_has_a_maximum_length,
     idempotency_keys_are_separate_for_each_api_key,
     a_stored_response_expires_after_a_day,
     expired_responses_are_deleted_a_few_at_a_time,
@@ -245,7 +245,7 @@ fn equivalent_json_bodies_are_the_same_request() {
     assert_replayed(&first, &send("empty", "{}"));
 }
 
-fn an_idempotency_key_may_be_quoted_and_has_a_maximum_length() {
+fn an_idempotency_key_can_be_quoted_and_has_a_maximum_length() {
     let (app, hiring, staff) = start();
     let first = with_key(&staff, "a key").post_empty(&hiring.reject(0)).expect(200);
     assert_replayed(&first, &with_key(&staff, "\"a key\"").post_empty(&hiring.reject(0)));

@@ -15,7 +15,7 @@ crate::tests![
     a_closing_date_is_created_changed_and_cleared,
     a_closing_date_in_the_past_is_refused_when_it_is_set,
     only_calendar_days_are_accepted,
-    a_stored_closing_date_in_the_past_may_be_repeated,
+    a_stored_closing_date_in_the_past_can_be_repeated,
     only_managers_of_the_organization_set_a_closing_date,
     a_repeated_request_creates_one_role,
     an_open_role_closes_after_its_day,
@@ -124,7 +124,7 @@ fn only_calendar_days_are_accepted() {
     }
 }
 
-fn a_stored_closing_date_in_the_past_may_be_repeated() {
+fn a_stored_closing_date_in_the_past_can_be_repeated() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         change_role(document, &json!({ "status": "closed", "closesOn": "2026-11-01" }));

@@ -379,7 +379,7 @@ fn behind_https_only_the_host_bound_cookie_is_read() {
         format!("appliance_session={planted}; __Host-appliance_session={own}"),
         format!("__Host-appliance_session={own}; appliance_session={planted}"),
         format!("appliance_session=; __Host-appliance_session={own}"),
-        // A comma is part of a value, which a neighbouring host may have set.
+        // A comma is part of a value, which a neighbouring host can set.
         format!("theme=1,__Host-appliance_session={planted}; __Host-appliance_session={own}"),
     ] {
         assert_eq!(me(&line).expect(200).json()["user"]["id"], hiring.staff("owner"), "{line}");

@@ -7,7 +7,7 @@ use crate::support::signup::{Form, fields_with_errors, input_value, status_path,
 
 crate::tests![
     values_are_stored_as_they_were_typed,
-    optional_fields_may_be_empty_or_missing,
+    optional_fields_can_be_empty_or_missing,
     limits_accept_the_bound_and_refuse_the_value_beyond_it,
     an_invalid_address_is_reported,
     an_invalid_link_is_reported,
@@ -36,7 +36,7 @@ fn values_are_stored_as_they_were_typed() {
     );
 }
 
-fn optional_fields_may_be_empty_or_missing() {
+fn optional_fields_can_be_empty_or_missing() {
     let app = App::start();
     let hiring = app.hiring();
     for (number, missing) in ["", "phone", "links", "note"].into_iter().enumerate() {

@@ -13,7 +13,7 @@ crate::tests![
     a_staged_file_can_be_claimed_only_once,
     a_form_sent_twice_stores_its_file_once,
     a_hostile_name_is_inert,
-    text_in_windows_charsets_is_accepted_and_returned_unchanged,
+    text_in_windows_1252_and_utf_16_is_accepted_and_returned_unchanged,
 ];
 
 const PDF: &[u8] = b"%PDF-1.7\n1 0 obj\n";
@@ -49,7 +49,7 @@ fn the_file_of_a_form_with_errors_need_not_be_sent_again() {
     let token = input_value(&text, "cvToken").unwrap();
     assert_eq!(token.len(), 26);
     assert!(!app.sql("SELECT hex(digest) FROM documents")[0].to_lowercase().contains(&token));
-    // The staged file survives any number of forms with errors.
+    // The staged file stays when the form has another error.
     let again = Form::from_page(&text, &form.path).with("cvToken", &token).with("phone", "\u{7}");
     let text = again.send(&app).expect(400).text();
     assert_eq!(input_value(&text, "cvToken"), Some(token.clone()));
@@ -161,7 +161,7 @@ fn a_hostile_name_is_inert() {
     assert!(!text.contains("<script") && text.contains("is already uploaded."), "{text}");
 }
 
-fn text_in_windows_charsets_is_accepted_and_returned_unchanged() {
+fn text_in_windows_1252_and_utf_16_is_accepted_and_returned_unchanged() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));

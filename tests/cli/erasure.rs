@@ -1,6 +1,6 @@
-//! An erasure removes every byte. The test erases many candidates who have left every kind of trace. No byte of their
-//! data may be left in the database, its write-ahead log, the service's log or the erasure list, even after an older
-//! backup is restored.
+//! An erasure removes every byte about a candidate. The test erases many candidates who have left every kind of trace.
+//! No byte of their data must be left in the database, its write-ahead log, the service's log or the erasure list, even
+//! after an older backup is restored.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{Read, Write};
@@ -197,7 +197,7 @@ fn leave_traces(service: &RunningService, key: &str, nth: usize, person: &Person
     send(service, key, "PUT", &format!("/api/v1/candidate-roles/app_{id}/later"), &json!({ "days": 200 }));
     if nth.is_multiple_of(2) {
         let hire = json!({ "notes": note, "externalPositionId": person.family });
-        // This idempotency key is a name, as a client may choose it.
+        // This idempotency key is a name, as a client can choose it.
         let idempotency_key = person.needles().into_iter().find(|needle| needle.is_ascii()).unwrap();
         for _ in 0..2 {
             send_with_key(service, key, "POST", &format!("{step}/hire"), &hire, &idempotency_key);

@@ -23,7 +23,7 @@ fn serve_until_marked(dir: &WorkDir) -> RunningService {
 fn require_stop(service: RunningService, sentence: &str) {
     let output = service.wait();
     assert_eq!(output.code, Some(78), "{sentence}: {output:?}");
-    // The log also has a line about the reason. That line may precede or follow the line of the command.
+    // The log also has a line about the reason. That line can precede or follow the line of the command.
     let own: Vec<&str> = output.stderr.lines().filter(|line| line.starts_with("appliance: ")).collect();
     assert!(
         own.len() == 1 && own[0].starts_with("appliance: the service cannot continue: ") && own[0].contains(sentence),

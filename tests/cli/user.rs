@@ -25,7 +25,7 @@ fn users_are_listed_oldest_first() {
     dir.imported("a.db");
     let id = create(&dir, "Ada@Example.org", "Ada L.", &["--platform-role", "admin"]).succeeded();
     assert_eq!(id.stderr, "");
-    // Names were not always checked, so an older file may contain a name with control characters.
+    // Names were not always checked, so an older file can contain a name with control characters.
     dir.change("a.db", "UPDATE users SET name = 'Ada ' || char(7) || char(9) || 'L.' WHERE name = 'Ada L.'");
     let lines = list(&dir);
     assert!(lines.iter().all(|parts| parts.len() == 6 && parts[5].ends_with('Z')), "{lines:?}");

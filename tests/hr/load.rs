@@ -166,7 +166,7 @@ impl Worker {
         let mut refused = None;
         loop {
             let is_not_there = |state: &mut State| {
-                // After a kill, the same address may belong to the next service.
+                // After a kill, the same address can belong to the next service.
                 refused = refused.filter(|_| state.address.is_some());
                 state.address.is_none() || state.address == refused
             };

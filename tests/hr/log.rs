@@ -5,7 +5,7 @@ use crate::fixture::Fixture;
 use crate::receiver::{Behaviour, Receiver};
 use crate::support::WorkDir;
 
-/// Answers of a receiver that may contain private text, and the logged result of the attempt.
+/// Answers of a receiver, some with private text, and the logged result of each attempt.
 const ANSWERS: [(Behaviour, &str); 9] = [
     (Behaviour::Accept, "answered 200; delivered"),
     (Behaviour::Refuse, "answered 500; next attempt at "),

@@ -64,7 +64,7 @@ pub(crate) struct Arrival {
     pub(crate) message: Message,
     /// The result of verifying its signature.
     pub(crate) verified: Result<(), String>,
-    /// When its connection was accepted. The time of reading is not used, because the message of a killed service may
+    /// When its connection was accepted. The time of reading is not used, because the message of a killed service can
     /// be read late.
     pub(crate) connected: u64,
     /// The time just before the first byte of the accepting answer, if there was one.
@@ -255,7 +255,7 @@ fn listen(listener: &TcpListener, shared: &Arc<Shared>) {
         drop(state);
         let shared = Arc::clone(shared);
         std::thread::spawn(move || {
-            // Either side may close the connection first, so an error is not a failure.
+            // Either side can close the connection first, so an error is not a failure.
             let _ = handle(&shared, stream, layer, connected, behaviour);
             shared.lock().open.remove(&connected);
         });

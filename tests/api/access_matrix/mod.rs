@@ -252,7 +252,7 @@ fn fingerprint(app: &App) -> Vec<String> {
     )
 }
 
-/// Returns the path of a request to a route that callers with access may make for this organization.
+/// Returns the path of a permitted request to a route, for this organization.
 pub(crate) fn permitted_path(app: &App, hiring: &Hiring, route: &Route) -> Option<String> {
     let line = lines::lines().into_iter().find(|line| line.route_name == route_name(route));
     line.map(|line| (line.request)(app, hiring).path)

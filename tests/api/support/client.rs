@@ -128,7 +128,7 @@ impl Client {
             }
         }
         let mut connection = connect(self.address);
-        // The server may refuse the request and close the connection while a large body is still being sent.
+        // The server can refuse the request and close the connection while a large body is still being sent.
         let _ = connection.get_mut().write_all(bytes);
         let answer = read(&mut connection, head_only).expect("the server answers");
         *persistent = Some(connection).filter(|_| answer.header("connection") != Some("close"));
