@@ -1,7 +1,8 @@
 -- The schema of the file, in the order in which tables depend on each other.
 --
 -- Ids are text that the program generates, times are integer microseconds since 1970 in UTC, booleans are 0 or 1, JSON
--- is text. Constraints repeat the rules of the program, so a defect in a rule causes an error instead of a wrong row.
+-- is text. Constraints repeat rules of the program, so that a defect in such a rule causes an error instead of a wrong
+-- row.
 
 -- A customer of the service. It owns its roles and candidates, with all their records. A disabled organization has no
 -- portal, and only admins see it. `retention_days`: the retention period; null to retain candidates forever.
@@ -179,7 +180,8 @@ CREATE TABLE passkey_challenges (
 CREATE INDEX passkey_challenges_by_time ON passkey_challenges (issued_at);
 CREATE INDEX passkey_challenges_of_user ON passkey_challenges (user_id) WHERE user_id IS NOT NULL;
 
--- A key that acts as a user. The file has only the SHA-256 of its text. Revoked keys stay in the table, for audits.
+-- A key that acts as a user. The file has the SHA-256 and the first 8 characters (`start`) of the key, but not the key
+-- itself. Revoked keys stay in the table, for audits.
 -- `scopes_explicit`: the creator of the key named its scopes, so the key may use `/api/admin` only with an admin scope.
 -- `ended_at`: when the service recorded that the key had expired. After that, the key stays expired even if the clock
 -- goes back.
@@ -362,9 +364,10 @@ CREATE INDEX candidate_words_of_block ON candidate_words (organization_id, in_na
 
 -- A candidate's application to one role of the same organization. Only a hired application has values in the hire
 -- columns. `candidate_number` is a copy of the candidate's number, for lists in that order. While the application is in
--- progress, `at_role_step_id` is the candidate's step since `at_since`. It has no foreign key, so that a role step can
--- be deleted without a scan of all applications. The application's own steps reference the role steps. `later_due_on`:
--- the day, in the organization's time zone, until which staff put the application aside.
+-- progress, `at_role_step_id` is the step that the candidate reached at `at_since`; null if the candidate has passed
+-- every step. The column has no foreign key, so that a role step can be deleted without a scan of all applications. The
+-- application's own steps reference the role steps. `later_due_on`: the day, in the organization's time zone, until
+-- which staff put the application aside.
 CREATE TABLE candidate_roles (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL,
@@ -510,7 +513,7 @@ CREATE TABLE document_pieces (
   PRIMARY KEY (document_number, number)
 ) STRICT;
 
--- A random mark by which the running service notices that the file was replaced.
+-- A random mark by which the running service notices that the file was overwritten with another copy.
 CREATE TABLE service_marks (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   mark BLOB NOT NULL CHECK (length(mark) = 16)
@@ -700,7 +703,7 @@ CREATE INDEX import_rows_of_import ON import_rows (import_number);
 CREATE INDEX import_rows_of_candidate ON import_rows (candidate_id);
 CREATE INDEX import_rows_hired ON import_rows (role_id) WHERE status = 'Hired';
 
--- Change numbers, by which caches in memory notice changes. Triggers increment them when any process changes the file.
+-- Change numbers, by which caches in memory notice changes. Triggers increment them, whichever process makes a change.
 -- Each portal has a number for its public content. One more number is for the rights of all keys and users.
 CREATE TABLE portal_changes (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
@@ -800,8 +803,8 @@ CREATE TABLE retention_due (
 ) STRICT;
 CREATE INDEX retention_due_of_organization ON retention_due (organization_id, candidate_number);
 
--- The last day on which retention erased candidates of an organization without confirmation: when the day began, and
--- the number of these candidates.
+-- The last day on which retention erased candidates of an organization: when the day began, and how many of them were
+-- erased without confirmation.
 CREATE TABLE retention_days (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   day INTEGER NOT NULL,
