@@ -80,8 +80,9 @@ pub(in super::super) fn erase_own(
     erase_own_rows(tx, world, candidate, &later)
 }
 
-/// Returns the lines for a candidate's signups. A signup may have created this candidate only after another candidate
-/// with the same address was erased. In an older copy of the file, that signup still belongs to the erased candidate.
+/// Returns the lines for a candidate's signups. A signup may have created this candidate after the erasure of another
+/// candidate with the same address. In an older copy of the file, the signup still belongs to that other candidate, so
+/// it needs a line of its own.
 fn signup_lines(tx: &Tx<'_>, candidate: &CandidateRef) -> Result<impl Iterator<Item = ListLine>, Error> {
     Ok(signup::ids_of_candidate(tx, &candidate.id)?.into_iter().map(signup_line))
 }

@@ -50,7 +50,7 @@ impl DeferredErasure {
     }
 }
 
-/// The deferred erasures, without candidates under a legal hold.
+/// The query for the deferred erasures, except those of candidates under a legal hold.
 const SELECT: &str = "SELECT c.number, c.id, c.organization_id, e.asked_at, e.candidate_role_id,
                         o.decision_visible_after_hours
                       FROM erasures_asked e
@@ -70,7 +70,8 @@ pub(super) fn page(tx: &Tx<'_>, after: Option<Cursor>) -> Result<Vec<DeferredEra
     tx.all(&sql, (asked_at, number), DeferredErasure::read)
 }
 
-/// Reads the deferred erasure of a candidate.
+/// Reads the deferred erasure of a candidate. Returns `None` if there is none, or if the candidate is under a legal
+/// hold.
 pub(super) fn find(tx: &Tx<'_>, candidate: &CandidateRef) -> Result<Option<DeferredErasure>, Error> {
     let sql = format!(
         "{SELECT}

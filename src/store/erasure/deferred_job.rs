@@ -22,11 +22,11 @@ use crate::domain::id::CandidateId;
 use crate::store::status_page::deletion;
 use crate::world::World;
 
-/// The time between two scans. The delay before a hire is visible is set in whole hours, so scanning once a minute is
-/// often enough.
+/// The time between the starts of two scans. The delay before a hire is visible is set in whole hours, so one scan a
+/// minute is enough.
 const SCAN_EVERY: Duration = Duration::from_secs(60);
 
-/// The time before the next scan after a failure.
+/// The time between the start of a scan that fails and the start of the next scan.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// The parts of the store that the job uses.
@@ -50,8 +50,9 @@ pub(in super::super) fn job_step(path: &Path, parts: Parts) -> Result<Step, Erro
 #[derive(Default)]
 struct Scan {
     begun_at: Option<Duration>,
-    /// Whether the scan has further pages, and the position where the next page begins.
+    /// Whether the scan has further pages.
     is_running: bool,
+    /// The last deferred erasure on the page, after which the next page begins.
     after: Option<Cursor>,
     /// The due erasures of the page, the oldest last, because the job removes erasures from the end.
     due: Vec<DeferredErasure>,
@@ -70,7 +71,7 @@ impl Scan {
             if let Err(error) = run_erasure(parts, erasure) {
                 self.fail(&parts.log, &candidate, error);
             }
-        } else if self.is_running || self.is_time(parts.world.monotonic()) {
+        } else if self.is_running || self.begin_if_time(parts.world.monotonic()) {
             if let Err(error) = self.read_page(connection, parts) {
                 self.is_running = false;
                 self.failure.get_or_insert(error);
@@ -99,9 +100,9 @@ impl Scan {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Begins a scan if it is time. The scan after a failure, such as a full disk or a lock that another process holds,
-    /// begins sooner.
-    fn is_time(&mut self, now: Duration) -> bool {
+    /// Begins a scan if it is time, and returns whether it did. The scan after a failure, such as a full disk or a lock
+    /// that another process holds, begins sooner.
+    fn begin_if_time(&mut self, now: Duration) -> bool {
         let wait = if self.has_failed { RETRY_AFTER } else { SCAN_EVERY };
         if self.begun_at.is_some_and(|at| now.saturating_sub(at) < wait) {
             return false;
@@ -141,7 +142,8 @@ fn is_due(tx: &Tx<'_>, erasure: &DeferredErasure, reading: &ClockReading) -> Res
 }
 
 /// Erases a candidate. If the candidate now has other records, only withdraws the application and deletes its signup.
-/// Does nothing if staff have placed the candidate under a legal hold or hired the candidate since the scan.
+/// Does nothing if the erasure is no longer due, for example because staff have placed the candidate under a legal hold
+/// or hired the candidate since the scan.
 fn carry_out(
     tx: &Tx<'_>,
     world: &dyn World,

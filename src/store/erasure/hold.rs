@@ -26,7 +26,7 @@ pub fn facts(
     })
 }
 
-/// Places a candidate under a legal hold for a reason. Without a reason, releases the hold.
+/// Places a candidate under a legal hold for this reason. Without a reason, releases the hold.
 ///
 /// # Errors
 /// [`Error::Defect`] if the candidate was erased after `before` was read.

@@ -1,5 +1,5 @@
 //! The last change to a candidate, which the erasure list records. At a later start, the recorded change distinguishes
-//! an older copy of the file from a file in which staff have since acted on the candidate.
+//! an older copy of the file from a file in which somebody has acted on the candidate since the erasure.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};

@@ -1,6 +1,6 @@
-//! The erasure list `FILE.erased`, next to the database file, has a line for each erasure. If an older copy replaces
-//! the database file, the copy still contains the data of erased candidates. The next start reads the list and erases
-//! these candidates again.
+//! The erasure list `FILE.erased`, next to the database file, has a line for each erased candidate and each deleted
+//! signup. If an older copy replaces the database file, the copy still contains their data. The next start reads the
+//! list and erases this data again.
 //!
 //! A line starts with an id, followed by at most one word:
 //! - no word: the candidate with this id was erased with all signups under their address;
@@ -139,8 +139,9 @@ pub(crate) fn complete_lines(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Adds the lines in the list of `copy` that change the list of `file`, before `copy` replaces `file`: erasures that
-/// the list lacks, and later changes before an erasure that it has. Returns the number of added lines.
+/// Adds lines from the list of `copy` to the list of `file`, before `copy` replaces `file`: erasures that the list of
+/// `file` lacks, and erasures for which the list of `copy` has a later last change or none. Returns the number of added
+/// lines.
 ///
 /// # Errors
 /// [`Error::Defect`] if a list is damaged; [`Error::Full`] or [`Error::Unavailable`] if the list cannot be written.
@@ -158,8 +159,8 @@ pub(in super::super) fn add_missing_lines(file: &Path, copy: &Path) -> Result<us
     Ok(lines.len())
 }
 
-/// Returns the last change to a candidate according to two lines for the same erasure. A line without a last change
-/// always repeats the erasure.
+/// Returns the last change to a candidate according to two lines for the same erasure. If a line has no last change,
+/// the result is `None`, so that later changes do not prevent a repetition of the erasure.
 fn later(one: Option<LastChange>, other: Option<LastChange>) -> Option<LastChange> {
     one.zip(other).map(|(one, other)| one.or_later(other))
 }

@@ -14,7 +14,7 @@ use crate::domain::id::{CandidateId, Id};
 use crate::domain::timestamp::Timestamp;
 
 /// Writes a missing list from the erasures that the file records. Returns the number of candidates in the new list, or
-/// 0 if the list is not missing. A lost list may have named more candidates, whose data is then still in the file.
+/// 0 if the list is not missing. The lost list may have named other candidates, whose data is then still in the file.
 pub(in super::super) fn write_missing_list(path: &Path) -> Result<usize, OpenError> {
     let list = ErasureList::beside(path);
     if list.exists() {
@@ -28,10 +28,10 @@ pub(in super::super) fn write_missing_list(path: &Path) -> Result<usize, OpenErr
     Ok(lines.len())
 }
 
-/// Returns a line for each erased candidate in the file. If the activity names no user who erased the candidate, the
-/// candidate asked for the erasure, retention erased the candidate, or a start repeated the erasure. In each of these
-/// cases, the line has the word `own`, so that a repeated erasure does not delete the signups of other people under the
-/// same address.
+/// Returns a line for each erased candidate in the file. The activity may name no user who erased the candidate: the
+/// candidate asked for the erasure, retention erased the candidate, a start repeated the erasure, or the record was
+/// imported after its erasure. In each of these cases, the line has the word `own`, so that a repeated erasure does not
+/// delete the signups of other people under the same address.
 fn recorded_erasures(tx: &Tx<'_>) -> Result<Vec<ListLine>, Error> {
     let sql = "SELECT c.id, EXISTS (
                  SELECT 1 FROM activities a

@@ -23,14 +23,14 @@ pub struct Erasures {
     swept: AtomicU64,
     /// The number of those commits after which every page was wiped.
     wiped: AtomicU64,
-    /// The number of those commits after which the log was truncated. The file and its log no longer contain the data
-    /// that these commits erased.
+    /// The number of those commits after which every page was wiped and then the log was truncated. The file and its
+    /// log no longer contain the data that these commits erased, except attachments that are not swept yet.
     truncated: AtomicU64,
 }
 
 impl Erasures {
-    /// Creates the state for the file at this path. With `is_unfinished`, everything is cleaned up again, because the
-    /// previous process may have stopped before its cleanup was complete.
+    /// Creates the state for the file at this path. With `is_unfinished`, the cleanup runs once, because the previous
+    /// process may have stopped before its own cleanup was complete.
     pub(super) fn new(path: &Path, is_unfinished: bool) -> Self {
         Self {
             list: ErasureList::beside(path),
@@ -89,7 +89,7 @@ impl Erasures {
     }
 
     /// Appends erasures to the list on the disk, before their transaction commits. The list therefore never lacks a
-    /// confirmed erasure. [`Erasures::note_rollback`] removes the lines again.
+    /// confirmed erasure. If the transaction is rolled back, [`Erasures::note_rollback`] removes the lines.
     pub(super) fn record(&self, lines: &[ListLine]) -> Result<(), Error> {
         let mut end_before = self.end_before.lock().unwrap_or_else(PoisonError::into_inner);
         let end = self.list.end()?;
@@ -130,8 +130,8 @@ impl Erasures {
         self.wiped.store(commits, Ordering::SeqCst);
     }
 
-    /// Calls `truncate` if erasures wait for the truncation of the log. Returns whether `truncate` succeeded, or `None`
-    /// if no erasure waits.
+    /// Calls `truncate` if pages were wiped after commits whose log was not truncated yet. Returns whether `truncate`
+    /// succeeded, or `None` if it was not called.
     pub(crate) fn truncate_log(&self, truncate: impl FnOnce() -> bool) -> Option<bool> {
         let wiped = self.wiped.load(Ordering::SeqCst);
         let is_truncated = (wiped > self.truncated.load(Ordering::SeqCst)).then(truncate);

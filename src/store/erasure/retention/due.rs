@@ -124,7 +124,7 @@ fn application_facts(columns: &mut Columns<'_>) -> Result<Option<ApplicationFact
 }
 
 /// Returns the beginning of the earliest day within the organization's retention period, or `None` if the organization
-/// retains candidates forever.
+/// retains candidates forever or does not exist.
 fn retained_since(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId) -> Result<Option<Timestamp>, Error> {
     let Some((Some(days), zone)) = settings(tx, organization)? else { return Ok(None) };
     let in_zone = world.days_before(&zone, tx.now, days);
@@ -132,7 +132,8 @@ fn retained_since(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId)
     Ok(in_zone.or_else(|| world.days_before("UTC", tx.now, days + 1)))
 }
 
-/// Returns the beginning of the organization's current local day.
+/// Returns the beginning of the organization's current local day or, if this machine does not know the organization's
+/// time zone, of the current day in UTC. Returns `None` if the organization does not exist.
 pub(super) fn today(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId) -> Result<Option<Timestamp>, Error> {
     let Some((_, zone)) = settings(tx, organization)? else { return Ok(None) };
     Ok(world.days_before(&zone, tx.now, 0).or_else(|| world.days_before("UTC", tx.now, 0)))

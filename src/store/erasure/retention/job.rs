@@ -1,7 +1,7 @@
 //! The background job for retention. Every ten minutes, a run scans the candidates of every organization with a
-//! retention period. The run records due candidates. A run on a later day erases them, if they are still due for the
-//! same reason. If many candidates are due at once, they wait for confirmation by an admin. While the clock is in
-//! doubt, a run does nothing.
+//! retention period. The run records due candidates. A run on a later day erases those who are still due and whose
+//! retention period still has the recorded start. If many candidates are due at once, they wait for confirmation by an
+//! admin. While the clock is in doubt, a run does nothing.
 //!
 //! A run works in small steps, so that neither the writer nor the shutdown waits long for it.
 
@@ -65,7 +65,7 @@ pub struct Run {
 }
 
 impl Runs {
-    /// Returns the number of candidates that retention erased since the start of the process.
+    /// Returns the number of candidates whom retention has erased since the start of the process.
     pub fn erased(&self) -> u64 {
         self.erased.load(Ordering::Relaxed)
     }
