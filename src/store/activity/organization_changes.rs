@@ -1,8 +1,8 @@
 //! The acts in an organization after an activity row. Open pages of the staff console request them every few seconds.
 //!
-//! If there are no such acts, an answer costs one index search. Otherwise, it costs three index searches and at most
-//! [`SCANNED_MAX`] + 1 rows. Unlike [`role_changes`](super::role_changes), the rows include every act in the
-//! organization, for example an erasure, which names no role.
+//! If there are no such acts, an answer costs one search of the activity. Otherwise, it costs at most three searches,
+//! and reads at most [`SCANNED_MAX`] + 1 activity rows with their users. Unlike [`role_changes`](super::role_changes),
+//! the rows include every act in the organization, for example an erasure, which names no role.
 
 use super::page::number;
 use super::role_changes::author;

@@ -1,4 +1,5 @@
-//! Pages of the activity of an organization, of one of its roles, or of one of its candidates.
+//! Pages of the activity of an organization, of one of its roles, or of one of its candidates, and the latest act on an
+//! application.
 
 use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
@@ -13,7 +14,7 @@ use crate::domain::timestamp::Timestamp;
 pub struct Activity {
     pub id: ActivityId,
     pub at: Timestamp,
-    /// The word for the action. The file may contain words that this version does not know.
+    /// The word for the action. The file can contain words that this version does not know.
     pub action: String,
     /// The user who acted; `None` if no user acted, as in a command.
     pub actor: Option<Actor>,

@@ -1,6 +1,7 @@
 //! The changes to the applications to one role after an activity row.
 //!
-//! The cost of an answer is bounded: at most three index searches, and at most [`SCANNED_MAX`] rows.
+//! The cost of an answer is bounded: at most three searches of the activity, and at most [`SCANNED_MAX`] activity rows,
+//! each with its user and its candidate.
 
 use super::page::number;
 use crate::db::row::{Columns, Row};
@@ -39,7 +40,7 @@ pub struct ApplicationChange {
 }
 
 /// Returns the changes after the row that the cursor names. Without a cursor, there are no changes, only the current
-/// cursor. The result leaves out acts on the role itself, acts that only read, and acts on erased candidates, so it may
+/// cursor. The result leaves out acts on the role itself, acts that only read, and acts on erased candidates, so it can
 /// have fewer changes than scanned rows. Returns `None` if the organization has no such row.
 ///
 /// A cursor is the id of an activity row or, for the beginning, the id of the role.
@@ -91,7 +92,7 @@ pub(in crate::store) const SINCE: &str =
 struct ScannedRow {
     number: i64,
     id: ActivityId,
-    /// `None` for an act on the role itself, an act that only reads, and an erased candidate.
+    /// `None` for an act on the role itself, an act that only reads, or an act on an erased candidate.
     change: Option<ApplicationChange>,
 }
 

@@ -1,6 +1,6 @@
-//! The cards of a role's board: one for each application in progress that has a current step, and the hired candidates.
+//! The cards of a role's board: one for each application in progress that has a current step, and one for each hire.
 //!
-//! A board may have many cards, so the queries read only columns that the cards show.
+//! A board can have many cards, so the queries read only columns that the board needs.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ pub struct BoardCard {
     pub since: Timestamp,
     /// Whether the candidate attached a file to the application.
     pub has_attachment: bool,
-    /// The day until which staff put the application aside. The day may be in the past.
+    /// The day until which staff put the application aside. The day can be in the past.
     pub later_due_on: Option<DueDay>,
 }
 
@@ -119,7 +119,7 @@ pub(in super::super) const OTHER_ROLES: &str = "SELECT a.id, o.name
      JOIN roles o ON o.id = b.role_id
      WHERE r.organization_id = $1 AND r.id = $2 AND a.status = 'In Progress'";
 
-/// Does the same as [`other_roles`] for one application.
+/// Returns the names of the other roles to which the candidate of an application has applied.
 pub fn other_roles_of(
     tx: &Tx<'_>,
     organization: &OrganizationId,

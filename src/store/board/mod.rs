@@ -1,5 +1,5 @@
-//! The board of a role: the candidates of its applications in progress, by their current step. `card` reads complete
-//! boards.
+//! The board of a role: the candidates of its applications in progress, by their current step. `card` reads the cards
+//! of a whole board, or one of them.
 
 pub(super) mod card;
 
