@@ -31,7 +31,8 @@ pub fn prepare_to_read(path: &Path) -> Result<(), OpenError> {
     file::prepare_to_read(path, &CURRENT)
 }
 
-/// Returns the plan of an upgrade of the file, or `None` if the file has this program's schema version. Changes nothing.
+/// Returns the plan of an upgrade of the file, or `None` if the file has this program's schema version. Changes
+/// nothing.
 ///
 /// # Errors
 /// [`OpenError::Newer`] if the file has a newer version, [`OpenError::NotUpgraded`] if the upgrade would fail, and the
@@ -50,8 +51,8 @@ pub fn backup(path: &Path, target: &Path) -> Result<(), OpenError> {
     file::backup(path, target, CURRENT.companions)
 }
 
-/// Creates a backup as [`backup`] does, if the copy passes a check before it gets its final name. The interrupt ends the
-/// copy early.
+/// Creates a backup as [`backup`] does, if the copy passes a check before it gets its final name. The interrupt ends
+/// the copy early.
 pub(super) fn backup_if(
     path: &Path,
     target: &Path,

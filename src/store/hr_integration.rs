@@ -61,7 +61,7 @@ fn secret(columns: &mut Columns<'_>) -> Result<Option<SigningSecret>, Error> {
 }
 
 /// Saves the HR integration of an organization. A new integration creates no deliveries for earlier decisions. If the
-/// integration is enabled, pending deliveries become due now. If the integration is disabled, pending deliveries are
+/// integration is enabled, scheduled deliveries become due. If it is disabled, pending deliveries other than pings are
 /// held.
 pub fn save(tx: &Tx<'_>, organization: &OrganizationId, integration: &Integration) -> Result<(), Error> {
     outbox::take_in_all(tx)?;

@@ -6,8 +6,8 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::id::{CandidateId, Id};
 use crate::domain::idempotency_key::{self, IdempotencyKey, StoredBody, StoredResponse};
 
-/// The maximum number of expired responses that are deleted when a response is stored. The number is more than one, so
-/// that the expired responses become fewer, but small enough that the deletion does not delay requests.
+/// The maximum number of expired responses that are deleted when a response is stored. The number exceeds one, so that
+/// a backlog of expired responses shrinks, but it is small enough that the deletion does not delay requests.
 const DELETED_MAX: i64 = 16;
 
 /// Finds the valid response that is stored for this key.
@@ -22,8 +22,8 @@ fn find_as(tx: &Tx<'_>, api_key_number: i64, key: &str) -> Result<Option<StoredR
     let sql = "SELECT fingerprint, status, answer, made_id, candidate_id
                FROM idempotency_keys
                WHERE key_number = $1 AND idempotency_key = $2 AND created_at > $3";
-    // The bound is computed from `earliest`, because a response must not expire early if the clock is ahead. Otherwise
-    // a repeat of the request would act twice.
+    // The bound is computed from `earliest`, because a response must not expire early if the clock is ahead. Otherwise,
+    // a repeated request would act twice.
     let after = idempotency_key::valid_since(tx.earliest).micros();
     tx.one(sql, (api_key_number, key, after), |row| {
         let mut columns = Columns::of(row);
@@ -71,7 +71,7 @@ pub fn insert(tx: &Tx<'_>, api_key_number: i64, key: &IdempotencyKey, response: 
 }
 
 /// Erases the stored responses about a candidate and the fingerprints of their requests. The service then refuses
-/// repeats of these requests, because their responses are gone. The keys are replaced too, because a caller may have
+/// repeats of these requests, because the responses are gone. The keys are replaced too, because the caller might have
 /// derived them from the candidate's name.
 pub fn erase_candidate(tx: &Tx<'_>, candidate: &CandidateId) -> Result<(), Error> {
     let sql = "SELECT key_number, idempotency_key

@@ -148,8 +148,8 @@ impl Store {
     }
 
     /// Stops the background jobs, finishes the queue and moves the write-ahead log into the file. Later jobs receive
-    /// [`Error::Unavailable`]. If the process must write nothing more ([`Store::broken`]), the log is not moved. Logs the
-    /// number of owed usage rows that could not be written.
+    /// [`Error::Unavailable`]. If the process must write nothing more ([`Store::broken`]), the log is not moved. Logs
+    /// the number of owed usage rows that could not be written.
     pub fn close(&self) -> Closed {
         self.parts.backups.interrupt();
         self.scheduler.stop();

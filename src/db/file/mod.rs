@@ -71,8 +71,8 @@ impl Lock {
     }
 }
 
-/// Returns whether a process holds the lock of the file. Reads the system's list of locks, so that a service that starts
-/// at this moment finds the lock free.
+/// Returns whether a process holds the lock of the file. Reads the system's list of locks, so that a service that
+/// starts at this moment finds the lock free.
 pub fn is_locked(path: &Path) -> bool {
     let Ok(lock) = std::fs::metadata(beside(&resolve(path), ".lock")) else { return false };
     let suffix = format!(":{}", lock.ino());

@@ -36,8 +36,8 @@ const MARK_BYTES: usize = 16;
 /// the time of a single read.
 const HEADER_READS: u32 = 3;
 
-/// The number of checks in a row, four a second, that may find neither the mark nor a reason to expect another place for
-/// it. A checkpoint by another process after an operator's VACUUM ends sooner.
+/// The number of checks in a row, four a second, that may find neither the mark nor a reason to expect another place
+/// for it. A checkpoint by another process after an operator's VACUUM ends sooner.
 const DOUBTS_MAX: u32 = 8;
 
 /// A name, and the file that had this name when it was recorded.
@@ -112,8 +112,8 @@ impl Identity {
     }
 
     /// Commits the mark of this run and moves it into the file, before the service answers requests. A copy that
-    /// overwrites the file in the first moments would otherwise get the mark. If this fails, for example on a full disk,
-    /// the job for checkpoints tries again.
+    /// overwrites the file in the first moments would otherwise get the mark. If this fails, for example on a full
+    /// disk, the job for checkpoints tries again.
     ///
     /// # Errors
     /// [`OpenError::Failed`] if the file was already overwritten.

@@ -161,8 +161,8 @@ fn organizations(tx: &Tx<'_>, lineage: Lineage) -> Result<(), Error> {
     Ok(())
 }
 
-/// Signup links that have ended stay ended. Only the newest link to a status page opens the page, and a spent link opens
-/// none.
+/// Signup links that have ended stay ended. Only the newest link to a status page opens the page, and a spent link
+/// opens none.
 fn links(tx: &Tx<'_>, lineage: Lineage) -> Result<(), Error> {
     let sql = "UPDATE main.invitations
                SET ended_at = r.ended_at
