@@ -41,8 +41,8 @@ pub enum BatchItem {
 #[derive(Debug)]
 pub struct DecidedItem {
     pub application_id: Option<ApplicationId>,
-    /// The step that was decided on or, after a refusal or a failure, the step that the caller named. `None` if the
-    /// item names nothing in the role.
+    /// The step that was decided on or, after a refusal or a failure, the step that the caller named. `None` after a
+    /// refusal or a failure if the caller named an application, or nothing in the role.
     pub step_id: Option<CandidateStepId>,
     pub candidate_id: Option<CandidateId>,
     pub outcome: ItemOutcome,
@@ -101,7 +101,7 @@ pub fn decide(
 /// calling this function.
 ///
 /// # Errors
-/// `conflict` if the batch was undone, or after 10 minutes; `forbidden` for another user than the one who decided.
+/// `conflict` if the batch was undone, or after 10 minutes; `forbidden` for any user except the one who decided.
 pub fn undo(
     tx: &Tx<'_>,
     world: &dyn World,
@@ -172,7 +172,8 @@ fn plan_undo(
     Ok((last, plan))
 }
 
-/// Saves the change to an application. Returns whether the application changed. A later mark may already have the day.
+/// Saves the change to an application. Returns whether the application changed. It does not change if its later mark
+/// already has the planned day.
 fn save(tx: &Tx<'_>, who: &Principal, plan: &Plan, stamp: &Stamp) -> Result<bool, Error> {
     let facts = &plan.facts;
     match &plan.change {
@@ -247,8 +248,8 @@ fn run(
     Ok(decided)
 }
 
-/// Runs `act` in its own savepoint. Returns the reason for the log if a defect prevents the act, so that one damaged
-/// application does not prevent the decisions on the others.
+/// Runs `act` in its own savepoint. If a defect prevents the act, returns the reason for the log instead of an error,
+/// so that one damaged application does not prevent the decisions on the others.
 ///
 /// # Errors
 /// The other errors of `act`, which concern the whole file.
@@ -260,9 +261,11 @@ fn save_alone(tx: &Tx<'_>, act: impl FnOnce() -> Result<(), Error>) -> Result<Op
     }
 }
 
+/// Checks that the role has this step. Accepts a step that was removed from the pipeline, because applications may
+/// still have it.
+///
 /// # Errors
-/// `not_found` if the role has no such step. A step that was removed from the pipeline remains in the applications that
-/// have it.
+/// `not_found` if the role has no such step.
 fn require_step(tx: &Tx<'_>, role: BatchRole<'_>, step: &RoleStepId) -> Result<(), Error> {
     let sql = "SELECT 1
                FROM role_steps s

@@ -1,5 +1,5 @@
-//! The stored decision batches: the table `decision_batches` and its items. They contain no personal data of
-//! candidates, only references to activity rows.
+//! The stored decision batches: the tables `decision_batches` and `decision_batch_items`. They contain no personal data
+//! of candidates: an item refers to an activity row.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
@@ -7,8 +7,8 @@ use crate::domain::decision_batch::{self, BatchAction, BatchFacts};
 use crate::domain::id::{CandidateStepId, DecisionBatchId, Id, OrganizationId, RoleId, UserId};
 use crate::domain::user::Principal;
 
-/// The maximum number of expired batches that a new batch deletes. It exceeds 1, so that their number shrinks. Deleting
-/// them takes less time than a batch of the maximum size.
+/// The maximum number of expired batches that are deleted when a batch is stored. The number exceeds one, so that a
+/// backlog of expired batches shrinks. The deletion takes less time than the decisions of a batch of the maximum size.
 const DELETED_MAX: i64 = 4;
 
 /// A role that the caller may manage.
@@ -65,7 +65,8 @@ pub fn size(tx: &Tx<'_>, batch: &Batch) -> Result<usize, Error> {
 }
 
 /// Returns the decisions of a batch, in order: the number of each activity row, and the step that was decided on. The
-/// activity row of a later mark names no step if the application has no open step. The result then has the first step.
+/// activity row of a later mark names no step if the application has no open step. For such a row, the result has the
+/// first step of the application.
 pub(super) fn decisions(tx: &Tx<'_>, role: BatchRole<'_>, batch: &Batch) -> Result<Vec<(i64, CandidateStepId)>, Error> {
     let sql = "SELECT v.number, coalesce(v.candidate_role_step_id, (
                  SELECT s.id
@@ -87,7 +88,7 @@ pub(super) fn decisions(tx: &Tx<'_>, role: BatchRole<'_>, batch: &Batch) -> Resu
 /// Records that a batch was undone.
 ///
 /// # Errors
-/// [`Error::Defect`] if it was undone before. Check this before calling this function.
+/// [`Error::Defect`] if the batch was undone before. Check this before calling this function.
 pub(super) fn set_undone(tx: &Tx<'_>, batch: &Batch) -> Result<(), Error> {
     let sql = "UPDATE decision_batches
                SET undone_at = $1
@@ -129,8 +130,8 @@ fn delete_expired(tx: &Tx<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Describes the stored batches that contradict the activity: a batch without decisions, or with a decision that its
-/// user did not make on an application to its role.
+/// Describes at most `findings_max` stored batches that contradict the activity: batches without decisions, and batches
+/// with a decision that their user did not make on an application to their role.
 pub(in crate::store) fn inconsistencies(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
     let sql = format!(
         "SELECT b.id
