@@ -148,8 +148,9 @@ fn swept_during_upload() -> Error {
 const DETACHED_AT: i64 = 0;
 
 /// Detaches the attachments of a signup. They can no longer be read, and the sweep deletes their content in slices, so
-/// that other jobs do not wait until megabytes are overwritten. The transaction must also call
-/// [`super::erasure::candidate::erase`] or [`super::erasure::progress::Erasures::record_signup`], to wake the sweep.
+/// that other jobs do not wait until megabytes are overwritten. The transaction of a running service must also record
+/// the erasure or the deletion in [`super::erasure::progress::Erasures`], which wakes the sweep. A start that repeats
+/// erasures calls [`delete_detached`] instead.
 pub(super) fn detach(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
     let sql = "UPDATE documents
                SET signup_id = NULL, digest = NULL, file_name = $1, media_type = NULL, bytes = NULL,
@@ -162,8 +163,8 @@ pub(super) fn detach(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
 /// The maximum number of chunks that one write deletes. `secure_delete` overwrites them, half a megabyte in total.
 const SLICE_CHUNKS: usize = 8;
 
-/// Deletes a slice of an attachment without a signup. After that, no signup can claim the attachment. Returns true if
-/// nothing is left to delete.
+/// Deletes a slice of an attachment, unless a signup has claimed it. After that, no signup can claim the attachment.
+/// Returns true if nothing is left to delete.
 pub fn delete_slice(tx: &Tx<'_>, id: &AttachmentId) -> Result<bool, Error> {
     let sql = "UPDATE documents
                SET digest = NULL, media_type = NULL, bytes = NULL, sha256 = NULL, created_at = $1
@@ -308,7 +309,7 @@ pub(super) fn delete_detached(connection: &Connection) -> Result<(), Error> {
     }
 }
 
-/// The maximum number of attachments that one scan for deletion reads.
+/// The maximum number of attachments that one scan for attachments to delete returns.
 const SCANNED_MAX: i64 = 64;
 
 fn attachment_id(row: &Row<'_>) -> Result<AttachmentId, Error> {

@@ -10,7 +10,7 @@ use crate::domain::user::Principal;
 use crate::store::activity;
 
 /// Records that staff opened an attachment of a candidate. The row contains the attachment's id instead of its file
-/// name, which may contain the candidate's name.
+/// name, which often contains the candidate's name.
 pub fn record_opened(
     tx: &Tx<'_>,
     stamp: &Stamp,

@@ -53,9 +53,9 @@ pub(super) struct Sweeper {
     /// The attachments that the last scan found and that are not deleted yet.
     queue: VecDeque<AttachmentId>,
     scanned_at: Duration,
-    /// The number of committed erasures at the last scan.
+    /// The [`Erasures::committed_count`] at the last scan.
     seen_erasures: u64,
-    /// Whether an attachment that the last scan found was deleted.
+    /// Whether an attachment that the last scan found has been deleted.
     has_swept: bool,
     /// Whether the last scan, or a slice since then, failed.
     has_failed: bool,
