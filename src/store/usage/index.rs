@@ -1,5 +1,5 @@
 //! The usage index: a sparse index over the usage log, and the newest row of each key. All rows up to a certain time
-//! are indexed; later rows may not be.
+//! are indexed; the index may lack later rows.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -91,9 +91,9 @@ pub(super) fn start_row(tx: &Tx<'_>, key_number: i64, before: i64, indexed_to: i
 pub(super) struct MissingIndex {
     /// The key number and time of each index entry, sorted by key.
     pub(super) entries: Vec<(i64, i64)>,
-    /// The key number, time and running number of the newest row of each key.
+    /// The key number, time and running number of the newest row of each key that has unindexed rows.
     pub(super) newest: Vec<(i64, i64, i64)>,
-    /// The time of the newest row of any key.
+    /// The time of the newest row of any key, up to which all rows will then be indexed.
     pub(super) to: i64,
 }
 

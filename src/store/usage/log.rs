@@ -35,7 +35,7 @@ pub(crate) struct LogTail(RefCell<Option<KnownTail>>);
 struct KnownTail {
     /// The time of the newest row, pruned rows included.
     newest_at: Option<Timestamp>,
-    /// The newest row of each key that has been looked up; `None` for a key without rows.
+    /// The newest row of each key that has unindexed rows or has been looked up; `None` for a key without rows.
     newest_of_key: HashMap<i64, Option<NewestRow>>,
 }
 

@@ -16,7 +16,7 @@ use crate::domain;
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
-/// The interval between scans for old rows.
+/// The wait after a scan that leaves no row to delete.
 const SCAN_EVERY: Duration = Duration::from_secs(600);
 
 /// The wait after a failed scan.

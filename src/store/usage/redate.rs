@@ -31,7 +31,8 @@ struct AheadRow {
     previous_at: Option<i64>,
 }
 
-/// Redates the earliest rows that are ahead. Returns the number of redated rows, or 0 if no row is ahead.
+/// Redates at most `rows_max` of the rows that are ahead, the earliest first. Returns the number of redated rows, or 0
+/// if no row is ahead.
 pub(super) fn redate(tx: &Tx<'_>, rows_max: i64) -> Result<usize, Error> {
     let limit = usage::redated_after(tx.now).micros();
     let sql = "SELECT at, key_number, previous_at
@@ -104,7 +105,7 @@ fn move_index(tx: &Tx<'_>, rows: &[AheadRow], moved: &HashMap<i64, i64>) -> Resu
     tx.run_each(sql, rows.iter(), params)
 }
 
-/// Corrects the time of the predecessor in each key's first row after the moved rows.
+/// Corrects `previous_at` in the first row of each key after the moved rows.
 fn move_followers(tx: &Tx<'_>, rows: &[AheadRow], moved: &HashMap<i64, i64>) -> Result<(), Error> {
     let newest: HashMap<i64, i64> = rows.iter().map(|row| (row.key_number, row.at)).collect();
     let end = rows.last().map_or(0, |row| row.at);
