@@ -12,7 +12,8 @@ use crate::db::gentle::Interrupt;
 use crate::db::upgrade_plan::plan;
 pub use crate::db::upgrade_plan::{Effect, SchemaChange, UpgradePlan};
 
-/// Ensures that the file exists and has this program's schema version. Does not change a foreign or newer file.
+/// Ensures that the file exists and has this program's schema version. Creates a missing file and upgrades an older
+/// one, or refuses it. Does not change a foreign or newer file.
 pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenError> {
     file::prepare(path, &CURRENT, missing, older)
 }
@@ -45,8 +46,8 @@ pub fn plan_upgrade(path: &Path) -> Result<Option<UpgradePlan>, OpenError> {
 /// `TARGET.erased`.
 ///
 /// # Errors
-/// [`OpenError::NotWritable`] if the target cannot be created or already exists, [`OpenError::Failed`] if the copy
-/// fails. A failed copy leaves no target.
+/// [`OpenError::NotWritable`] if the target cannot be created or already exists; [`OpenError::Failed`] if the copy
+/// fails. A failed backup leaves no target, unless only the sync of the directory failed.
 pub fn backup(path: &Path, target: &Path) -> Result<(), OpenError> {
     file::backup(path, target, CURRENT.companions)
 }

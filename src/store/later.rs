@@ -1,6 +1,6 @@
 //! Later marks: the due day of an application that staff put aside, in a column of `candidate_roles`. Only applications
-//! in progress have one. A decision ([`application::save`](super::application::save)) or a withdrawal removes it, and
-//! an undo can restore it.
+//! in progress have one. A decision ([`application::save`](super::application::save)) or a withdrawal removes it. An
+//! undo restores it.
 
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -59,8 +59,8 @@ struct LaterDetail {
     later_due_on: Option<String>,
 }
 
-/// Returns the newest change to the mark of an application. Returns `None` if a decision has followed it, nobody has
-/// changed the mark, or the record was erased.
+/// Returns the newest change to the mark of an application. Returns `None` if a decision has followed it, if nobody has
+/// changed the mark, or if the detail of the change was erased.
 pub fn last_change(
     tx: &Tx<'_>,
     organization: &OrganizationId,

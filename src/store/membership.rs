@@ -209,7 +209,7 @@ pub struct MemberProfile {
     pub facts: MemberFacts,
 }
 
-/// Returns the names and addresses of all members of an organization, in no particular order.
+/// Returns the ids, names and addresses of all members of an organization, in no particular order.
 pub fn names(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec<MemberName>, Error> {
     let sql = "SELECT m.user_id, u.name, u.email
                FROM memberships m
@@ -259,7 +259,7 @@ pub fn without_factor(
     })
 }
 
-/// Finds one member of an organization. `who` is the user who asks.
+/// Finds one member of an organization, with the facts for acts of `who` on this member.
 pub fn find_profile(
     tx: &Tx<'_>,
     organization: &OrganizationId,

@@ -96,7 +96,7 @@ impl RefusalLog {
         due.into_iter().for_each(|(refused, count)| self.write(refused, count));
     }
 
-    /// Writes all remaining counts when the service stops.
+    /// Queues the writes of all remaining counts when the service stops.
     pub(super) fn write_rest(self: &Arc<Self>) {
         let mut tallies = self.lock();
         let rest: Vec<(Refused, u64)> =

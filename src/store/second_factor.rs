@@ -53,7 +53,8 @@ pub fn record_use(tx: &Tx<'_>, stamp: &Stamp, who: &Principal, code: &FactorCode
     }
 }
 
-/// Deletes the recovery codes of a user without a second factor, because they replace one.
+/// Deletes the recovery codes of a user who has no second factor left, because there is no factor that the codes could
+/// replace.
 pub fn delete_codes_without_factor(tx: &Tx<'_>, user: &UserId) -> Result<(), Error> {
     if factors(tx, user)?.is_empty() { recovery_code::delete_all(tx, user) } else { Ok(()) }
 }
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn deleting_all_factors_leaves_nothing_of_them_and_nothing_else_is_deleted() {
+    fn deleting_all_factors_of_a_user_also_deletes_the_codes_but_nothing_of_another_user() {
         let (file, secret) = (file(), TotpSecret::new([7; 20]));
         let FactorCode::Totp(code) = shown(&secret, 0) else { panic!("the code of an app") };
         let step = secret.accept(code, None, at(0)).unwrap();

@@ -5,11 +5,12 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::id::{Id, UserId};
 use crate::domain::passkey::{Challenge, ChallengeUse, LIFETIME, PasskeyFault, StoredChallenge};
 
-/// The number of unused challenges above which each new challenge of a stranger replaces a stranger's oldest one. A
-/// flood from many networks therefore does not fill the file.
+/// The number of unused challenges above which each new challenge of a stranger replaces the oldest challenge of a
+/// stranger. A flood from many networks therefore does not fill the file.
 pub(super) const CHALLENGES_MAX: i64 = 10_000;
 
-/// The maximum number of unused challenges of one user: more than a person has tabs open. The newest are retained.
+/// The maximum number of unused challenges of one user, which is more than anybody answers at the same time. The newest
+/// are retained.
 pub(super) const USER_CHALLENGES_MAX: i64 = 20;
 
 /// Stores an issued challenge (its digest), and deletes expired and surplus challenges.

@@ -43,7 +43,7 @@ pub struct StoredPasskey {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedPasskey {
     pub fault: PasskeyFault,
-    /// The user of the passkey, if the passkey is known.
+    /// The user of the passkey; `None` if the fault is [`PasskeyFault::UnknownPasskey`].
     pub user_id: Option<UserId>,
 }
 
@@ -126,8 +126,9 @@ fn find(tx: &Tx<'_>, credential_id: &[u8]) -> Result<Option<StoredPasskey>, Erro
     })
 }
 
-/// Verifies an assertion by the passkey with this credential id, and records that the passkey was used. With `user`,
-/// only a passkey of this user is accepted. Records a refused copy of an authenticator as platform activity.
+/// Verifies an assertion by the passkey with this credential id. If the assertion is accepted, records that the passkey
+/// was used. With `user`, only a passkey of this user is accepted. Records a refused copy of an authenticator as
+/// platform activity.
 pub fn accept(
     tx: &Tx<'_>,
     stamp: &Stamp,

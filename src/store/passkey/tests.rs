@@ -117,8 +117,8 @@ fn old_challenges_are_deleted_and_their_number_is_limited() {
         tx.run(flood, [at(0).micros()])?;
         issue_number(tx, 1, None, 10)?;
         assert_eq!(count(tx)?, Some(CHALLENGES_MAX + 1));
-        assert_eq!(oldest(tx, "")?, Some(at(0).micros() + 2), "a stranger pushes out the oldest one of strangers");
-        assert_eq!(oldest(tx, "NOT")?, Some(at(0).micros()), "a stranger pushes out none of users");
+        assert_eq!(oldest(tx, "")?, Some(at(0).micros() + 2), "the oldest challenge of a stranger was replaced");
+        assert_eq!(oldest(tx, "NOT")?, Some(at(0).micros()), "no challenge of a user was replaced");
         Ok(())
     })
     .unwrap();
@@ -156,7 +156,7 @@ fn a_user_has_a_limited_number_of_challenges() {
 }
 
 #[test]
-fn passkeys_are_second_factors_and_are_deleted_with_them() {
+fn passkeys_count_as_second_factors_and_are_deleted_with_all_factors() {
     let (file, ada) = (file(), person("ada"));
     insert(&file, "ada", 1).unwrap();
     insert(&file, "ada", 2).unwrap();
