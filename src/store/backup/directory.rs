@@ -1,5 +1,5 @@
 //! The directory of scheduled backups: which of its files are backups of this service, and the deletion of such files.
-//! The service never changes any other file in the directory.
+//! Apart from these, the service changes only the remains of killed backups and the newest copy that failed its check.
 
 use std::io::{Error, ErrorKind, Result};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -120,7 +120,7 @@ impl Directory {
         self.path.join(format!("{}-unsound.db", self.stem))
     }
 
-    /// Keeps a copy that failed its check, with its erasure list, and replaces the previous copy that failed. Returns
+    /// Saves a copy that failed its check, with its erasure list, and replaces the previous copy that failed. Returns
     /// the new path.
     pub(super) fn set_aside(&self, partial: &Path, list: Option<&[u8]>) -> Result<PathBuf> {
         let aside = self.unsound();

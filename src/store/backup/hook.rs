@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::db::gentle::Interrupt;
 use crate::world::World;
 
-/// The time limit of the command. A copy of a large backup over a slow line takes hours. A command that hangs must end
+/// The time limit of the command. Copying a large backup over a slow line can take hours. A command that hangs must end
 /// before the next nightly backup.
 const DEADLINE: Duration = Duration::from_secs(6 * 3_600);
 
@@ -21,7 +21,7 @@ const POLL: Duration = Duration::from_millis(20);
 /// The number of polls that a command may take to end after SIGTERM, before it gets SIGKILL: a second.
 const POLLS_TO_END: u32 = 50;
 
-/// The number of polls for which the start is repeated while somebody writes to the command's file: a minute.
+/// The maximum number of polls for which the start is repeated while the command's file is open for writing: a minute.
 const POLLS_TO_START: u32 = 3_000;
 
 /// Runs the command with the path of the backup as its only argument, without a shell. The command and its children are
@@ -54,7 +54,7 @@ pub(super) fn run(command: &Path, backup: &Path, world: &dyn World, interrupt: &
 /// Starts the command. Linux refuses to run a file that is open for writing (`ETXTBSY`), so the start is repeated: the
 /// operator may be replacing the file.
 fn start(command: &Path, backup: &Path, interrupt: &Interrupt) -> std::io::Result<Child> {
-    // Standard error is that of the service, so messages of the command are in the service's log.
+    // The command inherits the standard error of the service, so its messages are in the service's log.
     let mut command = Command::new(command);
     command.arg(backup).stdin(Stdio::null()).stdout(Stdio::null()).process_group(0);
     for _ in 0..POLLS_TO_START {

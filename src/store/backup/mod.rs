@@ -28,7 +28,7 @@ use crate::world::World;
 
 /// The maximum time between two scans of the directory while nothing fails. It is short enough that the service soon
 /// notices a deleted backup, and long enough that the scans do not keep a network file system busy.
-const LOOK_EVERY: Duration = Duration::from_secs(60);
+const SCAN_EVERY: Duration = Duration::from_secs(60);
 
 /// The settings of scheduled backups.
 #[derive(Debug, Clone)]
@@ -140,7 +140,7 @@ impl State {
     /// may be a few seconds later than the backup.
     fn newest(&self, now: Timestamp) -> Option<Found> {
         let made = self.made.map(|(found, _)| found);
-        let latest = now.plus(LOOK_EVERY);
+        let latest = now.plus(SCAN_EVERY);
         made.or_else(|| self.found.iter().rev().find(|found| found.at <= latest).copied())
     }
 
@@ -194,8 +194,8 @@ impl Job {
             return;
         }
         backups.state().begun.get_or_insert(uptime);
-        let outcome = self.look_and_make(settings);
-        self.next = self.parts.world.monotonic() + LOOK_EVERY.min(settings.every / 2);
+        let outcome = self.scan_and_make(settings);
+        self.next = self.parts.world.monotonic() + SCAN_EVERY.min(settings.every / 2);
         match outcome {
             Err(_) if backups.interrupt.is_set() => {}
             Err(why) => {
@@ -209,7 +209,7 @@ impl Job {
     }
 
     /// Scans the directory. If a backup is due, makes it, deletes surplus backups and runs the hook.
-    fn look_and_make(&mut self, settings: &Settings) -> Result<(), String> {
+    fn scan_and_make(&mut self, settings: &Settings) -> Result<(), String> {
         let directory = Directory::new(&settings.directory, &self.parts.path);
         if !self.is_created {
             directory.create().map_err(|error| error.to_string())?;
@@ -276,7 +276,7 @@ impl Job {
         found.ok_or_else(|| format!("{} is missing after it was written", path.display()))
     }
 
-    /// Keeps a copy with findings under another name, and returns the reason why the backup failed. The database file
+    /// Saves a copy with findings under another name, and returns the reason why the backup failed. The database file
     /// probably has the same findings, so another copy would have them too, and a copy with findings is better than
     /// none. The copy never has the name of a backup, so it does not count and makes no sound backup surplus.
     fn set_aside(&self, directory: &Directory, partial: &Path, finding: &str, count: usize) -> String {

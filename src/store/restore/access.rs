@@ -1,6 +1,6 @@
 //! The access that a restored copy must not bring back: revoked keys, ended sessions, old passwords, disabled users,
-//! removed members and second factors, replaced links. The state of the replaced file applies. The copy is the main
-//! database, and the file is attached as `replaced`.
+//! removed members and second factors, and replaced links. In these respects, the copy gets the state of the replaced
+//! file. The copy is the main database, and the file is attached as `replaced`.
 
 use super::comparison::Lineage;
 use crate::db::tx::{Error, Tx};
@@ -8,7 +8,7 @@ use crate::db::tx::{Error, Tx};
 /// The access that a restore took from the copy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Withdrawn {
-    /// Keys that were not revoked in the copy.
+    /// Keys that were revoked in the file but not in the copy.
     pub api_keys: usize,
     /// Users whose password or platform role changed, or who were enabled or disabled.
     pub users: usize,
@@ -78,7 +78,7 @@ fn users(tx: &Tx<'_>, lineage: Lineage) -> Result<usize, Error> {
     Ok(changed + tx.run(sql, [])?)
 }
 
-/// Users and organizations that the file does not have keep the memberships of the copy.
+/// Users and organizations that only the copy has retain its memberships.
 fn memberships(tx: &Tx<'_>) -> Result<usize, Error> {
     let sql = "DELETE FROM main.memberships
                WHERE user_id IN (SELECT id FROM replaced.users)
@@ -170,7 +170,8 @@ fn links(tx: &Tx<'_>, lineage: Lineage) -> Result<(), Error> {
                WHERE r.token = invitations.token AND r.ended_at IS NOT NULL AND invitations.ended_at IS NULL";
     tx.run(sql, [])?;
     if lineage == Lineage::Earlier {
-        // The links of a role that was deleted since. Otherwise, the links may be newer than the file.
+        // A link that only the copy has belongs to a role that was deleted after the copy was made. If the copy is not
+        // an earlier state of the file, the link may be newer than the file.
         let sql = "UPDATE main.invitations
                    SET ended_at = $1
                    WHERE ended_at IS NULL AND token NOT IN (SELECT token FROM replaced.invitations)";
@@ -184,7 +185,7 @@ fn links(tx: &Tx<'_>, lineage: Lineage) -> Result<(), Error> {
     let sql = "DELETE FROM main.status_pages
                WHERE digest IN (SELECT digest FROM replaced.spent_links)";
     tx.run(sql, [])?;
-    // The form that created a spent link must not create it again.
+    // The form that created a spent link must not create the link again.
     let sql = "INSERT INTO main.spent_links (digest, spent_at)
                SELECT digest, spent_at
                FROM replaced.spent_links

@@ -1,5 +1,5 @@
-//! The replacement of the file by a backup (`appliance restore`). The copy gets the access of the file that it
-//! replaces, is checked, and takes the file's place; the old file stays beside it.
+//! The replacement of the file by a backup (`appliance restore`). A copy of the backup gets the access of the file, is
+//! checked, and replaces the file. The old file stays beside it under another name.
 
 mod access;
 mod comparison;
