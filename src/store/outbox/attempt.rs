@@ -14,8 +14,9 @@ const ATTEMPTS_STORED_MAX: i64 = 50;
 /// The `disabled_reason` of an integration whose HR system answered 410.
 const GONE: &str = "the HR system answered 410 Gone; save the integration again to enable it";
 
-/// Records an attempt and updates its delivery. Returns the outcome, or `None` if the delivery is no longer pending.
-/// `target` is the URL of the attempt. An integration that now has another URL is not changed.
+/// Records an attempt and updates its delivery. Returns the outcome, or `None` if the delivery is no longer pending;
+/// the attempt is then not recorded. `target` is the URL of the attempt. An integration that now has another URL is not
+/// changed.
 pub fn record_attempt(
     tx: &Tx<'_>,
     delivery: &Delivery,

@@ -3,8 +3,8 @@
 //! waits in the `queue`, and each `attempt` updates it.
 //!
 //! A pending delivery has a time for its next attempt, unless an earlier delivery for its application has not arrived.
-//! Each attempt looks up the integration. Therefore, when an integration is disabled, by an admin or after a 410
-//! response, the deliveries that wait in the queue do not change.
+//! Each attempt looks up the integration. Therefore, the deliveries in the queue do not change when an admin or a 410
+//! response disables the integration.
 
 mod attempt;
 mod erasure;

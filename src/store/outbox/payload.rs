@@ -1,4 +1,4 @@
-//! The messages to HR systems, for decisions and pings. Each message is JSON under 20 kB.
+//! The messages to HR systems, for decisions and pings. Each message is JSON of less than 20 kB.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

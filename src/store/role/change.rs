@@ -90,7 +90,7 @@ pub fn save(
     activity::append(tx, stamp, who, action, &subject, &detail)
 }
 
-/// Returns whether the change can affect the portal. The portal does not show hires, positions, or the reason for
+/// Returns whether the change can affect the portal, which does not show the hires, the positions and the reason for
 /// closing.
 fn changes_portal(before: &RoleRecord, after: &RoleRecord) -> bool {
     let hidden_changes = RoleRecord {

@@ -124,8 +124,8 @@ enum FilterReads {
 }
 
 impl RoleFilter {
-    /// Returns the exact filters that are set, with their values. The first filter is likely to match the fewest roles.
-    /// Each filter has an index.
+    /// Returns the exact filters that are set, with their values. The filter that is likely to match the fewest roles
+    /// comes first. Each filter has an index.
     fn exact(&self) -> impl Iterator<Item = (&'static str, Value)> {
         let text = |text: &str| Value::Text(text.to_owned());
         [
@@ -182,7 +182,7 @@ fn contains(name: &str, folded_part: &str) -> bool {
     search::fold(name).contains(folded_part)
 }
 
-/// Returns the columns of a role with an empty description, because descriptions may be long.
+/// Returns the columns of a role with an empty description, because descriptions can be long.
 fn columns_without_description() -> String {
     record::COLUMNS.replace("description", "'{}'")
 }

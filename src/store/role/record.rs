@@ -1,7 +1,7 @@
 //! The columns of a role: one list for all queries that read or write complete roles.
 //!
-//! A new column must be added to [`RoleRecord`], the list, [`CHANGEABLE_COUNT`], [`record`], [`values`] and
-//! [`members`].
+//! A new column that a change can set must be added to [`RoleRecord`], the list, [`CHANGEABLE_COUNT`], [`record`],
+//! [`values`] and [`members`].
 
 use serde_json::{Map, Number, Value as Json};
 
@@ -55,7 +55,8 @@ impl RoleRecord {
         }
     }
 
-    /// Creates a draft with the texts and facts of this role, but without its hires and its closing date.
+    /// Creates a draft with the content of this role, but without its hires, its reason for closing and its closing
+    /// date.
     #[must_use]
     pub fn copied(&self, id: RoleId, name: Option<String>, created_at: Timestamp) -> Self {
         Self {
