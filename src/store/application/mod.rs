@@ -64,9 +64,9 @@ fn hire_values(hire: Option<&HireRecord>) -> (Option<i64>, Option<i64>, Option<&
     )
 }
 
-/// Inserts an application by one of the organization's candidates to one of its roles. `steps` determine the current
-/// step. This function does not insert them. Returns `false` if the id is taken or the candidate has already
-/// applied to the role.
+/// Inserts an application of one of the organization's candidates to one of its roles. The current step is computed
+/// from `steps`, but this function does not insert the steps. Returns `false` if the id is taken, or if the candidate
+/// has already applied to the role.
 pub fn insert(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -137,7 +137,7 @@ pub fn save(tx: &Tx<'_>, facts: &StepFacts, decision: &Decision) -> Result<(), E
     require_one(touched, &facts.application_id)
 }
 
-/// Checks that the statement changed exactly one row: the row that the rule decided on.
+/// Checks that a statement changed exactly one row: that of the application.
 fn require_one(touched: usize, id: &ApplicationId) -> Result<(), Error> {
     match touched {
         1 => Ok(()),

@@ -1,5 +1,5 @@
 //! The JSON details of decisions in activity rows. The service writes a detail with each decision, and reads details to
-//! reopen steps and to build histories.
+//! reopen steps, to undo decisions, and to build histories and queues.
 
 use serde::{Deserialize, Serialize};
 
@@ -117,7 +117,7 @@ struct WrittenStep<'a> {
     validated_at: Option<String>,
 }
 
-/// The part of a detail that is needed to reopen steps and to build histories.
+/// The part of a detail that the service reads.
 #[derive(Deserialize)]
 pub(super) struct RecordedDecision {
     pub(super) before: RecordedSide,

@@ -17,14 +17,15 @@ use crate::store::application::Application;
 /// The maximum number of acts in the history of one application: far more than staff would ever perform by hand.
 const ACTS_MAX: i64 = 1_000;
 
-/// The maximum number of acts among which the undo rule looks for an act of the caller: more than people make at one
-/// application within the undo period.
+/// The maximum number of acts that the undo rule receives: more than people perform on one application within the undo
+/// period.
 const RECENT_ACTS_MAX: i64 = 50;
 
 /// The maximum number of rejections read for one application: far more than staff would ever make and undo by hand.
 const REJECTIONS_MAX: i64 = 1_000;
 
-/// Reads the acts that led to the current state of an application. Leaves out acts whose details were erased.
+/// Reads the current state of an application, and its newest acts, at most [`ACTS_MAX`]. Leaves out acts whose details
+/// were erased.
 pub fn history(tx: &Tx<'_>, application: &Application, steps: &[CandidateStep]) -> Result<ApplicationHistory, Error> {
     let sql = "SELECT action, at, candidate_role_step_id, detail
                FROM activities

@@ -14,10 +14,10 @@ const DECISIONS: &str = "'candidate_step.validated', 'candidate_step.moved', 'ca
 /// The actions of the activity that change a later mark.
 const MARKS: &str = "'candidate_role.put_aside', 'candidate_role.taken_up'";
 
-/// The last decision on an application.
+/// The last decision on an application, or the last change to its later mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastDecision {
-    /// The number of its activity row.
+    /// The number of the decision's activity row.
     pub number: i64,
     /// The word for the action.
     pub action: String,

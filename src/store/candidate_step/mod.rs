@@ -67,8 +67,8 @@ fn read_facts(row: &Row<'_>, who: &Principal) -> Result<StepFacts, Error> {
     })
 }
 
-/// Saves a decision: steps, application, role, status cache, and activity row. The outbox creates a delivery from the
-/// activity row of a hire or of a reversed hire.
+/// Saves a decision: steps, application, role, status cache, and activity row. The outbox later creates a delivery from
+/// the activity row of a hire or of the reversal of a hire.
 ///
 /// # Errors
 /// [`Error::Defect`] if a row has changed since the facts were loaded.
@@ -99,8 +99,8 @@ pub fn save(
     activity::append(tx, stamp, Some(who), recorded_action(action, facts), &subject, &detail)
 }
 
-/// Returns the action to record. A rejection that reverses a hire is a separate action, because HR systems receive
-/// reversals.
+/// Returns the action to record. A rejection that reverses a hire is recorded as a separate action, because HR systems
+/// receive reversals.
 fn recorded_action(action: Action, facts: &StepFacts) -> Action {
     match (action, facts.application_status) {
         (Action::Rejected, ApplicationStatus::Hired) => Action::HireReversed,

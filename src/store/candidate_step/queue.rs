@@ -41,7 +41,7 @@ pub struct QueueEntry {
 /// A decision on an application in a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueDecision {
-    /// The word of the action.
+    /// The word for the action.
     pub action: String,
     pub at: Timestamp,
     /// The id and the name of the user; `None` if the candidate or the service itself acted.
@@ -52,8 +52,8 @@ pub struct QueueDecision {
 /// organization adds while somebody reviews one queue.
 const ACTIVITY_ROWS_MAX: i64 = 5_000;
 
-/// Returns the applications of a queue that began at `begun`, oldest application first. Applications
-/// that staff put aside until after `today` are not in it, unless staff put them aside after the queue began.
+/// Returns the applications of a queue that began at `begun`, oldest application first. Applications that staff put
+/// aside until after `today` are not in it, unless staff put them aside after the queue began.
 pub fn queue(
     tx: &Tx<'_>,
     organization: &OrganizationId,

@@ -1,6 +1,5 @@
 //! Signups: submitted application forms with their attachments. `submission` stores signups and creates their
-//! applications. `reapplication` creates applications for the later signups of an erased candidate. `deletion` deletes
-//! signups.
+//! applications. `reapplication` submits the later signups of an erased candidate again. `deletion` deletes signups.
 
 pub(super) mod deletion;
 pub(super) mod reapplication;
@@ -48,8 +47,8 @@ pub struct Signup {
 pub struct ApplicationSignups {
     /// The signup that created the application; `None` if staff or an import added the application.
     pub original: Option<Signup>,
-    /// The newest [`LATER_SIGNUPS_MAX`] later signups, oldest first. All that the service knows about their
-    /// senders is that they knew the candidate's address.
+    /// The newest [`LATER_SIGNUPS_MAX`] later signups, oldest first. About the people who sent them, the service knows
+    /// only that they entered the candidate's address.
     pub later: Vec<Signup>,
 }
 

@@ -11,8 +11,8 @@ use crate::domain::text::Email;
 use crate::store::{activity, application, status_page};
 use crate::world::World;
 
-/// Releases a candidate's later signups, if they still have a status page, so that the candidate's erasure does not
-/// delete them. Returns the ids of the released signups, oldest first.
+/// Releases those of a candidate's later signups that still have a status page, so that the candidate's erasure does
+/// not delete them. Returns the ids of the released signups, oldest first.
 pub(in crate::store) fn release_later_signups(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<SignupId>, Error> {
     let sql = "SELECT s.id
                FROM candidate_roles a
@@ -58,8 +58,8 @@ pub(in crate::store) fn reapply(
     Ok(())
 }
 
-/// Makes the signup the original signup of the application that it created, and its status page the page of the
-/// application. Withdraws the application if the applicant had withdrawn the signup.
+/// Makes the signup the original signup of the application that it created, and the signup's status page the page of
+/// the application. Withdraws the application if the applicant had withdrawn on that page.
 fn take_over(
     tx: &Tx<'_>,
     world: &dyn World,

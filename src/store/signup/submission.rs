@@ -27,7 +27,7 @@ pub struct SignupInput {
     pub locale: String,
     /// The digest of the status page's token.
     pub digest: [u8; 32],
-    /// The token of the staged attachment, which must exist.
+    /// The token of the staged attachment; `None` if the applicant attached nothing. The attachment must exist.
     pub attachment: Option<AttachmentToken>,
 }
 
