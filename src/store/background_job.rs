@@ -22,7 +22,7 @@ use crate::db::health::{BackgroundJob, CHECKPOINT, LOG_SIZE, LOG_TRUNCATED, READ
 use crate::db::scheduler::{ScheduledJob, Scheduler, Step};
 use crate::db::{Error, checkpoint, full_disk};
 
-/// The job that creates deliveries to HR systems from decisions. `hr::worker` runs this job and the next two.
+/// The job that creates deliveries to HR systems from decisions. `hr::worker` runs this job and the two below.
 pub const HR_INTAKE: BackgroundJob = BackgroundJob::new("hr_intake");
 /// The job that reads due deliveries to HR systems.
 pub const HR_DELIVERY: BackgroundJob = BackgroundJob::new("hr_delivery");
@@ -88,14 +88,14 @@ const TABLE: [Row; 15] = [
     (USAGE_PRUNING,    100,  Thread::Writes,       usage_pruning),    // Deletes usage rows that are too old: every 10 minutes, one slice in each step.
     (CLOCK,          1_000,  Thread::Writes,       clock),            // Compares the clocks, writes the heartbeat, records expired keys and deletes ended sessions.
     (RESERVE,        1_000,  Thread::Writes,       reserve),          // After a full disk: creates the reserve again and writes owed rows.
-    (IMPORTS,           50,  Thread::Writes,       imports),          // Drops undecided imports and finishes decided ones: one transaction in each step.
+    (IMPORTS,           50,  Thread::Writes,       imports),          // Drops undecided imports and finishes decided ones: a few short transactions in each step.
     (SWEEPING,          50,  Thread::Writes,       sweeping),         // Deletes attachments without a signup: every minute, one slice in each step.
     (RETENTION,         50,  Thread::Writes,       retention_step),   // Erases due candidates: every 10 minutes, one slice in each step.
-    (ASKED_ERASURES,    50,  Thread::Writes,       deferred_erasures), // Erases candidates who asked for erasure while their hire was hidden: every minute, one in each step.
+    (ASKED_ERASURES,    50,  Thread::Writes,       deferred_erasures), // Erases candidates who asked for erasure while a hire was hidden from them: every minute, one in each step.
     (ROLE_CLOSING,      50,  Thread::Writes,       role_closing),     // Closes roles after their closing date: every 10 seconds, one slice in each step.
     (WIPING,            50,  Thread::Writes,       wiping),           // Wipes pages after an erasure: one slice in each step.
     (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Copies the log into the file. Has its own thread, because it can wait seconds for the disk.
-    (BACKUP,         1_000,  Thread::Backups,      backup),           // Copies the file if a backup is due. Has its own thread, because a copy takes minutes.
+    (BACKUP,         1_000,  Thread::Backups,      backup),           // Copies the file if a backup is due. Has its own thread, because a copy can take minutes.
 ];
 
 /// Starts the jobs of the table.

@@ -17,7 +17,7 @@ use crate::domain::timestamp::Timestamp;
 pub(crate) struct CachedState {
     pub(crate) portals: PortalChanges,
     pub(crate) keys: KeyCache,
-    /// The number of usage rows that are not indexed. This number is never invalidated.
+    /// The number of usage rows that may not be indexed yet. This number is never invalidated.
     pub(crate) unindexed: Arc<UnindexedRows>,
 }
 

@@ -1,5 +1,5 @@
 //! The check of a file. It covers SQLite's integrity check, foreign keys, recounts of status caches and hires, the word
-//! index, applications, attachments, the usage log, the activity chain, decision batches, and deliveries.
+//! index, applications, later marks, attachments, the usage log, the activity chain, decision batches, and deliveries.
 
 use std::path::Path;
 
@@ -189,8 +189,8 @@ fn applications(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     Ok(findings)
 }
 
-/// Checks the usage log of each key: the newest row is indexed or newer than the index, each row refers to the previous
-/// row of the key, and all rows can be reached this way.
+/// Checks the usage log: each row refers to the previous row of its key, each index entry and each newest row in the
+/// index refers to a row, and all rows of a key can be reached from its newest row. Rows may have been pruned.
 fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let mut findings = Vec::new();
     let mut count = |sql: &str, sentence: fn(i64) -> String| -> Result<(), Error> {

@@ -42,8 +42,9 @@ pub(super) const HIRES: &str = "SELECT applied_at, hired_date
      FROM candidate_roles
      WHERE +organization_id = $1 AND role_id = $2 AND status = 'Hired'";
 
-/// Counts a role's applications that were not selected, for each `outcomeType` and for applications without one. The
-/// `outcomeType` is from the first rejection of an application, because that rejection ended the application.
+/// Counts a role's applications that were not selected, for each `outcomeType` and for applications without one. If
+/// several steps of an application are rejected, its `outcomeType` is that of the earliest rejection, which ended the
+/// application.
 pub fn endings(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Vec<(Option<String>, i64)>, Error> {
     tx.all(ENDINGS, (organization.as_str(), role.as_str()), |row| {
         let mut columns = Columns::of(row);

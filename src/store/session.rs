@@ -9,7 +9,8 @@ use crate::domain::session::{self, EndedBounds, TOUCH_INTERVAL};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{Auth, PlatformRole, Principal};
 
-/// Returns the principal of the session with this digest, or `None` if the session does not exist or has ended.
+/// Returns the principal of the session with this digest. Returns `None` if the session does not exist or has ended, or
+/// if its user is disabled.
 pub fn principal(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<Principal>, Error> {
     let sql = "SELECT s.created_at, s.last_seen_at, u.id, u.email, u.platform_role
                FROM sessions s
@@ -63,7 +64,7 @@ pub fn delete_ended(tx: &Tx<'_>, digest: Option<&[u8; 32]>) -> Result<(), Error>
     Ok(())
 }
 
-/// A session that begins.
+/// A session to be started.
 #[derive(Debug, Clone)]
 pub struct NewSession {
     pub digest: [u8; 32],

@@ -222,7 +222,7 @@ pub fn remove_password(tx: &Tx<'_>, user: &UserId) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sets the password of a user, and ends their sessions except the one with the digest `current`.
+/// Sets the password of a user, and ends the user's sessions except the one with the digest `current`.
 pub fn change_password(tx: &Tx<'_>, user: &UserId, hash: &str, current: Option<&[u8; 32]>) -> Result<(), Error> {
     let sql = "UPDATE users
                SET password_hash = $1, updated_at = $2

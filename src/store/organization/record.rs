@@ -221,7 +221,8 @@ pub fn slug_exists(tx: &Tx<'_>, slug: &Slug) -> Result<bool, Error> {
     tx.exists(sql, [slug.key()])
 }
 
-/// Returns the day of `at` in an organization's time zone. An organization that does not exist is in UTC.
+/// Returns the day of `at` in an organization's time zone. Returns the day in UTC if this machine does not know the
+/// zone, or if the organization does not exist.
 pub fn today(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId, at: Timestamp) -> Result<Date, Error> {
     let sql = "SELECT time_zone
                FROM organizations

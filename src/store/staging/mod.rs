@@ -2,7 +2,7 @@
 //! the import.
 //!
 //! 1. The import stages its applications in `import_rows`, where requests do not see them. If the import ends during
-//!    this step, the next import or the next start of the service drops its rows. The service then wipes the bytes that
+//!    this step, the next import or the next start of the service drops the rows. The service then wipes the bytes that
 //!    these rows leave in the pages of the file.
 //! 2. One transaction decides that all staged applications will be published. It also writes the records that the
 //!    applications refer to: users, organizations, roles and steps.
@@ -291,8 +291,8 @@ pub(super) fn settle(tx: &Tx<'_>, candidate: &CandidateId) -> Result<(), Error> 
     Ok(())
 }
 
-/// Moves a row to the tables of applications. A row that the file no longer allows is counted as skipped. If the
-/// skipped row is a hire, its position becomes free again.
+/// Moves a row to the tables of applications. A row that the file no longer allows is deleted and counted as skipped.
+/// If the skipped row is a hire, its position becomes free again.
 fn publish(tx: &Tx<'_>, row: &ImportRow) -> Result<(), Error> {
     let ImportRow { number, import, staged } = row;
     let status = staged.application.status;

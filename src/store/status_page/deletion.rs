@@ -193,7 +193,7 @@ fn delete_signup(
     candidate.map_or(Ok(()), |candidate| idempotency_key::erase_candidate(tx, &candidate.id))
 }
 
-/// Renames the candidate as the rule decides, and deletes the earlier name from activity rows.
+/// If the rule requires it, renames the candidate and deletes the earlier name from activity rows.
 fn rename(
     tx: &Tx<'_>,
     world: &dyn World,

@@ -102,7 +102,7 @@ pub fn find(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<StatusPage>, Error>
     tx.one(select_pages!("digest = $1"), [digest.as_slice()], read_page)
 }
 
-/// Finds the page of an application. Returns `None` if the application has no link.
+/// Finds the page of an application. Returns `None` if the application has no page.
 pub fn of_application(tx: &Tx<'_>, application: &ApplicationId) -> Result<Option<StatusPage>, Error> {
     tx.one(select_pages!("candidate_role_id = $1"), [application.as_str()], read_page)
 }

@@ -10,8 +10,8 @@ use crate::store::activity;
 use crate::store::application::recorded_act;
 use crate::world::World;
 
-/// Withdraws the application of a page. An application that has ended keeps its status, but an activity row records the
-/// withdrawal. On the page of a later signup, only the page records the withdrawal.
+/// Withdraws the application of a page. The status of an application that has ended does not change, but an activity
+/// row records the withdrawal. On the page of a later signup, only the page records the withdrawal.
 pub fn withdraw(tx: &Tx<'_>, world: &dyn World, page: &StatusPage, view: &StatusPageView) -> Result<(), Error> {
     #[derive(Serialize)]
     struct UnchangedStatus {
