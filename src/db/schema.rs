@@ -34,7 +34,7 @@ pub(crate) struct Schema {
 /// The upgrade from one version to the next.
 #[derive(Clone, Copy)]
 pub(crate) struct Upgrade {
-    /// The change for people, such as "closing dates of roles".
+    /// The change in words for people, such as "closing dates of roles".
     pub name: &'static str,
     pub steps: &'static [Step],
 }
@@ -64,7 +64,7 @@ pub(crate) fn create(connection: &Connection, schema: &Schema) -> Result<(), Err
     Ok(())
 }
 
-/// Switches the file to a write-ahead log. A copy that `appliance backup` has created does not have one yet.
+/// Switches the file to a write-ahead log. A new file and a backup do not use one yet.
 pub(crate) fn use_wal(connection: &Connection) -> Result<(), Error> {
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     if mode == "wal" {
@@ -74,8 +74,9 @@ pub(crate) fn use_wal(connection: &Connection) -> Result<(), Error> {
     }
 }
 
-/// Upgrades a file from an older version. First creates a checked copy beside the file (`FILE.before-version-N`),
-/// unless a killed upgrade left one. Then runs all steps in one transaction.
+/// Upgrades a file from an older version. First creates a checked copy beside the file (`FILE.before-version-N`, where
+/// N is the new version), unless a killed upgrade left a copy and the file has not changed since then. Then runs all
+/// steps in one transaction.
 pub(crate) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Error> {
     let first = first_upgrade(found)?;
     let connection = connection::open(path, Use::Write)?;

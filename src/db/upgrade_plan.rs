@@ -1,6 +1,6 @@
-//! The plan of an upgrade: the tables and indexes that it changes, and the time and space that it needs. Reads the file
-//! and changes nothing. The changes are found by a rehearsal: the upgrade runs in memory, on the tables of the file
-//! without their rows.
+//! The plan of an upgrade: the tables, indexes and triggers that it changes, and the time and space that it needs.
+//! Reads the file and changes nothing. A rehearsal finds the changes: the upgrade runs in memory, on the tables of the
+//! file without their rows.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub struct UpgradePlan {
     pub version: i64,
     /// The names of the upgrades, in their order.
     pub upgrades: Vec<&'static str>,
-    /// The tables and indexes that change, by name.
+    /// The tables, indexes and triggers that change. Tables come first; each kind is sorted by name.
     pub changes: Vec<SchemaChange>,
     pub file_bytes: u64,
     /// The free space that the upgrade needs beside the file.
@@ -38,7 +38,7 @@ pub struct UpgradePlan {
     pub time: Duration,
 }
 
-/// A table or an index that an upgrade changes.
+/// A table, an index or a trigger that an upgrade changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaChange {
     /// The kind in the words of SQLite, such as "table".
@@ -47,7 +47,7 @@ pub struct SchemaChange {
     pub effect: Effect,
 }
 
-/// The effect of an upgrade on a table or an index.
+/// The effect of an upgrade on a table, an index or a trigger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     Added,
@@ -69,7 +69,7 @@ impl Effect {
     }
 }
 
-/// Returns the plan of the upgrade to this schema, or `None` if the file has its version.
+/// Returns the plan of the upgrade to this schema, or `None` if the file already has the version of this schema.
 ///
 /// # Errors
 /// [`OpenError::Newer`] if the file has a newer version; [`OpenError::NotUpgraded`] if the upgrade would fail; another
@@ -99,7 +99,7 @@ fn plan_from(connection: &Connection, schema: &Schema, found: i64) -> Result<Upg
     let file_bytes = pages * page_bytes;
     let copy_bytes = pages.saturating_sub(free_pages) * page_bytes;
     let writes_rows = |change: &SchemaChange| matches!(change.effect, Effect::Added | Effect::Rebuilt);
-    // The sizes of the tables are unknown. In the worst case, all rows are written again, to the log and then to the
+    // The sizes of the tables are unknown. In the worst case, all rows are written again: to the log, and then to the
     // file.
     let log_bytes = if changes.iter().any(writes_rows) { 2 * copy_bytes } else { LOG_BYTES_MIN };
     let space_bytes = copy_bytes + log_bytes;
@@ -108,7 +108,8 @@ fn plan_from(connection: &Connection, schema: &Schema, found: i64) -> Result<Upg
     Ok(UpgradePlan { found, version: schema.version, upgrades, changes, file_bytes, space_bytes, time })
 }
 
-/// The tables, indexes and triggers of a file: from the kind and the name to the definition and the first page.
+/// The tables, indexes and triggers of a file. The key is the kind and the name, and the value is the definition and
+/// the number of the root page.
 type Objects = BTreeMap<(String, String), (String, i64)>;
 
 /// Runs the upgrades on the tables of the file without their rows, and returns the changes.
@@ -134,7 +135,7 @@ fn rehearse(connection: &Connection, schema: &Schema, first: usize) -> Result<Ve
     for step in schema.upgrades.iter().skip(first).flat_map(|upgrade| upgrade.steps) {
         match *step {
             Step::Sql(sql) => transaction.execute_batch(sql)?,
-            // Code may rely on rows that are absent here. It changes rows, and no tables.
+            // The outcome does not matter: code may rely on rows that are absent here, and it changes only rows.
             Step::Code(run) => drop(tx::in_upgrade(&transaction, run)),
         }
     }

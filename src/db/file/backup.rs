@@ -82,12 +82,12 @@ pub fn require_absent(target: &Path) -> Result<(), OpenError> {
 /// Removes the remains of a killed process that was writing this target. Does nothing if a process is still writing it.
 pub(crate) fn remove_partial(target: &Path) {
     let Ok(partial) = Partial::begin(&resolve(target), PARTIAL, Busy::Refuse) else { return };
-    // SQLite leaves a rollback journal beside a copy that was killed.
+    // A process that is killed while it copies a file also leaves SQLite's rollback journal beside the copy.
     let _ = std::fs::remove_file(beside(partial.path(), "-journal"));
     // A partial file that is dropped before it is finished is removed.
 }
 
-/// Returns the target to which a partial file belongs; `None` if the name is not that of a partial file.
+/// Returns the name of the target of a partial file; `None` if the name is not that of a partial file.
 pub(crate) fn target_of_partial(name: &str) -> Option<&str> {
     name.strip_suffix(PARTIAL)
 }
@@ -113,7 +113,7 @@ pub(crate) fn write_companion(path: &Path, content: &[u8]) -> std::io::Result<()
     partial.finish(Existing::Replace)
 }
 
-/// Copies the file. With an interrupt, the copy leaves most of the CPU to the service.
+/// Copies the file. With an interrupt, the copy leaves most of the CPU to the service, and can be ended early.
 pub(super) fn copy(path: &Path, partial: &Partial, interrupt: Option<&Interrupt>) -> Result<(), Error> {
     // The connection is not read-only, because `query_only` would apply to the copy too.
     let connection = connection::open_to_read(path, Use::Write)?;

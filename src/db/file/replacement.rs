@@ -161,14 +161,14 @@ mod tests {
     }
 
     #[test]
-    fn a_killed_replacement_leaves_a_file_and_is_repeated() {
+    fn a_killed_replacement_leaves_the_old_file_and_can_be_repeated() {
         let (_dir, target, source) = files(false);
         // The state after a kill between the two steps of `finish`.
         let killed = Replacement::begin(&source, &target).unwrap();
         set_aside(&target, SUFFIX).unwrap();
         assert_eq!(value(&target), 1);
         drop(killed);
-        std::fs::write(beside(&target, RESTORING), "the remains of a kill before").unwrap();
+        std::fs::write(beside(&target, RESTORING), "the remains of an earlier kill").unwrap();
         Replacement::begin(&source, &target).unwrap().finish(".before-restore-2").unwrap();
         assert_eq!((value(&target), value(&beside(&target, ".before-restore-2"))), (2, 1));
         assert!(!beside(&target, RESTORING).exists());
