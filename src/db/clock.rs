@@ -1,5 +1,5 @@
-//! The believed clock of a running service, and its heartbeat in the file. The heartbeat is the believed time. The
-//! service writes it every few minutes and when it stops. The next start continues from the heartbeat.
+//! The believed clock of a running service, and its heartbeat in the file. The heartbeat is the believed time, which
+//! the service writes every few minutes and when it stops. The next start continues from the heartbeat.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,7 +33,7 @@ struct State {
     believed: Timestamp,
     /// The monotonic time at the last reading.
     at: Duration,
-    /// The number of admins' confirmations of the wall clock that the believed time includes.
+    /// The number of confirmations by admins that the believed time takes into account.
     confirmations: i64,
     /// The monotonic time at the last heartbeat.
     heartbeat_at: Duration,
@@ -79,7 +79,7 @@ impl Clock {
     }
 
     /// Returns the heartbeat to write, if one is due or `is_last` is set: the believed time, and the number of
-    /// confirmations that this time includes.
+    /// confirmations that this time takes into account.
     fn due_beat(&self, is_last: bool) -> Option<Heartbeat> {
         let mut state = self.state();
         let believed = self.reading(&mut state).believed;
@@ -133,7 +133,7 @@ fn beat(tx: &Tx<'_>, heartbeat: &Heartbeat) -> Result<(), Error> {
     Ok(())
 }
 
-/// Records an admin's confirmation that the wall clock is right. The service adopts the confirmed time in about a
+/// Records an admin's confirmation that the wall clock is right. The service adopts the confirmed time within about a
 /// second.
 pub fn confirm(tx: &Tx<'_>) -> Result<(), Error> {
     let sql = "INSERT INTO believed_clock (id, believed_at, confirmations)

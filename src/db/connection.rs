@@ -40,8 +40,8 @@ pub(crate) enum Use {
 }
 
 impl Use {
-    /// Returns the size of the connection's page cache in KiB. A reader's cache is small, because there are about
-    /// twenty readers, and the operating system also caches the pages.
+    /// Returns the size of the connection's page cache in KiB. The cache of a reading connection is small, because a
+    /// service has up to thirty of them, and the operating system also caches the pages.
     fn cache_kib(self) -> i64 {
         match self {
             Self::Write => 16_384,
@@ -90,9 +90,9 @@ pub(crate) fn open_to_read(path: &Path, for_use: Use) -> Result<Connection, Erro
     open_and_read(path, |connection| set_up(connection, for_use))
 }
 
-/// Opens a file for a command that must leave it and its log as they are. If the last connection to a file is closed,
-/// SQLite moves the log into the file, for example the log of a killed service. An empty log and its shared memory are
-/// removed, because this connection may have created them.
+/// Opens a file for a command that must leave it and its log as they are. When the last connection to a file is closed,
+/// SQLite usually moves the log into the file and removes the log. This connection does so only if the log was empty or
+/// did not exist, because the connection may have created it. It does not move the log of a killed service.
 ///
 /// # Errors
 /// The errors of [`open_to_read`].
@@ -189,7 +189,8 @@ pub(crate) fn is_read_only(connection: &Connection) -> Result<bool, Error> {
     Ok(connection.is_readonly(MAIN_DB)?)
 }
 
-/// The file may be any file, so its schema is not trusted.
+/// Prepares a connection to a file that may belong to another program: its schema is not trusted, and closing the
+/// connection does not change the file.
 fn set_up_to_inspect(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -206,7 +207,7 @@ pub(super) fn defend(connection: &Connection) -> Result<(), rusqlite::Error> {
 fn set_up(connection: &Connection, for_use: Use) -> Result<(), rusqlite::Error> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-    // Without this setting, STAT4 makes SQLite parse statements again for each new value.
+    // Without this setting, SQLite prepares statements again for new values if the file has STAT4 statistics.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     defend(connection)?;
     connection.execute_batch(

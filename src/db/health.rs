@@ -1,5 +1,5 @@
-//! Health: whether the file can be written and read back, and whether each background job works. A job reports each
-//! outcome; health names the jobs that have failed for too long.
+//! Health: whether the file can be written and read back, and whether each background job works. Jobs report their
+//! outcomes, and health names the jobs that have failed for too long.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
 //! Frees the page caches of all connections when the service is idle.
 //!
-//! A busy hour fills the cache of every connection. The operating system caches the same pages, so an idle service
-//! loses little without them.
+//! A busy hour can fill the caches of all connections. The operating system caches the same pages, so an idle service
+//! loses little when it frees them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

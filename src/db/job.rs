@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::tx::{Error, Tx};
 
-/// How durable the write of a job must be before its caller is answered.
+/// How durable the write of a job must be before its caller is answered, and whether the job may use the reserve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grade {
     /// On the disk, so that it survives a power cut: acts of admins, staff and candidates.

@@ -1,5 +1,6 @@
 //! Page wiping: overwrites the bytes that SQLite leaves in the unallocated part of pages ([`page`]). Page wiping works
-//! in slices, so that other jobs never wait long for the writer. This module does not depend on why a file is wiped.
+//! in slices, so that other jobs never wait long for the writer. This module does not depend on the reason for the
+//! wiping.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -106,7 +106,7 @@ impl Reserve {
         }
     }
 
-    /// Returns whether the disk has too little room for the start of a service and the reserve has space to release.
+    /// Returns whether the disk has too little room for the start of a service, and the reserve has space to release.
     pub(crate) fn is_needed_to_start(&self) -> bool {
         self.exists() && self.disk().is_some_and(|disk| disk.free_bytes < START_BYTES)
     }

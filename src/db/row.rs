@@ -38,7 +38,7 @@ impl<'a> Columns<'a> {
         Ok(value.as_str_or_null().map_err(rusqlite::Error::from)?)
     }
 
-    /// Reads the next column, a string that `parse` accepts.
+    /// Reads the next column, a string, and parses it.
     ///
     /// # Errors
     /// [`Error::Defect`] if `parse` refuses the string, which the column's `CHECK` constraint should prevent.

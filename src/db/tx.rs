@@ -14,7 +14,7 @@ pub(crate) use super::row::{time, word};
 use crate::domain::clock::ClockReading;
 use crate::domain::timestamp::Timestamp;
 
-/// The `now` of an upgrade, which must not depend on a clock.
+/// The `now` in an upgrade, which must not depend on a clock.
 const NO_TIME: Timestamp = Timestamp::from_micros(0);
 
 /// One transaction.

@@ -32,12 +32,12 @@ const APPLICATION_ID_AT: usize = 68;
 /// The number of bytes in the mark of a run. A mark is so long that no two runs get the same one.
 const MARK_BYTES: usize = 16;
 
-/// The number of times that the header or a page is read before a finding is reported. A checkpoint may be writing at
-/// the time of a single read.
+/// The number of times that the header or a page is read before a finding is reported. A checkpoint might be writing to
+/// the file during a single read.
 const HEADER_READS: u32 = 3;
 
-/// The number of checks in a row, four a second, that may find neither the mark nor a reason to expect another place
-/// for it. A checkpoint by another process after an operator's VACUUM ends sooner.
+/// The maximum number of consecutive checks, four a second, that do not find the mark while SQLite reports another page
+/// for its table, or no page. After an operator's VACUUM, the checkpoint that moves the mark in the file ends sooner.
 const DOUBTS_MAX: u32 = 8;
 
 /// A name, and the file that had this name when it was recorded.
@@ -50,7 +50,7 @@ struct NamedFile {
 /// The state of the database file without its log.
 #[derive(Clone, Copy)]
 struct FileState {
-    /// The change counter. It is lower only in an older copy.
+    /// The change counter in the file's header. In an older copy, it is behind.
     counter: u32,
     bytes: u64,
 }
@@ -191,7 +191,7 @@ impl Identity {
         (is_absent && (is_certain || mark.doubts > DOUBTS_MAX)).then(|| self.other_copy_finding())
     }
 
-    /// Returns whether the last check has not found the mark of this run. No page may then be copied into the file.
+    /// Returns whether the last check did not find the mark of this run. No page may then be copied into the file.
     pub(crate) fn is_doubtful(&self) -> bool {
         self.mark.lock().unwrap_or_else(PoisonError::into_inner).doubts > 0
     }
@@ -221,8 +221,8 @@ impl Identity {
         Some(is_whole && content.windows(MARK_BYTES).any(|window| window == bytes))
     }
 
-    /// Fills the buffer from a position in the file. Returns `Some(false)` if the file ends before, and `None` if it
-    /// cannot be read.
+    /// Fills the buffer from a position in the file. Returns `Some(false)` if the file ends before the buffer is full,
+    /// and `None` if the file cannot be read.
     fn read_whole(&self, buffer: &mut [u8], at: u64) -> Option<bool> {
         match self.handle.read_exact_at(buffer, at) {
             Ok(()) => Some(true),
