@@ -8,15 +8,16 @@ use super::tx::{Error, Tx};
 /// How durable the write of a job must be before its caller is answered, and whether the job may use the reserve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grade {
-    /// On the disk, so that it survives a power cut: acts of admins, staff and candidates.
+    /// On the disk, so that it survives a power cut: most acts of admins, staff and candidates.
     Durable,
     /// In the operating system's cache, so that it survives `kill -9`: for example, rows in the usage log and delivery
     /// attempts.
     Logged,
-    /// On the disk, with the space of the reserve if the disk is full: erasures, revocations, sign-ins.
+    /// On the disk, with the space of the reserve if the disk is full: for example, erasures by staff, revocations and
+    /// sign-ins.
     Vital,
-    /// In the operating system's cache, with the space of the reserve if the disk is full: jobs of the service itself,
-    /// which finish erasures or free space, for example.
+    /// In the operating system's cache, with the space of the reserve if the disk is full: for example, jobs of the
+    /// service itself that finish erasures or free space.
     Upkeep,
 }
 

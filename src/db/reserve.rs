@@ -1,6 +1,7 @@
 //! The reserve: a file beside the database, `FILE.reserve`, that holds disk space for the acts that must work on a full
-//! disk. When the disk is full, erasures, revocations, sign-ins and jobs that free space release slices of the reserve.
-//! The service restores the reserve when the disk has room.
+//! disk. When the disk is full, jobs of the grades Vital and Upkeep release slices of the reserve. These are, for
+//! example, erasures by staff, revocations, sign-ins, and jobs that free space. The service restores the reserve when
+//! the disk has room.
 //!
 //! While the disk is full, ordinary writes are refused before they reach SQLite. Otherwise, they would use up the space
 //! that the reserve has released.
