@@ -33,7 +33,7 @@ impl BackgroundJob {
         Self { name, failing_max: Duration::from_secs(10) }
     }
 
-    /// Returns a job that waits for readers: a backup, an export or a check may read for minutes.
+    /// Returns a job that waits for readers: a backup, an export or a check can read for minutes.
     const fn waits_for_readers(name: &'static str) -> Self {
         Self { name, failing_max: Duration::from_secs(300) }
     }

@@ -75,8 +75,8 @@ pub(crate) fn use_wal(connection: &Connection) -> Result<(), Error> {
 }
 
 /// Upgrades a file from an older version. First creates a checked copy beside the file (`FILE.before-version-N`, where
-/// N is the new version), unless a killed upgrade left a copy and the file has not changed since then. Then runs all
-/// steps in one transaction.
+/// N is the new version). If a killed upgrade left a copy, and the file has not changed since then, that copy is
+/// reused. Then runs all steps in one transaction.
 pub(crate) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Error> {
     let first = first_upgrade(found)?;
     let connection = connection::open(path, Use::Write)?;

@@ -28,8 +28,8 @@ pub fn to_organization(
     Ok(found.map(|(_, roles)| roles))
 }
 
-/// Returns the organization that a role belongs to and the caller's access roles in that organization, or `None` if
-/// the role does not exist or the caller may not see it.
+/// Returns the organization that a role belongs to, and the caller's access roles in that organization. Returns `None`
+/// if the role does not exist or the caller may not see it.
 pub fn to_role(tx: &Tx<'_>, who: &Principal, role: &RoleId) -> Result<Option<(OrganizationId, CallerRoles)>, Error> {
     let sql = "SELECT o.id, m.org_role
                FROM roles r

@@ -189,8 +189,8 @@ fn applications(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     Ok(findings)
 }
 
-/// Checks the usage log: each row refers to the previous row of its key, each index entry and each newest row in the
-/// index refers to a row, and all rows of a key can be reached from its newest row. Rows may have been pruned.
+/// Checks the usage log. Each row must refer to the previous row of its key, unless that row was pruned. Each index
+/// entry and each newest row in the index must exist. All rows of a key must be reachable from its newest row.
 fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let mut findings = Vec::new();
     let mut count = |sql: &str, sentence: fn(i64) -> String| -> Result<(), Error> {

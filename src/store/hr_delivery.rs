@@ -147,8 +147,8 @@ pub fn page(tx: &Tx<'_>, filter: &DeliveryFilter, before: i64, rows_max: usize) 
     tx.all(&sql, (before, organization.as_str(), rows_max), delivery)
 }
 
-/// Returns the deliveries that may need an admin, oldest first: failed, held, or attempted without success. Leaves out
-/// pings.
+/// Returns the deliveries that might need an admin, oldest first: failed, held, or attempted without success. Leaves
+/// out pings.
 pub fn stuck(tx: &Tx<'_>) -> Result<Vec<HrDelivery>, Error> {
     let sql = format!(
         "{SELECT}

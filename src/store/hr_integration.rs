@@ -98,7 +98,7 @@ pub fn delete(tx: &Tx<'_>, organization: &OrganizationId) -> Result<bool, Error>
     Ok(tx.run(sql, [organization.as_str()])? == 1)
 }
 
-/// Records a change from `before` to `after` as activity. Either integration may be absent.
+/// Records a change from `before` to `after` as activity. Either integration can be absent.
 pub fn append_activity(
     tx: &Tx<'_>,
     stamp: &Stamp,

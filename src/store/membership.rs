@@ -221,7 +221,7 @@ pub fn names(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec<MemberNam
     })
 }
 
-/// The condition for members who may sign in but have no second factor.
+/// The condition for enabled members without a second factor.
 const WITHOUT_FACTOR: &str = "u.enabled = 1
   AND NOT EXISTS (SELECT 1 FROM totp_secrets t WHERE t.user_id = m.user_id)
   AND NOT EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = m.user_id)";

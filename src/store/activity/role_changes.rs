@@ -29,7 +29,7 @@ pub struct RoleChanges {
 #[derive(Debug, Clone)]
 pub struct ApplicationChange {
     pub activity_id: ActivityId,
-    /// The word for the act. The file may contain words that this version of the program does not know.
+    /// The word for the act. The file can contain words that this version of the program does not know.
     pub action: String,
     pub at: Timestamp,
     /// The user who acted; `None` for the service itself, or for the candidate.

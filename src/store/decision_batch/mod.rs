@@ -52,7 +52,7 @@ pub struct DecidedItem {
 #[derive(Debug)]
 pub enum ItemOutcome {
     Done,
-    /// A rule refuses the decision. The last decision on the application may be the reason.
+    /// A rule refuses the decision. The last decision on the application is often the reason.
     Refused(Refusal, Option<LastDecision>),
     /// The decision could not be saved, because the file contradicts itself or the program has a defect. The other
     /// items are not affected. The text is for the log.
@@ -73,7 +73,7 @@ pub struct DecidedBatch {
 ///
 /// # Errors
 /// `not_found` if the decision is a move to a step that the role does not have; `validation_error` if the decision puts
-/// applications aside until a day that is not after today or more than a year away.
+/// applications aside until a day that is not after today, or that is more than a year away.
 pub fn decide(
     tx: &Tx<'_>,
     world: &dyn World,

@@ -139,9 +139,8 @@ pub(crate) fn complete_lines(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Adds lines from the list of `copy` to the list of `file`, before `copy` replaces `file`: erasures that the list of
-/// `file` lacks, and erasures for which the list of `copy` has a later last change or none. Returns the number of added
-/// lines.
+/// Adds lines from the list of `copy` to the list of `file`, before `copy` replaces `file`. A line is added if the list
+/// of `file` lacks the erasure, or if the line has a later last change or none. Returns the number of added lines.
 ///
 /// # Errors
 /// [`Error::Defect`] if a list is damaged; [`Error::Full`] or [`Error::Unavailable`] if the list cannot be written.

@@ -23,7 +23,7 @@ pub struct RoleRecord {
     pub location: String,
     pub work_type: Option<WorkType>,
     pub collar_type: Option<CollarType>,
-    /// The salary, of which any part may be missing.
+    /// The salary. Any part of it can be missing.
     pub salary: Salary,
     pub seats: Seats,
     /// Whether the portal shows the role while the role is open.
@@ -93,7 +93,7 @@ const CHANGEABLE_COUNT: usize = 15;
 /// The columns that [`record`] reads.
 pub(in super::super) const COLUMNS: &str = concat!("id, created_at, hired, ", changeable!());
 
-/// Reads [`COLUMNS`], which further columns may follow.
+/// Reads [`COLUMNS`]. The query can select further columns after them.
 pub(in super::super) fn record(columns: &mut Columns<'_>) -> Result<RoleRecord, Error> {
     let (id, created_at, hired) = (columns.parse(RoleId::parse)?, columns.time()?, columns.read()?);
     let (name, description) = (columns.read()?, Description::from_row(columns.text()?));

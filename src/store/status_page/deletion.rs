@@ -189,7 +189,7 @@ fn delete_signup(
             rename(tx, world, &view.organization.id, &application.candidate, signup)?;
         }
     }
-    // Stored responses may contain data from the deleted signup.
+    // Stored responses can contain data from the deleted signup.
     candidate.map_or(Ok(()), |candidate| idempotency_key::erase_candidate(tx, &candidate.id))
 }
 

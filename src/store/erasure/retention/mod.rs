@@ -1,7 +1,7 @@
-//! Retention erases the candidates of an organization after its retention period: a configured number of whole local
-//! days after the last decision or later signup or, for a candidate without applications, after the last change to the
-//! candidate. `domain::retention` contains the rules, `job` the background job, `due` the tables, and `confirmation`
-//! the state that admins see and confirm.
+//! Retention erases the candidates of an organization after its retention period, a configured number of whole local
+//! days. The period begins with the last decision or later signup or, for a candidate without applications, with the
+//! last change to the candidate. `domain::retention` contains the rules, `job` the background job, `due` the tables,
+//! and `confirmation` the state that admins see and confirm.
 
 pub(in super::super) mod confirmation;
 pub(in super::super) mod due;
