@@ -115,7 +115,7 @@ type Objects = BTreeMap<(String, String), (String, i64)>;
 /// Runs the upgrades on the tables of the file without their rows, and returns the changes.
 fn rehearse(connection: &Connection, schema: &Schema, first: usize) -> Result<Vec<SchemaChange>, Error> {
     let memory = Connection::open_in_memory()?;
-    // The file may be any file, so its definitions are not trusted.
+    // The file may have been crafted, so its definitions are not trusted.
     connection::defend(&memory)?;
     let mut statement = connection.prepare(
         "SELECT sql

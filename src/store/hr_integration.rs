@@ -54,7 +54,7 @@ pub fn find(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Option<(Integr
     })
 }
 
-/// Reads a secret. Does not use [`Columns::parse`], which would include the secret in the error.
+/// Reads a secret. Does not use [`Columns::parse_or_none`], so that the error names the value that cannot be read.
 fn secret(columns: &mut Columns<'_>) -> Result<Option<SigningSecret>, Error> {
     let unreadable = || Error::Defect("an HR integration's secret cannot be read".to_owned());
     columns.text_or_none()?.map(|text| SigningSecret::parse(text).ok_or_else(unreadable)).transpose()

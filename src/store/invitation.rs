@@ -1,4 +1,4 @@
-//! Creates, reuses, looks up and ends signup links.
+//! Signup links: their creation, reuse, lookup and end.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};

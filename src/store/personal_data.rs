@@ -92,7 +92,7 @@ pub const PERSONAL_DATA: &[PersonalData] = &[
         exported: Exported::Never("staff download each file by the id that the export shows"),
         erased: Erased::By("signup::deletion::delete, then the sweep"),
     },
-    // The hash of the detail stays in the chain. Without the salt, nobody can guess the detail from its hash.
+    // The hash of the detail stays in the chain. Without the salt, nobody can find the detail by hashing guesses.
     PersonalData {
         table: "activities",
         columns: &["detail", "salt"],

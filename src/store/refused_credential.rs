@@ -1,6 +1,6 @@
-//! Refused keys and failed sign-ins. The service counts the refusals of each key, by reason, and of each user. It
-//! records each count as platform activity at most once an hour. The counts are in memory, so that most refusals cost
-//! no write. When the service stops, it writes the remaining counts.
+//! Refused keys and failed sign-ins. The service counts the refusals of each key, by reason, and the failed sign-ins of
+//! each user. It records each count as platform activity at most once an hour. The counts are in memory, so that most
+//! refusals cost no write. When the service stops, it writes the remaining counts.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

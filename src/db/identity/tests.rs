@@ -28,7 +28,7 @@ fn identity(path: &Path, handle: File, page: u32) -> Identity {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_was_not_overwritten() {
+fn a_file_that_cannot_be_read_is_not_reported_as_overwritten() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
     let (connection, page) = marked_file(&path);
@@ -42,7 +42,7 @@ fn a_file_that_cannot_be_read_was_not_overwritten() {
 }
 
 #[test]
-fn a_copy_that_ends_before_the_page_of_the_mark_has_overwritten_the_file() {
+fn a_file_that_ends_before_the_page_of_the_mark_is_reported_as_overwritten() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
     let (connection, page) = marked_file(&path);

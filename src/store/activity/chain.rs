@@ -21,7 +21,7 @@ pub fn head(tx: &Tx<'_>) -> Result<ChainHead, Error> {
     Ok(head.unwrap_or(ChainHead { number: 0, hash: CHAIN_START }))
 }
 
-/// Returns the time of the newest activity.
+/// Returns the time of the newest row, or `None` if the chain is empty.
 pub fn newest_at(tx: &Tx<'_>) -> Result<Option<Timestamp>, Error> {
     let sql = "SELECT at
                FROM activities

@@ -23,7 +23,7 @@ const NAMES_MAX: u32 = 1_000;
 /// A scheduled backup whose size agrees with its manifest. The service checked the backup when it made it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Found {
-    /// The time in its name.
+    /// The time in the backup's name.
     pub(super) at: Timestamp,
     pub(super) bytes: u64,
 }
@@ -73,7 +73,7 @@ impl Directory {
         Scheduled::parse(&text).filter(|manifest| manifest.scheduled_for == self.file)
     }
 
-    /// Returns the content of the manifest of a backup of this size.
+    /// Returns the facts for the manifest of a new backup of this size.
     pub(super) fn new_manifest(&self, bytes: u64) -> Scheduled {
         Scheduled { scheduled_for: self.file.clone(), bytes }
     }

@@ -63,7 +63,7 @@ struct State {
     hook_failures: u64,
     /// Whether the hook failed after the last backup.
     has_hook_failed: bool,
-    /// The failures since the last backup.
+    /// The number of failed tries since the last backup.
     failures_in_a_row: u32,
 }
 
@@ -90,7 +90,7 @@ pub struct Status {
 /// Returns the checked backups of a file in a directory, oldest first: their times and sizes. Changes nothing.
 ///
 /// # Errors
-/// Fails if the directory cannot be read.
+/// The error of the operating system if the directory cannot be read.
 pub fn list(directory: &Path, file: &Path) -> std::io::Result<Vec<(Timestamp, u64)>> {
     let found = Directory::new(directory, &file::resolve(file)).list()?;
     Ok(found.into_iter().map(|found| (found.at, found.bytes)).collect())

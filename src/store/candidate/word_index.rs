@@ -96,7 +96,7 @@ fn read_checked_candidate(row: &Row<'_>) -> Result<CheckedCandidate, Error> {
     })
 }
 
-/// Visits all candidates in the file in the order of their numbers, in chunks that limit the use of memory.
+/// Visits all candidates in the file in the order of their numbers. Reads 10,000 at a time, to limit the use of memory.
 fn visit_candidates(tx: &Tx<'_>, mut visit: impl FnMut(&CheckedCandidate) -> Result<(), Error>) -> Result<(), Error> {
     let sql = "SELECT number, id, organization_id, name, email, erased_at IS NOT NULL
                FROM candidates

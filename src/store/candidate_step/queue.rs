@@ -14,7 +14,7 @@ use crate::domain::timestamp::Timestamp;
 pub enum QueueScope {
     /// The applications at one step of a role.
     Step(RoleId, RoleStepId),
-    /// The applications at the first step of any open role.
+    /// The applications at the first steps of all open roles.
     NewOfAllRoles,
 }
 

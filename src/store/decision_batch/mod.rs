@@ -148,7 +148,7 @@ fn run_undo(
     Ok(items)
 }
 
-/// Returns the last act on an application, and the plan that undoes the act with this number.
+/// Returns the last act on an application, and the plan that undoes the act with this number or a refusal to undo it.
 fn plan_undo(
     tx: &Tx<'_>,
     who: &Principal,

@@ -1,4 +1,5 @@
-//! Legal holds. A candidate under a legal hold cannot be erased.
+//! Legal holds. While a candidate is under a legal hold, neither staff nor retention nor the candidate can have the
+//! candidate erased.
 
 use serde::Serialize;
 

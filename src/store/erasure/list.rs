@@ -175,7 +175,7 @@ impl ErasureList {
     }
 
     /// Reads the list. An incomplete last line remains from a crash during an erasure that was never confirmed. The
-    /// line is ignored, because the beginning of an id may be the id of another candidate.
+    /// line is ignored, because the beginning of an id can be the id of another candidate.
     pub(super) fn read(&self) -> Result<ListedErasures, ListError> {
         let text = match std::fs::read_to_string(&self.0) {
             Ok(text) => text,

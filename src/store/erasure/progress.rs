@@ -15,7 +15,7 @@ pub struct Erasures {
     list: ErasureList,
     /// The end of the list before the current transaction added its first line.
     end_before: Mutex<Option<u64>>,
-    /// Whether the current transaction erases a candidate or deletes a signup.
+    /// Whether the current transaction has added lines to the list.
     is_under_way: AtomicBool,
     /// The number of commits that left something to clean up. Any other reason for a cleanup is counted like a commit.
     committed: AtomicU64,
@@ -54,7 +54,7 @@ impl Erasures {
     }
 
     /// Records a commit, so that the cleanup after its erasures can begin. The writer calls this function after each
-    /// commit.
+    /// commit of a durable batch.
     pub(crate) fn note_commit(&self) {
         *self.end_before.lock().unwrap_or_else(PoisonError::into_inner) = None;
         if self.is_under_way.load(Ordering::Relaxed) {
@@ -63,8 +63,8 @@ impl Erasures {
         }
     }
 
-    /// Removes the lines of a transaction from the list on the disk. The writer calls this function after each
-    /// rollback, before any caller receives the error. Otherwise the next start would repeat the erasure.
+    /// Removes the lines of a transaction from the list on the disk. The writer calls this function after it has rolled
+    /// the transaction back, before any caller receives the error. Otherwise, the next start would repeat the erasure.
     ///
     /// # Errors
     /// [`Error::Full`] or [`Error::Unavailable`] if the list cannot be written. The next start may then repeat the

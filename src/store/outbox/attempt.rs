@@ -49,7 +49,7 @@ fn append(tx: &Tx<'_>, delivery: &Delivery, number: i64, attempt: &DeliveryAttem
                VALUES ($1, $2, $3, $4, $5, $6, $7)";
     let duration = i64::try_from(attempt.duration.as_micros()).unwrap_or(i64::MAX);
     let DeliveryAttempt { at, status, error, answer, .. } = attempt;
-    // If the candidate was erased, do not store the HR system's answer, because it may contain the candidate's data.
+    // If the candidate was erased, the HR system's answer is not stored, because it can contain the candidate's data.
     let answer = if erasure::is_about_erased(tx, delivery.number)? { &None } else { answer };
     tx.run(sql, (delivery.number, number, at.micros(), duration, status, error, answer))?;
     let sql = "DELETE FROM hr_attempts

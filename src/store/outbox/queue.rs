@@ -1,4 +1,5 @@
-//! The queue of the outbox, which finds the deliveries that are due.
+//! The queue of the outbox. This module queues pings, makes scheduled deliveries due, and finds the deliveries that are
+//! due.
 
 use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};

@@ -30,7 +30,7 @@ use crate::world::World;
 /// reads only a few entries of an index.
 const RUN_EVERY: Duration = Duration::from_secs(10);
 
-/// The time before the next run after a failed run.
+/// The time between the start of a failed run and the start of the next run.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// The maximum number of roles that one step scans and one transaction closes. Other jobs wait a few milliseconds for

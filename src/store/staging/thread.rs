@@ -14,7 +14,8 @@ use crate::db::tx::{self, Error, Tx};
 use crate::db::writer::Writer;
 use crate::world::World;
 
-/// The number of steps between two scans if there is no work or after a failure. The job then scans once a second.
+/// The number of steps between two scans while there is no work, and after a failure. The job rests for 50 ms between
+/// two steps, so it then scans once a second.
 const SCAN_EVERY_STEPS: u32 = 20;
 
 /// Prepares the job that works on imports. Each step runs short transactions.
