@@ -313,7 +313,7 @@ fn check_reports_damaged_attachments_and_inconsistent_signups() {
         app.change(whole);
         assert_eq!(app.check(), Vec::<String>::new(), "{whole}");
     };
-    let wrong = format!("attachment {id} differs in size from its chunks");
+    let wrong = format!("attachment {id} does not match its chunks");
     finds(
         &format!("UPDATE documents SET bytes = bytes + 1 WHERE id = '{id}'"),
         &format!("UPDATE documents SET bytes = bytes - 1 WHERE id = '{id}'"),

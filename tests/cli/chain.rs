@@ -72,7 +72,10 @@ fn a_detail_changed_together_with_its_digest_is_found() {
     let found =
         found(&dir, "UPDATE activities SET detail_hash = zeroblob(32), detail = '{}', salt = NULL WHERE number = :2");
     let row = format!("activity {id}: the row, or the one before it, was changed");
-    assert_eq!(found, [row, format!("activity {id}: the detail was removed, but no erasure accounts for it")]);
+    assert_eq!(
+        found,
+        [row, format!("activity {id}: the detail was removed, but no erasure or deletion accounts for it")]
+    );
 }
 
 #[test]
@@ -85,7 +88,7 @@ fn an_emptied_detail_is_found() {
     assert!(refused.contains("activities are only appended"), "{refused}");
     drop(connection);
     let found = found(&dir, &emptied);
-    assert_eq!(found, [format!("activity {id}: the detail was removed, but no erasure accounts for it")]);
+    assert_eq!(found, [format!("activity {id}: the detail was removed, but no erasure or deletion accounts for it")]);
 }
 
 #[test]

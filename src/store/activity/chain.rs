@@ -135,7 +135,10 @@ pub(in crate::store) fn unexplained_erasures(tx: &Tx<'_>, findings_max: usize) -
                LIMIT $1";
     let findings_max = i64::try_from(findings_max).unwrap_or(i64::MAX);
     let ids: Vec<String> = tx.values(sql, [findings_max])?;
-    Ok(ids.iter().map(|id| format!("activity {id}: the detail was removed, but no erasure accounts for it")).collect())
+    Ok(ids
+        .iter()
+        .map(|id| format!("activity {id}: the detail was removed, but no erasure or deletion accounts for it"))
+        .collect())
 }
 
 /// Finds defects in the chain, in the order of the rows: a detail or a row that does not match its hash, or a missing

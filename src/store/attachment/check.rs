@@ -13,7 +13,7 @@ const CHECKS: [(&str, &str, &str); 4] = [
          HAVING coalesce(sum(length(p.content)), 0) <> d.bytes OR count(p.number) <> coalesce(max(p.number), 0)
          LIMIT $1",
         "attachment",
-        "differs in size from its chunks",
+        "does not match its chunks",
     ),
     (
         "SELECT s.id

@@ -41,7 +41,7 @@ pub(super) fn run(command: &Path, backup: &Path, world: &dyn World, interrupt: &
         }
         if interrupt.is_set() {
             end(&mut child);
-            return Err("it was ended, because the service stops".to_owned());
+            return Err("it was ended because the service is stopping".to_owned());
         }
         if world.monotonic().saturating_sub(begun) >= DEADLINE {
             end(&mut child);
@@ -181,6 +181,6 @@ mod tests {
         let fixture = Fixture::new();
         let script = "trap '' TERM; while :; do sleep 1000; done";
         let outcome = fixture.run_until(script, || fixture.interrupt.set());
-        assert_eq!(outcome, Err("it was ended, because the service stops".to_owned()));
+        assert_eq!(outcome, Err("it was ended because the service is stopping".to_owned()));
     }
 }

@@ -124,7 +124,7 @@ impl Backups {
         })
     }
 
-    /// Ends the current backup or hook early, because the service stops.
+    /// Ends the current backup or hook early, because the service is stopping.
     pub(super) fn interrupt(&self) {
         self.interrupt.set();
     }
@@ -286,7 +286,7 @@ impl Job {
             Err(error) => format!("the copy could not be saved: {error}"),
         };
         let noun = if count == 1 { "finding" } else { "findings" };
-        format!("`appliance check` has {count} {noun}, the first is: {finding}; {place}")
+        format!("`appliance check` reports {count} {noun}; the first is: {finding}; {place}")
     }
 
     /// Checks that a backup leaves the required free space on its disk.

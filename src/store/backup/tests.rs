@@ -297,7 +297,7 @@ fn an_unsound_file_is_copied_but_the_copy_does_not_count() {
         fixture.step_after(DAY);
         let line = fixture.last_line();
         assert!(
-            line.contains("has 1 finding,") && line.contains("status cache: organization org has no row"),
+            line.contains("reports 1 finding;") && line.contains("status cache: organization org has no row"),
             "{line}"
         );
         assert_eq!(fixture.backups(), ["jobs-2026-11-23T020000Z.db", "jobs-unsound.db"]);
