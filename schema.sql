@@ -638,10 +638,10 @@ INSERT INTO hr_intake (id, activity_number) VALUES (1, 0);
 
 -- The outbox: the deliveries that the service owes to HR systems. `number` is the order within an application; a `ping`
 -- belongs to no application. `attempts` counts all attempts. `failed_attempts` counts the failures since the delivery
--- was queued or retried. This count is the position in the retry schedule. A pending row has a time for its next
--- attempt, unless an earlier delivery of its application has not arrived. The row does not record whether the
--- integration is enabled. Two of the indexes contain a delivery only after its first attempt, so that queueing stays
--- cheap. Deliveries without an attempt are in the index of pending deliveries.
+-- was queued, an admin retried it, or the integration was saved. This count is the position in the retry schedule. A
+-- pending row has a time for its next attempt, unless an earlier delivery of its application has not arrived. The row
+-- does not record whether the integration is enabled. Two of the indexes contain a delivery only after its first
+-- attempt, so that queueing stays cheap. Deliveries without an attempt are in the index of pending deliveries.
 CREATE TABLE hr_deliveries (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
