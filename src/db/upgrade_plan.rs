@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn files_without_an_upgrade_have_no_plan() {
+    fn a_file_that_needs_no_upgrade_or_cannot_be_upgraded_has_no_plan() {
         let (_dir, path) = file();
         assert_eq!(plan(&path, &FIRST).unwrap(), None);
         let set = |version: i64| {

@@ -241,7 +241,7 @@ fn a_clock_that_stands_still_does_not_stop_backups() {
 }
 
 #[test]
-fn failures_are_retried_later_and_later_and_leave_no_file() {
+fn failed_backups_are_retried_after_growing_delays_and_leave_no_file() {
     let mut fixture = Fixture::new();
     fixture.settings.directory = fixture.path("missing/backups");
     fixture.restart();

@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn each_erasure_is_read_once() {
+    fn an_erasure_that_is_listed_twice_is_read_once() {
         let dir = tempfile::tempdir().unwrap();
         let list = ErasureList::beside(&dir.path().join("a.db"));
         assert_eq!(read(&list), Vec::<String>::new());
