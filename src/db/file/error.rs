@@ -118,7 +118,7 @@ impl std::fmt::Display for OpenError {
             Self::NotWritable { path, why } => write!(f, "{} cannot be written: {why}", path.display()),
             Self::Held(path) => write!(
                 f,
-                "{} is in use by another `appliance serve`; stop that service or choose another file with --db",
+                "{} is in use by another `appliance serve` or `restore`; stop that command or choose another file with --db",
                 path.display()
             ),
             Self::Failed { path, why } => write!(f, "{} cannot be opened: {why}", path.display()),

@@ -69,8 +69,9 @@ pub fn confirm(
     if let Some(seen) = confirmation.due {
         let due = state(tx, world, organization)?.map_or(0, |state| state.due);
         if due != seen {
-            let what =
-                format!("{due} candidates are due now, not {seen}; check the number again before you confirm it");
+            let what = format!(
+                "the number of due candidates is now {due}, not {seen}; check the number again before you confirm it"
+            );
             return Err(Refusal::ConflictWith(what).into());
         }
         due::confirm_all(tx, organization)?;

@@ -300,11 +300,11 @@ fn describe_wait(doubt: ClockDoubt, reading: &ClockReading) -> String {
     let minutes = reading.wait().as_secs().div_ceil(60);
     match doubt {
         ClockDoubt::Start => {
-            format!("retention waits: the service has just started; retention begins in {minutes} minutes")
+            format!("retention waits: the service has just started; retention begins in {minutes} min")
         }
         ClockDoubt::Clock => format!(
-            "retention waits: the clock shows {}, but {} was expected; retention continues in {minutes} \
-             minutes of uptime, or when an admin confirms the time",
+            "retention waits: the clock shows {}, but {} was expected; retention continues in {minutes} min \
+             of uptime, or when an admin confirms the time",
             reading.wall, reading.believed
         ),
     }
