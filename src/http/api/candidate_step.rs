@@ -122,11 +122,11 @@ fn decode_validate(_: &Ctx, request: &Request) -> Result<(DecisionTarget, Valida
     DecisionTarget::decode(request, fields.valid(), input)
 }
 
-/// `POST /api/v1/candidate-steps/{id}/validate`: validates this step and moves the candidate to the next one.
+/// `POST /api/v1/candidate-steps/{id}/validate`: validates this step and moves the candidate to the next pending step.
 ///
 /// # Errors
 /// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the application has ended, the
-/// candidate is not at this step or was erased, or no pending step follows.
+/// candidate is not at this step or was erased, the step is the final one, or no pending step follows.
 fn validate(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -172,7 +172,9 @@ fn decode_reopen(_: &Ctx, request: &Request) -> Result<(DecisionTarget, ReopenIn
     DecisionTarget::decode(request, fields.valid(), ReopenInput { reason: reason.unwrap_or_default() })
 }
 
-/// `POST /api/v1/candidate-steps/{id}/reopen`: undoes a rejection. The candidate returns to the rejected step.
+/// `POST /api/v1/candidate-steps/{id}/reopen`: undoes a rejection. The step gets back the status that it had before the
+/// rejection. The application remains `Not Selected` while another step is rejected. A hire that the rejection reversed
+/// is not restored; instead, the candidate is at the step again.
 ///
 /// # Errors
 /// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the step is not rejected, or
@@ -200,8 +202,8 @@ fn decode_undo(_: &Ctx, request: &Request) -> Result<(DecisionTarget, ()), Error
 ///
 /// # Errors
 /// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member, and for a caller who made none of the recent
-/// decisions on the application; `conflict` if there is no decision, if somebody has acted since, if the decision is
-/// too old or cannot be undone, or if the candidate was erased or is under a legal hold.
+/// decisions on the application; `conflict` if there is no decision, if somebody else has acted since, if the decision
+/// is too old or cannot be undone, or if the candidate was erased or is under a legal hold.
 fn undo(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, (target, ()): &(DecisionTarget, ())) -> Result<Reply, Error> {
     let facts = target.load(tx, caller)?;
     let acts = store::candidate_step::recent_acts(tx, &facts)?;
@@ -209,8 +211,8 @@ fn undo(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, (target, ()): &(DecisionTarg
     save_and_reply(ctx, tx, caller, Action::Undone, target, facts, &decision)
 }
 
-/// Saves a decision unless the request is a dry run. Answers with a step as it is after the decision, after a
-/// validation also with the next step, and after an undo also with the action that was undone.
+/// Saves a decision unless the request is a dry run. The answer shows a step as it is after the decision. After a
+/// validation, it also shows the next step; after an undo, it also names the action that was undone.
 fn save_and_reply(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -236,7 +238,7 @@ fn save_and_reply(
     .about(facts.candidate_id))
 }
 
-/// The step that a decision is about, and whether the request is a dry run.
+/// The step in the path of a decision, and whether the request is a dry run.
 struct DecisionTarget {
     step: CandidateStepId,
     is_dry_run: bool,

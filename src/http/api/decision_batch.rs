@@ -56,9 +56,9 @@ struct DecideInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field, without items
-/// or with more than [`ITEMS_MAX`], or if `dryRun` is neither `true` nor `false`; `not_found` if the path has no valid
-/// id, or the body names a step that cannot exist.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field, also for no
+/// items, for more than [`ITEMS_MAX`] items, or if `dryRun` is neither `true` nor `false`; `not_found` if the path has
+/// no valid id, or if `roleStepId` is not a valid id.
 fn decode_decide(_: &Ctx, request: &Request) -> Result<DecideInput, Error> {
     let mut fields = request.object()?;
     let decision = decode_decision(&mut fields);
@@ -67,7 +67,7 @@ fn decode_decide(_: &Ctx, request: &Request) -> Result<DecideInput, Error> {
     Ok(DecideInput { role: request.id_param("id", ROLE_NOT_VISIBLE)?, decision: decision?, items, is_dry_run })
 }
 
-/// Decodes the decision. The inner result is a refusal if the step of a move cannot exist.
+/// Decodes the decision. The inner result is a refusal if the `roleStepId` of a move is not a valid id.
 fn decode_decision(fields: &mut BodyFields) -> Option<Result<BatchDecision, Refusal>> {
     let action = fields.required_string("action");
     let must_be = format!("must be one of {}", BatchAction::WORDS.join(", "));
@@ -126,8 +126,8 @@ fn decode_items(fields: &mut BodyFields) -> Vec<BatchItem> {
     items
 }
 
-/// `POST /api/v1/roles/{id}/decisions`: decides on each application separately. If a decision is refused, the outcome
-/// of its item has the refusal, and the other decisions are still made. The role may have any status.
+/// `POST /api/v1/roles/{id}/decisions`: decides on each application separately. If a decision is refused, the item
+/// shows the refusal as its outcome, and the other decisions are still made. The role may have any status.
 ///
 /// # Errors
 /// `not_found` if the role does not exist or the caller may not see it, or if the role does not have the step of a
@@ -167,11 +167,11 @@ fn decode_undo(_: &Ctx, request: &Request) -> Result<UndoInput, Error> {
 }
 
 /// `POST /api/v1/roles/{id}/decisions/{batchId}/undo`: undoes each decision that is still the last act on its
-/// application. For the others, the outcome has the refusal.
+/// application. The items of the other decisions show the refusal as their outcome.
 ///
 /// # Errors
 /// `not_found` if the role or the batch does not exist, or the caller may not see it; `forbidden` for a plain member,
-/// and for another user than the one who decided; `conflict` if the batch was undone, or after 10 minutes.
+/// and for a user other than the one who decided; `conflict` if the batch was undone, or after 10 minutes.
 fn undo(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &UndoInput) -> Result<Reply, Error> {
     let (organization_id, roles) = visible::role(tx, caller, &input.role)?;
     let role = BatchRole { organization_id: &organization_id, id: &input.role };
@@ -198,8 +198,8 @@ pub(in crate::http) fn log_failures(ctx: &Ctx, batch: &DecidedBatch) {
 }
 
 /// Builds the answer. It contains no personal data of candidates, but the idempotency key and the digest of the request
-/// may. If the request concerns a single candidate, they are erased with that candidate. If it concerns several
-/// candidates, no erasure removes them.
+/// might. If the request concerns a single candidate, the key and the digest are erased with that candidate. If it
+/// concerns several candidates, no erasure removes the key or the digest.
 fn reply(batch: &DecidedBatch, undo_until: Option<String>, items: Vec<WireItem<'_>>, is_dry_run: bool) -> Reply {
     let done = batch.items.iter().filter(|item| matches!(item.outcome, ItemOutcome::Done)).count();
     let reply = Reply::json(&WireBatch {
@@ -278,7 +278,7 @@ struct WireItem<'a> {
 struct WireLastDecision<'a> {
     action: &'a str,
     at: String,
-    /// Null for the candidate or the service itself.
+    /// Null if the candidate or the service itself acted.
     user: Option<WireDecider<'a>>,
 }
 

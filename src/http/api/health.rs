@@ -13,8 +13,8 @@ use crate::store::backup::Status;
 use crate::store::health::BackgroundJob;
 use crate::store::{self, Error, Grade, Tx};
 
-/// The time after which the answer of `/readyz` mentions a backup that still reads the file. The log cannot be emptied in
-/// the meantime.
+/// The time after which the answer of `/readyz` mentions a backup that is still reading the file. The write-ahead log
+/// cannot be emptied while the backup reads.
 const LONG_READ: Duration = Duration::from_secs(300);
 
 pub(in crate::http) fn routes() -> Vec<Route> {
@@ -31,9 +31,9 @@ fn live(_: &Ctx) -> Reply {
     Reply::text("ok\n")
 }
 
-/// `GET /readyz`: tries to read and write the file. Warns about an old or failed backup, about a backup that reads the
-/// file for long, and about a certificate that needs the operator. These warnings do not make the service unready,
-/// because it still works.
+/// `GET /readyz`: tries to read and write the file. Warns about an overdue or failed backup, a failed backup hook, a
+/// backup that has been reading the file for [`LONG_READ`], and a certificate that needs the operator. These warnings
+/// do not make the service unready, because it still works.
 ///
 /// # Errors
 /// `unavailable` if the file cannot be written, if it is no longer the file that the service opened, or if a background
@@ -55,7 +55,7 @@ fn ready(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
 
 fn backup_read_warning(read: Duration) -> String {
     let minutes = read.as_secs() / 60;
-    format!("a backup has been reading the file for {minutes} minutes; the write-ahead log grows until it ends")
+    format!("a backup has been reading the file for {minutes} minutes; the write-ahead log grows until the backup ends")
 }
 
 /// Returns the most urgent warning about the service's own backups.

@@ -1,5 +1,5 @@
-//! `PUT` and `DELETE /api/v1/candidate-roles/{id}/later`: staff put an application aside until a due day, or take it up
-//! again before that day. `GET /api/v1/organizations/{id}/later` lists the applications that have come back.
+//! `PUT` and `DELETE /api/v1/candidate-roles/{id}/later`: staff put an application aside until a due day, or remove the
+//! later mark. `GET /api/v1/organizations/{id}/later` lists the applications that have come back.
 
 use hyper::Method;
 use serde::Serialize;
@@ -131,8 +131,8 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<ApplicationId, Error> {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` unless it has exactly one of `days` and `dueOn`,
-/// with a valid value; `not_found` if the path has no valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error` unless the body has exactly one of `days` and
+/// `dueOn`, with a valid value; `not_found` if the path has no valid id.
 fn decode_put(ctx: &Ctx, request: &Request) -> Result<(ApplicationId, LaterInput), Error> {
     let mut fields = request.object()?;
     let input = due(&mut fields);
@@ -154,8 +154,8 @@ pub(super) fn due(fields: &mut BodyFields) -> Option<LaterInput> {
     day.map(LaterInput::On)
 }
 
-/// `PUT /api/v1/candidate-roles/{id}/later`: puts the application aside, or changes its due day. Repeating the request
-/// on the same day changes nothing.
+/// `PUT /api/v1/candidate-roles/{id}/later`: puts the application aside, or changes its due day. A request for the
+/// current due day changes nothing.
 ///
 /// # Errors
 /// The errors of [`load`]; `conflict` if the application has ended; `validation_error` if the day is not after today or

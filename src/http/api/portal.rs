@@ -112,7 +112,8 @@ fn apply(ctx: &Ctx, tx: &Tx<'_>, input: &ApplyInput) -> Result<Reply, Error> {
     Ok(Reply::json(&WireApply { invite_url }))
 }
 
-/// Returns whether a role no longer accepts signups, although the service has not closed it yet.
+/// Returns whether the closing date of an open role has passed. Such a role accepts no signups, although the service
+/// has not closed it yet.
 pub(in crate::http) fn has_closing_day_passed(
     ctx: &Ctx,
     tx: &Tx<'_>,

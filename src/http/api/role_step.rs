@@ -106,8 +106,8 @@ struct StepOrderInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` without a list of `stepIds`; otherwise the errors
-/// of [`RoleTarget::decode`].
+/// `bad_request` if the body is not a JSON object; `validation_error` unless `stepIds` is a list of strings; otherwise
+/// the errors of [`RoleTarget::decode`].
 fn decode_order(_: &Ctx, request: &Request) -> Result<StepOrderInput, Error> {
     let mut fields = request.object()?;
     let steps = fields.required_strings("stepIds");

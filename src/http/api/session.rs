@@ -27,8 +27,8 @@ use crate::store::{self, Error, Grade, Refused, Tx};
 const COOKIE_RANDOM_BYTES: usize = 32;
 
 /// The reason why a sign-in with the correct password but no code is refused if the account has a second factor.
-const CODE_MISSING: &str = "is required, because this account has a second factor: the code of the authenticator app, or \
-                            a recovery code; accounts with only a passkey sign in at /sign-in";
+const CODE_MISSING: &str = "is required, because this account has a second factor: the code of the authenticator app, \
+                            or a recovery code; accounts with only a passkey sign in at /sign-in";
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     vec![
@@ -232,7 +232,7 @@ fn account_and_factors(tx: &Tx<'_>, email: &Email) -> Result<Option<(SignInAccou
 /// `POST /api/auth/sign-in`: starts the session.
 ///
 /// # Errors
-/// `unauthorized` if the account has changed since its password was checked, or the code was used in the meantime.
+/// The errors of [`CheckedPassword::begin_session`].
 fn sign_in(ctx: &Ctx, tx: &Tx<'_>, SignInInput { checked, code }: &SignInInput) -> Result<Reply, Error> {
     let (caller, cookie) = checked.begin_session(ctx, tx, code.as_ref())?;
     Ok(Reply::json(&me::wire(&caller)).with(header::SET_COOKIE, &cookie))
@@ -243,7 +243,8 @@ impl CheckedPassword {
     /// value of `Set-Cookie`.
     ///
     /// # Errors
-    /// `unauthorized` if the account has changed since its password was checked, or the code was used in the meantime.
+    /// `unauthorized` if, since the password was checked, the account has changed, the code was used, or an account
+    /// without a second factor has got one.
     pub(in crate::http) fn begin_session(
         &self,
         ctx: &Ctx,
@@ -251,11 +252,11 @@ impl CheckedPassword {
         code: Option<&FactorCode>,
     ) -> Result<(Principal, String), Error> {
         let is_unchanged = store::user::sign_in_account(tx, &self.email)?.as_ref() == Some(&self.account);
-        let has_factor = match code {
+        let is_factor_satisfied = match code {
             Some(code) => store::second_factor::spend(tx, &self.account.id, code)?,
             None => store::second_factor::factors(tx, &self.account.id)?.is_empty(),
         };
-        if !is_unchanged || !has_factor {
+        if !is_unchanged || !is_factor_satisfied {
             log_outcome(ctx, "failed", self.email.key(), self.session.client);
             return Err(Refusal::Unauthorized { sent: true }.into());
         }

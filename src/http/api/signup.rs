@@ -178,8 +178,8 @@ impl UncheckedFields {
 /// `POST /api/public/signup/{token}`: submits an application and answers with its status link.
 ///
 /// # Errors
-/// `not_found` if there is no such link, its role is not public, or the portal is disabled; `gone` if the link has
-/// expired or the role no longer accepts applications.
+/// `not_found` if there is no such link, its role is not public, or the organization or its portal is disabled; `gone`
+/// if the link has expired or the role no longer accepts applications.
 fn act(ctx: &Ctx, tx: &Tx<'_>, input: &SignupInput) -> Result<Reply, Error> {
     let invitation = store::invitation::follow(tx, &*ctx.world, &input.link)?.ok_or(NO_LINK)?;
     match invitation.target {

@@ -29,7 +29,7 @@ struct UsageInput {
 }
 
 /// # Errors
-/// `validation_error` if `limit` is not an integer or `before` is not a date-time (it names both if both are invalid);
+/// `validation_error` if `limit` is not an integer or `before` is not a time (it names both if both are invalid);
 /// `not_found` if the path has no valid id.
 fn decode(_: &Ctx, request: &Request) -> Result<UsageInput, Error> {
     let before = request.query("before").and_then(|text| parse_before(text.as_deref()));

@@ -62,7 +62,8 @@ struct OrganizationInput {
     /// The retention period, in days. `Some(None)` turns retention off.
     retention_days: Option<Option<i64>>,
     privacy_notice: Option<String>,
-    /// The delay before candidates see a decision. With `Some(None)`, candidates never see a decision.
+    /// The delay, in hours, before candidates see a rejection, a hire or the reversal of a hire. With `Some(None)`,
+    /// candidates never see them.
     decision_visible_after_hours: Option<Option<i64>>,
     require_second_factor: Option<bool>,
 }
@@ -144,7 +145,8 @@ fn decode_logo(fields: &mut BodyFields) -> Option<String> {
     fields.fault("logo", must_be)
 }
 
-/// Decodes the theme and checks the members that pages use. An organization may add other members.
+/// Decodes the theme. Checks the members that pages use, and the nesting and the text of all members. A theme may have
+/// members that pages do not use.
 fn decode_theme(theme: &mut BodyFields) -> Map<String, Value> {
     let members = theme.free_members(|theme| {
         theme.boolean("showSalary");

@@ -144,9 +144,9 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<UserChangeInput, Error> {
     Ok(UserChangeInput { id: request.id_param("id", USER_ABSENT)?, email, name, platform_role, enabled })
 }
 
-/// `PATCH /api/admin/users/{id}`: changes the members that the body contains. A change ends the user's sessions if it
-/// disables the user, or if the new address differs in more than its case. The API keys of a disabled user work again
-/// when the user is enabled again.
+/// `PATCH /api/admin/users/{id}`: changes the members that the body contains. A change ends the user's sessions and
+/// deletes their sign-in links if it disables the user, or if the new address differs in more than its case. The API
+/// keys of a disabled user work again when the user is enabled again, unless they were revoked or have expired.
 ///
 /// # Errors
 /// `not_found` if the user does not exist; `conflict` if another user has the address, or if no enabled admin would

@@ -37,9 +37,9 @@ pub(in crate::http) fn create(
     store::role::add(tx, caller, organization, &record, &steps, &store::activity::stamp(&*ctx.world))
 }
 
-/// Creates a draft with this id, with the role's texts, facts and pipeline. Without a `name`, it has the role's name.
-/// The draft has no applications, no hires and no closing date. Steps that were removed from the pipeline are not
-/// copied.
+/// Creates a draft with this id, with the role's texts, facts and pipeline. Without a `name`, the draft has the name of
+/// the copied role. The draft has no applications, no hires and no closing date. Steps that were removed from the
+/// pipeline are not copied.
 pub(in crate::http) fn copy(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -81,7 +81,8 @@ pub(in crate::http) fn delete(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, role: 
     store::role::delete(tx, caller, role, &store::activity::stamp(&*ctx.world))
 }
 
-/// Opens a draft, so that it accepts applications. The portal shows the role if it is public.
+/// Opens a draft, so that it accepts applications. The portal shows the open role if it is public. If imported hires
+/// fill all positions, the draft becomes filled instead.
 ///
 /// # Errors
 /// `conflict` if the role is not a draft or has no steps, or if its closing date has passed.
@@ -92,7 +93,8 @@ pub(in crate::http) fn open(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, before: 
     save(ctx, tx, caller, Action::RoleOpened, before, &after)
 }
 
-/// Closes a role and removes it from the portal. Its signup links stop working. Its applications do not change.
+/// Closes a role. The portal no longer shows the role, and its signup links stop working. Its applications do not
+/// change.
 ///
 /// # Errors
 /// `conflict` if the role is neither open nor filled.

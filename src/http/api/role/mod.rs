@@ -171,8 +171,8 @@ fn delete(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, target: &RoleTarget) -> Re
     Ok(envelope::success())
 }
 
-/// `POST /api/v1/roles/{id}/open`: opens a draft, so that it accepts applications. The portal shows the role if it is
-/// public.
+/// `POST /api/v1/roles/{id}/open`: opens a draft, so that it accepts applications. The portal shows the open role if it
+/// is public. If imported hires fill all positions, the draft becomes filled instead.
 ///
 /// # Errors
 /// The errors of [`RoleTarget::load`]; `conflict` if the role is not a draft or has no steps, or if its closing date
@@ -198,8 +198,8 @@ fn decode_close(_: &Ctx, request: &Request) -> Result<RoleCloseInput, Error> {
     Ok(RoleCloseInput { target, reason })
 }
 
-/// `POST /api/v1/roles/{id}/close`: closes a role and removes it from the portal. Its signup links stop working. Its
-/// applications do not change.
+/// `POST /api/v1/roles/{id}/close`: closes a role. The portal no longer shows the role, and its signup links stop
+/// working. Its applications do not change.
 ///
 /// # Errors
 /// The errors of [`RoleTarget::load`]; `conflict` if the role is neither open nor filled.
@@ -237,8 +237,9 @@ fn decode_copy(_: &Ctx, request: &Request) -> Result<RoleCopyInput, Error> {
     Ok(RoleCopyInput { role: request.id_param("id", ROLE_NOT_VISIBLE)?, name })
 }
 
-/// `POST /api/v1/roles/{id}/copy`: creates a draft with the role's texts, facts and pipeline. The draft has no
-/// applications, no hires and no closing date. Steps that were removed from the pipeline are not copied.
+/// `POST /api/v1/roles/{id}/copy`: creates a draft with the role's texts, facts and pipeline, and with the given name
+/// or the name of the copied role. The draft has no applications, no hires and no closing date. Steps that were removed
+/// from the pipeline are not copied.
 ///
 /// # Errors
 /// The errors of [`find_to_manage`].

@@ -1,4 +1,4 @@
-//! The version of a role. Answers have it as `ETag`, and requests that change the role or its steps may name it in
+//! The version of a role. Answers have it as `ETag`, and requests that change the role or its steps can name it in
 //! `If-Match`.
 
 use hyper::header;
@@ -14,7 +14,7 @@ use crate::http::server::request::Request;
 use crate::store::role::Role;
 use crate::store::{self, Error, Tx};
 
-/// The role that a request changes, and the version that the caller has seen.
+/// The role that a request changes, and the versions that the caller accepts.
 pub(in crate::http::api) struct RoleTarget {
     id: RoleId,
     if_match: Option<IfMatch>,
@@ -39,12 +39,12 @@ impl RoleTarget {
     }
 
     /// # Errors
-    /// `precondition_failed` if the role is not in the version that the caller has seen.
+    /// `precondition_failed` if `If-Match` does not name the role's version.
     pub(in crate::http::api) fn require_version(&self, tx: &Tx<'_>, role: &Role) -> Result<(), Error> {
         store::role::require_version(tx, role, self.if_match.as_ref())
     }
 
-    /// Finds the role in the version that the caller has seen.
+    /// Finds the role, and checks its version against `If-Match`.
     ///
     /// # Errors
     /// The errors of [`RoleTarget::find`] and [`RoleTarget::require_version`].
