@@ -197,7 +197,8 @@ fn parameters(fragment: &Object, route: &Operation) -> Vec<Value> {
     parameters
 }
 
-/// Describes a path parameter that the fragment does not define: the id of the noun in the preceding segment.
+/// Describes a path parameter that the fragment does not define. `{stepId}` is the id of a step. `{id}` is the id of
+/// the noun in the preceding segment.
 fn path_parameter(name: &str, before: &str) -> Value {
     let noun = match (name.strip_suffix("Id"), before.strip_suffix("ies")) {
         (Some(noun), _) => noun.to_owned(),
