@@ -141,7 +141,8 @@ impl Server {
     }
 }
 
-/// The permits that an open connection holds: one of all connections, and one of its client's network.
+/// The permits that an open connection holds: one from the limit on all connections, and one from the limit on its
+/// client's network.
 type Permits = (OwnedSemaphorePermit, CountedConnection);
 
 /// The part of the server that accepts connections within the limits.

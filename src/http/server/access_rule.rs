@@ -76,7 +76,7 @@ pub(super) fn authorize(who: Option<Principal>, access: AccessRule) -> Result<Pr
 /// Succeeds unless the roles of the user require a second factor and the user has none. Always succeeds in a demo.
 ///
 /// # Errors
-/// [`Refusal::SecondFactorMissing`]
+/// [`Refusal::SecondFactorMissing`] if the second factor is missing.
 pub(in crate::http) fn require_second_factor(ctx: &Ctx, tx: &Tx<'_>, who: &Principal) -> Result<(), Error> {
     let is_demo = !ctx.settings.requires_second_factors;
     let is_missing = !is_demo

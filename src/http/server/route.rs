@@ -80,7 +80,7 @@ pub struct Route {
     /// The rules for reading the body, if it is a form.
     pub(super) form: Option<FormRules>,
     pub(super) body_bytes_max: usize,
-    /// Whether the response time is padded to a constant, against timing attacks.
+    /// Whether the time of the second half is padded to a constant, against timing attacks.
     pub(super) is_constant_time: bool,
     /// Whether `dryRun=true` turns a request into a read.
     pub accepts_dry_run: bool,

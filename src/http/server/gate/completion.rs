@@ -1,5 +1,5 @@
 //! Completes replies with the header fields that depend on how the request was handled. Builds the responses to
-//! requests that panicked or could not be read.
+//! requests whose task panicked or that could not be read.
 
 use std::time::Instant;
 

@@ -83,7 +83,7 @@ impl IdempotentRequest {
         if let Err(refusal) = self.access.check(who) {
             return Ok(Err(refusal));
         }
-        // An older version of this program stored 404 responses; ignore them.
+        // Earlier versions stored 404 responses; ignore them.
         let stored = store::idempotency_key::find(tx, number, &self.key)?;
         if let Some(stored) = stored.filter(|stored| stored.status != NOT_FOUND) {
             return self.repeat(tx, who, &stored);

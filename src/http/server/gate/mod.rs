@@ -66,8 +66,8 @@ use super::table::RouteMatch;
 use crate::domain::refusal::Refusal;
 use crate::store::Error;
 
-/// The constant response time of routes with [`Route::is_constant_time`]: several times as long as they need, and too
-/// short for a waiting person to notice.
+/// The time to which the second half of a handler is padded on routes with [`Route::is_constant_time`]: several times
+/// as long as it needs, and too short for a waiting person to notice.
 const CONSTANT_TIME: Duration = Duration::from_millis(25);
 
 pub(super) async fn answer(

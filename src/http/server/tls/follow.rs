@@ -13,10 +13,10 @@ use crate::domain::timestamp::Timestamp;
 use crate::http::server::ctx::Ctx;
 
 /// The time between two checks of the files. Each check makes two system calls.
-const REST: Duration = Duration::from_secs(1);
+const CHECK_EVERY: Duration = Duration::from_secs(1);
 
 /// Checks the files once a second, and reads them when they have changed or when a SIGHUP arrives. If the pair is not
-/// accepted, the certificate in use remains. Runs until the future is dropped.
+/// accepted, the certificate in use remains, and each check reads the files again. Runs until the future is dropped.
 pub async fn follow(ctx: Arc<Ctx>, mut hangups: Signal) {
     let Some(tls) = ctx.tls.clone() else {
         while hangups.recv().await.is_some() {
@@ -25,20 +25,20 @@ pub async fn follow(ctx: Arc<Ctx>, mut hangups: Signal) {
         return;
     };
     let mut follower = Follower::new(tls);
-    let mut looks = tokio::time::interval(REST);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut checks = tokio::time::interval(CHECK_EVERY);
+    checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let is_asked = tokio::select! {
-            _ = looks.tick() => false,
+            _ = checks.tick() => false,
             Some(()) = hangups.recv() => true,
         };
         let now = ctx.world.now();
         // Reading a file can wait for the disk.
-        let looked = tokio::task::spawn_blocking(move || {
-            let news = follower.look(now, is_asked);
+        let checked = tokio::task::spawn_blocking(move || {
+            let news = follower.check(now, is_asked);
             (follower, news)
         });
-        let Ok((next, news)) = looked.await else { return };
+        let Ok((next, news)) = checked.await else { return };
         follower = next;
         for line in news {
             ctx.telemetry.note(now, None, &line);
@@ -66,7 +66,7 @@ impl Follower {
     }
 
     /// Checks the files, and returns the lines to log.
-    fn look(&mut self, now: Timestamp, is_asked: bool) -> Vec<String> {
+    fn check(&mut self, now: Timestamp, is_asked: bool) -> Vec<String> {
         let stamps = self.tls.files.stamps();
         // The certificate and the key are replaced one after the other. Therefore, changed files are read only when two
         // checks in a row find the same files.
@@ -137,12 +137,12 @@ mod tests {
             let files = TlsFiles { certificate: dir.path().join("certificate"), key: dir.path().join("key") };
             let tls = Tls::read(files, at("2026-06-01")).unwrap();
             let mut fixture = Self { dir, follower: Follower::new(Arc::new(tls)) };
-            assert_eq!([fixture.look("2026-06-01"), fixture.look("2026-06-01")], [vec![] as Vec<String>, vec![]]);
+            assert_eq!([fixture.check("2026-06-01"), fixture.check("2026-06-01")], [vec![] as Vec<String>, vec![]]);
             fixture
         }
 
-        fn look(&mut self, now: &str) -> Vec<String> {
-            self.follower.look(at(now), false)
+        fn check(&mut self, now: &str) -> Vec<String> {
+            self.follower.check(at(now), false)
         }
 
         fn warning(&self, now: &str) -> Option<&'static str> {
@@ -164,17 +164,17 @@ mod tests {
     }
 
     #[test]
-    fn a_change_counts_when_two_looks_find_the_same_files() {
+    fn a_change_counts_when_two_checks_find_the_same_files() {
         let mut fixture = Fixture::new();
         let (certificate, key) = pair();
         // Between these two writes, the key belongs to another certificate.
         write(&fixture.dir, "certificate", &certificate);
-        assert_eq!(fixture.look("2026-06-01"), [] as [String; 0]);
+        assert_eq!(fixture.check("2026-06-01"), [] as [String; 0]);
         write(&fixture.dir, "key", &key);
-        assert_eq!(fixture.look("2026-06-01"), [] as [String; 0]);
+        assert_eq!(fixture.check("2026-06-01"), [] as [String; 0]);
         let line = "the certificate was read again; it is valid until 2027-01-01T00:00:00.000000Z";
-        assert_eq!(fixture.look("2026-06-01"), [line]);
-        assert_eq!((fixture.look("2026-06-01"), fixture.warning("2026-06-01")), (vec![], None));
+        assert_eq!(fixture.check("2026-06-01"), [line]);
+        assert_eq!((fixture.check("2026-06-01"), fixture.warning("2026-06-01")), (vec![], None));
     }
 
     #[test]
@@ -182,16 +182,16 @@ mod tests {
         let mut fixture = Fixture::new();
         let used = fixture.follower.tls.current().certificate.clone();
         write(&fixture.dir, "key", &pair().1);
-        let lines = fixture.follower.look(at("2026-06-01"), true);
+        let lines = fixture.follower.check(at("2026-06-01"), true);
         assert!(lines.len() == 1 && lines[0].contains("the one before it stays: the key "), "{lines:?}");
-        assert_eq!((fixture.look("2026-06-01"), fixture.look("2026-06-01")), (vec![], vec![]));
+        assert_eq!((fixture.check("2026-06-01"), fixture.check("2026-06-01")), (vec![], vec![]));
         let warning = "the new certificate cannot be used; the log shows the reason";
         assert_eq!(fixture.warning("2026-06-01"), Some(warning));
         assert_eq!(fixture.follower.tls.current().certificate, used);
         let (certificate, key) = pair();
         write(&fixture.dir, "certificate", &certificate);
         write(&fixture.dir, "key", &key);
-        assert_eq!((fixture.look("2026-06-01").len(), fixture.look("2026-06-01").len()), (0, 1));
+        assert_eq!((fixture.check("2026-06-01").len(), fixture.check("2026-06-01").len()), (0, 1));
         assert_ne!(fixture.follower.tls.current().certificate, used);
         assert_eq!(fixture.warning("2026-06-01"), None);
     }
@@ -199,16 +199,16 @@ mod tests {
     #[test]
     fn the_reminder_comes_once_a_day_and_names_the_expiry() {
         let mut fixture = Fixture::new();
-        assert_eq!(fixture.look("2026-12-18"), [] as [String; 0]);
+        assert_eq!(fixture.check("2026-12-18"), [] as [String; 0]);
         let until = "2027-01-01T00:00:00.000000Z";
         let days = |days| vec![format!("renew the certificate: it has {days} days left and is valid until {until}")];
-        assert_eq!(fixture.look("2026-12-18T00:00:01Z"), days(13));
-        assert_eq!(fixture.look("2026-12-18T23:00:00Z"), [] as [String; 0]);
-        assert_eq!(fixture.look("2026-12-20"), days(12));
-        assert_eq!(fixture.look("2026-12-31T12:00:00Z"), days(0));
+        assert_eq!(fixture.check("2026-12-18T00:00:01Z"), days(13));
+        assert_eq!(fixture.check("2026-12-18T23:00:00Z"), [] as [String; 0]);
+        assert_eq!(fixture.check("2026-12-20"), days(12));
+        assert_eq!(fixture.check("2026-12-31T12:00:00Z"), days(0));
         assert_eq!(fixture.warning("2026-12-31T12:00:00Z"), None);
         let expired = format!("renew the certificate: it expired at {until}");
-        assert_eq!((fixture.look("2027-01-02"), fixture.look("2027-01-03")), (vec![expired], vec![]));
+        assert_eq!((fixture.check("2027-01-02"), fixture.check("2027-01-03")), (vec![expired], vec![]));
         assert_eq!(fixture.warning("2027-01-02"), Some("the certificate is not valid now; renew it"));
     }
 }
