@@ -16,7 +16,7 @@ use crate::http::server::ctx::Ctx;
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
 /// Checks the files once a second, and reads them when they have changed or when a SIGHUP arrives. If the pair is not
-/// accepted, the certificate in use remains, and each check reads the files again. Runs until the future is dropped.
+/// accepted, the certificate in use remains, and later checks read the files again. Runs until the future is dropped.
 pub async fn follow(ctx: Arc<Ctx>, mut hangups: Signal) {
     let Some(tls) = ctx.tls.clone() else {
         while hangups.recv().await.is_some() {
