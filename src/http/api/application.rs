@@ -31,8 +31,8 @@ struct WithdrawInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` if `reason` is not a string or is too long;
-/// `not_found` if the path has no valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error` for an invalid `reason`; `not_found` if the
+/// path has no valid id.
 fn decode(_: &Ctx, request: &Request) -> Result<WithdrawInput, Error> {
     let mut fields = request.object()?;
     let reason = fields.lines("reason", NOTES_CHARACTERS_MAX);

@@ -113,7 +113,7 @@ fn refuse_members_of_other_actions(fields: &mut BodyFields, action: BatchAction)
     }
 }
 
-/// Decodes the applications and the steps that the request names, in this order.
+/// Decodes the items: first the applications that the request names, then the steps.
 fn decode_items(fields: &mut BodyFields) -> Vec<BatchItem> {
     let applications = fields.strings("candidateRoleIds").unwrap_or_default();
     let steps = fields.strings("candidateStepIds").unwrap_or_default();

@@ -1,5 +1,5 @@
-//! `DELETE /api/v1/candidates/{id}` and `…/hold`: let owners and admins of an organization, and platform admins, erase
-//! a candidate, or place or release a legal hold.
+//! `DELETE /api/v1/candidates/{id}`, and `PUT` and `DELETE …/hold`: owners and admins of an organization, and platform
+//! admins, erase a candidate, or place or release a legal hold.
 
 use hyper::Method;
 use serde::Serialize;

@@ -56,7 +56,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-/// Makes the same checks as for the HTML form, before the body is read.
+/// Checks the link and the client's limit before the body is read, as for the HTML form.
 ///
 /// # Errors
 /// `not_found` if there is no such link; `rate_limited` if the client has sent too many forms.

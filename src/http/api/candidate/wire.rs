@@ -172,7 +172,7 @@ impl<'a> WireSignup<'a> {
     }
 }
 
-/// The fields of a signup. They are identical for staff, in exports and for the candidate.
+/// The fields of a signup. Staff and the candidate see the same fields, and exports contain them.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::http) struct WireTyped<'a> {
