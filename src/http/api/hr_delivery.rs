@@ -1,7 +1,8 @@
 //! `/api/admin/hr-deliveries`: lets admins list, read and retry deliveries to HR systems.
 //!
 //! Each endpoint writes, because it first creates the deliveries for new decisions. A caller who has received the
-//! answer to a hire therefore always finds the delivery for that hire, if the organization has an HR integration.
+//! answer to a hire therefore always finds the delivery for that hire, if the organization had an HR integration at the
+//! time of the hire.
 
 use hyper::Method;
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! The byte stream of a client's connection, with or without TLS. One type for both keeps one copy of the HTTP code in
-//! the binary.
+//! The byte stream of a client's connection, with or without TLS. Because one type covers both, the binary contains
+//! only one copy of the HTTP code.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
