@@ -176,7 +176,7 @@ impl Acceptor {
         }
     }
 
-    /// Closes the listener. Connections that wait in the system's queue are still served, because their clients may
+    /// Closes the listener. Connections that wait in the system's queue are still served, because their clients might
     /// have sent requests.
     fn close(&self, listener: TcpListener) {
         refuse_handshakes(&listener);
@@ -195,7 +195,7 @@ impl Acceptor {
     }
 
     /// Accepts the connections in the system's queue and returns their number. Calls the system directly, because the
-    /// runtime may not know of these connections yet.
+    /// runtime might not know of these connections yet.
     fn accept_waiting(&self, listener: &std::net::TcpListener) -> usize {
         let mut accepted = 0;
         while let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned()

@@ -11,7 +11,7 @@ use crate::domain::refusal::Refusal;
 /// 70 kbit/s.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The maximum number of bytes that are still read from a refused body. Closing a connection with unread bytes may
+/// The maximum number of bytes that are still read from a refused body. Closing a connection with unread bytes can
 /// reset the connection before the client reads the response.
 const DRAIN_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 

@@ -82,7 +82,7 @@ impl CachedResponse {
         is_current
     }
 
-    /// Returns the number of bytes that the response may use in the cache. A body that may be compressed later is
+    /// Returns the number of bytes that the response can use in the cache. A body that can be compressed later is
     /// counted twice, because the compressed body is never larger than the plain body. The plain copy that requests
     /// share is not counted.
     pub(super) fn bytes(&self, path: &str) -> usize {

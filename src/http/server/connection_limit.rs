@@ -11,7 +11,7 @@ use crate::domain::network;
 /// The open connections of each client network.
 pub(super) struct ConnectionLimit {
     client_max: usize,
-    /// The trusted proxies. Their connections are not counted, because many clients may be behind one proxy.
+    /// The trusted proxies. Their connections are not counted, because many clients can be behind one proxy.
     exempt: Vec<IpNet>,
     open: Mutex<NetworkCounts>,
 }

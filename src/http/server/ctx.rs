@@ -92,7 +92,7 @@ pub struct Ctx {
     /// The memory that past hashes used, which later hashes reuse. It is freed after [`HASH_MEMORY_IDLE_MAX`] without a
     /// hash.
     hash_memory: Mutex<HashMemories>,
-    /// The limit on multipart forms, which may contain a file, that arrive at the same time.
+    /// The limit on multipart forms, which can contain a file, that arrive at the same time.
     pub(super) uploads: Permits,
     /// The limit on multipart forms whose files are discarded because [`Ctx::uploads`] had no free permit.
     pub(super) text_forms: Permits,

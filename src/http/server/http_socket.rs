@@ -1,7 +1,7 @@
 //! The socket that hyper reads and writes. hyper refuses an unparsable request with a response that has no body; this
 //! module replaces that response with a problem document.
 //!
-//! The module never searches the service's own responses for hyper's status line, because an uploaded file may contain
+//! The module never searches the service's own responses for hyper's status line, because an uploaded file can contain
 //! the same bytes. [`ResponseProgress`] records whether one of the service's responses is due or being sent. hyper
 //! writes its own refusals only at other times.
 
@@ -30,7 +30,7 @@ use crate::store::Error;
 pub(super) struct ResponseProgress {
     /// The number of responses that are due, or whose body hyper still holds.
     open: AtomicUsize,
-    /// Whether hyper's write buffer may still hold bytes of a response.
+    /// Whether hyper's write buffer might still hold bytes of a response.
     is_unflushed: AtomicBool,
 }
 

@@ -24,7 +24,7 @@ pub(in crate::http) fn requested_rows(request: &Request) -> Result<usize, Refusa
 /// The default number of rows in a page.
 pub(super) const ROWS_DEFAULT: usize = 50;
 
-/// The maximum number of rows in a page. It is low because a row may be a candidate with all their applications.
+/// The maximum number of rows in a page. It is low because a row can be a candidate with all their applications.
 pub(super) const ROWS_MAX: usize = 200;
 
 /// A request for a page of a list.

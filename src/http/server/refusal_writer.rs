@@ -14,8 +14,8 @@ const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES_MAX: usize = 64 * 1_024;
 
-/// Sends the bytes without reading. If the client has already sent data, the system may reset the connection, and the
-/// client may lose the bytes.
+/// Sends the bytes without reading. If the client has already sent data, the system can reset the connection, and the
+/// client can lose the bytes.
 pub(super) async fn send(stream: &TcpStream, text: &[u8]) {
     let send = async {
         let mut rest = text;

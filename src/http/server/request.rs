@@ -348,7 +348,7 @@ pub(super) fn is_forwarded_by_untrusted_peer(peer: SocketAddr, headers: &HeaderM
     FORWARDING.iter().any(|name| headers.contains_key(*name)) && !trusted.iter().any(|network| network.contains(&peer))
 }
 
-/// Parses an address, which may have a port or brackets.
+/// Parses an address, with or without a port or brackets.
 fn forwarded_address(entry: &str) -> Option<IpAddr> {
     let plain = entry.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(entry);
     let address = plain.parse().or_else(|_| entry.parse::<SocketAddr>().map(|with_port| with_port.ip())).ok()?;

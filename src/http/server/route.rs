@@ -32,7 +32,7 @@ pub enum Work {
 /// A status that a route can answer with, and the code in the body of an error. The code of a success is empty.
 pub type Answer = (u16, Code);
 
-/// The second half of a handler, with the decoded input. The writer may run the second half twice.
+/// The second half of a handler, with the decoded input. The writer can run the second half twice.
 pub(in crate::http) type Act = Box<dyn FnMut(&Ctx, &Tx<'_>, Option<Principal>) -> Result<Reply, Error> + Send>;
 
 /// The step that follows the first half of a handler.
@@ -45,7 +45,7 @@ pub(super) enum NextStep {
     Reply(Reply),
 }
 
-/// The input that the first half of a handler decodes, if there may be nothing to write.
+/// The input that the first half of a handler decodes, if there might be nothing to write.
 pub(in crate::http) enum DecodedInput<W, R> {
     /// The input of the handler's `act`.
     Act(W),
@@ -53,10 +53,10 @@ pub(in crate::http) enum DecodedInput<W, R> {
     Read(R),
 }
 
-/// A first half that may find that there is nothing to write.
+/// A first half that can find that there is nothing to write.
 pub(super) type DecodeActOrRead<W, R> = fn(&Ctx, &Request) -> Result<DecodedInput<W, R>, Error>;
 
-/// A first half that may create the reply without a transaction.
+/// A first half that can create the reply without a transaction.
 type DecodeReplyOrInput<W> = fn(&Ctx, &Request) -> Result<ControlFlow<Reply, W>, Error>;
 
 /// A function that creates a reply from the caller alone.
@@ -115,7 +115,7 @@ impl Route {
         Self { audience, ..route }
     }
 
-    /// Creates a page for strangers. Its first half may find that there is nothing to write: for example, an invalid
+    /// Creates a page for strangers. Its first half can find that there is nothing to write: for example, an invalid
     /// form queues no job.
     pub(in crate::http) fn page_act_or_read<W: Send + 'static, R: Send + 'static>(
         method: Method,
@@ -144,7 +144,7 @@ impl Route {
         Self { audience, ..Self::with_decode(method, path, AccessRule::Open, decode) }
     }
 
-    /// Creates an endpoint for strangers whose first half may create the reply without a transaction.
+    /// Creates an endpoint for strangers whose first half can create the reply without a transaction.
     pub(in crate::http) fn reply_or_read<W: Send + 'static>(
         audience: Audience,
         method: Method,

@@ -21,7 +21,7 @@ pub(super) fn of(route: &Operation, components: &mut Object, problems: &Object) 
         codes.sort_unstable();
         let names: Vec<String> = codes.iter().map(|code| capitalized(code)).collect();
         // Refusals that depend on the service's state are stored, so that a repeated request gets the same refusal. A
-        // 404 is not stored, because it may be the result of insufficient rights.
+        // 404 is not stored, because it can be the result of insufficient rights.
         let is_repeated = is_repeatable(route) && [400, 409].contains(&status);
         let kind = match () {
             () if route.is_page => "Page",

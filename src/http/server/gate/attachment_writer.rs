@@ -22,7 +22,7 @@ pub(super) struct AttachmentWriter {
     id: AttachmentId,
     token: AttachmentToken,
     given_name: String,
-    /// Whether there may be rows of the attachment that must be removed.
+    /// Whether the store might contain rows of the attachment that must be removed.
     needs_removal: bool,
     scan: MediaTypeScan,
     digest: AttachmentDigest,
@@ -50,7 +50,7 @@ impl AttachmentWriter {
         }
     }
 
-    /// Returns whether the content so far may be of an accepted type.
+    /// Returns whether the content so far can be of an accepted type.
     pub(super) fn may_be_accepted(&self) -> bool {
         self.scan.is_acceptable_so_far()
     }
@@ -123,7 +123,7 @@ impl AttachmentWriter {
         if !limits.has_free_space(self.ctx.store.reserve().disk(), bytes) {
             return Err(NO_ROOM_FOR_FILE.into());
         }
-        // Set `needs_removal` before the write, because this future may be dropped while it waits.
+        // Set `needs_removal` before the write, because this future can be dropped while it waits.
         let is_first = !std::mem::replace(&mut self.needs_removal, true);
         self.chunks += i64::from(!chunk.is_empty());
         let (id, token, number) = (self.id.clone(), self.token.clone(), self.chunks);

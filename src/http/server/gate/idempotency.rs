@@ -98,7 +98,7 @@ impl IdempotentRequest {
     fn repeat(&self, tx: &Tx<'_>, who: &Principal, stored: &StoredResponse) -> Result<Outcome, Error> {
         const HIDDEN: Refusal = Refusal::NotFound("there is no such resource, or the caller may not see it");
         let answer = stored.answer_to(&self.fingerprint);
-        // A caller without authority may also get a refusal that reveals nothing about the stored response.
+        // A caller without authority can also get a refusal that reveals nothing about the stored response.
         if answer != Err(Refusal::IdempotencyKeyReused) {
             let permission = match self.resource.caller_roles {
                 Some(load) => load(tx, who, &self.resource_id)?.ok_or(HIDDEN).and_then(CallerRoles::require_manager),

@@ -88,7 +88,7 @@ pub(super) async fn answer(
     };
     drop(permit);
     if !body.is_end_stream() && (!expects_continue || has_begun_reading_form) {
-        // The client gets its response now, although it may still be sending the body.
+        // The client gets its response now, although it might still be sending the body.
         tokio::spawn(body::drain(body));
     }
     response

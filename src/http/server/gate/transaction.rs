@@ -133,7 +133,7 @@ async fn write(
 pub(super) enum LoggedOutcome {
     /// The outcome is final: the row was written, the row cannot be written, or the request needs no row.
     Final(Result<Reply, Error>),
-    /// The row was not written, because keys have changed since the lookup. The outcome may be outdated.
+    /// The row was not written, because keys have changed since the lookup. The outcome might be outdated.
     Retry,
 }
 

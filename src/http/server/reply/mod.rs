@@ -282,7 +282,7 @@ pub(super) fn with_request_id<B>(mut response: Response<B>, request_id: RequestI
     response
 }
 
-/// Makes browsers use https for a year (RFC 6797). Subdomains of the base URL's host may belong to others, so the field
+/// Makes browsers use https for a year (RFC 6797). Subdomains of the base URL's host can belong to others, so the field
 /// does not apply to them.
 pub(super) fn require_https(fields: &mut HeaderMap) {
     fields.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
@@ -305,7 +305,7 @@ pub(super) fn not_modified_if_matching(
 }
 
 /// Returns whether the client already has the response with these fields. Always returns `false` for a response with
-/// `no-store`, because no client may have a copy. The `ETag` of such a response, if any, is for `If-Match` and does not
+/// `no-store`, because clients must not store it. The `ETag` of such a response, if any, is for `If-Match` and does not
 /// describe the whole response.
 pub(super) fn is_matching(response: &HeaderMap, request: &HeaderMap) -> bool {
     let is_storable = response.get(header::CACHE_CONTROL).is_none_or(|control| control != "no-store");

@@ -29,8 +29,8 @@ const CONSOLE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src '
                               frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types console";
 
 /// The content security policy of a page that the staff console shows in a frame. The page cannot send forms.
-const FRAMED_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'none'; base-uri 'none'; \
-                             frame-ancestors 'self'";
+const FRAMED_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'none'; \
+                             base-uri 'none'; frame-ancestors 'self'";
 
 /// The facts about a request to the staff console that the problem page needs, for example to repeat the request after
 /// a sign-in.
@@ -116,7 +116,7 @@ impl Reply {
         Ok(reply)
     }
 
-    /// Names the language of the page. Other readers may get another language, so the response varies by
+    /// Names the language of the page. Other readers can get another language, so the response varies by
     /// `Accept-Language`.
     pub(in crate::http) fn in_language(self, tag: &str) -> Self {
         self.with(header::CONTENT_LANGUAGE, tag).with(header::VARY, "Accept-Language")

@@ -61,7 +61,7 @@ struct Follower {
 
 impl Follower {
     fn new(tls: Arc<Tls>) -> Self {
-        // The files may have changed since they were read, so the second check reads them again.
+        // The files might have changed since they were read, so the second check reads them again.
         Self { in_use: Stamps::NONE, last: Stamps::NONE, tls, refused: None, reminder: None }
     }
 

@@ -51,7 +51,7 @@ impl Meter {
     }
 
     fn count(&self, bytes: usize) -> Result<(), LimitExceeded> {
-        // The new frame may still lead to a result, so check `is_stuck` before counting its bytes.
+        // The new frame can still lead to a result, so check `is_stuck` before counting its bytes.
         let is_stuck = self.is_stuck();
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.unparsed_bytes.fetch_add(bytes, Ordering::Relaxed);
