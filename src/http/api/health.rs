@@ -58,7 +58,7 @@ fn backup_read_warning(read: Duration) -> String {
     format!("a backup has been reading the file for {minutes} minutes; the write-ahead log grows until the backup ends")
 }
 
-/// Returns the most urgent warning about the service's own backups.
+/// Returns the most urgent warning about scheduled backups, if any.
 fn backup_warning(backups: &Status) -> Option<String> {
     if backups.is_overdue {
         Some(match backups.age {

@@ -158,8 +158,8 @@ pub(super) fn due(fields: &mut BodyFields) -> Option<LaterInput> {
 /// current due day changes nothing.
 ///
 /// # Errors
-/// The errors of [`load`]; `conflict` if the application has ended; `validation_error` if the day is not after today or
-/// more than a year away.
+/// The errors of [`load`]; `conflict` if the application has ended; `validation_error` unless the day is after today
+/// and at most [`DAYS_MAX`] days away.
 fn put(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, (id, input): &(ApplicationId, LaterInput)) -> Result<Reply, Error> {
     let (organization, before) = load(tx, caller, id)?;
     let today = store::organization::today(tx, &*ctx.world, &organization, tx.now)?;

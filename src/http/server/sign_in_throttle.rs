@@ -36,15 +36,15 @@ pub(in crate::http) struct SignInAttempt {
     familiarity: Familiarity,
 }
 
-/// Whether the account has recently signed in from the source of a sign-in attempt.
+/// Whether somebody has recently signed in to the account from the source of a sign-in attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Familiarity {
-    /// The account has not recently signed in from the source. Failures from all networks that contain the client
-    /// count, and so do the account's failures from all unfamiliar sources.
+    /// Nobody has recently signed in to the account from the source. Failures from all networks that contain the
+    /// client count, and so do the account's failures from all unfamiliar sources.
     Unfamiliar,
-    /// The account has signed in from this network. Only failures from this network count.
+    /// Somebody has signed in to the account from this network. Only failures from this network count.
     FamiliarNetwork,
-    /// The account has signed in with this browser. Only failures from this browser count.
+    /// Somebody has signed in to the account with this browser. Only failures from this browser count.
     FamiliarDevice([u8; 32]),
 }
 
@@ -59,7 +59,7 @@ struct FailureCounts {
     networks: HashMap<Network, Failures>,
     /// The failed sign-ins to each account from unfamiliar sources in the current hour.
     unfamiliar: HashMap<Account, HourlyAllowance>,
-    /// The time at which an account last signed in from a source.
+    /// The time of the last sign-in to an account from a source.
     familiar: HashMap<(Account, Source), Duration>,
 }
 

@@ -125,7 +125,7 @@ impl WireStep {
     }
 }
 
-/// The answer to a change. A warning states that the role is published without a visible salary.
+/// The answer to a change. `warnings` is empty unless the role is published without a visible salary.
 #[derive(Serialize)]
 pub(super) struct WireChangedRole {
     pub(super) success: bool,

@@ -42,7 +42,7 @@ pub(super) struct Pair {
 }
 
 /// The stamps of both files: device, inode, size and modification time. A file that was replaced or written has another
-/// stamp. A file that cannot be found has none.
+/// stamp. A file whose metadata cannot be read has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamps([Option<[i128; 5]>; 2]);
 

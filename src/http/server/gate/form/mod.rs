@@ -46,7 +46,7 @@ const FIELDS_MAX: usize = 600;
 /// The maximum number of bytes in a part's head: enough for the longest file name, however it is encoded.
 const HEAD_BYTES_MAX: usize = 8 * 1_024;
 
-/// The maximum number of bytes in the heads of all parts and the boundaries between the parts.
+/// The share of a form's maximum size that is for the heads of all parts and the boundaries between the parts.
 const OVERHEAD_BYTES_MAX: usize = 128 * 1_024;
 
 /// The maximum number of characters in a boundary (RFC 2046 §5.1.1).
