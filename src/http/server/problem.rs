@@ -1,4 +1,4 @@
-//! The content of problem documents (RFC 9457). The `reply` module decides their statuses.
+//! The content of problem documents (RFC 9457). The `reply` module sets their statuses.
 
 use std::borrow::Cow;
 
@@ -12,14 +12,13 @@ use crate::store::Error;
 /// next step.
 fn detail_and_fields(error: &Error) -> (String, &[FieldError]) {
     match error {
-        Error::Full(_) => {
-            ("the disk of the service is full and nothing was changed; try again later".to_owned(), &[])
-        }
+        Error::Full(_) => ("the disk of the service is full and nothing was changed; try again later".to_owned(), &[]),
         Error::Unavailable(_) => {
             ("the service cannot do this right now and nothing was changed; try again later".to_owned(), &[])
         }
         Error::OutcomeUnknown(_) => (
-            "the disk failed during this request, so the change may or may not have been saved; check before you send the request again"
+            "the disk failed during this request, so the change may or may not have been saved; check before you \
+             send the request again"
                 .to_owned(),
             &[],
         ),

@@ -8,8 +8,8 @@
 //!
 //! A path has one response, or, if its route requires it, one for each language and each combination of query
 //! parameters (`cache_variant`). Each route names the pool that holds its responses, and each pool limits the bytes of
-//! one organization. Therefore page views evict no responses for programs, and feeds evict no pages. A full pool evicts
-//! the responses of the organization that uses the most bytes, so no organization crowds out smaller ones.
+//! one organization. Therefore, page views evict no responses for programs, and feeds evict no pages. A full pool
+//! evicts the responses of the organization that uses the most bytes, so no organization crowds out smaller ones.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -54,7 +54,7 @@ struct CacheState {
     pools: [PoolUse; 3],
 }
 
-/// The bytes that are used in a pool.
+/// The bytes that are used in a pool, and the pool's limits.
 struct PoolUse {
     bytes: usize,
     bytes_by_organization: HashMap<Option<OrganizationId>, usize>,

@@ -46,8 +46,8 @@ pub async fn serve_redirects(listener: TcpListener, ctx: Arc<Ctx>) {
 
 /// Returns the URL of a request's path and query below the base URL. The host that the request names is ignored.
 fn target(base_url: &str, uri: &Uri) -> String {
-    // A target without a leading slash, such as `*`, would change the host of the URL. A header field cannot contain
-    // characters other than ASCII.
+    // A target without a leading slash, such as `*`, would change the host of the URL. `Reply::with` leaves out a
+    // field whose value is not ASCII.
     let path = uri.path_and_query().map(hyper::http::uri::PathAndQuery::as_str);
     let path = path.filter(|path| path.starts_with('/') && path.is_ascii()).unwrap_or("/");
     format!("{base_url}{path}")

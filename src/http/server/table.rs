@@ -38,8 +38,8 @@ pub struct Table {
 
 /// The result of looking up a method and a path.
 pub(super) enum RouteMatch<'a> {
-    /// A route, and its parameters or a `not_found` if one of them is not UTF-8. The route decides whether that refusal
-    /// is a page.
+    /// A route, and its parameters or a `not_found` if one of them is not UTF-8. The audience of the route determines
+    /// whether that refusal is a page.
     Route(&'a Route, Result<Vec<(String, String)>, Refusal>),
     /// A CORS preflight, with the path of the route and the methods of that path.
     Preflight(&'static str, String),

@@ -1,4 +1,4 @@
-//! Replies: their bodies and header fields, and the one place that decides the status of each refusal. Replies that are
+//! Replies: their bodies and header fields, and the one function that sets the status of each refusal. Replies that are
 //! pages are in `page`, and replies that are files in `file`.
 
 mod file;
@@ -327,7 +327,7 @@ pub(in crate::http) fn code_of(refusal: &Refusal) -> Code {
     status_code_and_fields(&Error::Refused(refusal.clone()), "").1
 }
 
-/// Maps an error to its status, code and header fields. No other function decides the status of an error.
+/// Maps an error to its status, code and header fields. No other function sets the status of an error.
 fn status_code_and_fields(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, HeaderValue)>) {
     let field = |name, value: &str| HeaderValue::from_str(value).map(|value| vec![(name, value)]).unwrap_or_default();
     let unavailable = |retry_s: u64| {
