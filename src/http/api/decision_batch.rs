@@ -131,7 +131,8 @@ fn decode_items(fields: &mut BodyFields) -> Vec<BatchItem> {
 ///
 /// # Errors
 /// `not_found` if the role does not exist or the caller may not see it, or if the role does not have the step of a
-/// move; `forbidden` for a plain member; `validation_error` if the due day is not after today or more than a year away.
+/// move; `forbidden` for a plain member; `validation_error` unless the due day is after today and at most 365 days
+/// away.
 fn decide(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &DecideInput) -> Result<Reply, Error> {
     let (organization_id, roles) = visible::role(tx, caller, &input.role)?;
     roles.require_manager()?;

@@ -50,7 +50,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-/// A sign-in with a correct password, and the session that it may begin.
+/// A sign-in with a correct password, and the session that the sign-in can begin.
 pub(in crate::http) struct CheckedPassword {
     pub(in crate::http) email: Email,
     pub(in crate::http) account: SignInAccount,
@@ -243,8 +243,8 @@ impl CheckedPassword {
     /// value of `Set-Cookie`.
     ///
     /// # Errors
-    /// `unauthorized` if, since the password was checked, the account has changed, the code was used, or an account
-    /// without a second factor has got one.
+    /// `unauthorized` if the account has changed since the password was checked, if the code has been used since then,
+    /// or if the account had no second factor then and has one now.
     pub(in crate::http) fn begin_session(
         &self,
         ctx: &Ctx,

@@ -62,8 +62,8 @@ struct OrganizationInput {
     /// The retention period, in days. `Some(None)` turns retention off.
     retention_days: Option<Option<i64>>,
     privacy_notice: Option<String>,
-    /// The delay, in hours, before candidates see a rejection, a hire or the reversal of a hire. With `Some(None)`,
-    /// candidates never see them.
+    /// The delay, in hours, before candidates see a rejection, a hire, the reversal of a hire or the end of a role.
+    /// With `Some(None)`, candidates never see them.
     decision_visible_after_hours: Option<Option<i64>>,
     require_second_factor: Option<bool>,
 }
