@@ -21,7 +21,8 @@ pub use server::tls::follow::follow as follow_certificate;
 
 /// Returns the origin of a base URL, such as `https://host:port`, in lower case and without the default port of the
 /// scheme. Returns `None` unless the base URL is an http(s) URL with a host and without userinfo, a query, a fragment
-/// or a path other than `/`. Such a path is refused, because pages link to each other by paths that begin at the origin.
+/// or a path other than `/`. Such a path is refused, because pages link to each other by paths that begin at the
+/// origin.
 pub fn origin(base_url: &str) -> Option<String> {
     let uri: hyper::Uri = base_url.parse().ok()?;
     let scheme = uri.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https"))?;
