@@ -145,8 +145,8 @@ pub struct DueFacts {
     pub uptime: Duration,
     /// The uptime since this service began its last backup, if that backup still exists.
     pub since_made: Option<Duration>,
-    /// The time in the name of this service's last backup or, without one, of the newest backup that is not later than
-    /// the clock.
+    /// The time in the name of this service's last backup or, without one, of the newest backup that is not more than a
+    /// minute later than the clock.
     pub newest: Option<Timestamp>,
     /// The time of the machine's clock.
     pub now: Timestamp,
@@ -262,7 +262,7 @@ mod tests {
             ["2026-09-30", "2026-10-31", "2026-11-15", "2026-11-22", "2026-11-26", "2026-11-27", "2026-11-28"];
         let expected: Vec<Timestamp> = expected.iter().map(|day| at(&format!("{day}T23:30:00Z"))).collect();
         assert_eq!(thinned(keep, hourly), expected);
-        // The newest backup remains even if no tier has a period with it.
+        // The newest backup of the month is also the newest backup of all.
         let monthly = Keep::Tiers { daily: 0, weekly: 0, monthly: 1 };
         assert_eq!(thinned(monthly, days("2026-11-01T02:00:00Z", 9)), days("2026-11-09T02:00:00Z", 1));
     }

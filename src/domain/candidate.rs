@@ -98,8 +98,8 @@ pub fn require_withdrawable(status: ApplicationStatus) -> Result<(), Refusal> {
 /// [`require_addable`] checks the other role.
 ///
 /// # Errors
-/// `conflict` if the candidate was erased or is under a legal hold, the application has ended, or it is to the same
-/// role.
+/// `conflict` if the candidate was erased or is under a legal hold, the application has ended, or the other role is the
+/// role of the application.
 pub fn require_transferable(
     status: ApplicationStatus,
     is_erased: bool,

@@ -13,7 +13,8 @@ const DAY: Duration = Duration::from_secs(86_400);
 /// before they expire, so a certificate that is still in use at this time was not renewed.
 const REMINDER_MAX: Duration = Duration::from_secs(14 * 86_400);
 
-/// A certificate for a few days is renewed later: the reminder begins in the last part of its period.
+/// For a certificate with a short period, the reminder begins when the period divided by this number is left, because
+/// such a certificate is renewed later.
 const REMINDER_PART: u32 = 4;
 
 /// The tags of DER values (X.690 §8).
@@ -29,7 +30,7 @@ pub struct ValidityPeriod {
     pub not_after: Timestamp,
 }
 
-/// The reason for which a certificate is not valid at a time.
+/// The reason why a certificate is not valid at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Invalid {
     Expired,
@@ -54,8 +55,10 @@ impl ValidityPeriod {
         Some(Self { not_before, not_after })
     }
 
+    /// Checks that the certificate is valid at this time.
+    ///
     /// # Errors
-    /// The reason for which the certificate is not valid at this time.
+    /// The reason why it is not valid.
     pub fn check(&self, now: Timestamp) -> Result<(), Invalid> {
         // The last second of the period is included in full.
         if now >= self.not_after.plus(Duration::from_secs(1)) {

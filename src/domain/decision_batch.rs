@@ -1,11 +1,10 @@
 //! Decision batches: `POST …/roles/{id}/decisions` makes one decision on many applications to a role, and `…/undo` can
 //! undo the batch for 10 minutes.
 //!
-//! The rule of the single act decides on each application, so this module has no outcomes of its own. A later mark
-//! counts as a decision here, so that several marks can be undone together. A batch adds three checks, because nobody
-//! looks at each of its applications. Only applications in progress are decided on, so that a batch never reverses a
-//! hire. A candidate who has left the named step is not decided on. An application that is named twice is decided on
-//! once.
+//! The rule of the single act decides on each application. A later mark counts as a decision here, so that several
+//! marks can be undone together. A batch adds three checks, because nobody looks at each of its applications. Only
+//! applications in progress are decided on, so that a batch never reverses a hire. A candidate who has left the named
+//! step is not decided on. An application that is named twice is decided on once.
 
 use std::time::Duration;
 
@@ -290,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_mark_is_undone_unless_something_has_followed_it() {
+    fn a_later_mark_is_undone_unless_another_act_has_followed_it() {
         let (before, ingrid) = (facts(&[InProgress, Pending], 0), UserId::parse("ingrid").unwrap());
         let change = MarkChange { before: DueDay::parse("2026-11-20"), at: NOW, by: ingrid.clone() };
         let plan = plan_mark_undo(before.clone(), Some(&change), &ingrid, NOW).unwrap();
@@ -358,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decision_that_something_has_followed_is_not_undone() {
+    fn a_decision_that_another_act_has_followed_is_not_undone() {
         let before = facts(&[Validated, InProgress, Pending], 1);
         let ingrid = UserId::parse("ingrid").unwrap();
         assert_eq!(plan_undo(before.clone(), false, &[], &ingrid, NOW), Err(CHANGED_SINCE));

@@ -61,7 +61,7 @@ impl SignedForm {
             return None;
         }
         let form = Self { id: id.to_owned(), created_at: Timestamp::from_micros(created_at.parse().ok()?) };
-        // The comparison takes constant time. The next line refuses any other spelling of the same form.
+        // The comparison takes constant time. The line after it refuses any other spelling of the same form.
         form.mac(secret, link).verify_slice(&bytes(signature)?).ok()?;
         (form.signed(secret, link) == text).then_some(form)
     }

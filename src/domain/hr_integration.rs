@@ -126,8 +126,8 @@ pub struct IntegrationInput {
     pub url: TargetUrl,
     /// The requested change to the secret.
     pub secret: SecretInput,
-    /// Whether deliveries are sent. `None` retains an admin's setting, but enables an integration that the service
-    /// disabled or that had no secret.
+    /// Whether deliveries are sent. `None` retains an admin's setting, but enables an integration that is new, that the
+    /// service disabled, or that had no secret.
     pub enabled: Option<bool>,
 }
 

@@ -37,7 +37,7 @@ pub fn put_aside(status: ApplicationStatus, input: LaterInput, today: Date) -> R
     due_day(input, today)
 }
 
-/// Returns the day that staff chose. The caller has checked a number of days.
+/// Returns the day that staff chose. A number of days must be from 1 to [`DAYS_MAX`]; the caller checks this.
 ///
 /// # Errors
 /// `validation_error` unless a chosen day is after `today` and at most [`DAYS_MAX`] days from it.
@@ -81,7 +81,7 @@ pub fn undo(
     now: Timestamp,
 ) -> Result<Option<DueDay>, Refusal> {
     let last = last.filter(|_| status == ApplicationStatus::InProgress);
-    let last = last.ok_or(Refusal::Conflict("something has followed the change to the later mark"))?;
+    let last = last.ok_or(Refusal::Conflict("another act has followed the change to the later mark"))?;
     if last.by != *caller {
         return Err(Refusal::Forbidden("only the person who changed the later mark can undo the change"));
     }

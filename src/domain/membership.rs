@@ -1,7 +1,7 @@
 //! Rules for the members of an organization: who may administer them, and which changes are refused.
 //!
-//! Nobody may act on a person above them, because a reset link would give them that person's rights. The last owner
-//! cannot be removed or demoted, so that somebody can always give rights to others.
+//! Nobody may act on a person above them, because a reset link for that person gives its holder that person's rights.
+//! The last owner cannot be removed or demoted, so that somebody can always give rights to others.
 
 use super::refusal::Refusal;
 use super::user::{CallerRoles, OrgRole, PlatformRole};
@@ -64,8 +64,8 @@ pub fn require_removable(caller: CallerRoles, member: MemberFacts) -> Result<(),
     require_other_owner(member)
 }
 
-/// Succeeds if the caller may make a link by which a person chooses a new password. The holder of the link gets all
-/// rights of the person, including those in other organizations.
+/// Succeeds if the caller may make a link by which a person chooses a new password or adds a passkey. The holder of the
+/// link gets all rights of the person, including those in other organizations.
 ///
 /// # Errors
 /// `forbidden` if the caller does not administer the organization, if the person is above the caller, or if the person

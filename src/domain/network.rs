@@ -1,4 +1,4 @@
-//! The networks that one client may control, for limits that apply to each client.
+//! The networks that one client can control, for limits that apply to each client.
 //!
 //! An IPv4 client has one address. An IPv6 subscriber has at least a /64, usually a /56 at home, and up to a /48 in a
 //! business. Limits per /64 alone would give one subscriber up to 65,536 allowances. Many subscribers can share a /48,

@@ -28,7 +28,7 @@ words! {
         Open = "open",
         /// All positions are filled.
         Filled = "filled",
-        /// Staff closed the role.
+        /// Staff closed the role, or the service closed it after its closing date.
         Closed = "closed",
     }
 }

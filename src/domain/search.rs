@@ -104,7 +104,7 @@ pub fn search_words(text: &str) -> Option<Vec<String>> {
 pub struct WordPrefix {
     /// The folded prefix.
     pub text: String,
-    /// Whether only a word of the name may have the prefix.
+    /// Whether the prefix matches only words of the name.
     pub in_name_only: bool,
 }
 

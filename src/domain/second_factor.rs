@@ -59,8 +59,8 @@ pub struct FactorMembership {
 }
 
 /// Returns whether a user must have a second factor. Platform admins, owners and admins of an organization, and members
-/// of an organization that requires a second factor must have one. In a demonstration, nobody must have one, because
-/// anybody with the link may enter.
+/// of an organization that requires a second factor must have one. A demonstration requires none, because anybody with
+/// the link may enter.
 pub fn is_required(platform_role: PlatformRole, memberships: &[FactorMembership], is_demo: bool) -> bool {
     let requires = |membership: &FactorMembership| {
         membership.organization_requires || matches!(membership.org_role, OrgRole::Owner | OrgRole::Admin)

@@ -41,7 +41,7 @@ const SIGNUP_TOKEN_CHARACTERS: usize = 32;
 const LINK_TOKEN_CHARACTERS: usize = 43;
 
 /// Returns the path as a row stores it, cut after the last whole character that fits. A parameter that looks like a
-/// secret is replaced by its name in `template`, such as `{id}`: callers type keys and links into the wrong place.
+/// secret is replaced by its name in `template`, such as `{id}`, because callers sometimes send keys and links as ids.
 pub fn stored_path(path: &str, template: &str) -> String {
     let names = template.split('/').map(Some).chain(std::iter::repeat(None));
     let mut stored = String::with_capacity(path.len().min(PATH_BYTES_MAX));

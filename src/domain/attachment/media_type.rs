@@ -136,8 +136,8 @@ fn is_odt(chunk: &[u8]) -> bool {
     is_stored && chunk.get(26..30) == Some(&[8, 0, 0, 0]) && rest.is_some_and(|rest| !rest.starts_with(b"-"))
 }
 
-/// An archive, recognized by its entry names. The content of an entry could look like another entry, so the service may
-/// accept an archive that is not a document. This is harmless, because the service never opens the archive and delivers
+/// An archive, recognized by its entry names. The content of an entry can look like another entry, so the service can
+/// accept an archive that is not a document. This is harmless, because the service never opens the archive and returns
 /// it unchanged.
 #[derive(Debug, Clone, Default)]
 struct Archive {
@@ -226,7 +226,7 @@ struct Text {
     is_invalid_utf8: bool,
     /// Whether any byte is undefined in windows-1252.
     is_invalid_western: bool,
-    /// The first bytes of a character that ends in the next chunk.
+    /// The first bytes of a character whose last byte has not arrived.
     carried: Vec<u8>,
 }
 
@@ -256,7 +256,8 @@ impl Text {
                 std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
             }
         };
-        // In UTF-8, the control characters of ISO 8859-1 have two bytes, so a check of single bytes does not find them.
+        // In UTF-8, the C1 control characters (U+0080 to U+009F) have two bytes, so the check of single bytes does not
+        // find them.
         self.is_invalid_utf8 |= whole.chars().any(|c| ('\u{80}'..='\u{9f}').contains(&c));
     }
 

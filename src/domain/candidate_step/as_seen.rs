@@ -1,5 +1,5 @@
-//! The state of an application that a page shows. A decision from that page names the state. If somebody else has
-//! changed the state since, the decision is refused, because it was meant for another state.
+//! The state of an application that a page shows. A decision from that page names the state. If the state has changed
+//! since, the decision is refused, because it was meant for another state.
 
 use super::status::ApplicationStatus;
 use super::step::{CandidateStep, current_step};

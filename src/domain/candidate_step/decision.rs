@@ -68,7 +68,7 @@ pub struct Decision {
     pub steps: Vec<CandidateStep>,
     /// The step in the response, after the decision.
     pub answer_step: CandidateStep,
-    /// The step to which the candidate moves, after the decision.
+    /// The step to which a validation moves the candidate, after the decision. `None` for any other decision.
     pub next: Option<CandidateStep>,
     /// The application's status after the decision.
     pub application_status: ApplicationStatus,

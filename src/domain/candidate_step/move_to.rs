@@ -43,8 +43,8 @@ pub fn move_to(facts: &StepFacts, input: &MoveInput, now: Timestamp) -> Result<D
 /// Returns the statuses of the steps of an application in progress after a move to the step with the index `to`.
 /// Returns `None` if the candidate is already at that step.
 ///
-/// - Forward: the current step becomes `validated`. Pending steps between the two become `skipped`, as in a hire. Steps
-///   that are already validated or skipped keep their status.
+/// - Forward: the current step becomes `validated`. Pending steps between it and the step `to` become `skipped`, as in
+///   a hire. Steps that are already validated or skipped keep their status.
 /// - Back, or if an imported application has no open step: every later step becomes `pending` again.
 ///
 /// After a move, only the step `to` is in progress, even if an import placed the candidate at several steps. Of these
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_move_from_any_state_the_candidate_is_at_the_step_alone() {
+    fn after_a_move_from_any_state_only_the_addressed_step_is_in_progress() {
         for before in all_states() {
             for to in 0..4 {
                 let facts = facts(&before, to);

@@ -1,4 +1,4 @@
-//! `POST …/undo`: the person who made the last decision on an application undoes it, for 10 minutes.
+//! `POST …/undo`: for 10 minutes, the person who made the last decision on an application can undo it.
 //!
 //! For these 10 minutes, the candidate's status page hides a validation or a move ([`crate::domain::progress`]). It
 //! hides a rejection for the organization's delay. After an undo, the page looks as if nobody had made the decision. A

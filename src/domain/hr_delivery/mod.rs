@@ -15,7 +15,7 @@ use super::refusal::Refusal;
 use super::timestamp::Timestamp;
 use super::words::words;
 
-/// The maximum time by which `Retry-After` may delay the next attempt.
+/// The maximum time by which `Retry-After` can delay the next attempt.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 3_600);
 
 /// The bounds of a schedule. The longest schedule ends after about seven months, when nobody is waiting for the

@@ -209,7 +209,7 @@ fn replay(initial: ApplicationState, acts: &[&PastAct], delay: &Delay) -> Applic
     // The steps at which a visible decision reversed a hire.
     let mut reversed = Vec::new();
     for (act, is_hidden) in acts.iter().zip(hidden_acts(acts, delay)) {
-        // Without a delay, a decision is visible before the moves that led to it. It shows them too.
+        // Without a delay, a decision becomes visible earlier than the moves that led to it, so it shows them too.
         let is_decision = matches!(act.act, ActKind::Rejected | ActKind::Hired);
         is_hiding = is_hidden || is_hiding && !is_decision;
         real.status = act.status_after;
@@ -272,7 +272,8 @@ fn status_before_rejection(status: ApplicationStatus) -> ApplicationStatus {
 
 /// Removes recent decisions from the state before the first act. Returns the visible state, and whether any decision is
 /// hidden. The decisions in that state come from an import, and their times are known only from the steps. The
-/// candidate is assumed to have been at the step of a hidden decision before that decision.
+/// candidate is assumed to have been at the step of a hidden decision before that decision, unless another step is in
+/// progress.
 fn hide_imported_decisions(imported: &ApplicationState, delay: &Delay) -> (ApplicationState, bool) {
     let mut visible = imported.clone();
     let mut is_hiding = false;

@@ -1,5 +1,5 @@
-//! The end of a role as candidates with an application in progress see it: all positions are filled, or staff closed
-//! the role.
+//! The end of a role as candidates with an application in progress see it: all positions are filled, or the role was
+//! closed.
 //!
 //! Candidates see the end of a role after the same delay as a decision. A hire often fills the role, so a page that
 //! showed the filled role before the hire would reveal the hire. The same applies to a closed role: staff often close a
@@ -19,7 +19,7 @@ words! {
     RoleEnd {
         /// All positions are filled.
         Filled = "filled",
-        /// Staff closed the role.
+        /// Staff closed the role, or the service closed it after its closing date.
         Closed = "closed",
     }
 }

@@ -15,9 +15,9 @@ pub struct CandidateFacts {
     /// Whether an activity row already records that the holder of the page asked for the erasure.
     pub has_asked: bool,
     /// Whether the candidate has an application, other than that of the page, that has a status page or was not deleted
-    /// through a link. The pages of its later signups count as pages of an application, except the page itself. An
-    /// application without a page is ignored if its deletion was requested while the candidate had a legal hold or a
-    /// hidden hire.
+    /// through a link. An application also has the pages of its later signups, but the page of this deletion does not
+    /// count. An application without a page is ignored if its deletion was requested while the candidate had a legal
+    /// hold or a hidden hire.
     pub has_other_records: bool,
     /// Whether the candidate has a hire that their page does not show yet.
     pub has_hidden_hire: bool,
