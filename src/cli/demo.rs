@@ -70,7 +70,7 @@ pub(super) fn prepare(store: &Store, path: &Path, world: &dyn World, base_url: &
     })
 }
 
-/// Prints a new sign-in link for the demo's admin. If the admin has been removed or disabled, prints the URL of the
+/// Prints a new sign-in link for the demo's admin. If no enabled user has the admin's address, prints the URL of the
 /// console.
 fn print_console_link(path: &Path, world: &dyn World, base_url: &str) -> Result<(), Failure> {
     let Some(admin) = Email::parse(ADMIN) else { return Ok(()) };
@@ -90,7 +90,7 @@ pub(super) fn base_url(url: &str) -> String {
     url.replace("://127.0.0.1:", "://localhost:")
 }
 
-/// Looks for the organization and not for its portal, because somebody may have switched off the portal.
+/// Checks for the organization and not for its portal, because the portal may have been switched off.
 fn has_sample_company(tx: &Tx<'_>) -> Result<bool, Error> {
     match Slug::parse(SLUG) {
         Some(slug) => store::organization::slug_exists(tx, &slug),

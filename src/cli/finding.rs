@@ -17,8 +17,8 @@ impl Finding {
             .then(|| Self { option, sentence: format!("--{option} needs --{other}, which is not set") })
     }
 
-    /// Returns the sentence after the place at which the option is set.
-    pub(super) fn with_place(&self, resolved: &Resolved) -> String {
+    /// Returns the sentence, preceded by the location or the variable that sets the option.
+    pub(super) fn with_location(&self, resolved: &Resolved) -> String {
         let sentence = &self.sentence;
         match resolved.origin(self.option) {
             Some(Origin::File { path, line, column }) => format!("{}:{line}:{column}: {sentence}", path.display()),
@@ -29,7 +29,7 @@ impl Finding {
 
     /// Returns the failure of `serve`: exit status 78 if the option is set in the settings file, and 2 otherwise.
     pub(super) fn failure(&self, resolved: &Resolved) -> Failure {
-        let message = self.with_place(resolved);
+        let message = self.with_location(resolved);
         match resolved.origin(self.option) {
             Some(Origin::File { .. }) => Failure { exit: EXIT_CONFIG, message },
             _ => {

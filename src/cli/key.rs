@@ -61,7 +61,7 @@ struct Create {
         help = format!("Days until the key expires, {} to {}", EXPIRES_IN_DAYS.start(), EXPIRES_IN_DAYS.end()))]
     expires_in_days: i64,
 
-    /// The scopes of the key, separated by commas. The flag may also be repeated.
+    /// The scopes of the key, separated by commas. The flag can also be repeated.
     ///
     /// Without this flag, the key has candidates:read, roles:read and pipeline:write, and an admin's key may use
     /// /api/admin. With this flag, an admin's key may use /api/admin only with admin:read (GET and HEAD) or admin:write

@@ -1,5 +1,5 @@
 //! The progress of a long command on a terminal: one line on standard error that is rewritten three times a second and
-//! removed at the end. If standard error is a pipe, a file or a dumb terminal, nothing is written.
+//! removed at the end. If standard error is a pipe, a file or a dumb terminal, there is no such line.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -93,7 +93,7 @@ fn line(verb: &str, done: u64, total: Option<u64>, elapsed: Duration) -> String 
     let megabytes = |bytes: u64| bytes as f64 / 1e6;
     let rate = if elapsed.is_zero() { 0.0 } else { megabytes(done) / elapsed.as_secs_f64() };
     let amount = format!("{:.1} MB, {rate:.1} MB/s", megabytes(done));
-    // A total is an estimate, which the result may exceed.
+    // The total is an estimate, and the actual number of bytes can exceed it.
     let Some(total) = total.filter(|total| *total > 0) else { return format!("{verb}: {amount}") };
     let share = (done.saturating_mul(100) / total).min(99);
     let left = if rate > 0.0 { megabytes(total.saturating_sub(done)) / rate } else { 0.0 };

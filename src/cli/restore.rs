@@ -104,12 +104,13 @@ fn report(restore: &Restore, args: &Args) -> Vec<String> {
         matches!(&restore.replaced, Replaced::Known(known) if known.is_intact && known.lineage != Lineage::Other);
     if !is_certain {
         lines.push(
-            "all sessions and sign-in links end, because it is not certain which of them had ended; everybody signs in again"
+            "all sessions and sign-in links end, because it is not certain which of them had ended; everybody must sign in \
+             again"
                 .to_owned(),
         );
         lines.push(
-            "look through `appliance user list`, `appliance key list` and the members of each organization, and withdraw \
-             again what was withdrawn after the backup"
+            "check `appliance user list`, `appliance key list` and the members of each organization, and withdraw again \
+             the access that was withdrawn after the backup"
                 .to_owned(),
         );
         if !args.revoke_keys {
@@ -133,7 +134,9 @@ fn known_lines(known: &Known) -> Vec<String> {
     lines.push(match known.lineage {
         Lineage::Earlier => "the backup is an earlier state of the file".to_owned(),
         Lineage::Later => "the backup is a later state of the file".to_owned(),
-        Lineage::Other => "the backup is not a state of this file, or both were changed since".to_owned(),
+        Lineage::Other => {
+            "the backup is not a state of this file, or both have changed since the backup was made".to_owned()
+        }
     });
     lines.push(format!("lost: {}", listed(&known.lost)));
     lines.push(format!("comes back: {}", listed(&known.comes_back)));

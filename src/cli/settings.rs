@@ -21,7 +21,7 @@ use crate::world::World;
 /// The settings file is TOML. An option has the name of its flag without the dashes, for example `base-url =
 /// "https://jobs.example.com"`, `rate-limit = 600`, `demo = false` or `trusted-proxy = ["10.0.0.1", "10.0.0.2"]`.
 #[derive(Debug, clap::Args)]
-// The group of the options of `serve` has the same name.
+// clap names a group after its struct, and the struct of the options of `serve` is also named `Args`.
 #[group(skip)]
 #[command(after_long_help = "Examples:
   appliance settings
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args, resolved: &Resolved, world: &dyn World) -> Result
 fn check(args: &Args, resolved: &Resolved, world: &dyn World) -> Result<(), Failure> {
     let mut lines: Vec<String> = resolved.mistakes.iter().map(ToString::to_string).collect();
     let findings = args.serve.contradictions().into_iter().chain(args.serve.findings(world));
-    lines.extend(findings.map(|finding| finding.with_place(resolved)));
+    lines.extend(findings.map(|finding| finding.with_location(resolved)));
     if lines.is_empty() {
         let file = resolved.path.as_deref().map_or("no settings file".into(), Path::to_string_lossy);
         return print_listing(&format!("the service can start with these settings ({file})"));
@@ -70,7 +70,8 @@ fn check(args: &Args, resolved: &Resolved, world: &dyn World) -> Result<(), Fail
     })
 }
 
-/// Returns the value, for an option that is not set the value that the service derives, or nothing.
+/// Returns the value of an option. For an option without a value, returns the value that the service derives, if any,
+/// or an empty string.
 fn shown_value(setting: &Setting, args: &Args) -> String {
     if !setting.values.is_empty() {
         return setting.values.join(",");

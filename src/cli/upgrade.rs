@@ -59,7 +59,8 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     upgraded?;
     let copy = file::beside(path, &format!(".before-version-{}", plan.version));
     print_message(&format!(
-        "{} was upgraded from version {} to {}; the old file is {}, or has a number after this name if it was taken",
+        "{} was upgraded from version {} to {}; the old file is {}, or has a number after this name if the \
+         name was taken",
         path.display(),
         plan.found,
         plan.version,

@@ -82,7 +82,7 @@ fn the_settings_file_has_the_values_of_the_flags() {
     assert_eq!(dir.number("a.db", "SELECT portal_enabled FROM organizations WHERE slug = 'acme'"), 0);
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM users WHERE name = 'Rosa'"), 1);
     let without = init(&dir, &["--force", "--backup-dir", "none"]).succeeded();
-    assert!(without.stderr.contains("/a.db the data"), "{without:?}");
+    assert!(without.stderr.contains("/a.db contains the data"), "{without:?}");
     assert!(!settings(&dir).contains("backup"));
 }
 

@@ -15,7 +15,8 @@ use crate::cli::value::parse_base_url;
 ///
 /// Examines the file and its permissions, the clock, the disk, the base URL and the proxy in front of the service, the
 /// certificate, and the backups. Give the command the same options (or environment variables) as `serve`. It works
-/// while the service runs and while it is stopped, and changes nothing. Run it as the user of the service or as root.
+/// while the service runs and while it is stopped, and changes nothing; only its request to a running service makes the
+/// service record the time of that request. Run the command as the user of the service or as root.
 ///
 /// Each problem is one line: the urgency (`now` or `soon`), the area, a sentence, and the command that corrects the
 /// problem or shows more. Standard error names the parts that could not be examined. The exit status is 1 if there is a
@@ -36,7 +37,7 @@ pub struct Args {
     #[command(flatten)]
     pub(super) tls: TlsArgs,
 
-    /// A network of trusted proxies. The flag may be repeated.
+    /// A network of trusted proxies. The flag can be repeated.
     #[arg(long, env = "APPLIANCE_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',', value_parser = parse_network)]
     pub(super) trusted_proxy: Vec<IpNet>,
 

@@ -1,4 +1,5 @@
-//! The scheduled backups: whether there are any, their age, their check, and their directory.
+//! The scheduled backups: whether there are any, how old they are, whether they passed their check, and whether their
+//! directory is usable.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -40,7 +41,7 @@ pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
     }
 }
 
-/// Reports a copy that failed its check. After a newer sound backup, only the copy is left to delete.
+/// Reports a copy that failed its check. If a newer backup is sound, the operator only has to delete the copy.
 fn examine_unsound(patient: &Patient<'_>, settings: &Settings, newest: Option<Timestamp>, report: &mut Report) {
     let Some(unsound) = backup::unsound(&settings.directory, &patient.path) else { return };
     let shown = unsound.display();
@@ -107,7 +108,9 @@ fn examine_directory(patient: &Patient<'_>, settings: &Settings, report: &mut Re
         report.add(
             Urgency::Soon,
             AREA,
-            format!("{shown} is on the disk of the file, so both are lost together; use another disk or --backup-hook"),
+            format!(
+                "{shown} is on the disk of the file, so a failed disk loses both; use another disk or --backup-hook"
+            ),
             format!("df {} {shown}", patient.path.display()),
         );
     }

@@ -1,4 +1,4 @@
-//! The clock: compared with the newest times in the file, and whether the machine synchronizes it.
+//! The clock: whether it agrees with the newest times in the file, and whether the machine synchronizes it.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -42,20 +42,22 @@ fn compare(patient: &Patient<'_>, heartbeat: Option<Timestamp>, newest: Option<T
         report.add(
             Urgency::Now,
             AREA,
-            format!("the clock says {now}, but the file has times up to {last}"),
+            format!("the clock shows {now}, but the file has times up to {last}"),
             "timedatectl set-ntp true",
         );
     } else if let Some(believed) = heartbeat.filter(|at| patient.is_running && now > at.plus(HEARTBEAT_AGE_MAX)) {
         report.add(
             Urgency::Now,
             AREA,
-            format!("the service does not believe the clock: it says {now}, and the service believes {believed}"),
+            format!(
+                "the service does not believe the clock: the clock shows {now}, and the believed time is {believed}"
+            ),
             "timedatectl status",
         );
     }
 }
 
-/// Returns whether the machine synchronizes its clock, or `None` if timedatectl does not say so.
+/// Returns whether the machine synchronizes its clock, or `None` if timedatectl does not report it.
 fn is_synchronized() -> Option<bool> {
     let arguments = ["show", "--property=NTPSynchronized", "--value"];
     let output =

@@ -1,4 +1,4 @@
-//! The disk: free space, the growth of the file, and files that nobody needs any more.
+//! The disk: free space, the growth of the file, the size of the write-ahead log, and old copies of the file.
 
 use std::path::Path;
 
@@ -8,16 +8,17 @@ use crate::domain::disk::DiskSpace;
 use crate::store::backup;
 use crate::store::file::{beside, parent};
 
-/// The operator has to act before the disk is full in this many days.
+/// The operator is warned if the disk will be full in fewer days than this.
 const DAYS_LEFT_MIN: f64 = 30.0;
 
-/// The shortest time from which the growth of the file is estimated.
+/// The growth of the file is estimated from backups that are at least this many days apart.
 const DAYS_OBSERVED_MIN: f64 = 1.0;
 
-/// The size of a write-ahead log that no reader holds: twice the size to which the service truncates it.
+/// The maximum size of the write-ahead log that is not reported: twice the size to which the service truncates the log
+/// while no reader needs it.
 const LOG_BYTES_MAX: u64 = 128 << 20;
 
-/// The words in the names of files that a restore or an upgrade has left.
+/// The words in the names of the old files that a restore or an upgrade leaves.
 const LEFTOVERS: [&str; 2] = [".before-restore-", ".before-version-"];
 
 const MICROS_PER_DAY: f64 = 86_400e6;
@@ -33,7 +34,7 @@ pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
             AREA,
             format!(
                 "only {} are free, so the service refuses uploads and makes no backups",
-                gigabytes(disk.free_bytes)
+                shown_size(disk.free_bytes)
             ),
             format!("du -xh --max-depth=1 {}", directory.display()),
         ),
@@ -44,7 +45,7 @@ pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
         report.add(
             Urgency::Soon,
             AREA,
-            format!("the write-ahead log has {}, so a program holds a read transaction open", gigabytes(log)),
+            format!("the write-ahead log has {}, so a program is holding a read transaction open", shown_size(log)),
             format!("fuser -v {}", patient.path.display()),
         );
     }
@@ -67,8 +68,8 @@ fn examine_growth(patient: &Patient<'_>, disk: DiskSpace, report: &mut Report) {
             Urgency::Soon,
             AREA,
             format!(
-                "the file grows by {} a day, so the disk is full in {days_left:.0} days",
-                gigabytes(bytes_per_day as u64)
+                "the file grows by {} a day, so the disk will be full in {days_left:.0} days",
+                shown_size(bytes_per_day as u64)
             ),
             format!("df -h {}", parent(&patient.path).display()),
         );
@@ -91,14 +92,14 @@ fn examine_leftovers(path: &Path, report: &mut Report) {
         report.add(
             Urgency::Soon,
             AREA,
-            format!("{} is an old copy with personal data ({})", leftover.display(), gigabytes(bytes)),
+            format!("{} is an old copy with personal data ({})", leftover.display(), shown_size(bytes)),
             format!("rm {}", leftover.display()),
         );
     }
 }
 
 /// Returns a size in MB, or in GB from 1 GB.
-fn gigabytes(bytes: u64) -> String {
+fn shown_size(bytes: u64) -> String {
     if bytes < 1_000_000_000 {
         format!("{:.1} MB", bytes as f64 / 1e6)
     } else {

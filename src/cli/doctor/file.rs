@@ -27,7 +27,7 @@ const AREA: &str = "permissions";
 /// Returns whether the file can be read.
 pub(super) fn examine(path: &Path, world: &dyn World, report: &mut Report) -> bool {
     let opened = prepare_to_read(path);
-    // If the log is empty, closing this connection removes the files that the one before has created.
+    // If the log is empty, closing this connection removes the files that the previous connection created.
     let _ = store::read_unchanged(path, world, |_| Ok(()));
     let shown = path.display();
     match &opened {

@@ -1,4 +1,4 @@
-//! A single GET request over HTTP or HTTPS, as a browser outside would send it, without an async runtime.
+//! A single GET request over HTTP or HTTPS, like that of a browser on another machine, without an async runtime.
 
 use std::fmt;
 use std::io::{ErrorKind, Read, Write};
@@ -42,7 +42,7 @@ impl fmt::Display for Unreached {
     }
 }
 
-/// Sends a request to a path of the base URL. Follows no redirect.
+/// Sends a request to a path of the base URL. Does not follow redirects.
 pub(super) fn get(base_url: &str, path: &str) -> Result<Answer, Unreached> {
     let origin = http::origin(base_url).unwrap_or_default();
     let authority = origin.split_once("://").map_or("", |(_, authority)| authority);
@@ -93,7 +93,7 @@ fn exchange(mut stream: impl Read + Write, request: &str) -> Result<Answer, Unre
     let failed = |error: std::io::Error| Unreached::NoConnection(error.to_string());
     stream.write_all(request.as_bytes()).and_then(|()| stream.flush()).map_err(failed)?;
     let mut bytes = Vec::new();
-    // Some servers end a TLS connection without a notice. The answer counts nevertheless.
+    // Some servers end a TLS connection without `close_notify`. The read then fails, but the answer counts.
     let read = stream.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes);
     let text = String::from_utf8_lossy(&bytes);
     let status = text.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5)).and_then(|code| code.parse().ok());

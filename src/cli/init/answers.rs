@@ -47,7 +47,7 @@ pub(super) struct Backups {
 impl Answers {
     /// # Errors
     /// Exit status 2 if an option is missing and nobody can be asked, or if options contradict each other. Exit status 1
-    /// at the end of input.
+    /// at the end of input, or if the certificate and its key cannot be used.
     pub(super) fn collect(args: &Args, world: &dyn World) -> Result<Self, Failure> {
         let asks = can_ask();
         if !asks {
@@ -75,8 +75,9 @@ impl Answers {
     }
 }
 
-/// Whether missing options are asked for.
+/// The source of the answers: options and, if somebody can be asked, questions.
 struct Source {
+    /// Whether the command asks for each option that is not given.
     asks: bool,
 }
 
@@ -150,7 +151,7 @@ fn is_here(base_url: &str) -> bool {
     matches!(http::host(base_url).as_deref(), Some("127.0.0.1" | "localhost"))
 }
 
-/// Asks for both files until they can be used together. Files from flags are not asked for again.
+/// Asks for both files until they can be used together. If an option names one of them, unusable files are an error.
 fn files(args: &Args, answer: &Source, world: &dyn World) -> Result<TlsFiles, Failure> {
     loop {
         let certificate =
@@ -188,8 +189,8 @@ fn backups(args: &Args, answer: &Source, db: &Path) -> Result<Option<Backups>, F
     Ok(Some(Backups { directory: absolute(&directory)?, every, keep }))
 }
 
-/// Returns the slug that a name suggests: its ASCII letters and digits in lower case, with a dash for each gap. `None` if
-/// it has none.
+/// Returns the slug that a name suggests: its ASCII letters and digits in lower case, with a dash for each gap. Returns
+/// `None` if the result is not a slug, for example because the name has no such characters.
 fn slug_of(name: &str) -> Option<String> {
     let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let slug = words.collect::<Vec<_>>().join("-").to_ascii_lowercase();

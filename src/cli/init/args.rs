@@ -19,11 +19,13 @@ pub(super) const NO_BACKUPS: &str = "none";
 ///
 /// On a terminal, the command asks for each option that is not given. Elsewhere, an option without a default must be
 /// given. The command writes the settings file, creates the database if it does not exist, and creates the organization
-/// and the admin if they do not exist. The admin becomes an owner of the organization. The address of the career portal
-/// and a link by which the admin can sign in once, within a week, go to standard output.
+/// and the admin if they do not exist. An existing user with the admin's address becomes an admin and is enabled. The
+/// admin becomes an owner of the organization. The address of the career portal, if the portal is on, and a link by
+/// which the admin can sign in once, within a week, go to standard output.
 ///
-/// Nothing is changed before the last question is answered. If the settings file has options and their
-/// database is set up, the command changes nothing. As root, the command gives the database to the owner of its directory, and its group may read the settings.
+/// Nothing is changed before the last question is answered. If the settings file has options and the database that they
+/// name is set up, the command changes nothing. As root, the command gives the database to the owner and the group of
+/// its directory. This group can also read the settings file.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   sudo appliance init
@@ -31,7 +33,7 @@ pub(super) const NO_BACKUPS: &str = "none";
   sudo appliance init --organization-name Acme --email you@example.com --base-url https://jobs.example.com --tls proxy
       asks nothing in a script; the slug is acme, and the portal and daily backups are on
   appliance init --settings jobs.toml --db jobs.db
-      sets up a service in this directory, without root; with http://127.0.0.1:8080 as public URL, for this machine only")]
+      sets up a service in this directory, without root; answer http://127.0.0.1:8080 for this machine only")]
 pub(in crate::cli) struct Args {
     /// The SQLite file that holds all data. Its directory must exist.
     #[arg(long, env = "APPLIANCE_DB", value_name = "FILE", default_value = "/var/lib/appliance/appliance.db")]
@@ -89,7 +91,7 @@ pub(in crate::cli) struct Args {
     #[arg(long, env = "APPLIANCE_BACKUP_KEEP", value_name = "COUNTS", value_parser = parse_keep)]
     pub(super) backup_keep: Option<String>,
 
-    /// Replace an existing settings file. Existing data is not changed.
+    /// Replace an existing settings file. An existing database keeps its data.
     #[arg(long, env = "APPLIANCE_FORCE", value_parser = BoolishValueParser::new())]
     pub(super) force: bool,
 }
@@ -107,7 +109,8 @@ pub(super) enum Portal {
 pub(super) enum Tls {
     /// A proxy on this machine, such as Caddy or nginx. The service listens on 127.0.0.1:8080.
     Proxy,
-    /// The service itself, with the certificate in two files. It listens on port 443, and redirects from port 80.
+    /// The service itself, with the certificate and its key in two files. It listens on the port of the base URL. If
+    /// that port is 443, the service also redirects requests from port 80.
     Files,
 }
 

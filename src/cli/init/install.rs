@@ -1,4 +1,4 @@
-//! Creates the database, the organization and the admin, as far as they do not exist.
+//! Creates the database, the organization and the admin, if they do not exist.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, fchown};
@@ -99,7 +99,8 @@ fn ensure_organization(tx: &Tx<'_>, world: &dyn World, answers: &Answers) -> Res
     Ok((organization, true))
 }
 
-/// As root, gives the database and the files beside it to the owner of their directory, as whom the service runs.
+/// As root, gives the database and the files whose names begin with its name to the owner and the group of their
+/// directory. The service runs as this owner.
 fn give_to_service(db: &Path) -> Result<(), Failure> {
     if !geteuid().is_root() {
         return Ok(());
@@ -113,11 +114,11 @@ fn give_to_service(db: &Path) -> Result<(), Failure> {
             if !entry.file_type()?.is_file() || !entry.file_name().as_encoded_bytes().starts_with(begin) {
                 continue;
             }
-            // The user of the service may replace names in this directory meanwhile, so the handle decides.
+            // The user of the service can replace files in this directory at any time, so the checks use the open file.
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
             let file = fs::File::from(open(entry.path(), flags, Mode::empty())?);
             let metadata = file.metadata()?;
-            // A hard link could belong to something else.
+            // A file with several hard links may also be in another directory.
             if metadata.is_file() && metadata.uid() == 0 && metadata.nlink() == 1 {
                 fchown(&file, Some(owner.uid()), Some(owner.gid()))?;
             }

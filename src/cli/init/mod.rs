@@ -1,7 +1,7 @@
 //! `appliance init`: sets up a service, by questions on a terminal or by flags in a script.
 //!
-//! All questions come first. Then the settings file is staged beside its final place, the database is changed in one
-//! transaction, and the settings file gets its name. A command that is interrupted in between can be run again.
+//! All questions come first. Then the settings file is written under a temporary name, the database is changed in one
+//! transaction, and the settings file gets its final name. A command that is interrupted in between can be run again.
 
 mod answers;
 mod args;
@@ -28,7 +28,7 @@ pub(super) fn run(args: &Args, resolved: &Resolved, world: &dyn World) -> Result
     if !args.force && refuse_or_report_settings(args, path, resolved, world)? {
         return Ok(());
     }
-    // A person must not answer all questions in vain.
+    // These checks come before the questions, so that nobody answers all of them in vain.
     staged::require_place(path)?;
     install::require_directory(&args.db)?;
     let answers = Answers::collect(args, world)?;
@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args, resolved: &Resolved, world: &dyn World) -> Result
     let staged = StagedSettings::write(path, &text, &answers.db)?;
     install::install(&answers, world)?;
     staged.keep()?;
-    print_message(&format!("{} has the settings, and {} the data", path.display(), answers.db.display()));
+    print_message(&format!("{} contains the settings, and {} contains the data", path.display(), answers.db.display()));
     if let TlsAnswer::Files(files) = &answers.tls {
         let (certificate, key) = (files.certificate.display(), files.key.display());
         print_message(&format!("The user of the service must be able to read {certificate} and {key}."));
@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, resolved: &Resolved, world: &dyn World) -> Result
     Ok(())
 }
 
-/// Looks at an existing settings file. A file that sets no option, such as a sample, counts as missing.
+/// Checks an existing settings file. A file that sets no option, such as a sample, counts as missing.
 ///
 /// Returns whether the service is already set up. If so, this function has reported it.
 ///

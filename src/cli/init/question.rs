@@ -1,4 +1,4 @@
-//! Asks questions on a terminal. Each answer is checked at once, and a wrong one is asked for again.
+//! Asks questions on a terminal. Each answer is checked at once, and a question with an invalid answer is repeated.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 

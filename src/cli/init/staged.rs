@@ -1,4 +1,4 @@
-//! Writes the settings file: first beside its place, and at the end with its name.
+//! Writes the settings file: first under a temporary name beside its path, and at the end under its final name.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
@@ -33,8 +33,8 @@ pub(super) fn require_place(path: &Path) -> Result<(), Failure> {
     })
 }
 
-/// A settings file that is complete and on disk, but does not have its name yet. Dropping the value removes the staged
-/// file, except after [`Self::keep`].
+/// A settings file that is complete and on disk, but does not have its final name yet. Dropping the value removes the
+/// staged file, except after [`Self::keep`].
 pub(super) struct StagedSettings {
     path: PathBuf,
     staged: PathBuf,
@@ -66,7 +66,7 @@ impl StagedSettings {
         file.sync_all()
     }
 
-    /// Gives the file its name. Replaces an older file.
+    /// Gives the file its final name. Replaces an older file.
     ///
     /// # Errors
     /// Fails if the file cannot be renamed. The command can then be run again.

@@ -85,7 +85,8 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_MIN_FREE", value_name = "BYTES", value_parser = parse_bytes)]
     pub(super) min_free: Option<u64>,
 
-    /// Refuse uploads while the attachments take up more than this in total, such as 20G. The default is no limit.
+    /// Refuse an upload that would make the attachments larger than this in total, such as 20G. The default is no
+    /// limit.
     #[arg(long, env = "APPLIANCE_ATTACHMENTS_MAX", value_name = "BYTES", value_parser = parse_bytes)]
     pub(super) attachments_max: Option<u64>,
 
@@ -93,12 +94,12 @@ pub struct Args {
     pub(super) backups: BackupScheduleArg,
 
     /// A network of trusted proxies, such as 127.0.0.1/32. The service trusts X-Forwarded-For from these proxies. The
-    /// flag may be repeated.
+    /// flag can be repeated.
     #[arg(long, env = "APPLIANCE_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',', value_parser = parse_network)]
     pub(super) trusted_proxy: Vec<IpNet>,
 
     /// A contact for reporting vulnerabilities: an email address, or an https, mailto or tel URI. Enables
-    /// /.well-known/security.txt (RFC 9116). The flag may be repeated.
+    /// /.well-known/security.txt (RFC 9116). The flag can be repeated.
     #[arg(long, env = "APPLIANCE_SECURITY_CONTACT", value_name = "CONTACT", value_delimiter = ',',
         value_parser = parse_security_contact)]
     pub(super) security_contact: Vec<String>,

@@ -90,7 +90,9 @@ fn flaw_of_hook(path: &Path) -> Option<String> {
     match fs::metadata(path) {
         Err(error) => Some(format!("the backup hook {shown} cannot be used: {error}")),
         Ok(metadata) if metadata.is_file() && metadata.permissions().mode() & EXECUTE != 0 => None,
-        Ok(_) => Some(format!("the backup hook {shown} is not a program; make it one with: chmod +x {shown}")),
+        Ok(_) => Some(format!(
+            "the backup hook {shown} is not an executable file; make it executable with: chmod +x {shown}"
+        )),
     }
 }
 

@@ -100,7 +100,7 @@ fn parse(path: &Path, text: &str, options: &Options) -> (Vec<Entry>, Vec<Mistake
 /// A position in the text, and the mistake there.
 type Flaw = (Range<usize>, String);
 
-/// Returns the values of an option as text, as a flag would have them.
+/// Returns the values of an option as strings, in the form that a flag accepts.
 fn values(
     name: &str,
     key: &Spanned<std::borrow::Cow<'_, str>>,
@@ -112,7 +112,7 @@ fn values(
     }
     if options.is_switch(name) {
         let found = value.get_ref();
-        let wrong = || (value.span(), format!("`{name}` is true or false, not {}", kind(found)));
+        let wrong = || (value.span(), format!("`{name}` must be true or false, not {}", kind(found)));
         return found.as_bool().map(|is_set| vec![is_set.to_string()]).ok_or_else(wrong);
     }
     match value.get_ref() {
@@ -130,11 +130,11 @@ fn scalar(name: &str, value: &Spanned<DeValue<'_>>, options: &Options) -> Result
         DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', ""),
         other => {
             let expected = if options.is_list(name) {
-                "a text in quotes, or several in […]"
+                "a string in quotes, or several in […]"
             } else {
-                "a text in quotes or a number"
+                "a string in quotes or a number"
             };
-            return Err((value.span(), format!("`{name}` is {expected}, not {}", kind(other))));
+            return Err((value.span(), format!("`{name}` must be {expected}, not {}", kind(other))));
         }
     };
     match options.flaw(name, OsStr::new(&text)) {
@@ -147,7 +147,7 @@ fn unknown(name: &str, value: &DeValue<'_>, options: &Options) -> String {
     match options.nearest(name) {
         Some(nearest) => format!("there is no option `{name}`; did you mean `{nearest}`?"),
         None if value.is_table() => {
-            format!("`{name}` is a table; options stand at the top of the file, without tables")
+            format!("`{name}` is a table; put options at the top of the file, without tables")
         }
         None => format!("there is no option `{name}`; `appliance settings` lists all options"),
     }
@@ -155,7 +155,7 @@ fn unknown(name: &str, value: &DeValue<'_>, options: &Options) -> String {
 
 fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
-        DeValue::String(_) => "a text",
+        DeValue::String(_) => "a string",
         DeValue::Integer(_) => "a number that is not decimal",
         DeValue::Float(_) => "a fraction",
         DeValue::Boolean(_) => "true or false",

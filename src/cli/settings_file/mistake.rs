@@ -1,4 +1,4 @@
-//! A mistake in the settings, as one sentence with its place.
+//! A mistake in the settings, as one sentence with its location.
 
 use std::fmt;
 use std::path::Path;
@@ -13,8 +13,8 @@ impl Mistake {
     }
 
     /// A mistake that concerns a whole file or a variable.
-    pub(super) fn of(place: &str, sentence: &str) -> Self {
-        Self(format!("{place}: {sentence}"))
+    pub(super) fn of(location: &str, sentence: &str) -> Self {
+        Self(format!("{location}: {sentence}"))
     }
 }
 

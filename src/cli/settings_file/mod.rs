@@ -24,7 +24,7 @@ use super::output::counted;
 /// The settings file that is read if it exists.
 pub(super) const PATH_DEFAULT: &str = "/etc/appliance/appliance.toml";
 
-/// The command that writes a settings file. An existing file does not change its options.
+/// The command that writes a settings file. An existing settings file does not set the options of this command.
 const INIT: &str = "init";
 
 #[derive(Debug, clap::Args)]

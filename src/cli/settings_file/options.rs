@@ -14,7 +14,7 @@ const SERVE: &str = "serve";
 /// The command that shows these options, and the flag that names the file.
 pub(super) const SETTINGS: &str = "settings";
 
-/// The flags of `serve`, in a command that reads no variables. All flags take a value here, also `--demo`.
+/// The flags of `serve`, in a command that reads no variables. All flags take a value here, even `--demo`.
 pub(super) struct Options {
     command: Command,
     switches: Vec<String>,
