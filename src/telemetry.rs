@@ -1,8 +1,8 @@
 //! Telemetry for the operator: counters as Prometheus text, and a log on standard error with one line for each request,
 //! defect, delivery attempt and event of the service.
 //!
-//! The line of a request never contains a path, query, address or user agent, because these contain tokens and personal
-//! data.
+//! The line of a request never contains a path, query, address or user agent, because these can contain tokens and
+//! personal data.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

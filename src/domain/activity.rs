@@ -138,8 +138,8 @@ words! {
         PasskeyAdded = "passkey.added",
         /// A user removed a passkey.
         PasskeyRemoved = "passkey.removed",
-        /// A sign-in or a confirmation was refused because the passkey's signature counter went back, so a copy of the
-        /// authenticator exists.
+        /// A sign-in or a confirmation was refused because the passkey's signature counter did not increase, so a copy
+        /// of the authenticator may exist.
         PasskeyCloneRefused = "passkey.clone_refused",
         /// A command was run on the file.
         CommandRan = "command.ran",

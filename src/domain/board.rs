@@ -4,7 +4,7 @@ use std::time::Duration;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The wait after which the inbox shows a candidate.
+/// The wait after which the inbox counts a candidate as overdue.
 pub const OVERDUE_AFTER: Duration = Duration::from_secs(10 * 24 * 60 * 60);
 
 /// The shortest wait that can be late. Shorter waits are normal in every organization.

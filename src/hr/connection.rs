@@ -26,7 +26,7 @@ pub(super) struct Connector {
     pub(super) tls: Arc<Tls>,
     pub(super) allow_private_targets: bool,
     pub(super) timeout: Duration,
-    /// A sender of which each host lookup holds a clone until the lookup has ended, which may be after the attempt.
+    /// Each host lookup holds a clone of this sender until the lookup has ended, which may be after the attempt.
     pub(super) lookup_guard: mpsc::Sender<Infallible>,
 }
 

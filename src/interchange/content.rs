@@ -30,7 +30,7 @@ pub enum Content {
     Empty,
     /// JSON, or text that begins like JSON.
     Json,
-    /// Text that begins like JSON, but in another encoding than UTF-8.
+    /// Text in UTF-16 that begins like JSON.
     JsonInUtf16,
     /// Text whose first line contains a separator of cells.
     Table,

@@ -51,12 +51,12 @@ struct List {
     width: usize,
 }
 
-/// The position in the line, which decides which characters are escaped.
+/// The position in the line, which determines the characters that are escaped.
 #[derive(Default, PartialEq, Eq)]
 enum Line {
     #[default]
     Start,
-    /// So many digits from the beginning of the line.
+    /// Only digits since the beginning of the line: this many.
     Digits(usize),
     Middle,
 }
@@ -70,8 +70,7 @@ pub(super) struct MarkdownWriter {
     lists: Vec<List>,
     /// The marker of an item that has no text yet.
     marker: Option<String>,
-    /// The emphasis that has begun, and whether its marker is written. The first ones that are written come before all
-    /// that are not.
+    /// The emphasis that has begun, the outermost first, and whether its marker is written.
     emphasis: Vec<(Emphasis, bool)>,
     /// The last end marker, and the length of the text after it.
     ended: Option<(Emphasis, usize)>,
@@ -181,7 +180,7 @@ impl MarkdownWriter {
         if self.lists.is_empty() { Gap::Paragraph } else { Gap::Item }
     }
 
-    /// Writes what separates the next character from the text.
+    /// Writes the gap before the next character, and the marker of an item or the indentation that belongs there.
     fn write_gap(&mut self) {
         let gap = std::mem::take(&mut self.gap);
         let marker = self.marker.take();
