@@ -126,7 +126,8 @@ impl Telemetry {
         Self::start(format, false)
     }
 
-    /// Creates empty counters and starts the log thread. Each line begins with its priority, for the journal of systemd.
+    /// Creates empty counters and starts the log thread. Each line begins with its priority, for the journal of
+    /// systemd.
     pub fn for_journal(format: LogFormat) -> Self {
         Self::start(format, true)
     }

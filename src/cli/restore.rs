@@ -104,8 +104,8 @@ fn report(restore: &Restore, args: &Args) -> Vec<String> {
         matches!(&restore.replaced, Replaced::Known(known) if known.is_intact && known.lineage != Lineage::Other);
     if !is_certain {
         lines.push(
-            "all sessions and sign-in links end, because it is not certain which of them had ended; everybody must sign \
-             in again"
+            "all sessions and sign-in links end, because it is not certain which of them had ended; everybody must \
+             sign in again"
                 .to_owned(),
         );
         lines.push(

@@ -39,8 +39,8 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if the file is from a newer version or cannot be used, if its disk has too little free space, or if the upgrade
-/// fails. The file is then unchanged.
+/// Fails if the file is from a newer version or cannot be used, if its disk has too little free space, or if the
+/// upgrade fails. The file is then unchanged.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let path = args.file.as_deref().unwrap_or(&args.db.db);
     let Some(plan) = file::plan_upgrade(path)? else {

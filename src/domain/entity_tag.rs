@@ -24,8 +24,8 @@ pub enum IfMatch {
 }
 
 impl IfMatch {
-    /// Parses the field. Returns `None` if the field is neither `*` nor a list of entity tags. Ignores empty elements of
-    /// the list (RFC 9110 §5.6.1.2), unless all elements are empty.
+    /// Parses the field. Returns `None` if the field is neither `*` nor a list of entity tags. Ignores empty elements
+    /// of the list (RFC 9110 §5.6.1.2), unless all elements are empty.
     pub fn parse(field: &str) -> Option<Self> {
         const BLANK: [char; 2] = [' ', '\t'];
         const BETWEEN: [char; 3] = [' ', '\t', ','];

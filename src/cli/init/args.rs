@@ -78,8 +78,8 @@ pub(in crate::cli) struct Args {
     #[arg(long, env = "APPLIANCE_TLS_KEY", value_name = "FILE")]
     pub(super) tls_key: Option<PathBuf>,
 
-    /// The directory for backups, or `none`. The default is the directory `backups` beside the database. Another disk is
-    /// better.
+    /// The directory for backups, or `none`. The default is the directory `backups` beside the database. Another disk
+    /// is better.
     #[arg(long, env = "APPLIANCE_BACKUP_DIR", value_name = "DIR")]
     pub(super) backup_dir: Option<PathBuf>,
 

@@ -41,8 +41,8 @@ pub(super) struct StagedSettings {
 }
 
 impl StagedSettings {
-    /// Writes the text. Creates the directory, but not its parent. As root, gives the file to the group of the directory
-    /// of `db`, which is the group of the service.
+    /// Writes the text. Creates the directory, but not its parent. As root, gives the file to the group of the
+    /// directory of `db`, which is the group of the service.
     pub(super) fn write(path: &Path, text: &str, db: &Path) -> Result<Self, Failure> {
         let staged = Self { path: path.to_owned(), staged: beside(path, ".partial") };
         staged.try_write(text, db).map_err(|error| staged.failure(&error))?;

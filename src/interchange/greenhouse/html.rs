@@ -65,8 +65,8 @@ fn tag(text: &str) -> Option<Tag> {
     Some(Tag { name: name.to_ascii_lowercase(), is_end, bytes: "<".len() + tag_bytes(inner)? })
 }
 
-/// Returns the number of bytes up to the end of a comment. As in browsers, a comment without an end contains the rest of
-/// the text.
+/// Returns the number of bytes up to the end of a comment. As in browsers, a comment without an end contains the rest
+/// of the text.
 fn comment_bytes(comment: &str) -> usize {
     for end in [">", "->"] {
         if comment.starts_with(end) {

@@ -230,7 +230,8 @@ impl MarkdownWriter {
         }
     }
 
-    /// Writes the end markers of the emphasis from this one on, the innermost first. The next character begins it again.
+    /// Writes the end markers of the emphasis from this one on, the innermost first. The next character begins it
+    /// again.
     fn interrupt_emphasis(&mut self, from: usize) {
         for (emphasis, is_written) in self.emphasis[from..].iter_mut().rev() {
             if std::mem::take(is_written) {
