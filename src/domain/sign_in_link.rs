@@ -18,9 +18,9 @@ pub const SIGN_IN_TOKEN_BYTES: usize = 32;
 words! {
     /// The purpose of a sign-in link.
     LinkPurpose {
-        /// A new user chooses a password or adds a passkey.
+        /// A user, usually a new one, chooses a password or adds a passkey.
         Invitation = "invitation",
-        /// A user who cannot sign in chooses another password.
+        /// A user who cannot sign in chooses another password or, without a second factor, adds a passkey.
         Reset = "reset",
         /// A user who lost their second factor chooses another password or adds a passkey. The earlier factors are
         /// removed.

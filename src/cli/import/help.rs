@@ -11,7 +11,8 @@ the content of a cell is ignored. Columns:
   appliedAt           a date (2026-11-21), or an RFC 3339 date-time with an offset; default: now
   status              In Progress (the default), Not Selected, Hired or Withdrawn
   step                the name or id of the step that the application has reached, or at which it ended; defaults to
-                      the first step for In Progress and the last for Hired; required otherwise
+                      the first step for In Progress and the last for Hired; required otherwise, unless the
+                      role has only one step
   rejectedAt          when the application ended; only for Not Selected; default: now
   outcomeType         rejected_by_organization, rejected_by_candidate or other; only for Not Selected
   outcomeReason       for example lacking_skills; only for Not Selected
