@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upgrade_needs_its_space_to_the_byte() {
+    fn an_upgrade_is_refused_if_one_byte_of_space_is_missing() {
         let world = Scripted::at(Timestamp::from_micros(0));
         let with = |free_bytes: u64| {
             world.set_disk(Some(DiskSpace { free_bytes, total_bytes: 9_000_000_000 }));

@@ -1,5 +1,5 @@
-//! The statuses of an application and of its steps: checks that those of an imported application agree, and derives the
-//! statuses of the steps of a new application, or of an imported one without steps.
+//! The statuses of an application and of its steps. This module checks that the statuses of an imported application
+//! agree. It also derives the statuses of the steps of a new application, or of an imported application without steps.
 //!
 //! The decisions in `candidate_step` change the application and its steps together, so they do not need this check.
 

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_certificates_may_not_contain_are_refused() {
+    fn times_in_other_forms_are_refused() {
         let good = |tag: u8, text: &str| time(&[&[tag, text.len() as u8], text.as_bytes()].concat()).map(|(at, _)| at);
         assert_eq!(good(UTC_TIME, "491231235959Z"), Some(at("2049-12-31T23:59:59Z")));
         assert_eq!(good(UTC_TIME, "500101000000Z"), Some(at("1950-01-01")));

@@ -96,8 +96,8 @@ pub struct Palette {
 }
 
 impl Palette {
-    /// Derives the palette. Text on a page gets the brand colour if that colour is readable, and otherwise the first
-    /// readable mixture of the brand colour with black (on a light page) or white (on a dark page).
+    /// Derives the palette. Text on a page gets the brand colour if that colour is readable. Otherwise, it gets the
+    /// first readable mixture of the brand colour with black (on a light page) or white (on a dark page).
     pub fn of(brand: Colour) -> Self {
         let on_brand = if brand.contrast(WHITE) >= TEXT_CONTRAST_MIN { WHITE } else { BLACK };
         Self {

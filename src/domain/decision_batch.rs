@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn applications_are_put_aside_wherever_the_candidates_are() {
+    fn applications_at_any_step_are_put_aside() {
         for (before, here) in [
             ([InProgress, Pending, Pending], 0),
             ([Validated, Skipped, InProgress], 2),

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_owner_stays_even_for_themselves_and_platform_admins() {
+    fn not_even_a_platform_admin_removes_or_demotes_the_last_owner() {
         let last = MemberFacts { has_other_owner: false, is_self: true, ..member(Owner) };
         for acting in [caller(Owner), PLATFORM_ADMIN] {
             assert!(matches!(require_removable(acting, last), Err(Refusal::Conflict(_))));

@@ -31,8 +31,8 @@ words! {
 }
 
 impl LinkPurpose {
-    /// Returns the time for which a link works: a week for an invitation or the demo, because people read mail late,
-    /// and an hour for a reset, because its receiver is waiting for it.
+    /// Returns the time for which a link works. An invitation or the link of the demo works for a week, because people
+    /// read mail late. A reset works for an hour, because its receiver is waiting for it.
     pub fn lifetime(self) -> Duration {
         match self {
             Self::Invitation | Self::Demo => Duration::from_secs(7 * 24 * 60 * 60),

@@ -21,8 +21,9 @@ pub const ACCOUNT_FAILURES_FREE: u32 = 5;
 pub const NETWORK_FAILURES_FREE: u32 = 50;
 
 /// The maximum number of failures for one account within an hour from all unfamiliar sources together. The waits limit
-/// an IPv4 address or an IPv6 /64 to fewer than 20 failures an hour and an IPv6 /48 to fewer than 40, so no such
-/// network can use up this limit alone. A password of 12 characters that is not common withstands 2,400 guesses a day.
+/// an IPv4 address or an IPv6 /64 to fewer than 20 failures an hour, and an IPv6 /48 to fewer than 40. No such network
+/// can therefore use up this limit alone. A password of 12 characters that is not common withstands 2,400 guesses a
+/// day.
 pub const UNFAMILIAR_FAILURES_PER_HOUR: u32 = 100;
 
 /// The time for which a network or device stays familiar to an account after a successful sign-in.

@@ -23,7 +23,7 @@ const SIGNATURES: [(&[u8], Content); 8] = [
 const WORKBOOK_NAMES: [&[u8]; 3] =
     [b"[Content_Types].xml", b"xl/", b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet"];
 
-/// The kind of a file, as far as its first bytes show it.
+/// The kind of a file, judging by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
     /// Nothing, or only white space.

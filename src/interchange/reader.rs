@@ -1,6 +1,6 @@
 //! A streaming parser for interchange documents. It holds the members of an object as JSON until the typed object is
-//! created, and parses arrays item by item, so that the JSON values of a large document are never all in memory at
-//! once. It reports all findings together.
+//! created, and parses arrays item by item. Therefore, the JSON values of a large document are never all in memory at
+//! once. The parser reports all findings together.
 //!
 //! The parser knows how objects and arrays nest, but does not interpret their members.
 

@@ -6,8 +6,8 @@ use super::args::Format;
 use crate::cli::failure::Failure;
 use crate::interchange::Content;
 
-/// Fails with advice if the bytes are visibly not in the format. Otherwise, the parser of the format reports what is
-/// wrong.
+/// Fails with advice if the bytes are visibly not in the format. Otherwise, the parser of the format reports the
+/// errors.
 ///
 /// # Errors
 /// A failure that names the kind of the file and the next step.

@@ -66,7 +66,7 @@ mod tests {
     use super::quoted;
 
     #[test]
-    fn toml_reads_each_quoted_text_back() {
+    fn a_quoted_string_parses_to_the_same_text() {
         for text in ["", "a", "a \"b\" \\c", "tab\tnewline\n\u{1b}\u{7f}\u{85}", "ü€🦀", "'''", "#"] {
             let document = format!("a = {}\n", quoted(text));
             let table = toml::de::DeTable::parse(&document).expect("the document is TOML");

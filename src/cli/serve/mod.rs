@@ -40,8 +40,8 @@ const _: () = assert!(BLOCKING_THREADS_MAX + WORKER_THREADS_MAX + HR_THREADS <= 
 /// # Errors
 /// Exit status 78 if a restart would not help: for example, if the file is newer, foreign or not writable, or if the
 /// certificate cannot be used. Exit status 2 if options contradict each other, for example if the service speaks TLS
-/// but the base URL is not https; 78 if the option that must change is set in the settings file. Exit status 1
-/// otherwise: for example, if another `serve` uses the file, or if the port is taken.
+/// but the base URL is not https (78 if the option is set in the settings file). Exit status 1 otherwise: for example,
+/// if another `serve` uses the file, or if the port is taken.
 pub(super) fn run(args: Args, resolved: &Resolved) -> Result<(), Failure> {
     if let Some(contradiction) = args.contradictions().first() {
         return Err(contradiction.failure(resolved));

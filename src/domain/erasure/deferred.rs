@@ -1,5 +1,5 @@
-//! Deferred erasures: if candidates ask for their erasure while a hire is hidden from them, the service erases them
-//! after they can see the hire, or after staff have reversed it.
+//! Deferred erasures: candidates ask for their erasure while a hire is hidden from them. The service erases them after
+//! they can see the hire, or after staff have reversed it.
 //!
 //! An immediate erasure would remove somebody whom staff have hired. A refusal would reveal the hire to the candidate.
 

@@ -2,8 +2,8 @@
 //! closed.
 //!
 //! Candidates see the end of a role after the same delay as a decision. A hire often fills the role, so a page that
-//! showed the filled role before the hire would reveal the hire. The same applies to a closed role: staff often close a
-//! role right after a hire, and the hired candidate must not read that the role is closed before the page shows the
+//! showed the filled role before the hire would reveal the hire. The same applies to a closed role, because staff often
+//! close a role right after a hire. The hired candidate must not read that the role is closed before the page shows the
 //! hire.
 
 use std::time::Duration;

@@ -77,7 +77,7 @@ pub struct DeletionPlan {
     pub answer: DeletionAnswer,
 }
 
-/// `POST /status/{token}/delete`: decides what the holder of a link deletes.
+/// `POST /status/{token}/delete`: plans a deletion by the holder of a link.
 ///
 /// Only a trusted page reports that a legal hold prevents the deletion. Any other page disappears as it would without
 /// the hold, so that a stranger who knows an address learns nothing. A page also disappears if the candidate has a
