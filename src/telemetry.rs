@@ -169,7 +169,7 @@ impl Telemetry {
         self.log(priority, at, request_id, message);
     }
 
-    /// Logs a sentence about the service that needs a person's attention.
+    /// Logs a sentence about a condition of the service that needs a person's attention.
     pub fn warn(&self, at: Timestamp, message: &str) {
         self.log(Priority::Warning, at, None, message);
     }
@@ -282,7 +282,7 @@ impl Log {
     }
 }
 
-/// Waits until the waiting lines are written, for at most [`FLUSH_TIMEOUT`], because the reader of standard error may
+/// Waits until the waiting lines are written, for at most [`FLUSH_TIMEOUT`], because the reader of standard error might
 /// be stuck.
 impl Drop for Log {
     fn drop(&mut self) {

@@ -23,8 +23,8 @@ pub(super) struct BackupScheduleArg {
     #[arg(long, env = "APPLIANCE_BACKUP_EVERY", value_name = "DURATION", default_value = "24h", value_parser = parse_every)]
     backup_every: Duration,
 
-    /// The number of newest backups to keep, or the newest of each of the last days, weeks and months, such as
-    /// daily=7,weekly=4,monthly=6. The service deletes only backups that it made itself.
+    /// The backups to keep: a number of the newest ones, or the newest one of each of the last days, weeks and months,
+    /// such as daily=7,weekly=4,monthly=6. The service deletes only backups that it made itself.
     #[arg(long, env = "APPLIANCE_BACKUP_KEEP", value_name = "COUNTS", default_value = "7", value_parser = Keep::parse)]
     backup_keep: Keep,
 

@@ -1,5 +1,5 @@
-//! The progress of a long command on a terminal: one line on standard error that is rewritten three times a second and
-//! removed at the end. If standard error is a pipe, a file or a dumb terminal, there is no such line.
+//! The progress of a long command on a terminal: one line on standard error that is rewritten about three times a
+//! second and removed at the end. If standard error is a pipe, a file or a dumb terminal, there is no such line.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};

@@ -2,7 +2,7 @@
 //! (sd_notify(3)), the listening socket (sd_listen_fds(3)), and the journal (sd-daemon(3)). Without such a manager,
 //! these functions have no effect.
 //!
-//! Notifications are written by hand: one datagram to a socket whose name is in a variable.
+//! No library sends the notifications, because each is only one datagram to a socket whose name is in a variable.
 
 use std::ffi::OsStr;
 use std::net::TcpListener;

@@ -14,9 +14,9 @@ use crate::world::World;
 /// Show the options of `serve`: the value of each, and where it comes from.
 ///
 /// An option can be set by a flag, by an environment variable, and in the settings file. A flag overrides a variable, a
-/// variable overrides the file, and the file overrides the default. The command accepts the flags of `serve`. One line
-/// per option: name, value, and `flag`, `variable NAME`, `FILE:LINE` or `default`. The columns are aligned on a
-/// terminal, and separated by tabs otherwise.
+/// variable overrides the file, and the file overrides the default. The command accepts the flags of `serve`. Each line
+/// of the output has the name of an option, its value, and its origin: `flag`, `variable NAME`, `FILE:LINE` or
+/// `default`. The columns are aligned on a terminal, and separated by tabs otherwise.
 ///
 /// The settings file is TOML. An option has the name of its flag without the dashes, for example `base-url =
 /// "https://jobs.example.com"`, `rate-limit = 600`, `demo = false` or `trusted-proxy = ["10.0.0.1", "10.0.0.2"]`.
@@ -66,7 +66,10 @@ fn check(args: &Args, resolved: &Resolved, world: &dyn World) -> Result<(), Fail
     }
     Err(Failure {
         exit: EXIT_CONFIG,
-        message: format!("the settings have {}; correct them before a start", counted(lines.len(), "finding")),
+        message: format!(
+            "the settings have {}; correct them before you start the service",
+            counted(lines.len(), "finding")
+        ),
     })
 }
 

@@ -1,5 +1,5 @@
 //! The `Idempotency-Key` of a request (draft-ietf-httpapi-idempotency-key-header). The service carries out a request
-//! once and answers each repeat with the stored response.
+//! once and, for a day, answers each repeat with the stored response or, if that cannot be sent again, refuses it.
 
 use std::time::Duration;
 

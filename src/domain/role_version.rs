@@ -38,7 +38,8 @@ pub struct ChangeAuthor {
 }
 
 /// Returns the sentence of a refusal: the author, the time and the content of the newest change. `changes` must be
-/// ordered newest first. It is empty for an imported role that nobody has changed.
+/// ordered newest first, and is empty for an imported role that nobody has changed. The sentence counts only `changes`,
+/// of which there are at most [`LATER_CHANGES_MAX`].
 pub fn refusal_sentence(changes: &[LaterChange]) -> String {
     const NEXT: &str = "read the role again and repeat the request with its new ETag";
     let Some((newest, others)) = changes.split_first() else {

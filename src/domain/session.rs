@@ -56,7 +56,7 @@ impl RequestOrigin<'_> {
     ///
     /// # Errors
     /// `forbidden` if the request comes from another origin, or has neither field. The refusal is
-    /// [`Refusal::OtherOrigin`] if `Origin` was checked and names a page.
+    /// [`Refusal::OtherOrigin`] if `Origin` was checked and is an http or https URL.
     pub fn require_same(&self, own_origin: &str) -> Result<(), Refusal> {
         let same = match (self.sec_fetch_site, self.origin) {
             (Some(site), _) => site == "same-origin",

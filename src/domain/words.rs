@@ -1,4 +1,4 @@
-//! Closed sets of words as enums. The source contains each spelling once.
+//! Closed sets of words as enums. `WORDS`, `parse` and `as_str` share one spelling of each word.
 
 /// Defines an enum whose variants are the words of a field, with `WORDS`, `parse` and `as_str`.
 macro_rules! words {

@@ -47,7 +47,7 @@ fn examine_unsound(patient: &Patient<'_>, settings: &Settings, newest: Option<Ti
     let shown = unsound.display();
     let failed_at = std::fs::metadata(&unsound).map_or(i64::MAX, |metadata| metadata.mtime());
     if newest.is_some_and(|at| at.micros() / MICROS_PER_SECOND > failed_at) {
-        let problem = format!("{shown} failed its check, and newer backups are sound");
+        let problem = format!("{shown} failed its check, but a newer backup is sound");
         return report.add(Urgency::Soon, AREA, problem, format!("rm {shown}"));
     }
     report.add(

@@ -21,7 +21,7 @@ use super::settings_file::Resolved;
 use crate::world::World;
 
 /// # Errors
-/// Exit status 2 for missing or contradicting flags. Fails if there are other settings, at the end of input, or if a
+/// Exit status 2 for missing or contradictory flags. Fails if there are other settings, at the end of input, or if a
 /// file cannot be written.
 pub(super) fn run(args: &Args, resolved: &Resolved, world: &dyn World) -> Result<(), Failure> {
     let path = args.settings.path();

@@ -1,9 +1,10 @@
-//! The settings file, and the precedence of the four places that an option of `serve` can come from: flag, environment
-//! variable, settings file, default.
+//! The settings file, and the precedence of the four places that the value of an option of `serve` can come from: flag,
+//! environment variable, settings file, default.
 //!
-//! The list of options is that of clap, so every option of `serve` has all forms. In the file, an option has the name
-//! of its flag without the dashes. The values of the file become clap's defaults, so clap itself applies the
-//! precedence. clap's `requires` would ignore these values, so `serve` checks such pairs itself ([`super::finding`]).
+//! The list of options is that of clap, so every option of `serve` can be set in each of these places. In the file, an
+//! option has the name of its flag without the dashes. The values of the file become clap's defaults, so clap itself
+//! applies the precedence. clap's `requires` would ignore these values, so `serve` checks such pairs itself
+//! ([`super::finding`]).
 
 mod file;
 mod mistake;

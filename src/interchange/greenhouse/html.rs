@@ -92,8 +92,8 @@ fn tag_bytes(inner: &str) -> Option<usize> {
     first
 }
 
-/// Skips the content of a hidden element. Returns the rest of the text, which begins with the element's end tag and is
-/// empty if there is no end tag.
+/// Skips the content of a hidden element. Returns the rest of the text from the element's end tag on, or an empty
+/// string if there is no end tag.
 fn skip_hidden<'a>(text: &'a str, name: &str) -> &'a str {
     let end = format!("</{name}");
     let is_end = |at: &usize| {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn line_breaks_stay() {
+    fn line_breaks_between_text_are_kept() {
         assert_converted(&[
             ("a<br>b", "a\\\nb"),
             ("a <br> \n b", "a\\\nb"),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_have_numbers_or_bullets_and_may_be_nested() {
+    fn lists_have_numbers_or_bullets_and_can_be_nested() {
         assert_converted(&[
             ("<ol><li>a</li><li>b</li></ol><ul><li>c</li></ul>", "1. a\n2. b\n\n- c"),
             ("<ul><li>a<ol><li>b</li><li>c</li></ol></li><li>d</li></ul>", "- a\n  1. b\n  2. c\n- d"),

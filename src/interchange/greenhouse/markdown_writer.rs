@@ -1,7 +1,7 @@
-//! Writes Markdown: text, paragraphs, line breaks, lists and emphasis. The writer escapes characters of the text that
-//! are Markdown. It does not know HTML.
+//! Writes Markdown: text, paragraphs, line breaks, lists and emphasis. The writer escapes the characters of the text
+//! that have a meaning in Markdown. It does not know HTML.
 
-/// The largest number that can begin an item of a list, in digits.
+/// The maximum number of digits in the number of a list item.
 const NUMBER_DIGITS_MAX: usize = 9;
 
 /// The maximum number of nested lists that are indented. Without a limit, the text could become much longer than its
@@ -61,8 +61,9 @@ enum Line {
     Middle,
 }
 
-/// Builds a Markdown text. Gaps, markers of items and emphasis wait for the next character, so that none of them stands
-/// at an end of the text or beside white space.
+/// Builds a Markdown text. Gaps, markers of items and the start markers of emphasis are written only before the next
+/// character. Therefore, no gap is at the beginning or end of the text, no item or emphasis is empty, and no white
+/// space follows a start marker.
 #[derive(Default)]
 pub(super) struct MarkdownWriter {
     out: String,
@@ -72,13 +73,13 @@ pub(super) struct MarkdownWriter {
     marker: Option<String>,
     /// The emphasis that has begun, the outermost first, and whether its marker is written.
     emphasis: Vec<(Emphasis, bool)>,
-    /// The last end marker, and the length of the text after it.
+    /// The last end marker, and the length of the text up to and including it.
     ended: Option<(Emphasis, usize)>,
     line: Line,
 }
 
 impl MarkdownWriter {
-    /// Appends a character of the text. Collapses white space, as browsers do.
+    /// Appends a character of the text. Collapses white space, as browsers do, and also no-break spaces.
     pub(super) fn push(&mut self, character: char) {
         if character.is_whitespace() {
             return self.separate(Gap::Space);

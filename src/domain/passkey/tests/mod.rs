@@ -226,7 +226,7 @@ fn an_assertion_yields_the_new_counter() {
 }
 
 #[test]
-fn a_changed_assertion_is_refused_although_its_signature_is_right() {
+fn a_changed_assertion_is_refused_even_if_its_signature_is_valid() {
     let [authenticator, _] = Authenticator::all();
     let with = |change: fn(&mut Answer)| {
         let mut answer = Answer::GOOD;
@@ -252,7 +252,7 @@ fn a_changed_assertion_is_refused_although_its_signature_is_right() {
 }
 
 #[test]
-fn a_signature_of_another_key_is_refused() {
+fn a_signature_by_another_key_is_refused() {
     let [authenticator, other] = Authenticator::all();
     let (json, data) = (Answer::GOOD.json(), Answer::GOOD.authenticator_data());
     for (stored, signer) in [(&authenticator, &other), (&other, &authenticator)] {
