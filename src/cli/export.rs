@@ -43,7 +43,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let secrets = if args.with_secrets { Secrets::Included } else { Secrets::LeftOut };
     let facts = json!({ "withSecrets": args.with_secrets });
     args.db.record_reading(world, "export", &facts)?;
-    // A document on a terminal would be mixed with the progress. The progress alone needs the expected size.
+    // A document on a terminal would be mixed with the progress. Only the progress needs the expected size.
     let is_shown = io::stderr().is_terminal() && !io::stdout().is_terminal();
     let progress = is_shown.then(|| Progress::of_transfer("exporting", expected_bytes(path, world)));
     let mut out = BufWriter::new(io::stdout().lock());

@@ -1,4 +1,4 @@
-//! The command line: one file per command. Each command turns flags into calls and settings for the layers below.
+//! The command line: one module per command. Each command turns flags into calls and settings for the layers below.
 //!
 //! Data goes to standard output, and messages for people go to standard error. The exit status is 0 (done), 1 (failed)
 //! or 2 (invalid flags). It is 78 for a mistake in the settings file, and for `serve` if a restart would not help.
@@ -56,7 +56,7 @@ use crate::world::Real;
 #[derive(Debug, Parser)]
 #[command(name = "appliance", version, arg_required_else_help = true, propagate_version = true)]
 #[command(after_long_help = "To set up a service:
-  appliance init                           asks, and writes the settings and the database
+  appliance init                           asks questions, and writes the settings and the database
   appliance serve                          runs the service; Ctrl-C stops it
   appliance import company.json            roles, staff, candidates
   appliance backup jobs-monday.db          works while the service runs
@@ -122,7 +122,7 @@ impl Cli {
         if let Command::Settings(args) = &self.command {
             return settings::run(args, resolved, &world);
         }
-        // This command may replace a file with mistakes.
+        // With --force, this command replaces even a file with mistakes.
         if let Command::Init(args) = &self.command {
             return init::run(args, resolved, &world);
         }

@@ -114,7 +114,7 @@ pub fn require_transferable(
     }
     require_withdrawable(status)?;
     if is_same_role {
-        return Err(Refusal::Conflict("the application is already to this role"));
+        return Err(Refusal::Conflict("the application is already for this role"));
     }
     Ok(())
 }
@@ -146,7 +146,7 @@ mod tests {
         use ApplicationStatus::{Hired, InProgress, NotSelected, Withdrawn};
         for (status, is_erased, is_held, is_same_role, words) in [
             (InProgress, false, false, false, None),
-            (InProgress, false, false, true, Some("already to this role")),
+            (InProgress, false, false, true, Some("already for this role")),
             (InProgress, false, true, true, Some("legal hold")),
             (Withdrawn, true, true, true, Some("erased")),
             (Withdrawn, false, false, false, Some("Withdrawn")),

@@ -69,7 +69,7 @@ pub fn moved(
         return Ok(None);
     }
     if position == 0 || position != from || !(1..=steps.len()).contains(&to) {
-        return Err(Refusal::Conflict("somebody else has changed the steps"));
+        return Err(Refusal::Conflict("the steps have changed since the page was shown"));
     }
     let mut order: Vec<RoleStepId> = steps.iter().filter(|id| *id != step).cloned().collect();
     order.insert(to - 1, step.clone());

@@ -51,7 +51,7 @@ pub fn fold(text: &str) -> String {
             None => plain.push(c),
         }
     }
-    // Recompose Hangul syllables and voiced kana, so that the length of a word is the number of its visible characters.
+    // Recompose Hangul syllables and voiced kana, so that each of them counts as one character of a word.
     plain.nfc().collect()
 }
 

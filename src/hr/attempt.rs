@@ -39,7 +39,7 @@ const HEAD_FIELDS_MAX: usize = 256;
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("appliance/", env!("CARGO_PKG_VERSION")));
 
 /// The divisor of an attempt's time limit that gives the limit for one phase. Opening the connection and reading the
-/// body may each take a third of the attempt's time.
+/// body can each take at most a third of the attempt's time.
 const PHASE_FRACTION: u32 = 3;
 
 /// The part of the response that arrived before the attempt ended.
@@ -180,7 +180,7 @@ fn timed_out(limit: Duration, phase: &str) -> AttemptError {
 }
 
 /// Shortens a sentence to [`SENTENCE_CHARACTERS_MAX`] characters and replaces control characters, such as line breaks,
-/// with spaces. The sentence may contain text from outside, such as a name from a certificate.
+/// with spaces. The sentence can contain text from outside, such as a name from a certificate.
 fn one_line(sentence: &str) -> String {
     text::cut(sentence, SENTENCE_CHARACTERS_MAX).replace(|c: char| c.is_control(), " ")
 }

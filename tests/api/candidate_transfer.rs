@@ -124,7 +124,7 @@ fn the_other_role_must_be_open_and_have_steps() {
         assert!(problem["detail"].as_str().unwrap().contains(words), "{problem}");
     };
     refused(&draft(&app, &hiring, &["Application"]), "a draft");
-    refused(&hiring.role_id, "already to this role");
+    refused(&hiring.role_id, "already for this role");
     app.admin().post(&format!("/api/v1/roles/{other}/close"), &json!({ "reason": "a hiring freeze" })).expect(200);
     refused(&other, "closed");
     let without_steps = draft(&app, &hiring, &[]);

@@ -120,7 +120,7 @@ fn refuse_missing(args: &Args) -> Result<(), Failure> {
         return Ok(());
     }
     Err(misused(&format!(
-        "without a terminal, nobody can be asked, so these options are needed: {}",
+        "without a terminal, the command cannot ask questions, so these options are required: {}",
         missing.join(", ")
     )))
 }

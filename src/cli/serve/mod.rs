@@ -76,8 +76,8 @@ async fn serve(args: Args, passed: Option<std::net::TcpListener>) -> Result<(), 
     let url = format!("{}://{address}", if tls.is_some() { "https" } else { "http" });
     if address.ip().is_unspecified() && args.base_url.is_none() {
         print_message(&format!(
-            "warning: listening on every interface without --base-url; links will begin with {url}, which nobody can \
-             open. Set the public URL, for example --base-url https://jobs.example.com"
+            "warning: listening on every interface without --base-url; links will begin with {url}, which other \
+             machines cannot open. Set the public URL, for example --base-url https://jobs.example.com"
         ));
     }
     if tls.is_none() && lacks_trusted_proxy(&args, address) {

@@ -21,7 +21,7 @@ pub fn state_name(status: ApplicationStatus, steps: &[CandidateStep]) -> &str {
 pub fn require_as_seen(status: ApplicationStatus, steps: &[CandidateStep], seen: Option<&str>) -> Result<(), Refusal> {
     match seen {
         Some(seen) if seen != state_name(status, steps) => {
-            Err(Refusal::Conflict("somebody else has changed the application since the page was shown"))
+            Err(Refusal::Conflict("the application has changed since the page was shown"))
         }
         _ => Ok(()),
     }

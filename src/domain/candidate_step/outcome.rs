@@ -25,11 +25,11 @@ words! {
         LackingExperience = "lacking_experience",
         /// The organization prefers another candidate.
         PreferredAnotherCandidate = "preferred_another_candidate",
-        /// No position of the role is free any longer.
+        /// The role no longer has a free position.
         RoleFilled = "role_filled",
         /// The candidate and the organization do not agree on the salary.
         SalaryExpectations = "salary_expectations",
-        /// The candidate accepted an offer of another organization.
+        /// The candidate accepted an offer from another organization.
         AcceptedOtherOffer = "accepted_other_offer",
         /// The candidate declined the organization's offer.
         DeclinedOffer = "declined_offer",

@@ -1,4 +1,4 @@
-//! `POST …/reopen`: undoes a rejection and returns the candidate to the step.
+//! `POST …/reopen`: reverses the rejection of a step.
 //!
 //! The activity row of the rejection records the state before the rejection, so the step gets its earlier status back.
 //! A hire that the rejection reversed is not restored. Instead, the candidate returns to the rejected step, and all
