@@ -8,8 +8,8 @@ pub(super) const EXIT_FAILED: u8 = 1;
 /// Exit status: the flags are invalid. clap uses the same number.
 pub(super) const EXIT_USAGE: u8 = 2;
 
-/// Exit status of `serve` if a restart would not help (`EX_CONFIG` in `sysexits.h`), so that systemd does not restart
-/// the service.
+/// Exit status (`EX_CONFIG` in `sysexits.h`): the settings file has a mistake, `settings --check` has findings, or
+/// `serve` failed and a restart would not help. With the example unit, systemd does not restart the service then.
 pub(super) const EXIT_CONFIG: u8 = 78;
 
 #[derive(Debug)]

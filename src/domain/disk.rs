@@ -1,4 +1,4 @@
-//! Disk space: the limits for uploads, and the size of the reserve.
+//! Disk space: the limits for uploads and backups, and the size of the reserve.
 
 /// The size and the free space of the file system that holds the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ const RESERVE_BYTES_MAX: u64 = 64 << 20;
 /// On a small disk, the reserve is the size of the disk divided by this number.
 const RESERVE_DIVISOR: u64 = 16;
 
-/// The default of `--min-free`, the free space below which uploads stop, on a disk of at least 20 GB.
+/// The default of `--min-free`, the free space below which uploads and backups stop, on a disk of at least 20 GB.
 const MIN_FREE_BYTES_MAX: u64 = 1_000_000_000;
 
 /// On a smaller disk, the default of `--min-free` is the size of the disk divided by this number.
@@ -35,18 +35,19 @@ impl DiskSpace {
     }
 }
 
-/// The limits for uploads.
+/// The limits for uploads. The first of them also applies to backups.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UploadLimits {
-    /// The free bytes below which uploads are refused. The default is 1 GB or 5% of the disk, whichever is smaller.
+    /// The free bytes that an upload or a backup must leave on its disk. The default is 1 GB or 5% of the disk,
+    /// whichever is smaller.
     pub min_free_bytes: Option<u64>,
     /// The maximum total size of all attachments in bytes; `None` for no limit.
     pub attachments_bytes_max: Option<u64>,
 }
 
 impl UploadLimits {
-    /// Returns whether the disk has room for `bytes` more bytes of an upload. If the disk space is unknown, the upload
-    /// is allowed.
+    /// Returns whether the disk has room for `bytes` more bytes of an upload or a backup. If the disk space is unknown,
+    /// they are allowed.
     pub fn has_free_space(self, disk: Option<DiskSpace>, bytes: u64) -> bool {
         let Some(disk) = disk else { return true };
         let default = || MIN_FREE_BYTES_MAX.min(disk.total_bytes / MIN_FREE_DIVISOR);

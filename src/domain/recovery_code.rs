@@ -1,4 +1,4 @@
-//! Recovery codes: they replace a lost second factor. A user has ten of them, and each can be used once.
+//! Recovery codes: they replace a lost second factor. A user gets ten of them, and each can be used once.
 //!
 //! The service shows the codes once, and the file contains only their digests. A code has 80 random bits, so its digest
 //! needs no salt and no slow hash.

@@ -150,7 +150,7 @@ fn a_full_disk_and_old_copies_are_found() {
     serve_with_backup(&dir, &[]).stop("TERM").succeeded();
     let full = doctor(&dir, &[&BACKUPS[..], &["--min-free", "1000T"]].concat());
     let rows: Vec<&str> = full.stdout.lines().collect();
-    assert!(rows[0].contains("so the service refuses uploads and makes no backups\tdu -xh"), "{full:?}");
+    assert!(rows[0].contains("so the service refuses uploads, and makes no backups on this disk\tdu -xh"), "{full:?}");
     assert!(rows[1].contains("has no room for a backup"), "{full:?}");
     dir.write("a.db.before-restore-2026-11-20T010203Z", "old");
     finds(&doctor(&dir, &BACKUPS), "soon", "disk", "is an old copy with personal data (0.0 MB)", "rm ");

@@ -148,7 +148,7 @@ fn a_mistake_in_the_file_is_one_sentence_with_its_location() {
         ("rate-limit = 0x10", "not a number that is not decimal"),
         ("listen = ['8080']", "a.toml:1:10: `listen` must be a string in quotes or a number, not a list"),
         ("demo = 'yes'", "a.toml:1:8: `demo` must be true or false, not a string"),
-        ("log-format = 'xml'", "a.toml:1:14: `log-format` cannot be \"xml\": it is one of text, json"),
+        ("log-format = 'xml'", "a.toml:1:14: `log-format` cannot be \"xml\": it must be one of text, json"),
         ("# ü\ntrusted-proxy = ['ü', '10.0.0.0/33']", "a.toml:2:18: `trusted-proxy` cannot be \"ü\": a network looks"),
         (
             "trusted-proxy = ['::1', 7.5]",
@@ -208,7 +208,7 @@ fn a_check_reports_all_findings_together() {
     let lines: Vec<&str> = checked.stdout.lines().collect();
     let expected = [
         "variable APPLIANCE_DEMO: `demo` cannot be \"perhaps\"",
-        "variable APPLIANCE_LOG_FORMAT: `log-format` cannot be \"xml\": it is one of text, json",
+        "variable APPLIANCE_LOG_FORMAT: `log-format` cannot be \"xml\": it must be one of text, json",
         "a.toml:4:1: there is no option `rate-limits`",
         "a.toml:5:14: `hr-timeout` cannot be \"1\"",
         "a.toml:1:1: none/a.db does not exist and cannot be created: the directory none cannot be used",

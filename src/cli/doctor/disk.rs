@@ -18,7 +18,7 @@ const DAYS_OBSERVED_MIN: f64 = 1.0;
 /// while no reader needs it.
 const LOG_BYTES_MAX: u64 = 128 << 20;
 
-/// The words in the names of the old files that a restore or an upgrade leaves.
+/// The parts of names that mark the old files that a restore or an upgrade leaves behind.
 const LEFTOVERS: [&str; 2] = [".before-restore-", ".before-version-"];
 
 const MICROS_PER_DAY: f64 = 86_400e6;
@@ -33,7 +33,7 @@ pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
             Urgency::Now,
             AREA,
             format!(
-                "only {} are free, so the service refuses uploads and makes no backups",
+                "only {} is free, so the service refuses uploads, and makes no backups on this disk",
                 shown_size(disk.free_bytes)
             ),
             format!("du -xh --max-depth=1 {}", directory.display()),
@@ -45,7 +45,10 @@ pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
         report.add(
             Urgency::Soon,
             AREA,
-            format!("the write-ahead log has {}, so a program is holding a read transaction open", shown_size(log)),
+            format!(
+                "the write-ahead log has grown to {}, so a program is holding a read transaction open",
+                shown_size(log)
+            ),
             format!("fuser -v {}", patient.path.display()),
         );
     }

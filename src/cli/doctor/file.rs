@@ -120,7 +120,7 @@ fn examine_settings(report: &mut Report) {
             report.add(
                 Urgency::Now,
                 AREA,
-                format!("users other than its owner can change the settings in {shown}"),
+                format!("users other than the owner can change the settings in {shown}"),
                 format!("chmod go-w {shown}"),
             );
         }

@@ -16,7 +16,7 @@ use crate::http;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const IO_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The maximum number of bytes that are read of an answer.
+/// The maximum number of bytes of an answer that are read.
 const ANSWER_BYTES_MAX: u64 = 65_536;
 
 pub(super) struct Answer {
@@ -53,7 +53,7 @@ pub(super) fn get(base_url: &str, path: &str) -> Result<Answer, Unreached> {
     if is_https(base_url) { exchange(secure(bare, stream)?, &request) } else { exchange(stream, &request) }
 }
 
-/// Connects to the first address of the host that accepts.
+/// Connects to the first address of the host that accepts the connection.
 fn connect(host: &str, port: u16) -> Result<TcpStream, Unreached> {
     let addresses = (host, port).to_socket_addrs().map_err(|error| Unreached::NoAddress(error.to_string()))?;
     let mut outcome = Err(Unreached::NoAddress("the name has no address".to_owned()));

@@ -28,8 +28,8 @@ pub(super) enum Strategy {
     Staged,
 }
 
-/// The bytes that an import reads and writes for each application: 8,000 with 5,000 applications, and 12,000 with
-/// 30,000.
+/// An estimate of the bytes that an import reads and writes for each application: 8,000 with 5,000 applications, and
+/// 12,000 with 30,000.
 const BYTES_PER_APPLICATION: u64 = 10_000;
 
 /// Begins to show the progress of an import of this many applications.
@@ -100,7 +100,7 @@ impl Imported {
         match self.skipped {
             0 => Ok(()),
             skipped => Err(Failure::new(format!(
-                "applications skipped: {skipped}. In each case, the candidate applied for the same role or was erased \
+                "applications skipped: {skipped}. In each case, the candidate applied to the same role or was erased \
                  during the import, or the role or one of its steps was removed"
             ))),
         }

@@ -12,7 +12,7 @@ use crate::domain::backup::{EVERY, Keep};
 use crate::domain::hr_delivery;
 use crate::domain::text::{Email, Slug};
 
-/// The answer to the question about backups that means none.
+/// The answer that means no backups.
 pub(super) const NO_BACKUPS: &str = "none";
 
 /// Set up the service: settings file, database, organization and first admin.
@@ -20,8 +20,8 @@ pub(super) const NO_BACKUPS: &str = "none";
 /// On a terminal, the command asks for each option that is not given. Elsewhere, an option without a default must be
 /// given. The command writes the settings file, creates the database if it does not exist, and creates the organization
 /// and the admin if they do not exist. An existing user with the admin's address becomes an admin and is enabled. The
-/// admin becomes an owner of the organization. Standard output gets the address of the career portal, if the portal
-/// is on, and a link by which the admin can sign in once, within a week.
+/// admin becomes an owner of the organization. The command prints to standard output the address of the career portal,
+/// if the portal is on, and a link by which the admin can sign in once, within a week.
 ///
 /// Nothing is changed before the last question is answered. If the settings file has options and the database that they
 /// name is set up, the command changes nothing. As root, the command gives the database to the owner and the group of
@@ -29,9 +29,9 @@ pub(super) const NO_BACKUPS: &str = "none";
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   sudo appliance init
-      asks, and sets up the service of this machine
+      asks questions, and sets up the service on this machine
   sudo appliance init --organization-name Acme --email you@example.com --base-url https://jobs.example.com --tls proxy
-      asks nothing in a script; the slug is acme, and the portal and daily backups are on
+      asks no questions in a script; the slug is acme, and the portal and daily backups are on
   appliance init --settings jobs.toml --db jobs.db
       sets up a service in this directory, without root; answer http://127.0.0.1:8080 for this machine only")]
 pub(in crate::cli) struct Args {

@@ -57,8 +57,8 @@ pub(super) fn require_directory(db: &Path) -> Result<(), Failure> {
 /// Changes the database in one transaction, and prints the address of the portal and a sign-in link.
 ///
 /// # Errors
-/// Fails if the database cannot be used, or if the output cannot be printed. Then neither the organization nor the
-/// admin is created.
+/// Fails if the database cannot be used, or if the output cannot be printed. In these cases, neither the organization
+/// nor the admin is created. Also fails if the owner of the database cannot be changed.
 pub(super) fn install(answers: &Answers, world: &dyn World) -> Result<(), Failure> {
     let db = answers.db.as_path();
     file::prepare(db, Missing::Create, Older::Refuse)?;

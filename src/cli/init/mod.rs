@@ -29,7 +29,7 @@ pub(super) fn run(args: &Args, resolved: &Resolved, world: &dyn World) -> Result
         return Ok(());
     }
     // These checks come before the questions, so that nobody answers all of them in vain.
-    staged::require_place(path)?;
+    staged::require_writable(path)?;
     install::require_directory(&args.db)?;
     let answers = Answers::collect(args, world)?;
     let text = text::settings_text(&answers)?;

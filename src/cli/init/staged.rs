@@ -21,10 +21,10 @@ const DIRECTORY_MODE: u32 = 0o755;
 ///
 /// # Errors
 /// Fails if this user cannot.
-pub(super) fn require_place(path: &Path) -> Result<(), Failure> {
+pub(super) fn require_writable(path: &Path) -> Result<(), Failure> {
     let directory = parent(path);
-    let place = if directory.exists() { directory } else { parent(directory) };
-    access(place, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| {
+    let existing = if directory.exists() { directory } else { parent(directory) };
+    access(existing, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| {
         Failure::new(format!(
             "the settings file {} cannot be written: {error}; run the command as root, or choose another file with \
              --settings",

@@ -80,8 +80,9 @@ pub struct Args {
         value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     pub(super) signup_limit: u32,
 
-    /// Refuse uploads and make no backups while the disk has less free space than this, such as 500M or 2G. The default
-    /// is 1 GB or 5 % of the disk, whichever is less. Other requests work until the disk is full.
+    /// Refuse uploads while the disk has less free space than this, such as 500M or 2G. Make no backup that would leave
+    /// less on its disk. The default is 1 GB or 5 % of the disk, whichever is less. Other requests work until the disk
+    /// is full.
     #[arg(long, env = "APPLIANCE_MIN_FREE", value_name = "BYTES", value_parser = parse_bytes)]
     pub(super) min_free: Option<u64>,
 

@@ -78,7 +78,7 @@ impl Options {
         let why = match (std::error::Error::source(&error), error.get(ContextKind::ValidValue)) {
             (Some(source), _) => source.to_string(),
             (None, Some(ContextValue::Strings(words))) if !words.is_empty() => {
-                format!("it is one of {}", words.join(", "))
+                format!("it must be one of {}", words.join(", "))
             }
             _ => "it must have a value".to_owned(),
         };

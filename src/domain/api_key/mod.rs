@@ -161,7 +161,8 @@ fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, byte| crc >> 8 ^ CRC_OF_BYTE[((crc ^ u32::from(*byte)) & 0xff) as usize])
 }
 
-/// The CRC table, computed at compile time. Without the table, the checksum took a twentieth of a request's CPU time.
+/// The CRC table, computed at compile time. Without the table, the checksum would take a twentieth of a request's CPU
+/// time.
 const CRC_OF_BYTE: [u32; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;

@@ -30,7 +30,7 @@ words! {
         WrongKey = "wrong_key",
         /// No enabled user has this passkey, or the passkey does not belong to the expected user.
         UnknownPasskey = "unknown_passkey",
-        /// The answer names another user than the owner of the passkey.
+        /// The answer names a user who is not the owner of the passkey.
         WrongUser = "wrong_user",
         /// The signature does not match.
         WrongSignature = "wrong_signature",
