@@ -19,7 +19,7 @@ pub const DIGITS: usize = 6;
 /// The duration of a step, in seconds.
 pub const STEP_S: i64 = 30;
 
-/// The number of steps by which a phone's clock may differ, in each direction.
+/// The number of steps by which a phone's clock can differ, in each direction.
 const DRIFT_STEPS: i64 = 1;
 
 /// The maximum number of characters in an entered code, which allows for spaces between the digits.
@@ -102,8 +102,8 @@ impl TotpSecret {
         format!("{code:0DIGITS$}")
     }
 
-    /// Returns the step of a valid code. A code is valid in its step and for one step before and after it. Codes of
-    /// `last_accepted` and of earlier steps are refused, so that nobody can use a code that they saw.
+    /// Returns the step of a valid code. A code is valid in its step and for one step before and after it. The codes of
+    /// `last_accepted` and of earlier steps are refused, so that a person who saw a code being entered cannot use it.
     pub fn accept(&self, code: TotpCode, last_accepted: Option<TotpStep>, now: Timestamp) -> Option<TotpStep> {
         let current = step_at(now);
         // Two steps can have the same code. The newest step counts, so that the code is not accepted again.

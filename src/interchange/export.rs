@@ -5,8 +5,8 @@
 //! role. Memory use therefore grows with these arrays, not with the size of the file. Each array is read with one
 //! query.
 //!
-//! Among other data, API keys, passwords, the usage log, activity, deliveries to HR systems, signups, attachments and
-//! logos are not exported.
+//! The document omits API keys, passwords, the usage log, activity, deliveries to HR systems, signups, attachments,
+//! logos and other data.
 
 use std::io::{self, Write};
 
