@@ -1,7 +1,7 @@
 //! Activity: the record of every act, and the hash chain that reveals later changes to the record.
 //!
 //! Each row has a SHA-256 hash (FIPS 180-4), computed from its columns and the previous row's hash. The detail of a row
-//! may contain personal data, so the hash covers only a salted digest of the detail. An erasure removes the detail and
+//! can contain personal data, so the hash covers only a salted digest of the detail. An erasure removes the detail and
 //! the salt. The chain then remains valid, and the digest reveals nothing.
 
 use sha2::{Digest, Sha256};
@@ -139,7 +139,7 @@ words! {
         /// A user removed a passkey.
         PasskeyRemoved = "passkey.removed",
         /// A sign-in or a confirmation was refused because the passkey's signature counter did not increase, so a copy
-        /// of the authenticator may exist.
+        /// of the authenticator might exist.
         PasskeyCloneRefused = "passkey.clone_refused",
         /// A command was run on the file.
         CommandRan = "command.ran",

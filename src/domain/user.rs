@@ -204,8 +204,8 @@ pub struct CallerRoles {
 }
 
 impl CallerRoles {
-    /// Succeeds if the caller may manage the organization's roles and candidates. All members except plain
-    /// members may, and all platform admins.
+    /// Succeeds if the caller may manage the organization's roles and candidates. All members except plain members may,
+    /// and all platform admins.
     ///
     /// # Errors
     /// `forbidden` for a plain member.

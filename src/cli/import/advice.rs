@@ -17,7 +17,7 @@ pub(super) fn require(format: Format, source: &Path, bytes: &[u8]) -> Result<(),
     Err(Failure::new(format!("nothing was imported: {name} {advice}")))
 }
 
-/// Returns the kind of the content and the next step, or `None` if the content may be in the format.
+/// Returns the kind of the content and the next step, or `None` if the content might be in the format.
 fn advice(format: Format, content: Content) -> Option<String> {
     let wanted = match format {
         Format::Document => "a JSON document from `appliance export`",

@@ -20,8 +20,8 @@ pub(super) const NO_BACKUPS: &str = "none";
 /// On a terminal, the command asks for each option that is not given. Elsewhere, an option without a default must be
 /// given. The command writes the settings file, creates the database if it does not exist, and creates the organization
 /// and the admin if they do not exist. An existing user with the admin's address becomes an admin and is enabled. The
-/// admin becomes an owner of the organization. The command prints to standard output the address of the career portal,
-/// if the portal is on, and a link by which the admin can sign in once, within a week.
+/// admin becomes an owner of the organization. The command prints the address of the career portal, if the portal is
+/// on. It also prints a link by which the admin can sign in once, within a week. Both go to standard output.
 ///
 /// Nothing is changed before the last question is answered. If the settings file has options and the database that they
 /// name is set up, the command changes nothing. As root, the command gives the database to the owner and the group of

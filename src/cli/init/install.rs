@@ -118,7 +118,7 @@ fn give_to_service(db: &Path) -> Result<(), Failure> {
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
             let file = fs::File::from(open(entry.path(), flags, Mode::empty())?);
             let metadata = file.metadata()?;
-            // A file with several hard links may also be in another directory.
+            // A file with several hard links can also be in another directory.
             if metadata.is_file() && metadata.uid() == 0 && metadata.nlink() == 1 {
                 fchown(&file, Some(owner.uid()), Some(owner.gid()))?;
             }

@@ -53,7 +53,7 @@ impl StagedSettings {
         let directory = parent(&self.path);
         if !directory.exists() {
             fs::create_dir(directory)?;
-            // The umask of root may be strict, but the user of the service must reach the file.
+            // The umask of root can be strict, but the user of the service must reach the file.
             fs::set_permissions(directory, fs::Permissions::from_mode(DIRECTORY_MODE))?;
         }
         let _ = fs::remove_file(&self.staged);

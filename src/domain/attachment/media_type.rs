@@ -145,7 +145,7 @@ struct Archive {
     has_content_types: bool,
     has_word: bool,
     has_macros: bool,
-    /// The last bytes of the content so far. An entry may begin in them.
+    /// The last bytes of the content so far. An entry can begin in them.
     carried: Vec<u8>,
 }
 

@@ -14,8 +14,8 @@ use crate::domain::id::UserId;
 use crate::domain::refusal::Refusal;
 use crate::domain::timestamp::Timestamp;
 
-/// The time for which a decision can be undone, and for which a validation or a move is hidden from the candidate. 10
-/// minutes are long enough to notice a mistake, and delay the news for the candidate only slightly.
+/// The time for which a decision can be undone, and for which a validation or a move is hidden from the candidate. Ten
+/// minutes is long enough to notice a mistake, and delays the news for the candidate only slightly.
 pub const UNDO_PERIOD: Duration = Duration::from_secs(10 * 60);
 
 /// A past act and its actor.

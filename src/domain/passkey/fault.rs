@@ -34,7 +34,7 @@ words! {
         WrongUser = "wrong_user",
         /// The signature does not match.
         WrongSignature = "wrong_signature",
-        /// The signature counter did not increase, so a copy of the authenticator may exist.
+        /// The signature counter did not increase, so a copy of the authenticator might exist.
         Cloned = "cloned",
     }
 }

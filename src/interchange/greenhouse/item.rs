@@ -8,7 +8,7 @@ use crate::domain::text;
 use crate::domain::timestamp::{Rounding, Timestamp};
 use crate::interchange::addition::RefusedItem;
 
-/// The maximum length of an item's id in a report, because an invalid id may be long.
+/// The maximum length of an item's id in a report, because an invalid id can be long.
 const ID_EXCERPT_CHARACTERS: usize = 40;
 
 /// One item of an export, or an object within an item.

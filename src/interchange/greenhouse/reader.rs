@@ -15,9 +15,8 @@ use crate::interchange::findings::escaped;
 use crate::interchange::json::{self, Strict};
 
 impl HarvestExport {
-    /// Parses a file: an array of the resource that the file is named after, or an object in which each member is an
-    /// array of the resource that the member is named after. Ignores members with other names, and adds a notice about
-    /// each of them.
+    /// Parses a file: an array of the resource after which the file is named, or an object of such arrays, each in a
+    /// member with the name of its resource. Ignores members with other names, and adds a notice about each of them.
     ///
     /// # Errors
     /// A sentence with the position of the error if the file is neither of these or is not JSON.
