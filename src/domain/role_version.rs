@@ -38,8 +38,8 @@ pub struct ChangeAuthor {
 }
 
 /// Returns the sentence of a refusal: the author, the time and the content of the newest change. `changes` must be
-/// ordered newest first, and is empty for an imported role that nobody has changed. The sentence counts only `changes`,
-/// of which there are at most [`LATER_CHANGES_MAX`].
+/// ordered newest first, and is empty for an imported role that nobody has changed. `changes` has at most
+/// [`LATER_CHANGES_MAX`] entries, so a full list says "at least".
 pub fn refusal_sentence(changes: &[LaterChange]) -> String {
     const NEXT: &str = "read the role again and repeat the request with its new ETag";
     let Some((newest, others)) = changes.split_first() else {
@@ -50,6 +50,7 @@ pub fn refusal_sentence(changes: &[LaterChange]) -> String {
     let others = match others.len() {
         0 => String::new(),
         1 => ", and there was 1 other change".to_owned(),
+        count if changes.len() >= LATER_CHANGES_MAX => format!(", and there were at least {count} other changes"),
         count => format!(", and there were {count} other changes"),
     };
     format!("the role has changed since the version that If-Match names: {by} {act} at {at}{others}; {NEXT}")
@@ -134,6 +135,10 @@ mod tests {
             (
                 vec![by_service.clone(), by_ingrid, by_service],
                 format!("{since}: {by_service_then} {then}, and there were 2 other changes"),
+            ),
+            (
+                vec![change(None, &[]); LATER_CHANGES_MAX],
+                format!("{since}: {by_service_then} {then}, and there were at least 9 other changes"),
             ),
         ] {
             let sentence = format!("{expected}; read the role again and repeat the request with its new ETag");

@@ -67,7 +67,7 @@ pub struct Args {
 
     /// Serve a sample company, which the first start creates.
     #[arg(long, env = "APPLIANCE_DEMO", value_parser = BoolishValueParser::new())]
-    pub(super) demo: bool,
+    pub(in crate::cli) demo: bool,
 
     /// The maximum number of requests per minute for each API key or signed-in user; 0 means no limit.
     #[arg(long, env = "APPLIANCE_RATE_LIMIT", value_name = "PER_MINUTE", default_value_t = 1_200,

@@ -89,10 +89,9 @@ fn flaw_of_hook(path: &Path) -> Option<String> {
     let shown = path.display();
     match fs::metadata(path) {
         Err(error) => Some(format!("the backup hook {shown} cannot be used: {error}")),
-        Ok(metadata) if metadata.is_file() && metadata.permissions().mode() & EXECUTE != 0 => None,
-        Ok(_) => Some(format!(
-            "the backup hook {shown} is not an executable file; make it executable with: chmod +x {shown}"
-        )),
+        Ok(metadata) if !metadata.is_file() => Some(format!("the backup hook {shown} is not a file; name a program")),
+        Ok(metadata) if metadata.permissions().mode() & EXECUTE != 0 => None,
+        Ok(_) => Some(format!("the backup hook {shown} is not executable; make it executable with: chmod +x {shown}")),
     }
 }
 
