@@ -105,7 +105,7 @@ fn a_restore_is_refused_while_a_service_uses_the_file() {
     let (dir, key) = file();
     dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
     let service = dir.serve(&["--db", "a.db"]);
-    restore_failed(&dir, "is in use by another `appliance serve`");
+    restore_failed(&dir, "is in use by another process, such as `appliance serve`");
     service.get("/api/v1/me", &key).expect(200);
     service.stop("TERM").succeeded();
     assert_eq!(set_aside(&dir), Vec::<String>::new());

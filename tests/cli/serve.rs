@@ -43,7 +43,7 @@ fn a_second_service_on_a_file_is_refused() {
     let dir = WorkDir::new();
     let first = dir.serve(&["--db", "a.db"]);
     let second = ["serve", "--db", "a.db", "--listen", "127.0.0.1:0"];
-    dir.run(&second).failed(1, "a.db is in use by another `appliance serve`");
+    dir.run(&second).failed(1, "a.db is in use by another process, such as `appliance serve`");
     first.send("GET", "/readyz", &[], "").expect(200);
     // The lock is released when the process ends, even after a kill.
     assert_eq!(first.stop("KILL").code, None);
@@ -66,7 +66,7 @@ fn a_second_service_on_a_file_is_refused_under_any_name() {
         let service = dir.serve(&["--db", first]);
         for name in names {
             let second = dir.run(&["serve", "--db", name, "--listen", "127.0.0.1:0"]);
-            second.failed(1, "is in use by another `appliance serve`");
+            second.failed(1, "is in use by another process, such as `appliance serve`");
         }
         service.send("GET", "/readyz", &[], "").expect(200);
         service.stop("TERM").succeeded();

@@ -50,7 +50,8 @@ pub(crate) fn backup_if(
 ) -> Result<(), OpenError> {
     require_absent(target)?;
     let not_writable = |error| not_writable(target, &error);
-    // The path is absolute, because SQLite does not treat some names, such as `:memory:`, as the name of a file.
+    // The path is absolute, because SQLite does not treat some relative names, such as `:memory:`, as names
+    // of files.
     let absolute = &resolve(target);
     let partial = Partial::begin(absolute, PARTIAL, Busy::Refuse).map_err(not_writable)?;
     copy(path, &partial, Some(interrupt))

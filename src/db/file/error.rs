@@ -53,8 +53,8 @@ impl OpenError {
         Self::Failed { path: path.to_owned(), why: error.to_string() }
     }
 
-    /// Returns whether a later start may succeed. It cannot succeed if, for example, the file is newer, foreign or not
-    /// writable.
+    /// Returns whether a later start might succeed without any action by the operator. It would fail again if, for
+    /// example, the file is newer, foreign or not writable.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::Held(_) | Self::Failed { .. } | Self::Store(_))
     }
@@ -71,7 +71,7 @@ impl std::fmt::Display for OpenError {
         match self {
             Self::Missing(path) => write!(
                 f,
-                "{} does not exist; `appliance serve`, `import` and `bootstrap-admin` create a new file",
+                "{} does not exist; `appliance init`, `serve`, `bootstrap-admin` and `import` of a document create a new file",
                 path.display()
             ),
             Self::Foreign(path) => write!(
@@ -118,7 +118,8 @@ impl std::fmt::Display for OpenError {
             Self::NotWritable { path, why } => write!(f, "{} cannot be written: {why}", path.display()),
             Self::Held(path) => write!(
                 f,
-                "{} is in use by another `appliance serve` or `restore`; stop that command or choose another file with --db",
+                "{} is in use by another process, such as `appliance serve`, `restore`, `upgrade` or a large `import`; stop \
+                 it or choose another file with --db",
                 path.display()
             ),
             Self::Failed { path, why } => write!(f, "{} cannot be opened: {why}", path.display()),

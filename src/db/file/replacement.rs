@@ -1,6 +1,6 @@
 //! The replacement of the database file by a copy (`appliance restore`). At every moment, the name of the file refers
-//! to the old or to the new file. Each of them is complete, except that the log of an old file that cannot be read is
-//! set aside before the file is replaced.
+//! to the old or to the new file. The new file is complete. The old file is complete too, unless it could not be read:
+//! its log is then set aside before the file is replaced.
 
 use std::io::{Error as IoError, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,8 @@ pub(crate) struct Replacement {
 }
 
 impl Replacement {
-    /// Copies `source`, with its log, into a new file beside the target. The caller holds the lock of the target.
+    /// Copies `source`, with the commits in its log, into a new file beside the target. The caller holds the lock of the
+    /// target.
     ///
     /// # Errors
     /// [`OpenError::NotWritable`] if the new file cannot be created; [`OpenError::Failed`] if the copy fails.
@@ -102,7 +103,7 @@ pub(crate) fn empty_log(path: &Path) -> Result<(), Error> {
     let connection = connection::open(path, Use::Write)?;
     let checkpoint = Checkpoint::run(&connection, Mode::Truncate)?;
     drop(connection);
-    // A file that no service has opened since its own restore has no log, and no pages are reported.
+    // A file that was itself restored, and that no service has opened since, has no log. SQLite then reports no pages.
     let is_complete = !checkpoint.is_busy && checkpoint.pages_left().unwrap_or_default() == 0;
     if is_complete && wal::log_bytes(path) == 0 {
         return Ok(());

@@ -90,7 +90,7 @@ pub fn save(
     activity::append(tx, stamp, who, action, &subject, &detail)
 }
 
-/// Returns whether the change can affect the portal, which does not show the hires, the positions and the reason for
+/// Returns whether the change can affect the portal, which shows neither the hires nor the positions nor the reason for
 /// closing.
 fn changes_portal(before: &RoleRecord, after: &RoleRecord) -> bool {
     let hidden_changes = RoleRecord {
@@ -101,7 +101,7 @@ fn changes_portal(before: &RoleRecord, after: &RoleRecord) -> bool {
     *before != hidden_changes
 }
 
-/// Deletes a draft without applications, with its steps and signup links. The activity of the role stays.
+/// Deletes a draft that has no applications, together with its steps and signup links. The activity of the role stays.
 ///
 /// # Errors
 /// [`Error::Defect`] if the role is not a draft, or has applications.

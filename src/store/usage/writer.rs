@@ -1,5 +1,6 @@
 //! The usage log writer: usage rows wait in a queue until the end of the runtime's tick. They are then committed
-//! together, before any of their requests is answered.
+//! together, and their requests are answered after the commit. On a full disk, the rows become owed rows, and their
+//! requests are answered without a commit.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use crate::store::change_number;
 /// The outcome of a queued usage row.
 #[derive(Debug, Clone)]
 pub enum RowOutcome {
-    /// The row is committed.
+    /// The row is committed or, on a full disk, owed.
     Logged,
     /// The row was not appended, because the key is no longer valid.
     KeyRefused(KeyRefusal),
@@ -59,7 +60,7 @@ pub(crate) fn decide_and_append(tx: &Tx<'_>, rows: &[QueuedRow]) -> Result<(Vec<
     Ok((decisions, changed_at))
 }
 
-/// Reports the outcome of each row after the commit.
+/// Reports the outcome of each row when the rows are committed or, on a full disk, owed.
 pub(crate) fn answer(rows: Vec<QueuedRow>, decisions: Vec<RowDecision>) {
     for (row, decision) in rows.into_iter().zip(decisions) {
         let outcome = match decision {

@@ -122,8 +122,8 @@ impl OrganizationInput {
         })
     }
 
-    /// Returns the theme after the change. The members of the body replace the members of the theme, and `null` removes
-    /// a member (RFC 7396, at the top level only).
+    /// Returns the theme after the change. Each member of `portal.theme` in the body replaces the stored member of the
+    /// same name, and `null` removes it (RFC 7396, at the top level only).
     fn changed_theme(&self, before: &Theme) -> Result<Theme, Error> {
         let after = before.with_changes(&self.portal_theme)?;
         if !self.portal_theme.is_empty() && after.text().len() > THEME_BYTES_MAX {
@@ -140,7 +140,7 @@ fn decode_logo(fields: &mut BodyFields) -> Option<String> {
         return Some(logo);
     }
     let must_be = format!(
-        "must be an http or https URL with a host and no user name, at most {LOGO_CHARACTERS_MAX} characters, or empty"
+        "must be empty, or an http or https URL of at most {LOGO_CHARACTERS_MAX} characters with a host and no user name"
     );
     fields.fault("logo", must_be)
 }

@@ -24,8 +24,9 @@
 //! and a noun), `summary`, `description`, the query `parameters`, and:
 //!
 //! - `body`: the schema of the request body. Members that are not `required` may also be null, which the service treats
-//!   as missing. The assembly adds null to their types, also in nested objects, so requests and responses must not
-//!   share these schemas. A fragment must state null only where null means something other than missing.
+//!   as missing. The assembly adds null to the types of these members, including those of nested objects, so requests
+//!   and responses must not share these schemas. A fragment must state null only where null means something other than
+//!   missing.
 //! - one of `data` (`{ success, data }` with this schema), `list` (the same with an array), `page` (with `pagination`,
 //!   and with the parameters `limit` and `cursor`), `answer` (exactly this schema) or `success` (no data). A fragment
 //!   describes any other response in `responses`, as in OpenAPI.

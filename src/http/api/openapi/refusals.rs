@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::operation::{Object, Operation, RATE_LIMIT, REPLAYED, header_references, is_repeatable, member, reference};
 use crate::http::server::table::ANYWHERE;
 
-/// Returns the error responses of a route, by status. Routes with the same codes share a component.
+/// Returns the error responses of a route, by status. Routes of the same kind with the same codes share a component.
 pub(super) fn of(route: &Operation, components: &mut Object, problems: &Object) -> Object {
     let mut by_status = BTreeMap::<u16, Vec<&str>>::new();
     for (status, code) in route.answers.iter().chain(ANYWHERE).filter(|(status, _)| *status >= 400) {
@@ -20,8 +20,8 @@ pub(super) fn of(route: &Operation, components: &mut Object, problems: &Object) 
     for (status, mut codes) in by_status {
         codes.sort_unstable();
         let names: Vec<String> = codes.iter().map(|code| capitalized(code)).collect();
-        // Refusals that depend on the service's state are stored, so that a repeated request gets the same refusal. A
-        // 404 is not stored, because it can be the result of insufficient rights.
+        // Refusals that follow from the request and from the state of the data are stored, so that a repeated request
+        // gets the same refusal. A 404 is not stored, because it can be the result of insufficient rights.
         let is_repeated = is_repeatable(route) && [400, 409].contains(&status);
         let kind = match () {
             () if route.is_page => "Page",

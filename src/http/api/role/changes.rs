@@ -39,8 +39,8 @@ fn decode(_: &Ctx, request: &Request) -> Result<RoleChangesInput, Error> {
 }
 
 /// `GET /api/v1/roles/{id}/changes`: the acts on the role's applications after the activity row that `after` names,
-/// oldest first. Without `after`, the answer has only the current cursor. The cursors are ids, because the number of a
-/// row would reveal how much activity the whole file contains.
+/// oldest first. Without `after`, the answer has no changes, only the current cursor and the role's `ETag`. The cursors
+/// are ids, because the number of a row would reveal how much activity the whole file contains.
 ///
 /// # Errors
 /// `not_found` if the role does not exist or the caller may not see it; `validation_error` for an unknown `after`.
@@ -50,7 +50,7 @@ fn changes(_: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &RoleChangesInput) -
     let found = found.ok_or_else(|| {
         Refusal::invalid(
             "after",
-            "must be current or next from an earlier answer; without after, the answer has a new current",
+            "must be the value of `current` or `next` from an earlier answer; a request without `after` gets a new `current`",
         )
     })?;
     Ok(envelope::with_data(WireRoleChanges {

@@ -11,7 +11,7 @@ use crate::store::Error;
 use crate::store::role::{Role, RoleRecord};
 use crate::store::role_step::RoleStep;
 
-/// The facts about a role that both staff and the portal see.
+/// The facts about a role that both staff and the visitors of a portal see.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::http::api) struct WireRoleFacts {
@@ -125,7 +125,8 @@ impl WireStep {
     }
 }
 
-/// The answer to a change. `warnings` is empty unless the role is published without a visible salary.
+/// The answer to a change. `warnings` has an entry if the organization has pay transparency and the role is published
+/// without a visible salary. The gate appends the entries about unknown members.
 #[derive(Serialize)]
 pub(super) struct WireChangedRole {
     pub(super) success: bool,

@@ -110,8 +110,8 @@ impl Download {
     }
 }
 
-/// Reads a chunk on a blocking thread and adds it to the digest. The permit is held until the read ends, even if
-/// the client has disconnected.
+/// Waits for a permit, reads a chunk on a blocking thread, and adds it to the digest. The permit is released when the
+/// read ends, even if the client has disconnected.
 async fn read(
     ctx: Arc<Ctx>,
     id: AttachmentId,

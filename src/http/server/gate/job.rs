@@ -9,8 +9,8 @@ use crate::http::server::ctx::Ctx;
 use crate::store::usage::LogEntry;
 use crate::store::{CachedKey, Error, Refused, RowOutcome};
 
-/// The maximum number of times that the gate handles one request. The gate handles a request again if API keys have
-/// changed since the lookup.
+/// The maximum number of times that the gate handles one request. The gate handles a request again if API keys or
+/// users have changed since the lookup.
 pub(super) const ATTEMPTS_MAX: usize = 8;
 
 /// The callback through which the store returns the result of a job.
@@ -19,7 +19,7 @@ type JobCallback<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
 /// A queued usage row.
 pub(super) struct PendingUsageRow(oneshot::Receiver<Result<RowOutcome, Error>>);
 
-/// A usage row that was not written, because keys have changed since the lookup.
+/// A usage row that was not written, because keys or users have changed since the lookup.
 pub(super) type Unwritten = Box<LogEntry>;
 
 /// Queues a usage row. It is committed together with the rows of the other requests in this tick.
@@ -33,8 +33,8 @@ pub(super) fn queue_usage_row(ctx: &Ctx, key: Arc<CachedKey>, entry: LogEntry) -
 }
 
 impl PendingUsageRow {
-    /// Waits until a transaction has checked that the key is current and has written the row. Returns the row if the
-    /// key must be looked up again. Call this function only once.
+    /// Waits until the store has checked that the key is current, and has written the row or, on a full disk, owes it.
+    /// Returns the row if the key must be looked up again. Call this function only once.
     ///
     /// # Errors
     /// `unauthorized` if the key is no longer valid; another error if the row cannot be written.
@@ -51,7 +51,8 @@ impl PendingUsageRow {
     }
 }
 
-/// Commits the queued jobs at the end of this tick, after the other requests in the tick have queued theirs.
+/// Wakes the writer for the queued jobs and commits the queued usage rows at the end of this tick. By then, the other
+/// requests in the tick have queued theirs.
 pub(super) fn flush_soon(ctx: &Ctx) {
     let store = Arc::clone(&ctx.store);
     tokio::spawn(async move {
