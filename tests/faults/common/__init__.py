@@ -1,1 +1,1 @@
-"""What the experiments share: the service as a process, its clients, the company that they use, and the shim."""
+"""The code that the experiments share: the service as a process, its clients, a company and the shim."""

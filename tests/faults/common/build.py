@@ -1,7 +1,7 @@
-"""Builds a copy of the source with a next version of the schema, and with the deliberate defects of `seeds`.
+"""Builds a copy of the source with the next version of the schema and with the deliberate defects of `seeds`.
 
-The product has no switch for them. Each replacement names the exact text that it replaces, so it stops to apply when
-that text changes. In the copy, an environment variable says which defect is on, so one build has all of them.
+The product has no switch for the defects. Each replacement names the exact text that it replaces, so it no longer
+applies after that text has changed. One build contains all defects. An environment variable turns one of them on.
 """
 
 import os
@@ -20,7 +20,7 @@ pub fn has_defect(name: &str) -> bool {
 
 
 def apply(root):
-    """Applies every replacement below `root`. Returns those whose text is not there exactly once."""
+    """Applies every replacement below `root`. Reports those whose text does not occur exactly once."""
     missing = []
     for name, path, old, new in [("next version", *change) for change in NEXT_VERSION] + [
             (defect.name, *change) for defect in DEFECTS for change in defect.changes]:

@@ -1,7 +1,7 @@
-"""The company that the experiments use: an imported organization, its keys, and acts of which each leaves a mark.
+"""The company that the experiments use: an imported organization, its keys, and acts that each leave a mark.
 
-A mark is a line of `MARKS`, a query on the file. Each act makes exactly one mark. An experiment notes the marks of the
-acts that were answered, and compares them with the marks that a file has after its fault.
+A mark is a row of `MARKS`, a query on the file. An experiment notes the marks of the acts that were answered, and
+compares them with the marks in the file after a fault.
 """
 
 import json
@@ -15,7 +15,7 @@ from common.service import Service, run
 BOUNDARY = "faults-boundary"
 SCOPES = ["candidates:read", "candidates:write", "roles:read", "roles:write", "pipeline:write"]
 
-# Every mark that a file has. The marks say what happened; their names are those of Act.mark.
+# Selects every mark in a file. The rows have the form of `Act.mark`.
 MARKS = """
 SELECT 'hired ' || id FROM candidate_roles WHERE status = 'Hired'
 UNION ALL SELECT 'rejected ' || id FROM candidate_roles WHERE status = 'Not Selected'
@@ -77,7 +77,7 @@ def import_document(binary, path, content):
 
 
 class Company:
-    """A file with an organization, an admin key, a staff key, a signup link. No process uses the file."""
+    """A file with an organization, an admin key, a staff key and a signup link. No process has it open at first."""
 
     def __init__(self, binary, directory, candidates=60, content=None):
         self.path = os.path.join(directory, "base.db")
@@ -91,7 +91,7 @@ class Company:
         link = client.call("POST", "/api/public/portal/acme/apply", {"roleId": "role_1"})["inviteUrl"]
         self.invite = re.search(r"/signup/([A-Za-z0-9_-]+)", link)[1]
         service.stop()
-        assert not os.path.exists(self.path + "-wal"), "a stopped service leaves no log"
+        assert not os.path.exists(self.path + "-wal"), "a stopped service leaves no write-ahead log"
 
     def copy(self, directory, name="a.db"):
         path = os.path.join(directory, name)
@@ -100,11 +100,11 @@ class Company:
 
 
 class Act:
-    """A request, and the mark that it leaves. `others` are marks that it leaves too."""
+    """A request and the mark by which it is recognized. An attachment's signup also leaves the mark of a signup."""
 
-    def __init__(self, mark, method, path, body=None, key=None, fields=None, takes=()):
+    def __init__(self, mark, method, path, body=None, key=None, fields=None):
         self.mark, self.method, self.path, self.body = mark, method, path, body
-        self.key, self.fields, self.takes = key, fields, takes
+        self.key, self.fields = key, fields
 
     def send(self, client):
         return client.send(self.method, self.path, self.body, self.fields, self.key)
@@ -115,7 +115,7 @@ class Act:
 
 
 def form(fields, content=None):
-    """Returns the body and the fields of a signup form."""
+    """Returns the body and the header fields of a signup form. `content` is the text of its CV."""
     lines = []
     for name, value in fields.items():
         lines += [f"--{BOUNDARY}", f'Content-Disposition: form-data; name="{name}"', "", value]

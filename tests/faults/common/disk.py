@@ -1,8 +1,8 @@
 """Rebuilds the files that a disk could have after a power failure, from the record of the shim.
 
-The model is stricter than most file systems. Synced content stays. A write or truncate that no sync followed may be there,
-be lost, or be torn at a sector, independently of all others. A directory's changes reach the disk in their order, up to
-some point after its last sync.
+The model is more hostile than most file systems. Synced content survives. A write or truncate that was not synced can
+survive, be lost, or be torn at a sector, independently of all others. The changes of a directory's names reach the disk
+in their order, up to some point after the directory's last sync.
 """
 
 import os
@@ -12,7 +12,7 @@ from common import shim
 
 ENTRY = struct.Struct("<IIqqqq")
 SECTOR = 512
-# No part of the state of a disk: SQLite rebuilds the first after a crash, the second is always empty.
+# Files that no state includes: SQLite rebuilds the first after a crash, and the second is always empty.
 IGNORED = ("-shm", ".lock")
 POLICIES = ("lost", "kept", "some", "torn", "last torn")
 
@@ -36,7 +36,7 @@ def read_record(path):
 
 
 class File:
-    """A file as the disk has it, and the changes that no sync followed."""
+    """The content of a file on the disk, and the changes that are not synced."""
 
     def __init__(self, content=b""):
         self.durable, self.pending = bytearray(content), []
@@ -74,7 +74,7 @@ def survivors(pending, policy, random):
 
 
 def torn(change, random):
-    """Returns the sectors of a write that reached the disk."""
+    """Returns the sectors of a write that reached the disk. A truncate reaches it as a whole or not at all."""
     kind, offset, data = change
     if kind == shim.TRUNCATE:
         return [change] if random.random() < 0.5 else []
@@ -88,11 +88,11 @@ def torn(change, random):
 
 
 class Disk:
-    """The disk of one directory while the operations happen one after the other."""
+    """The files of one directory on the disk, after the operations performed so far."""
 
     def __init__(self, home):
         self.home, self.files = home, {}
-        # The names that are on disk, and the changes that no sync of the directory followed.
+        # The names on the disk, and the changes of names that are not synced.
         self.names, self.pending_names = {}, []
         with os.scandir(home) as entries:
             for entry in entries:

@@ -1,4 +1,4 @@
-"""Clients that send acts from several threads, and note for each act whether it was answered."""
+"""Clients that send acts from several threads and record whether each act was answered."""
 
 import threading
 
@@ -6,7 +6,10 @@ from common.company import is_answered
 
 
 class Load:
-    """Sends acts until none are left, or `stop` is called. Every thread has a connection of its own."""
+    """Sends acts until none are left or `stop` is called. A thread ends after an act without an answer.
+
+    Every thread has a connection of its own.
+    """
 
     def __init__(self, service, acts, threads=8, between=None):
         self.service, self.acts, self.between = service, iter(acts), between

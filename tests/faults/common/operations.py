@@ -1,4 +1,4 @@
-"""A service whose file operations are numbered, so that a fault can be put at each of them."""
+"""A service whose file operations are numbered, so that a fault can be injected at any of them."""
 
 import os
 import time
@@ -26,7 +26,7 @@ class Numbered:
             self.settle()
 
     def settle(self):
-        """Waits until no operation has come for a moment. Returns whether the service still runs."""
+        """Waits until the service has performed no operation for a moment. Returns whether it still runs."""
         ended = time.monotonic() + PATIENCE_S
         count, since = -1, time.monotonic()
         while time.monotonic() < ended and self.service.process.poll() is None:

@@ -1,4 +1,4 @@
-"""Counts what an experiment checked, and prints what failed."""
+"""Counts the checks of an experiment and prints those that fail."""
 
 import os
 import random
@@ -11,7 +11,7 @@ IS_LONG = os.environ.get("FAULTS") == "long"
 
 
 def rounds(short, long):
-    """Returns the number of rounds: that of the short or the long form, unless FAULTS_ROUNDS gives another."""
+    """Returns the number of rounds of the short or the long form, unless FAULTS_ROUNDS gives another number."""
     return int(os.environ.get("FAULTS_ROUNDS", long if IS_LONG else short))
 
 

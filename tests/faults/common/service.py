@@ -39,10 +39,10 @@ def eventually(holds, patience_s=PATIENCE_S):
 
 
 class Directory:
-    """A new directory for one round, removed at its end."""
+    """A new directory, which is removed at the end of the block."""
 
     def __enter__(self):
-        # The file systems of /dev/shm sync without a disk, so that rounds take milliseconds.
+        # /dev/shm is in memory. A sync there needs no disk, so rounds take milliseconds.
         place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.path = tempfile.mkdtemp(prefix="faults.", dir=place)
         return self.path
@@ -98,7 +98,7 @@ class Service:
         self.process.send_signal(number)
 
     def wait(self, patience_s=PATIENCE_S):
-        """Waits for the end and returns the exit status, or None."""
+        """Waits for the process to end. Returns its exit status, or None if it still runs."""
         try:
             return self.process.wait(patience_s)
         except subprocess.TimeoutExpired:
@@ -123,7 +123,7 @@ class Service:
 
 
 class Client:
-    """A client with one connection, which it opens again after it was closed."""
+    """A client with one connection, which it opens again after an error."""
 
     def __init__(self, port, key=None, timeout_s=PATIENCE_S):
         self.port, self.key, self.timeout_s = port, key, timeout_s

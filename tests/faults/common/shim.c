@@ -1,12 +1,13 @@
 // A library for LD_PRELOAD that stands between the service and its files and clocks.
 //
 // It numbers every operation that changes the files of one directory (FAULTS_DIR): create, write, sync, truncate,
-// rename, unlink. A page of memory shared with the experiment (FAULTS_CONTROL) says what to do at which number: kill the
-// process before, within or after the operation, or let it fail with an error. With FAULTS_RECORD, each operation is
-// appended to a file, so that the experiment can rebuild every state that the disk could have after a power failure.
+// rename, unlink, allocate, and on request each open. The experiment shares a page of memory (FAULTS_CONTROL) with the
+// shim. The page gives an action and the number of the operation at which the shim takes it: kill the process before,
+// within or after the operation, or make the operation fail with an error. With FAULTS_RECORD, the shim appends each
+// successful change to a file, from which the experiment rebuilds states that a disk could have after a power failure.
 // The page also shifts or stops the wall clock and shifts the monotonic clock.
 //
-// A lock orders all operations. The record is therefore in the order in which they happened.
+// A lock serializes all operations, so the record has them in the order in which they happened.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -48,7 +49,7 @@ static const char *directory;
 static size_t directory_bytes;
 static int record = -1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-// The inode of each open file of the directory. 0: another file.
+// The inode of each open file below FAULTS_DIR, by descriptor. 0 stands for any other file.
 static int64_t inodes[DESCRIPTORS];
 
 #define REAL(name) \
@@ -82,7 +83,8 @@ static void die(void) {
     for (;;) pause();
 }
 
-// Begins an operation: numbers it, and takes the lock. Returns 1 if the operation must fail; errno is then set.
+// Begins an operation: takes the lock and numbers the operation. Returns 1 if the operation must fail; errno is then
+// set and the lock is free.
 static int enter(int kind) {
     pthread_mutex_lock(&lock);
     int is_numbered = kind != OPEN || control->kinds >> OPEN & 1;
@@ -103,7 +105,7 @@ static int is_within(int kind) {
     return control->action == KILL_WITHIN && control->count == control->at && (control->kinds >> kind & 1);
 }
 
-// Ends an operation that succeeded or failed: records it, and releases the lock.
+// Ends an operation: records it if it succeeded, and releases the lock.
 static void leave(int kind, int64_t inode, const char *path, int64_t offset, const void *data, int64_t bytes, int ok) {
     int saved = errno;
     if (ok && record >= 0) {
@@ -168,7 +170,7 @@ ssize_t pwrite64(int file, const void *data, size_t bytes, off64_t offset) {
 }
 ssize_t pwrite(int file, const void *data, size_t bytes, off_t offset) { return pwrite64(file, data, bytes, offset); }
 
-// One write for each part, so that a kill finds the positions between the parts too.
+// Writes each part separately, so that a kill can also fall between two parts.
 ssize_t writev(int file, const struct iovec *parts, int count) {
     if (!inode_of(file)) return syscall(SYS_writev, file, parts, count);
     ssize_t total = 0;
@@ -181,7 +183,7 @@ ssize_t writev(int file, const struct iovec *parts, int count) {
     return total;
 }
 
-// Programs must not depend on these; a caller copies with read and write instead.
+// These calls fail, so that the caller copies with read and write, which the shim numbers.
 ssize_t copy_file_range(int from, off64_t *at, int to, off64_t *to_at, size_t bytes, unsigned flags) {
     if (control && directory_bytes) { errno = ENOSYS; return -1; }
     return syscall(SYS_copy_file_range, from, at, to, to_at, bytes, flags);
@@ -267,8 +269,9 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
     return result;
 }
 
-// A wait until a shifted monotonic time: the kernel knows only the real time. While the experiment shifts the clocks,
-// long waits are cut into slices. The caller continues a wait that was interrupted (EINTR), with the new shift.
+// Converts the deadline of a wait from the shifted to the real monotonic clock, which is the only one that the kernel
+// knows. While the experiment shifts the clocks, long waits are cut into slices of 0.1 s. At the end of a slice, the
+// call returns EINTR, and the caller waits again, with the new shift.
 long syscall(long number, ...) {
     REAL(syscall);
     va_list rest;

@@ -1,4 +1,4 @@
-"""Builds `shim.c` and controls it: a page of memory that the service and the experiment share."""
+"""Builds `shim.c`, and controls it through a page of memory that the service and the experiment share."""
 
 import atexit
 import mmap
@@ -23,7 +23,7 @@ _built = None
 
 
 def library():
-    """Compiles the shim once in a run and returns its path."""
+    """Compiles the shim at the first call. Returns the path of the library."""
     global _built
     if _built is None:
         directory = tempfile.mkdtemp(prefix="faults-shim.")
@@ -56,7 +56,7 @@ class Shim:
         struct.pack_into("<q", self.page, 8 * MEMBERS.index(member), value)
 
     def arm(self, action, after, error=0, kinds=ALL_KINDS):
-        """Arms an action at the operation that comes `after` operations from now, the first being 1."""
+        """Arms an action at a later operation. With `after` = 1, that is the next operation."""
         self["action"] = NOTHING
         self["error"], self["kinds"], self["injected"] = error, kinds, 0
         self["at"] = self["count"] + after
@@ -66,7 +66,7 @@ class Shim:
         self["action"] = NOTHING
 
     def jump(self, seconds):
-        """Moves the wall clock by so many seconds from where it is."""
+        """Moves the wall clock by this many seconds."""
         self["wall_shift"] = self["wall_shift"] + int(seconds * SECOND)
 
     def pass_time(self, seconds):

@@ -1,4 +1,4 @@
-"""The state of a file: every row that an act may change, the exported document, the erasure list."""
+"""The state of a file: every row that an act can change, the exported interchange document, the erasure list."""
 
 import hashlib
 import os
@@ -7,21 +7,21 @@ import sqlite3
 
 from common.service import Service, run
 
-# Tables that are not part of an act: the service writes them for every request or on its own schedule.
+# Tables that belong to no act: the service writes them for every request or on its own schedule.
 OWN_TABLES = {
     "api_key_usage", "api_key_usage_marks", "api_key_usage_newest", "api_key_usage_marking", "readiness",
     "form_secrets", "service_marks", "believed_clock",
-    # Uploads are staged by separate writes before the act. The service deletes them after an hour.
+    # The chunks of an attachment, which are staged before the act. The service deletes unclaimed ones after an hour.
     "document_pieces",
 }
 
-# An upload that no signup has claimed is not part of the state. The total bytes of all attachments include it, and
+# An attachment that no signup has claimed is not part of the state. The total bytes of all attachments include it, and
 # `check` compares them with the rows.
 CLAIMED = {"documents": "WHERE signup_id IS NOT NULL", "attachment_totals": "WHERE false"}
 
 
 def rows(path):
-    """Returns a digest of each table that an act may change. No process may be using the file."""
+    """Returns a digest of each table that an act can change. No process may have the file open."""
     connection = sqlite3.connect(path)
     try:
         names = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
@@ -42,7 +42,7 @@ def changed(before, after):
 
 
 def find_own_tables(binary, company, directory):
-    """Adds the tables that change when the service starts and stops to OWN_TABLES."""
+    """Adds to OWN_TABLES the tables that change when the service starts and stops."""
     path = company.copy(directory, "idle.db")
     before = rows(path)
     for _ in range(2):
@@ -59,7 +59,7 @@ def erasure_list(path):
 
 
 def export(binary, path):
-    """Returns the exported document. An export is recorded in the file, so it runs on a copy."""
+    """Returns the exported interchange document. An export is recorded in the file, so it runs on a copy."""
     copy = path + ".copy"
     shutil.copy(path, copy)
     with open(copy + ".erased", "wb") as erased:

@@ -1,11 +1,11 @@
-"""What must hold for a file after a fault: it is sound, every answered act is there, and no refused act."""
+"""The checks of a file after a fault: it is sound, and it has every answered act and no refused act."""
 
 import sqlite3
 
 from common.company import marks
 from common.service import Service, run
 
-# An act that replaces the mark of an earlier one is sent for another candidate, so no mark disappears.
+# No act removes the mark of an answered one, because each act of an experiment has a candidate of its own.
 
 
 def sound(outcome, binary, path, when):

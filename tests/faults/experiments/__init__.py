@@ -1,1 +1,1 @@
-"""One file an experiment. Each has `run(outcome, binary)`."""
+"""The experiments, one in each file. Each file has a function `run(outcome, binary)`."""

@@ -1,12 +1,12 @@
 """Claim: a backup that is made under load contains every act answered before it began, is sound, and can be restored; a
-backup that is killed leaves no file with the name of the target.
+backup that is killed leaves no damaged file with the name of the target.
 
-Method: clients send acts without a pause while `appliance backup` runs again and again. Every fifth backup is killed.
-Each copy is checked, compared with the acts answered before it began, restored into an empty place, and the restored
-file's rows are compared with those of the copy.
+Method: three clients send acts while `appliance backup` runs again and again. Every fifth backup is killed. Each
+complete copy is checked, compared with the acts answered before its backup began, and restored to a new file, whose
+rows are compared with those of the copy.
 
-If the claim were false: an answered act would be missing from a copy, `check` would report one, a killed backup would
-leave its target, or a restored file would differ.
+If the claim were false: an answered act would be missing from a copy, `check` would report a finding, or a restored
+file would differ from its copy.
 """
 
 import os
@@ -21,7 +21,8 @@ from common.service import Directory, Service, environment, run as run_command
 
 KINDS = [c.hire, c.reject, c.withdraw, c.hold, c.erase, c.sign_up, c.attach, c.create_user]
 CANDIDATES = 600
-# A restore ends sessions and links, records itself, and writes its own mark.
+# A restore ends sessions and sign-in links, deletes passkey challenges, records itself in the activity, and writes a
+# mark.
 CHANGED_BY_RESTORE = {"activities", "sessions", "sign_in_links", "form_secrets", "credential_changes", "service_marks",
                       "passkey_challenges"}
 
@@ -70,7 +71,7 @@ def copy(outcome, binary, path, load, target):
 
 
 def kill_backup(outcome, binary, path, target):
-    """Kills a backup. Returns whether it had not ended by itself."""
+    """Kills a backup. Returns whether the kill came before the backup had ended."""
     process = subprocess.Popen([binary, "backup", "--db", path, target], stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, env=environment())
     time.sleep(outcome.random.random() * 0.08)

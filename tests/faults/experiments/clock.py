@@ -1,14 +1,15 @@
-"""Claim: a clock that jumps by an hour, a day or a year, forth or back, or that stands still, erases nobody, brings no
-revoked or ended access back, and delays no delivery to an HR system. Candidates who are due are erased when the time has
-really passed.
+"""Claim: a clock that jumps forward or back by an hour, a day or a year, or that stops, causes no erasure, makes no
+revoked key or ended session valid again, and delays no delivery to an HR system. Candidates who are due are erased
+after the time has really passed.
 
 Method: the shim moves the clocks of a running service. After two hours of uptime, the wall clock jumps, and half an
-hour passes, in which retention runs three times. Then the clock jumps back. During and after each jump the experiment
-counts erased candidates, tries a revoked key, an expired key and an ended session, and hires a candidate, whose message
-must arrive. At the end days pass on both clocks, and retention must erase the candidates who are due.
+hour passes, in which retention runs three times. Then the jump is undone. During and after each jump, the experiment
+counts erased candidates and tries a revoked key and an ended session. It also hires a candidate, whose message must
+arrive, except while the clock is wrong by a year. At the end, days pass on both clocks, and retention must erase the
+candidates who are due. The short form leaves out two of the jumps.
 
 If the claim were false: a candidate would be erased after a jump, a refused credential would be accepted again, or a
-message would not arrive within seconds. If the shim did not reach the service, nobody would be erased at the end.
+message would not arrive within 20 seconds. If the shim did not reach the service, nobody would be erased at the end.
 """
 
 import http.server
@@ -45,7 +46,7 @@ def run(outcome, binary):
 
 
 def prepare(binary, directory):
-    """A company with retention, in which some candidates were rejected ten days ago."""
+    """Creates a company with a retention period, of whose candidates some were rejected ten days ago."""
     decided = time.strftime("%Y-%m-%dT00:00:00Z", time.gmtime(time.time() - 10 * DAY))
     role = c.role(1, range(1, KEPT + 1))
     for candidate in role["candidates"][:DUE]:
@@ -77,7 +78,7 @@ class World:
         assert status == 200, text
         self.pass_time(2.2 * HOUR)
 
-    # New clients: when time passes, the service closes idle connections.
+    # Each call returns a new client, because the service closes idle connections when time passes.
     @property
     def admin(self):
         return self.service.client(self.company.admin)
@@ -87,7 +88,7 @@ class World:
         return self.service.client(self.company.staff)
 
     def pass_time(self, seconds):
-        """Lets time pass in steps shorter than the time between two runs of retention."""
+        """Lets time pass on both clocks, and gives the service half a second to act."""
         self.shim.pass_time(seconds)
         time.sleep(0.5)
 
@@ -97,8 +98,8 @@ class World:
     def jumps(self, nth):
         self.outcome.check(eventually(self.believed, 20), "the clock is believed before the jumps")
         for name, size in JUMPS.items():
-            for sign, way in ((1, "forth"), (-1, "back")):
-                if not IS_LONG and (name, way) in (("an hour", "back"), ("a day", "forth")):
+            for sign, way in ((1, "forward"), (-1, "back")):
+                if not IS_LONG and (name, way) in (("an hour", "back"), ("a day", "forward")):
                     continue
                 self.jump(f"{name} {way}", sign * size)
         self.stand()
@@ -117,28 +118,29 @@ class World:
         self.shim.jump(-seconds)
         access.refuse(f"when a jump of {name} is undone")
         self.hire(f"when a jump of {name} is undone")
-        # The believed time has followed the jump by as much as the uptime. It needs as long to agree again.
+        # The believed time has followed the jump for half an hour. It needs about as long to agree with the clock
+        # again.
         self.pass_time(4 * 660)
-        self.outcome.check(eventually(self.believed, 20), f"the clock is believed later when a jump of {name} is undone")
+        self.outcome.check(eventually(self.believed, 20), f"the clock is believed after a jump of {name} is undone")
         self.outcome.check(erased(self.company.path) == before, f"nobody is erased when a jump of {name} is undone")
         self.count += 2
 
     def stand(self):
-        """The wall clock stands still while two hours of uptime pass."""
+        """Stops the wall clock while half an hour of uptime passes."""
         before = erased(self.company.path)
         access = Access(self)
         self.shim["wall_stands_at"] = time.time_ns() + self.shim["wall_shift"]
         for _ in range(3):
             self.shim["monotonic_shift"] = self.shim["monotonic_shift"] + 660 * SECOND
             time.sleep(0.5)
-        access.refuse("while the clock stands")
-        self.hire("while the clock stands")
+        access.refuse("while the clock is stopped")
+        self.hire("while the clock is stopped")
         self.shim["wall_stands_at"] = 0
         self.shim.jump(3 * 660)
         self.hire("when the clock runs again")
         self.pass_time(4 * 660)
-        self.outcome.check(eventually(self.believed, 20), "the clock is believed later when it runs again")
-        self.outcome.check(erased(self.company.path) == before, "nobody is erased while the clock stands")
+        self.outcome.check(eventually(self.believed, 20), "the clock is believed again after it has run again")
+        self.outcome.check(erased(self.company.path) == before, "nobody is erased while the clock is stopped")
         self.count += 1
 
     def hire(self, when):
@@ -154,20 +156,20 @@ class World:
                                f"{time.monotonic() - begun:.0f} s")
 
     def let_time_pass(self):
-        """Days pass on both clocks: the candidates who are due are erased, and nobody else."""
-        self.outcome.check(erased(self.company.path) == 0, "nobody is erased before the period ends")
+        """Lets days pass on both clocks. The candidates who are due are erased, and nobody else."""
+        self.outcome.check(erased(self.company.path) == 0, "nobody is erased before the retention period ends")
         self.pass_time((RETENTION_DAYS - 10 + 1) * DAY)
         time.sleep(1)
         self.outcome.check(erased(self.company.path) == 0, "nobody is erased on the day on which they become due")
         for _ in range(3):
             self.pass_time(DAY)
             time.sleep(0.5)
-        self.outcome.check(eventually(lambda: erased(self.company.path) == DUE, 20), "those who are due are erased later",
-                           erased(self.company.path))
+        self.outcome.check(eventually(lambda: erased(self.company.path) == DUE, 20),
+                           "the candidates who are due are erased later", erased(self.company.path))
 
 
 class Access:
-    """Credentials that were refused before a jump or during it."""
+    """A key that was revoked and a session that was ended before a jump."""
 
     def __init__(self, world):
         self.world = world

@@ -1,13 +1,14 @@
-"""Claim: an act during which the disk fails is refused and changes nothing, or is answered and there; if the answer says
-that the outcome is unknown, the act is there completely or not at all. No file operation that fails stops the service
-from answering or damages the file.
+"""Claim: if the disk fails during an act, the act is refused and changes nothing, or it succeeds and is in the file. If
+the answer says that the outcome is unknown, the act is in the file completely or not at all. A failed file operation
+never damages the file, and leaves an act without an answer only if the service ends with an error.
 
-Method: the shim lets the Nth file operation of an act fail with EIO or ENOSPC, once or from then on, for every N until
-the act needs no more operations. The service then restarts twice without faults, and each time the rows, the exported
-document and the erasure list are compared with those before the act. The short form tries some N of a few acts.
+Method: the shim makes the Nth file operation of an act fail with EIO or ENOSPC, once or from then on, for every N until
+the act needs no more operations. The service then restarts twice without faults. Each time, the file is compared with
+the answer. After a refusal, the rows, the exported interchange document and the erasure list must be those before the
+act. The short form tries a few acts at random N, with single faults only.
 
 If the claim were false: a refused act would have changed a row, an answered one would be missing, the second restart
-would differ from the first, or `check` would report the file.
+would differ from the first, or `check` would report a finding.
 """
 
 import errno
@@ -91,7 +92,7 @@ def attempt(outcome, binary, company, before, act, action, error, nth, counts):
 
 
 def judge(outcome, kind, before, found, name):
-    """Compares the file after the two restarts with the answer."""
+    """Compares the file after each of the two restarts with the answer."""
     dones = [done for _, done in found]
     if kind == "unknown":
         outcome.check(len(set(dones)) == 1, f"the two restarts agree {name}")

@@ -1,7 +1,7 @@
-"""Claim: on a disk that is filled to its last byte, the service refuses what it cannot store and keeps all it answered;
-reads, erasures and revocations still work; with free space, everything works again.
+"""Claim: on a disk that is filled to its last byte, the service refuses writes that it cannot store and loses nothing
+that it has answered; reads, sign-ins, erasures and revocations still work; with free space, everything works again.
 
-Method: the file is on a tmpfs of 64 MB, which the experiment fills with another file. It needs root to mount the tmpfs.
+Method: the file is on a tmpfs of 64 MB, which the experiment fills with another file. The mount requires root.
 
 If the claim were false: a read would fail, a write would be answered and lost, or the service would not start on a full
 disk.
@@ -157,7 +157,7 @@ class Company:
         return "/signup/" + re.search(r"/signup/(\w+)", text).group(1)
 
     def apply(self, path, email, file=None):
-        """Sends an application through the API, as a form."""
+        """Sends a signup as a form to the API."""
         fields = {"name": "Ada", "email": email, "consent": "true"}
         body, headers = multipart(fields, file)
         return self.call("POST", "/api/public" + path, body, headers)
@@ -202,14 +202,15 @@ def attack(appliance, directory, log):
     reserve = db + ".reserve"
     check("the reserve is a sixteenth of a small disk", os.path.exists(reserve) and os.path.getsize(reserve) == 4 << 20)
 
-    # Little space: the service refuses files and nothing else.
+    # Little space: the service refuses attachments and nothing else.
     path = company.signup_path()
     with open(filler, "wb") as file:
         file.write(b"x" * (free_bytes(directory) - (2 << 20)))
     status, headers, text = company.apply(path, "little@example.org", b"engines " * 1000)
-    check("below the minimum free space, files are refused", status == 503 and headers["Retry-After"] == "300", (status, text))
+    check("below the minimum free space, attachments are refused", status == 503 and headers["Retry-After"] == "300",
+          (status, text))
     status, _, text = company.apply(path, "little@example.org")
-    check("below the minimum free space, applications without a file are accepted", status == 200, (status, text))
+    check("below the minimum free space, signups without an attachment are accepted", status == 200, (status, text))
     check("below the minimum free space, staff can decide", company.call(
         "PUT", f"/api/v1/candidates/{company.candidates[5]}/hold", {"reason": "a case"}, company.staff)[0] == 200)
 
@@ -252,7 +253,8 @@ def attack(appliance, directory, log):
     os.remove(filler)
     check("with free space, ordinary writes work again", eventually(
         lambda: company.apply(path, "space@example.org")[0] == 200))
-    check("with free space, files are accepted again", eventually(lambda: company.apply(path, "file@example.org", b"engines " * 99)[0] == 200))
+    check("with free space, attachments are accepted again", eventually(
+        lambda: company.apply(path, "file@example.org", b"engines " * 99)[0] == 200))
     check("with free space, owed rows are written", eventually(lambda: service.metrics()["appliance_usage_rows_owed"] == 0))
     rows = company.usage_rows()
     check("no usage row is missing", rows >= before + len(reads), (before, len(reads), rows))

@@ -1,10 +1,11 @@
-"""Claim: concurrent decisions on a role happen as if one after the other (linearizable), so a position is never filled
-twice.
+"""Claim: concurrent decisions on a role have the same results as if they were made one after the other (they are
+linearizable), so a position is never filled twice.
 
-Method: four clients send hires, rejections and reads of the same few applications to one role at the same time, and note
-when each request began and ended. A search looks for an order of the requests that respects these times and in which a
-model of the role gives every answer that was given. Every second history ends with `kill -9`; its unanswered requests
-may have happened or not. The last request of each history reads the role and the applications after everything else.
+Method: four clients hire and reject the same few applicants of one role and read the role, all at the same time. They
+note when each request began and ended. A search looks for an order of the requests that respects these times and in
+which a model of the role gives every answer that was given. Every second history ends with `kill -9`; each of its
+unanswered requests may or may not have taken effect. The last requests of each history, after all others, show the
+status of the role and of its applications.
 
 If the claim were false: no such order would exist, for example because two hires for the last position were both
 answered with 200, or because a read did not show a decision that had been answered.
@@ -59,7 +60,7 @@ def apply(state, request):
 
 
 def is_linearizable(requests):
-    """Looks for an order of the requests that explains all answers (Wing and Gong, with memory)."""
+    """Looks for an order of the requests that explains all answers (Wing and Gong's algorithm, with memoization)."""
     seen, stack = set(), [(frozenset(range(len(requests))), START)]
     while stack:
         left, state = stack.pop()
@@ -106,7 +107,7 @@ def run(outcome, binary):
 
 
 def prove_the_search(outcome):
-    """A history that fills a position twice has no order. The search must say so."""
+    """Checks that the search finds no order for a history that fills a position twice."""
     history = [Request("hire", number) for number in range(POSITIONS + 1)]
     for request in history:
         request.begun, request.ended, request.answer = 1, 2, 200
@@ -115,7 +116,7 @@ def prove_the_search(outcome):
 
 
 def record(outcome, service, company, role, is_killed):
-    """Sends the requests of one history at the same time."""
+    """Sends the requests of one history, from all clients at the same time."""
     plans = [[draw(outcome.random) for _ in range(REQUESTS)] for _ in range(CLIENTS)]
     barrier, history, lock = threading.Barrier(CLIENTS + is_killed), [], threading.Lock()
 

@@ -1,10 +1,10 @@
-"""Claim: `kill -9` at any moment loses no answered request, and leaves no half of an act.
+"""Claim: `kill -9` at any moment loses no answered request and leaves no act half done.
 
 Method: eight clients send acts and reads without a pause. The service is killed at a random moment. The file is then
-checked, the service is started again on the same file, and the next round continues with it.
+checked, and the next round starts the service again on the same file.
 
-If the claim were false: an answered act or a usage row would be missing, a refused act would be there, `check` would
-find a count that differs, or the service would not start.
+If the claim were false: an answered act or its usage row would be missing, a refused act would be in the file, `check`
+would report a finding, or the service would not start.
 """
 
 import time

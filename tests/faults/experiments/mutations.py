@@ -1,12 +1,12 @@
-"""Claim: no request, however damaged, is answered with a 5xx, leaves a client without an answer, or stops the service.
+"""Claim: no request, however damaged, is answered with a 5xx, leaves a client waiting, or stops the service.
 
-Method: requests to every path of the OpenAPI description, valid and with credentials, are damaged at random: bytes are
-changed, cut, repeated and inserted, numbers replaced by extreme ones, JSON nested and retyped, header fields repeated,
-bodies shortened. Eight connections send them. After every thousand, the service must still answer a health check within
-a second. At the end the file is checked.
+Method: the experiment makes a request with credentials for every path and method of the OpenAPI description, and
+damages it at random: bytes are changed, cut, repeated and inserted, members of the JSON body get extreme, nested or
+retyped values, and header fields and queries are added. Four threads send the requests, each on a new connection. All
+the while, the service must answer health checks within 5 seconds. At the end the file is checked.
 
-If the claim were false: an answer would have a status of 500 or more, or a client would wait for longer than the
-service's deadlines, or the process would have ended.
+If the claim were false: an answer would have a status of 500 or more, a client would wait longer than the deadlines of
+the service, or the process would have ended.
 """
 
 import json
@@ -21,7 +21,8 @@ from common.outcome import rounds
 from common.service import Directory, Service
 
 THREADS = 4
-# A request whose body is shorter than its length says has this long to arrive. The client closes its side instead.
+# Longer than the deadlines of the service. Short bodies do not have to wait for them, because the client closes its
+# side.
 PATIENCE_S = 35
 STRANGE = [b"\0", b"\xff\xfe", b"%00", b"%ff", b"../", b"{{{{", b"\r\n", b"'", b"\"", b"9" * 30, b"-1", b"1e999", b"null",
            b"[[[[[[[[", "\u202e\u0000\ud7ff".encode(), b"A" * 9000, b"{\"a\":" * 200, b"\r\n\r\n", b";", b"\t"]
@@ -60,7 +61,7 @@ def run(outcome, binary):
 
 
 def valid_requests(service, company):
-    """Returns a request to each path and method of the description, as bytes."""
+    """Returns two requests to each path and method of the description, with an admin key and a staff key, as bytes."""
     description = service.client().call("GET", "/api/openapi.json")
     values = {"orgSlug": "acme", "roleId": "role_1", "token": company.invite, "stepId": "step_1_1", "userId": "user_owner",
               "documentId": "doc_1", "batchId": "batch_1"}
@@ -113,7 +114,7 @@ class Sender(threading.Thread):
                 self.problems.append(("no answer", data[:600]))
                 status = 0
             except OSError:
-                # The service may close the connection while the client still sends: the request was refused.
+                # The service can refuse a request and close the connection while the client is still sending.
                 status = 1
             self.statuses[status] = self.statuses.get(status, 0) + 1
             if status >= 500:
@@ -143,7 +144,7 @@ class Sender(threading.Thread):
 
 
 def fix_length(data):
-    """Corrects Content-Length after the body was damaged, so that the damage reaches the handler."""
+    """Corrects Content-Length after damage, so that a damaged body reaches the handler."""
     head, mark, body = data.partition(b"\r\n\r\n")
     lines = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"content-length:")]
     if mark and len(lines) != len(head.split(b"\r\n")):

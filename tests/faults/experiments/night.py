@@ -1,15 +1,16 @@
-"""Claim: a service that nobody watches gets through a night. It makes, checks and thins out its backups, outlives full
-disks, takes a renewed certificate and an upgrade without losing a connection, and a second machine restores everything
-that was answered from the copies alone.
+"""Claim: a service runs through a night unattended. It makes its backups and deletes surplus ones, survives full disks,
+and takes a renewed certificate and a restart without losing a connection. A second machine restores every answered act
+from the backups alone.
 
-Method: eight hours pass, one at a time, on the shim's clocks, while clients act over TLS. The file and the copies are on
-small disks of their own. Each hour must leave a sound copy with all acts answered before it, and no more copies than
-`--backup-keep` allows. In between, the disk of the copies and the disk of the file are filled and emptied, the
-certificate is renewed, and another process takes over the socket. In the morning the service is killed and its disk is
-discarded. The newest copy is restored elsewhere. The long form takes 20 minutes. It needs root to mount the disks.
+Method: eight hours pass on the shim's clocks, one at a time, while clients act over TLS. The file and the backups are
+on small disks of their own. Except when the disk of the backups is full, each hour must leave a sound backup with all
+acts answered before it, and no more backups than `--backup-keep` allows. During the night, each disk is filled and
+emptied once, the certificate is renewed, and another process takes over the socket. In the morning the service is
+killed and its file is abandoned. The newest backup is restored elsewhere. The long form takes 20 minutes. The mounts
+require root.
 
-If the claim were false: an hour would leave no copy, a copy would lack an act, a connection would fail, or the restored
-file would differ from the answers.
+If the claim were false: an hour would leave no backup, a backup would lack an act, a connection would fail, or the
+restored file would lack an answered act.
 """
 
 import http.client
@@ -30,11 +31,11 @@ from common.shim import Shim
 
 HOUR_S = 3600
 COPIES_MAX = 3
-# The long form acts for 150 seconds in each of eight hours.
+# In the long form, clients act eight times for 150 seconds.
 ACTING_S, PAUSE_S, CANDIDATES = (150, 0.3, 14_000) if IS_LONG else (1, 0.03, 800)
 KINDS = [c.hire, c.reject, c.validate, c.withdraw, c.hold, c.erase, c.sign_up, c.attach, c.create_user]
 
-# Makes the socket descriptor 3, as a service manager does (sd_listen_fds(3)), and becomes the service.
+# Passes the socket as descriptor 3, as a service manager does (sd_listen_fds(3)), and becomes the service.
 HAND_OVER = """
 import os, sys
 os.dup2(int(sys.argv[1]), 3)
@@ -51,7 +52,7 @@ def run(outcome, binary):
 
 
 class Disk:
-    """A file system of its own, in megabytes."""
+    """A tmpfs of this many megabytes."""
 
     def __init__(self, directory, name, megabytes):
         self.path, self.size = os.path.join(directory, name), f"size={megabytes}m"
@@ -107,7 +108,7 @@ class Night:
         self.hour("in the last hour")
 
     def act(self, during=None):
-        """Lets clients act, and notes the answers. Each act has a connection of its own."""
+        """Lets clients act, and records the answers. Each act has a connection of its own."""
         pause = lambda client, _: (client.close(), time.sleep(PAUSE_S))
         load = Load(self.service, self.acts, threads=3, between=pause)
         time.sleep(ACTING_S / 2)
@@ -120,7 +121,7 @@ class Night:
         return load
 
     def hour(self, when, during=None):
-        """An hour with acts, at whose end a backup is made."""
+        """Lets an hour pass with acts. A backup must be made at its end."""
         load = self.act(during)
         self.outcome.check(load.answered and not load.unanswered, f"every act is answered {when}",
                            [(act.name, text) for act, _, text in load.refused[:3]] or load.unanswered[:3])
@@ -138,7 +139,7 @@ class Night:
         self.seen |= set(self.names())
 
     def full_copies(self):
-        """The disk of the copies is full for an hour."""
+        """Fills the disk of the backups for an hour."""
         self.copies.fill()
         before = self.names()
         self.shim.pass_time(HOUR_S)
@@ -148,7 +149,7 @@ class Night:
         self.copies.empty()
 
     def full_machine(self):
-        """The disk of the file is full: acts are refused, reads work."""
+        """Fills the disk of the file. Acts must be refused, and reads must work."""
         self.machine.fill()
         load = self.act()
         self.outcome.check(not load.unanswered, "every act is answered on a full disk", load.unanswered[:3])
@@ -167,14 +168,14 @@ class Night:
         self.outcome.check(eventually(lambda: self.service.serial() != before), "new connections get the new certificate")
 
     def upgrade(self):
-        """Ends the process and starts another one on the same socket. Clients connect all the time."""
+        """Ends the process and starts another one on the same socket, while clients keep connecting."""
         self.service.signal(signal.SIGTERM)
         status = self.service.wait()
         self.outcome.check(status == 0, "the old process ends with 0", status)
         self.service.begin_process()
 
     def restore(self, second):
-        """Loses the machine, and restores the newest copy on another one."""
+        """Kills the service, and restores the newest backup in another directory."""
         self.service.kill()
         self.socket.close()
         os.mkdir(second)
@@ -243,11 +244,11 @@ class Secured(Service):
 
 
 class SecuredClient(Client):
-    """A client over TLS, which accepts the certificate of the night."""
+    """A client over TLS, which accepts any certificate."""
 
     def send(self, *arguments, **named):
         if self.connection is None:
-            # The experiment watches which certificate is in use; nobody else could answer on this address.
+            # The certificate is self-signed, and only the experiment's service listens on this port.
             context = ssl._create_unverified_context()
             self.connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=self.timeout_s, context=context)
         return super().send(*arguments, **named)

@@ -1,12 +1,13 @@
-"""Claim: if the service's file is moved, replaced, removed or overwritten while it runs, the service stops writing, names
-the file, ends with 78, and every answered act is in the file that it had opened or in its write-ahead log. Links and
-read-only places work, or are refused with a sentence.
+"""Claim: if the service's file, its write-ahead log or its lock file is moved, replaced or removed while the service
+runs, the service stops writing, names the file and ends with 78. Every answered act is in the file that it had opened
+or in the write-ahead log of that file. A symbolic link to the file works. A file that cannot be used is refused.
 
 Method: the service carries out acts, then one change is made to its files, and more acts are sent. The files are put
-back, checked and compared with the answers.
+back, checked and compared with the answers. The experiment also starts the service through a link, and on paths that it
+must refuse.
 
-If the claim were false: an act would be answered after its file was gone, a new empty file would appear, or the service
-would go on.
+If the claim were false: an act would be answered after the file was gone, a new empty file would appear, or the service
+would continue.
 """
 
 import os
@@ -112,7 +113,7 @@ def try_change(outcome, binary, company, place, change):
 
 
 def try_links(outcome, binary, company, place):
-    """A symbolic link to the file, and to its directory: one service for the file, and its log beside it."""
+    """A service runs through a symbolic link. A second one is refused, and the write-ahead log is beside the file."""
     real = os.path.join(place, "real")
     os.mkdir(real, 0o700)
     path = company.copy(real)
@@ -132,7 +133,7 @@ def try_links(outcome, binary, company, place):
 
 
 def try_refusals(outcome, binary, company, place):
-    """Files that the service must refuse, unchanged and with a sentence."""
+    """The service must refuse an empty file, a file that others can read, a text, and a path in no directory."""
     empty = os.path.join(place, "empty.db")
     open(empty, "w").close()
     os.chmod(empty, 0o600)
@@ -146,9 +147,9 @@ def try_refusals(outcome, binary, company, place):
         before = sorted(os.listdir(place))
         service = Service(binary, path, log=os.path.join(os.path.dirname(company.path), "refused.log"), is_expected=False)
         status = service.wait(20)
-        outcome.check(status == CONFIGURATION or path == place and status == 1, "a file that is unusable is refused",
+        outcome.check(status == CONFIGURATION or path == place and status == 1, "a file that cannot be used is refused",
                       (os.path.basename(path), status, service.output()))
-        # SQLite leaves an empty log beside a file that others may read.
+        # SQLite leaves an empty write-ahead log beside a file that others can read.
         outcome.check(path == shared or sorted(os.listdir(place)) == before, "a refusal creates no file",
                       (os.path.basename(path), sorted(set(os.listdir(place)) - set(before))))
     missing = os.path.join(place, "none", "a.db")

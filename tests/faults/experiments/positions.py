@@ -1,13 +1,13 @@
-"""Claim: a kill exactly before, within or after any write, sync, truncate, rename, create or unlink leaves every act
-whole: an answered act is there, an unanswered act is there completely or not at all.
+"""Claim: a kill exactly before, within or after any operation that changes a file leaves every act whole: an answered
+act is in the file, and an unanswered act is in the file completely or not at all.
 
 Method: the shim numbers the operations on the service's files. For each kind of act, and for the start and the stop of
 the service, it kills the process at each number, in three ways: before the operation, in the middle of a write, after
 the operation. The service then starts again, and the file is compared with the file before the act. The short form
-tries a few positions of each act.
+tries two kills of each act.
 
 If the claim were false: some position would leave changed rows without the act, an answered act would be missing,
-`check` would report the file, or the service would not start.
+`check` would report a finding, or the service would not start.
 """
 
 from common import company as c
@@ -43,13 +43,13 @@ def name_of(act):
 
 
 def choose(outcome, positions):
-    """Returns the positions and ways to try: all of them, or in the short form a few."""
+    """Returns the positions and ways to try: all of them, or in the short form two."""
     every = [(position, way) for position in range(1, positions + 1) for way in WAYS]
     return every if IS_LONG else outcome.random.sample(every, min(rounds(2, 2), len(every)))
 
 
 def perform(numbered, act):
-    """Performs the act, and returns the status of its answer."""
+    """Performs the act. Returns the status of its answer, or 0 for a start and a stop, which have none."""
     if act == "start":
         return 0
     if act == "stop":

@@ -2,12 +2,12 @@
 torn any write that was not synced.
 
 Method: the shim records every file operation of a service that carries out acts one after the other, stops, and starts
-again. The experiment notes how many operations had happened when each answer arrived. It then rebuilds states that a
-disk could have after each operation, checks each with `appliance check`, and compares it with the acts answered by
-then. It starts the service on some of the states.
+again. The experiment notes how many operations had happened when each answer arrived. From the record, it rebuilds
+states that a disk could have, spread evenly over the operations. It checks each state with `appliance check`, and
+compares it with the acts answered by then. It also starts the service on every tenth state.
 
-If the claim were false: a sync that is missing, or that comes after the answer or in the wrong order, would leave a state
-in which an answered act is missing or the file is damaged.
+If the claim were false: a sync that is missing, late or out of order would leave a state in which an answered act is
+missing or the file is damaged.
 """
 
 import os
@@ -64,7 +64,7 @@ class Recording:
         client.close()
 
     def rebuild(self, wanted):
-        """Rebuilds about so many states, at operations spread evenly over the record."""
+        """Rebuilds up to this many states, at operations spread evenly over the record."""
         first = os.path.join(self.directory, "first")
         shutil.copy(self.company.path, os.path.join(first, "a.db"))
         disk = Disk(first)
@@ -82,7 +82,7 @@ class Recording:
         return made
 
     def begin(self, disk):
-        """The copied file has another inode than the recorded one."""
+        """Returns the names and files at the start, with the inode of the recorded file instead of that of the copy."""
         (content,) = disk.files.values()
         path = os.path.join(self.home, "a.db")
         return {path: os.stat(path).st_ino}, {os.stat(path).st_ino: content}

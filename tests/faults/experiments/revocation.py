@@ -1,10 +1,11 @@
-"""Claim: after the answer to a revocation, the revoked key, ended session or removed member never acts again.
+"""Claim: after the answer to the revocation of a key, the removal of its member or the disabling of its user, the key
+never acts again.
 
-Method: six threads send holds and decisions with one key without a pause, while an admin revokes the key over HTTP or
-with the command, removes the member, or disables the user. Requests that begin after the answer must be refused. The
-activity record gives the order of all acts; none of the key may follow its revocation.
+Method: six threads put candidates on hold with one key, without a pause. Meanwhile an admin revokes the key over HTTP
+or with the command, removes the member, or disables the user. Requests that begin after the answer must be refused. The
+activity gives the order of all acts; no act of the key may follow its revocation.
 
-If the claim were false: a request that began after the answer would have been answered with 200, or the record would
+If the claim were false: a request that began after the answer would have been answered with 200, or the activity would
 have an act of the key after its revocation.
 """
 
@@ -89,7 +90,7 @@ def revoke(binary, admin, company, key_id, user, email, way):
 
 
 def follow_the_record(outcome, path, key_id, user, way):
-    """Compares the numbers of the acts of the key with that of its revocation."""
+    """Compares the number of the key's last act in the activity with that of its revocation."""
     connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     try:
         last = connection.execute("SELECT max(number) FROM activities WHERE api_key_id = ? AND organization_id IS NOT NULL",
@@ -101,5 +102,5 @@ def follow_the_record(outcome, path, key_id, user, way):
     finally:
         connection.close()
     if revoked:
-        outcome.check(last is not None and last < max(revoked), f"the record has no act after the revocation ({way})",
+        outcome.check(last is not None and last < max(revoked), f"the activity has no act after the revocation ({way})",
                       (last, revoked))

@@ -1,9 +1,9 @@
-"""Claim: no key, password, session or sign-in link is in any file of the service, no secret or personal text is in its
-log, and no answer repeats a secret that an earlier answer showed.
+"""Claim: no key, password, session, sign-in link or status link is in any file of the service. No secret, name or email
+address is in its log. No later answer repeats a secret that an earlier answer showed.
 
-Method: the service creates keys, sessions, sign-in links, signups, status links and an HR integration, answers good and
-bad requests with them, fails requests, makes a backup and is killed, so that its write-ahead log remains. The
-experiment searches all files, the log and all later answers for the secrets, as text and as the bytes of their encoding.
+Method: the service creates keys, a session, a sign-in link, a signup, a status link and an HR integration, and answers
+good and bad requests with them. A backup is made, and the service is killed, so that its write-ahead log remains. The
+experiment searches all files, the log and all later answers for the secrets, as text, in Base64 and in hexadecimal.
 
 If the claim were false: one of these would contain one of the secrets.
 """
@@ -36,7 +36,7 @@ def run(outcome, binary):
                 with open(os.path.join(directory, name), "rb") as file:
                     files[name] = file.read()
         outcome.check(any(name.endswith("-wal") for name in files), "the write-ahead log remains after a kill")
-        outcome.check(EMAIL.encode() in b"".join(files.values()), "the search finds what the file has")
+        outcome.check(EMAIL.encode() in b"".join(files.values()), "the search finds an address that is in the file")
         for what, secret in hidden.items():
             for name, content in files.items():
                 outcome.check(not contains(content, secret), f"{what} is not in {name}")
@@ -53,7 +53,10 @@ def contains(content, secret):
 
 
 def act(outcome, binary, service, company):
-    """Makes secrets and uses them. Returns those that no file may have, and those that only the log may not have."""
+    """Makes secrets and uses them.
+
+    Returns those that no file may contain, and those that only the log must not contain.
+    """
     client = service.client()
     status, text = client.send("POST", "/api/auth/sign-in", {"email": "owner@acme.example", "password": PASSWORD})
     outcome.check(status == 200, "the sign-in succeeds", text)
@@ -81,7 +84,7 @@ def act(outcome, binary, service, company):
 
 
 def read_everything(service, company):
-    """Returns all answers that an admin and a member of staff can read."""
+    """Returns the answers to GET requests with an admin key and a staff key, for all paths with at most a known id."""
     client = service.client()
     description = client.call("GET", "/api/openapi.json")
     texts = []

@@ -1,9 +1,10 @@
-"""Claim: an idle service writes nothing to its disk and uses almost no processor time.
+"""Claim: an idle service writes nothing to its disk except a heartbeat every five minutes, and uses almost no processor
+time.
 
-Method: the shim counts the operations on the files of a service that has answered some requests and then gets none. The
-short form waits 20 seconds, the long form half an hour, in which a heartbeat every five minutes is allowed.
+Method: the shim counts the operations on the files of a service that has answered some requests and then receives none.
+The short form watches for 15 seconds and allows no operation. The long form watches for half an hour.
 
-If the claim were false: a background job would write in each of its steps, or a loop would poll.
+If the claim were false: a background job would write whenever it runs, or a loop would use the processor.
 """
 
 import os
@@ -15,11 +16,11 @@ from common.outcome import IS_LONG
 from common.service import Directory
 
 SECONDS = 1800 if IS_LONG else 15
-# What follows the last request: usage rows are indexed and the log is moved into the file, about ten seconds later.
+# About ten seconds after the last request, usage rows are indexed and the write-ahead log is copied into the file.
 SETTLE_S = 90 if IS_LONG else 16
 HEARTBEAT_S, OPERATIONS_OF_HEARTBEAT = 300, 40
-# The file is compared with its name four times a second, and jobs look once a second for what is due. A debug build
-# needs several times the processor time of a release build.
+# Background jobs check up to four times a second whether they have work. A debug build needs several times the
+# processor time of a release build.
 PROCESSOR_SHARE_MAX = 0.02
 
 

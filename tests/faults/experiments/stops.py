@@ -1,10 +1,11 @@
-"""Claim: SIGTERM under load leaves no request unanswered and loses nothing; the service ends with 0 and without a log.
+"""Claim: SIGTERM under load leaves no request unanswered and loses nothing; the service ends with 0 and leaves no
+write-ahead log.
 
-Method: eight clients send acts and reads without a pause on connections of their own. The service gets SIGTERM at a
-random moment. A client goes on until its connection is closed after a complete answer, or until it cannot connect. The
+Method: eight clients send acts and reads without a pause, each on a connection of its own. The service gets SIGTERM at
+a random moment. A client opens a new connection after each one that the service closes, until it cannot connect. The
 file is then checked and compared with the answers.
 
-If the claim were false: a connection would end after a request and before its answer, the exit status would differ, a
+If the claim were false: a connection would end between a request and its answer, the exit status would differ, a
 write-ahead log would remain, or an answered act would be missing.
 """
 
@@ -61,7 +62,7 @@ def stop(outcome, binary, company, acts, sent):
 
 
 class Raw(threading.Thread):
-    """A client that sees where a connection ends."""
+    """A client that notices where in a request or answer a connection ends."""
 
     def __init__(self, port, company, acts):
         super().__init__(daemon=True)
@@ -92,7 +93,8 @@ class Raw(threading.Thread):
         except OSError as error:
             head, is_last = b"", str(error)
         if not head:
-            # The first request of a connection that the service never accepted is refused, not unanswered.
+            # A request without an answer counts as refused if the service no longer listens: the kernel then drops the
+            # connections that the service has not accepted.
             if getattr(connection, "used", False) or not self.is_refused():
                 self.unanswered = (act.name, is_last)
             return False
@@ -102,7 +104,7 @@ class Raw(threading.Thread):
         return not is_last
 
     def is_refused(self):
-        """Returns whether the service has stopped to listen, so that the kernel dropped the waiting connection."""
+        """Returns whether the service has stopped listening."""
         probe = self.connect()
         if probe:
             probe.close()

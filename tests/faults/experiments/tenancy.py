@@ -1,9 +1,10 @@
-"""Claim: no route shows or changes anything of an organization of which the caller is no member: the answer is the same
-404 as for an id that does not exist.
+"""Claim: no route shows or changes anything of an organization of which the caller is not a member: the answer is the
+same 404 as for an id that does not exist.
 
-Method: for every path of the OpenAPI description under /api/v1 that has an id, an owner of one organization, with all
-scopes, sends each method with an id of another organization, and then with an id of the right kind that nobody has. Both
-answers must be a 404 with the same body, but for the request id. The rows of both organizations must not change.
+Method: an owner of one organization, with all scopes, sends requests to every path under /api/v1 of the OpenAPI
+description whose noun is followed by an id. For each method, the path has first an id of another organization, and then
+an id that does not exist. Both answers must be a 404 with the same body except for the request id. The owner also sends
+ids of the other organization in bodies. No row of either organization may change.
 
 If the claim were false: an answer would have another status or text, or a row would change.
 """
@@ -16,7 +17,7 @@ from common import company as c
 from common import state
 from common.service import Directory, Service
 
-# The ids in the order of the path: the kind of the noun before {id}, then the other parameters.
+# For each noun before {id}: an id of the other organization, and an id that does not exist.
 IDS = {
     "organizations": ("org_beta", "org_nobody"), "roles": ("role_2", "role_none"), "candidates": ("cand_101", "cand_none"),
     "candidate-roles": ("app_101", "app_none"), "candidate-steps": ("cstep_101_1", "cstep_none"),
@@ -26,7 +27,7 @@ BODY = {"name": "N", "email": "n@example.org", "reason": "r", "roleId": "role_1"
         "positions": 2, "dueOn": "2027-01-01", "stepType": "other", "action": "reject", "candidateRoleIds": ["app_1"],
         "candidateStepIds": ["cstep_1_1"]}
 BATCH = {name: BODY[name] for name in ("action", "candidateRoleIds", "candidateStepIds")}
-# Ids of another organization in a body, where the path is the caller's own.
+# Requests that name the other organization's ids in the body, and the caller's own ids in the path.
 FOREIGN_BODIES = [
     ("POST", "/api/v1/organizations/org_acme/candidates", {"name": "N", "email": "n@example.org", "roleId": "role_2"}),
     ("POST", "/api/v1/candidate-roles/app_1/transfer", {"roleId": "role_2"}),

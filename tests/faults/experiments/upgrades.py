@@ -1,11 +1,11 @@
-"""Claim: an upgrade that is killed at any file operation leaves the old file, or the upgraded one; the next start
-completes it; and a program does not change a file of a newer version.
+"""Claim: an upgrade that is killed at any file operation leaves the old file or the upgraded one, the next start
+completes the upgrade, and a program never changes a file of a newer version.
 
-Method: the experiment makes a file and raises its version, which the program must refuse without changing a byte, even
-under a fault. The long form also builds a copy of the source with a next version of the schema (`common/build.py`), and
-kills its first start on a file of the current version at each write, sync, truncate, rename and unlink, in three ways.
-After each kill, the file must have all rows of the old version or be complete; a start must complete the upgrade; and
-the copy of the old file must be sound.
+Method: the experiment makes a file and raises its version. The program must refuse the file at three starts, without
+changing a byte of it. The long form also builds a copy of the source with the next version of the schema
+(`common/build.py`), and kills its first start on a file of the current version at each file operation, in three ways.
+After each kill, the file must be whole in the old or the new version, with all candidates. The next start must complete
+the upgrade, and the copy of the old file must have all candidates in the old version.
 
 If the claim were false: a file would have the new version without all of its changes, or a row would be missing, or the
 start after the kill would fail.
@@ -52,7 +52,7 @@ def version(path):
 
 
 def refuse_newer(outcome, binary, company, directory):
-    """A file of a newer version is refused, and no byte of it changes."""
+    """Checks that a file of a newer version is refused and not changed."""
     place = os.path.join(directory, "newer")
     os.mkdir(place, 0o700)
     path = company.copy(place)
@@ -105,7 +105,7 @@ def version_of(binary):
 
 
 def make_old(company, old):
-    """Gives the file the version before the next one, if the newer program made the company."""
+    """Gives the company's file the old version, and removes the changes of the next version if it has them."""
     connection = sqlite3.connect(company.path)
     connection.execute("DROP INDEX IF EXISTS faults_notes")
     if connection.execute("SELECT 1 FROM pragma_table_info('candidates') WHERE name = 'faults_note'").fetchone():

@@ -1,1 +1,1 @@
-"""Deliberate defects, and the experiment that must catch each."""
+"""Deliberate defects, and the experiments that must catch them."""

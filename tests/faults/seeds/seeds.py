@@ -1,4 +1,4 @@
-"""Builds the source with all deliberate defects, turns on one at a time, and runs the experiment that must catch it."""
+"""Builds the source with all deliberate defects. Runs, for each defect, the experiment that must catch it."""
 
 import os
 import subprocess
@@ -42,7 +42,7 @@ def show_that_all_apply():
 
 
 def is_caught(defect, binary):
-    """Runs the experiment with the defect. It must fail."""
+    """Runs the experiment with this defect turned on. Returns whether it fails, as it must."""
     environment = {**os.environ, "FAULTS_DEFECT": defect.name, "FAULTS_NEXT_BINARY": binary}
     if defect.rounds:
         environment["FAULTS_ROUNDS"] = str(defect.rounds)
