@@ -19,7 +19,7 @@ export const WORDS = {
   es: { apply: 'Presentar mi candidatura', send: 'Enviar candidatura', withdraw: 'Retirar la candidatura', sure: 'Retirar ahora' },
 };
 
-/// The service refuses a form that is sent faster than a person can fill it in.
+/// The service refuses a form that is sent within 3 seconds, because no person fills it in so fast.
 const FORM_MS_MIN = 3200;
 
 /// Starts a browser that can reach only this machine, even if a page requests another host.
@@ -62,7 +62,8 @@ export async function visitor(browser, fault, { width = 1280, height = 900, hasS
   return context;
 }
 
-/// Elements that no page may have. Pages of the console have scripts, frames and styles set by scripts, of their own origin.
+/// Elements that no page may have. Pages of the console may have scripts and frames of their own origin, and styles
+/// that these scripts set.
 const ACTIVE = 'object, embed, base, meta[http-equiv], style';
 const ACTIVE_FOR_CANDIDATES = `${ACTIVE}, iframe, [style], script:not([type="application/ld+json"])`;
 const ACTIVE_FOR_STAFF = `${ACTIVE}, [style]:not([style=""])`;
@@ -159,7 +160,7 @@ export async function applied(browser, fault, { slug, role, lang = 'en', person 
   return { form, status: pathname, confirmation: pathname + search };
 }
 
-/// Runs `work` on all items with this many workers. Each worker gets the next item.
+/// Runs `work` on all items with this many workers. An idle worker takes the next item.
 export async function inParallel(workers, items, work) {
   const left = [...items];
   await Promise.all(Array.from({ length: workers }, async () => {

@@ -1,5 +1,6 @@
-// Signs in, decides and undoes the decision at addresses other than the service's own on loopback: plain HTTP on another address, HTTPS
-// through a proxy, and an address that `--base-url` does not name.
+// Signs in, decides and undoes the decision over plain HTTP at an address other than loopback, and over HTTPS through a
+// proxy. At an address that `--base-url` does not name, the sign-in must be refused with a page that names both
+// addresses.
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -47,7 +48,7 @@ async function signInAndSave(page, link) {
   return status;
 }
 
-/// Rejects the first candidate of the review queue, and undoes it.
+/// Rejects the first candidate of the review queue, and undoes the rejection.
 async function decideAndUndo(page, name, fault) {
   await page.goto(new URL('/app', page.url()).href);
   await page.locator('main a[href*="/review"]').first().click();
@@ -66,7 +67,7 @@ async function decideAndUndo(page, name, fault) {
   }
 }
 
-/// Decides with JavaScript, and again without.
+/// Decides with JavaScript, and then without it.
 async function decide(page, name, fault) {
   await decideAndUndo(page, name, fault);
   const storageState = await page.context().storageState();
@@ -77,7 +78,7 @@ async function decide(page, name, fault) {
   await withoutScript.close();
 }
 
-/// Starts a proxy that ends TLS on `port` and forwards to `target`.
+/// Starts a proxy that terminates TLS on `port` and forwards to `target`.
 function proxy(port, target) {
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
   const files = ['-keyout', 'tls.key', '-out', 'tls.crt'];

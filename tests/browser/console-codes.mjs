@@ -1,6 +1,6 @@
-// Second factors without a passkey: an authenticator app is set up with the secret that the page shows. Wrong codes, codes
-// that were used, and codes of other times are refused; one step of drift is accepted; too many codes are throttled; each
-// recovery code signs in once.
+// Second factors without a passkey: an authenticator app is set up with the secret that the page shows. Wrong codes,
+// used codes, and codes of other times are refused. One step of drift is accepted. Too many wrong codes are throttled.
+// Each recovery code signs in, and used recovery codes are refused.
 
 import { visitor } from './browser.mjs';
 import { base } from './company.mjs';
@@ -10,10 +10,10 @@ import { totp } from './totp.mjs';
 
 const STEP_MS = 30000;
 
-/// A code must reach the service in the step for which it was computed.
+/// The time that must be left in a step, so that a code reaches the service in the step for which it was computed.
 const LEFT_MS_MIN = 10_000;
 
-/// Returns the code that an app shows whose clock is this many steps ahead.
+/// Returns the code of an app whose clock is this many steps ahead.
 async function codeOf(key, steps) {
   while (STEP_MS - (Date.now() % STEP_MS) < LEFT_MS_MIN) {
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -29,7 +29,7 @@ async function enter(page, form, code) {
   return answer.status();
 }
 
-/// Enters the address and the password in a browser that knows nothing, and then a code.
+/// Enters the address and the password in a browser without cookies, and then a code. Returns the status of the answer.
 async function signIn(page, email, code) {
   await page.context().clearCookies();
   await page.goto(`${base}/sign-in`);

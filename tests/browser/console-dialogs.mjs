@@ -1,5 +1,5 @@
-// Checks the dialogs and the messages of the staff console for accessibility: the list of keys, the question for a
-// reason, the message after a decision and after its undo. In each language, light and dark.
+// Checks the dialogs and the messages of the staff console for accessibility, in each language, light and dark: the
+// list of keys, the choice of a step, the question for a reason, and the messages after a decision and after its undo.
 
 import { LANGUAGES, screenshot } from './browser.mjs';
 import { base, inspect, signedIn } from './staff.mjs';

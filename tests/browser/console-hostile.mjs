@@ -1,5 +1,4 @@
-// Checks that the staff console displays scripts in every text that candidates and staff can enter, and never executes
-// them.
+// Checks that the staff console displays scripts in texts that candidates and staff enter, and never executes them.
 
 import { HOSTILE, base, call } from './company.mjs';
 import { apply, field, fill, open, screenshot, send, visitor } from './browser.mjs';
@@ -33,7 +32,7 @@ export async function check(browser, { hostile, trap }, fault) {
   }
   await applyTo(browser, fault, hostile, trap, 'eve.console@example.org');
   await applyTo(browser, fault, hostile, trap, 'eve.again@example.org');
-  // A decision whose reason is a script shows in the activity.
+  // The activity shows the notes of this decision.
   const candidates = await call('GET', `/api/v1/organizations/${hostile.id}/candidates?q=eve.again`);
   const { applications } = await call('GET', `/api/v1/candidates/${candidates[0].id}`);
   await call('POST', `/api/v1/candidate-steps/${applications[0].steps[0].id}/reject`, {

@@ -1,7 +1,7 @@
-// The first day of an organization in the staff console: an owner signs in with a link, sets up a second factor, creates
-// a role and opens it; candidates apply; the owner rejects one, advances one and hires one, and finds the decisions in
-// the activity. The HR system of the organization receives the hire. Widths of a desktop and a telephone, with
-// JavaScript and without.
+// The first day of an organization in the staff console: an owner signs in with a link, sets up a second factor,
+// creates a role and opens it; candidates apply; the owner rejects one, advances one and hires one, and finds the
+// decisions in the activity. The HR system of the organization receives the hire. All this happens at the widths of a
+// desktop and of a telephone, with JavaScript and without.
 
 import http from 'node:http';
 

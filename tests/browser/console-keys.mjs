@@ -11,15 +11,15 @@ const STAFF = 'ingrid.aalto@halmwind.example.com';
 const ORGANIZATION = '/app/halmwind';
 const BOARD = `${ORGANIZATION}/roles/role_controls-engineer`;
 
-/// The keys that the list shows with a sign or in capitals.
+/// The keys that the list shows with a sign or an abbreviation, and the names that Playwright gives them.
 const SIGNS = { '↓': 'ArrowDown', '↑': 'ArrowUp', '→': 'ArrowRight', '←': 'ArrowLeft', Esc: 'Escape' };
 
-/// Returns the presses of a key, as Playwright names them.
+/// Returns the presses of an entry in the list of keys, as Playwright names them.
 function presses(key) {
   return key.split(' ').map((one) => SIGNS[one] ?? (one.startsWith('⇧') ? `Shift+${one[1]}` : one.toLowerCase()));
 }
 
-// What keys do. Each function returns a promise that resolves when the page shows the effect.
+// The effects of keys. Each function returns a promise that resolves when the page shows the effect.
 const leadsTo = (path) => (page) => page.waitForURL((url) => (path instanceof RegExp ? path.test(url.pathname + url.search) : url.pathname === path));
 const opensDialog = (page) => page.locator('dialog[open] form').first().waitFor();
 const focuses = (selector) => (page) => page.waitForFunction((one) => document.activeElement.matches(one), selector);
@@ -41,7 +41,7 @@ const EVERYWHERE = {
   'G S': leadsTo('/app/me'),
 };
 
-/// The form with the nine reasons of a rejection.
+/// Keys of the nine reasons in the form of a rejection.
 const REASONS = Object.fromEntries(Array.from({ length: 9 }, (_, nth) => [
   String(nth + 1), checks(`details[open] .choices label:nth-of-type(${nth + 1}) input`),
 ]));
@@ -55,11 +55,11 @@ const DECISIONS = {
   '⇧H': leadsTo(/\/hire/),
 };
 
-/// A role with so many candidates at each of its first three steps that there are always cards on all sides.
+/// A role with so many candidates at each of its first three steps that a card in the middle has cards on all sides.
 const CROWDED = `${ORGANIZATION}/roles/role_treasury-analyst`;
 const AT_EACH_STEP = 8;
 
-/// Adds candidates to the role with the API.
+/// Adds candidates to the role through the API.
 async function crowd() {
   const key = /^key: (.*)$/m.exec(readFileSync('demo.txt', 'utf8'))[1];
   const call = async (path, body) => {
@@ -83,7 +83,7 @@ async function crowd() {
 /// Moves the focus to a card with cards on all sides.
 const onMiddleCard = (page) => page.locator('#board .column:nth-of-type(2) .card > a[id^=n-]').nth(1).focus();
 
-/// Opens the page of that candidate.
+/// Opens the page of the candidate on that card.
 const openCandidate = async (page) => {
   await onMiddleCard(page);
   await page.keyboard.press('Enter');
@@ -93,7 +93,8 @@ const openCandidate = async (page) => {
 /// A candidate with a CV.
 const WITH_CV = 'Chiara Dąbrowski';
 
-/// The kinds of pages: how to get there, and the keys of each besides those of every page.
+/// The kinds of pages: how to open each, and its keys besides those of every page. A page with `only` has the keys of
+/// the board and these; only these are pressed. A page with `isPartly` may list the keys of decisions too.
 const KINDS = [
   { name: 'inbox', path: '/app', keys: {} },
   { name: 'account', path: '/app/me', keys: {} },
@@ -162,7 +163,7 @@ const KINDS = [
     keys: { 1: shownAfter, 2: shownAfter, 3: shownAfter }, isPartly: true,
   },
   {
-    name: 'document', path: `${ORGANIZATION}/candidates?q=${encodeURIComponent(WITH_CV)}`,
+    name: 'attachment', path: `${ORGANIZATION}/candidates?q=${encodeURIComponent(WITH_CV)}`,
     prepare: async (page) => {
       await page.locator('table a').first().press('Enter');
       await page.locator('a[href*="/documents/"]').first().press('Enter');
@@ -218,7 +219,7 @@ async function everyKey(page, kind, fault) {
   return keys;
 }
 
-/// Presses all keys where single letters are switched off. Nothing may change.
+/// Presses all keys while single letters are switched off. Nothing may change.
 async function noKey(page, kind, keys, fault) {
   await open(page, kind);
   const state = () => page.evaluate(async () => {
@@ -228,7 +229,7 @@ async function noKey(page, kind, keys, fault) {
   });
   const was = await state();
   const requests = [];
-  // Frames with a preview or a file may still be loading, and the browser loads the icon after the page.
+  // Frames with a preview or an attachment can still be loading, and the browser loads the icon after the page.
   const isOfKey = (request) => request.frame() === page.mainFrame() && ['document', 'fetch', 'xhr'].includes(request.resourceType());
   const record = (request) => isOfKey(request) && requests.push(request.url());
   page.on('request', record);
@@ -244,7 +245,7 @@ async function noKey(page, kind, keys, fault) {
   page.off('request', record);
 }
 
-/// Switches single-letter keys on or off on the page of the account, with the keyboard.
+/// Switches single-letter keys on or off on the account page, with the keyboard.
 async function switchKeys(page, isOn, fault) {
   await page.goto(`${base}/app/me`);
   const { press, tabTo } = typist(page, fault);

@@ -1,5 +1,5 @@
-// Puts candidates aside, sees them come back, closes out a role and reopens an application, with keys, with plain forms and
-// on a telephone.
+// Puts candidates aside, sees one come back, closes out a role and reopens an application, with keys. Also puts
+// candidates aside with plain forms and at the width of a telephone.
 
 import { writeFileSync } from 'node:fs';
 
@@ -12,7 +12,7 @@ const STAFF = 'moderator@later.example';
 const STEPS = ['Applied', 'Interview', 'Offer'];
 const BOARD = '/app/later/roles/role_later';
 
-/// The organization; one of its candidates has come back.
+/// Returns an interchange document with an organization. One of its candidates has come back.
 function company() {
   const document = oneRole({ slug: 'later', staff: STAFF, steps: STEPS, count: 6, portal: { enabled: true } });
   document.organizations[0].roles[0].candidates[0].laterDueOn = '2026-01-05';
@@ -94,7 +94,7 @@ async function board(page, base, fault) {
   await page.locator('#say:empty').waitFor({ state: 'attached' });
 }
 
-/// The role is closed, and everybody who is in progress is rejected together.
+/// The role is closed, and everybody who is in progress is rejected at once.
 async function closeOut(page, base, key, fault) {
   const options = { method: 'POST', headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' } };
   await fetch(`${base}/api/v1/roles/role_later/close`, { ...options, body: JSON.stringify({ reason: 'a hiring freeze' }) });
@@ -115,7 +115,7 @@ async function closeOut(page, base, key, fault) {
   await screenshot(page, 'console-close-out-done');
 }
 
-/// An application is reopened from the list of those who were not selected.
+/// An application is reopened from the list of candidates who were not selected.
 async function reopen(page, base, fault) {
   await page.goto(base + BOARD);
   await page.locator('a[href$="/not-selected"]').click();
@@ -160,7 +160,7 @@ async function telephone(browser, base, fault) {
   await context.close();
 }
 
-/// The same with plain forms.
+/// A candidate is put aside and the mark is undone, with plain forms.
 async function withoutScript(browser, base, fault) {
   const context = await signedIn(browser, fault, STAFF, { base, db: 'later.db', locale: 'en', hasScript: false });
   const page = await context.newPage();
@@ -181,7 +181,7 @@ export async function check(browser, _, fault) {
   const key = await run('bootstrap-admin', '--db', 'later.db', '--email', 'admin@later.example');
   await run('import', '--db', 'later.db', 'later.json');
   const { service, base } = await serve(['--db', 'later.db', '--listen', '127.0.0.1:0', '--rate-limit', '0']);
-  // Each sign-in by a link ends the sessions before it.
+  // Each sign-in by a link ends the user's earlier sessions.
   const withPage = async (...acts) => {
     const context = await signedIn(browser, fault, STAFF, { base, db: 'later.db', locale: 'en' });
     const page = await context.newPage();

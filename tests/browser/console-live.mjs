@@ -1,5 +1,5 @@
-// Two people work at the same time. One acts, and the open page of the other shows it without being loaded again. Focus,
-// selection, scroll position and typed text stay.
+// Two people work at the same time. One acts, and the open page of the other shows the act without a reload. The focus,
+// the selection, the scroll position and typed text stay.
 
 import { writeFileSync } from 'node:fs';
 
@@ -13,7 +13,7 @@ const TOMASZ = { email: 'tomasz@live.example', name: 'Tomasz Wolny' };
 const STEPS = ['Applied', 'Screening', 'Interview', 'Offer'];
 const ROLE = '/app/live/roles/role_live';
 const CANDIDATES = 60;
-/// The pause between two questions for changes, and a little more.
+/// The pause between two requests for changes, and a little more.
 const PAUSE_MS = 5100;
 
 /// Returns an interchange document with a role whose candidates are at its first step.
@@ -34,7 +34,7 @@ function company() {
   return { users, organizations: [{ id: 'org_live', slug: 'live', name: 'Live', portal, members, roles: [role] }] };
 }
 
-/// Lets the page ask for changes, and waits until it shows this message about what others did.
+/// Lets the page ask for changes, and waits until it shows this message about the acts of others.
 async function hear(page, message) {
   await Promise.all([answered(page), page.clock.runFor(PAUSE_MS)]);
   await page.locator('#news').filter({ hasText: message }).waitFor();
@@ -45,8 +45,8 @@ const answered = (page) => page.waitForResponse((response) => response.url().inc
 /// The page handles an answer in tasks of its own, so the test waits for a request that the page begins later.
 const settle = (page) => page.evaluate(() => fetch('/healthz').then((answer) => answer.text()));
 
-/// Opens a page whose clock the test controls. The jump of the clock lets the page ask once; its next question is due after
-/// a pause.
+/// Opens a page whose clock the test controls. The jump of the clock lets the page ask for changes once. Its next
+/// request is due after a pause.
 async function watch(context, url) {
   const page = await context.newPage();
   await page.clock.install();
@@ -58,7 +58,7 @@ async function watch(context, url) {
 
 const focusOf = (page) => page.evaluate(() => document.activeElement.id);
 
-/// Watches the board while Ingrid acts in each way.
+/// Watches the board while Ingrid, a candidate and callers of the API act.
 async function board({ first, second, base, api, fault }) {
   const page = await watch(second, base + ROLE);
   const acts = await first.newPage();
@@ -124,7 +124,7 @@ async function board({ first, second, base, api, fault }) {
   await hear(page, `${INGRID.name} changed the steps of this role at`);
   await unchanged('a change of the steps');
 
-  // The card with the focus leaves: its neighbour gets the focus.
+  // When the card with the focus leaves the board, its neighbour gets the focus.
   await page.keyboard.press('x');
   await act('reject', '/app/live/candidates/cand_30');
   await hear(page, `${INGRID.name} rejected Candidate 30`);
@@ -133,7 +133,7 @@ async function board({ first, second, base, api, fault }) {
   }
   await inspect(page, fault);
 
-  // An act on a card that has changed a moment ago is refused in place.
+  // An act on a card that somebody else has just moved is refused in place.
   await act('move', '/app/live/candidates/cand_31');
   await page.keyboard.press('e');
   await page.locator('#say').filter({ hasText: INGRID.name }).waitFor();
@@ -170,7 +170,7 @@ async function candidate({ first, second, base, fault }) {
   await acts.close();
 }
 
-/// Watches a queue: the entry is marked, and what is shown stays.
+/// Watches a queue: a decided entry is marked, and the queue and the shown candidate stay.
 async function review({ first, second, base, fault }) {
   const page = await watch(second, `${base}/app/live/review?role=role_live&step=step_0`);
   const [heading, count] = [await page.locator('h1').innerText(), await page.locator('.queue li').count()];
@@ -193,7 +193,7 @@ async function review({ first, second, base, fault }) {
   await acts.close();
 }
 
-/// Watches the forms of a role: typed text stays, and saving it shows both versions.
+/// Watches the forms of a role: typed text stays, and an attempt to save it shows both versions.
 async function forms({ first, second, base, fault }) {
   const acts = await first.newPage();
   const steps = await watch(second, `${base}${ROLE}/steps`);
@@ -226,7 +226,8 @@ async function forms({ first, second, base, fault }) {
   await Promise.all([steps, edit, acts].map((page) => page.close()));
 }
 
-/// Does not ask while the page is hidden, and asks less and less often after errors, even if more changes are ready.
+/// Checks that a page does not ask while it is hidden, and asks less and less often after errors, even if more changes
+/// are ready (`hasMore`).
 async function pauses({ second, base, fault }, hasMore = false) {
   const page = await watch(second, base + ROLE);
   const questions = [];
@@ -264,7 +265,7 @@ async function pauses({ second, base, fault }, hasMore = false) {
 
 const pausesWithMore = (visit) => pauses(visit, true);
 
-/// Says that the session has ended, and does not ask again.
+/// Checks that a page says that its session has ended, and does not ask again.
 async function signedOut({ second, base, fault }) {
   const page = await watch(second, base + ROLE);
   const questions = [];
@@ -295,7 +296,7 @@ export async function check(browser, _, fault) {
     }
     return answer.json();
   };
-  // Chromium logs each answer with an error status. Conflicts, and the end of the session, are expected here.
+  // Chromium logs each answer with an error status. Conflicts, overload and the end of the session are expected here.
   const report = (text) => /the server responded with a status of (401|409|503)/.test(text) || fault(text);
   const options = { base, db: 'live.db', locale: 'en' };
   const first = await signedIn(browser, report, INGRID.email, { ...options, hasScript: false });

@@ -5,7 +5,8 @@ import { LANGUAGES, hasEveryLook, inParallel, screenshot, visitor } from './brow
 import { base, crawl, inspect, linkOf, signedIn } from './staff.mjs';
 import { violations } from './accessible.mjs';
 
-/// The person who looks at the pages in each language. The use of a sign-in link ends the person's other sessions.
+/// The user who opens the pages in each language. The use of a sign-in link ends the user's other sessions, so each
+/// language has a user of its own.
 const STAFF = {
   en: 'ingrid.aalto@halmwind.example.com',
   de: 'tomasz.wolny@halmwind.example.com',
@@ -13,7 +14,7 @@ const STAFF = {
   es: 'pieter.vandijk@halmwind.example.com',
 };
 
-/// The person whose link is shown, and not used.
+/// The user whose sign-in link is opened but not used.
 const INVITED = 'marcus.adeyemi@halmwind.example.com';
 
 /// The widths of a window of 1280 px at 100 %, 200 % and 400 % zoom, and of a telephone.
@@ -55,7 +56,7 @@ async function everywhere(page, name, lang, fault) {
       fault(`${name} in ${lang} is ${size.scrollWidth} wide in ${size.clientWidth}: ${size.over.join(' | ')}`);
     }
     if (width === 390) {
-      // At the end of the page, the bar with the navigation covers nothing.
+      // The navigation bar covers nothing at the end of the page.
       await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
       for (const violation of await violations(page)) {
         fault(`${name} in ${lang}, ${width} px: ${violation}`);

@@ -41,8 +41,9 @@ async function timed(work) {
 
 const REFUSAL = '.notice.bad, [data-passkey-fault]:not([hidden])';
 
-/// Opens the sign-in page and waits for the outcome. Without a click, the page's offer in the list of the address field is
-/// accepted: the virtual authenticator accepts every request. Returns the text of the refusal, or nothing after a sign-in.
+/// Opens the sign-in page and waits for the outcome. Without `button`, the virtual authenticator accepts the request
+/// with which the page offers passkeys in the list of the address field. Returns the text of the refusal, or nothing
+/// after a sign-in.
 async function signIn(page, button) {
   await page.goto(`${base}/sign-in`, { waitUntil: 'commit' });
   await button?.click();
@@ -115,7 +116,7 @@ export async function check(browser, company, fault) {
   }
   if (typed > 0) fault('a password was sent');
   times.sort((a, b) => a - b);
-  // The same with the button, in a browser that has no list.
+  // The button signs in too, in a browser that cannot offer passkeys in a list.
   const hidden = await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = undefined');
   if ((await signIn(page, page.getByRole('button', { name: 'Sign in with a passkey' }))) !== undefined) {
     fault('the button does not sign in');
@@ -124,7 +125,7 @@ export async function check(browser, company, fault) {
   await signOut(page);
 
   await signIn(page);
-  // A wrong code shows the page of the confirmation.
+  // A wrong code leads to the confirmation page.
   await page.evaluate(() => {
     const form = document.createElement('form');
     form.method = 'post';
@@ -140,7 +141,7 @@ export async function check(browser, company, fault) {
   await screenshot(page, 'console-passkey-confirm');
   const confirmed = await timed(async () => {
     await page.getByRole('button', { name: 'Confirm with a passkey' }).click();
-    // The address of the confirmation contains that of the next page.
+    // The query of the confirmation page contains the address of the next page.
     await page.waitForURL((url) => url.pathname === '/app/me/second-factor');
   });
   await signOut(page);
@@ -167,7 +168,7 @@ export async function check(browser, company, fault) {
   expect('too many requests', await signIn(page, page.getByRole('button', { name: 'Sign in with a passkey' })), 'Please wait 7 seconds');
   await page.unroute(`${base}/sign-in/passkey-options`, tooMany);
 
-  // A browser asks for no verification if the options do not require it. The service requires it all the same.
+  // A browser does not verify the user if the options discourage it. The service must still require it.
   const relax = async (route) => {
     const answer = await route.fetch();
     await route.fulfill({ response: answer, json: { ...(await answer.json()), userVerification: 'discouraged' } });
@@ -192,7 +193,7 @@ export async function check(browser, company, fault) {
   await stranger.remove();
   await context.close();
 
-  // At an IP address, and without scripts, the page says why there are no passkeys.
+  // At an IP address, and without scripts, the page says why it offers no passkeys.
   const address = base.replace('localhost', '127.0.0.1');
   for (const [origin, hasScript] of [[address, true], [base, false]]) {
     const plain = await visitor(browser, fault, { origins: [origin], hasScript });

@@ -1,5 +1,5 @@
 // Takes the pictures of the staff console for the README, in a sample company with more candidates: a board, a review
-// with a CV, a hire before it is made, and a role beside its public page. `ARTEFACTS/picture-…png` are the pictures.
+// with a CV, a hire before it is made, and a role beside its public page. Saves them as `picture-….png` in ARTEFACTS.
 
 import { statSync } from 'node:fs';
 

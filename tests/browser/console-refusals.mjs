@@ -1,6 +1,6 @@
-// Checks what people of the staff console see when something is refused: forms with wrong values, conflicts with other
-// people, confirmations, and error pages. Each page and dialog follows the rules of accessibility in each language, light
-// and dark, and does not scroll sideways in a window of 320 px.
+// Checks the pages and dialogs of the staff console that answer a refused request: forms with wrong values, conflicts
+// with other people, confirmations, and error pages. Each must follow the rules of accessibility in each language,
+// light and dark, and must not scroll sideways in a window of 320 px.
 
 import { LANGUAGES, hasEveryLook, inParallel, screenshot, visitor } from './browser.mjs';
 import { base, call } from './company.mjs';
@@ -12,8 +12,9 @@ import { totp } from './totp.mjs';
 
 const LONG = 'x'.repeat(5000);
 
-/// Sends a form with these values, as a form without JavaScript and without the browser's checks. The answer has the
-/// given status. `inPlace` sends it as the modules do, and waits for a dialog.
+/// Sends a form with these values, without the browser's checks. The form is sent as without JavaScript, or with
+/// `inPlace` as the scripts of the console do, which show a dialog. Throws an error unless the answer has this status,
+/// or one of these. Returns the status.
 async function send(page, form, values, status, { button, inPlace = false, action } = {}) {
   const answered = page.waitForResponse((response) => response.request().method() === 'POST' && !response.url().includes('-options'));
   const shown = inPlace ? page.locator('dialog[open]').waitFor() : page.waitForEvent('load');
@@ -39,7 +40,7 @@ async function send(page, form, values, status, { button, inPlace = false, actio
   return answer.status();
 }
 
-/// The organization of one language, with a role and candidates.
+/// Creates the organization of one language, with a role and candidates.
 async function prepare(lang) {
   const { id, slug, email } = await organization(`refusals-${lang}`);
   const role = await call('POST', `/api/v1/organizations/${id}/roles`, { name: 'Engineer', positions: 1 });
@@ -56,9 +57,9 @@ async function prepare(lang) {
   return { id, slug, email, role: role.id, people };
 }
 
-/// The pages before and after a sign-in.
+/// Looks at the pages of a sign-in and of the setup of a second factor.
 async function signingIn(browser, fault, lang, { email }, look) {
-  // Chromium logs a line for each part that is refused.
+  // Chromium logs a line for each refused request of a script.
   const unlessRefused = (what) => /Failed to load resource: .* 40[349] /.test(what) || fault(what);
   const context = await visitor(browser, unlessRefused, { locale: lang, origins: [base] });
   const page = await context.newPage();
@@ -67,8 +68,8 @@ async function signingIn(browser, fault, lang, { email }, look) {
   await page.goto(`${base}/sign-in`);
   await send(page, form, wrong(`nobody.${lang}@people.example`), 401);
   await look(page, 'sign-in-refused');
-  // The waiting time grows with each try. All languages try one account, because all parts together have 50 failures
-  // before the service makes everybody on this network wait.
+  // The waiting time grows with each failure. All languages try the same account, because all parts together may cause
+  // only 50 failures before the service makes everybody on this network wait.
   while (await send(page, form, wrong('nobody@people.example'), [401, 429]) !== 429);
   await look(page, 'sign-in-throttled');
   await page.goto(await linkOf(email, { base, db: 'jobs.db' }));
@@ -87,7 +88,7 @@ async function signingIn(browser, fault, lang, { email }, look) {
   return { context, page, codes };
 }
 
-/// A form that is sent after the session has ended, up to its page that offers to send it again.
+/// Sends a form after the session has ended, signs in, and arrives at the page that offers to send the form again.
 async function carried(page, { email }, code, look) {
   await page.goto(`${base}/app/me`);
   await page.context().clearCookies();
@@ -159,7 +160,7 @@ async function people(page, { slug, role, people: [first, second, third] }, look
   await page.goto(base + second.path);
   await send(page, 'form[action$="/later"]', {}, 400);
   await look(page, 'later-refused');
-  // The board, without the modules.
+  // The board, as without JavaScript.
   await page.goto(`${base}/app/${slug}/roles/${role}`);
   await page.locator(`#c-${second.application} input`).check();
   await send(page, '#decide', {}, 200, { button: '[value=ask-reject]' });
@@ -247,7 +248,7 @@ async function checkOne(page, name, lang, fault) {
   }
 }
 
-/// The page of somebody who has sent more requests than the service accepts in a minute.
+/// Checks the page for a user who has sent more requests than the service accepts in a minute.
 async function limited(browser, fault) {
   const args = ['--demo', '--db', 'limited.db', '--listen', '127.0.0.1:0', '--rate-limit', '20'];
   const { service, printed } = await serve(args);

@@ -1,6 +1,6 @@
-// Decides on 200 candidates of a role with 2,000, with a key each, and prints the time from the key to the painted page.
-// Also prints the time of the main thread for a frame while the board scrolls. Other work on the machine changes these
-// times, so only a lost decision is a fault.
+// Decides on 200 candidates of a role with 2,000, with one key each, and prints the times from the key to the painted
+// page. Also prints the main thread's time for a frame while the board scrolls. Other work on the machine changes these
+// times, so none is a fault. A missing card and a lost decision are.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -16,7 +16,7 @@ const STEPS = ['Applied', 'Screening', 'Interview', 'Offer'];
 
 const percentile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 
-/// Presses a key and returns the milliseconds until the browser has painted the answer.
+/// Returns the milliseconds from the next key to the moment when the browser has painted the answer.
 function decide(page) {
   return page.evaluate(() => new Promise((resolve) => {
     let began;
@@ -30,7 +30,7 @@ function decide(page) {
   }));
 }
 
-/// Scrolls the first column and returns the milliseconds of the main thread for each frame.
+/// Scrolls the first column. Returns the main thread's mean time for a frame, in milliseconds.
 async function scroll(page, context) {
   const session = await context.newCDPSession(page);
   await session.send('Performance.enable');

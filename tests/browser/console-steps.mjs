@@ -1,5 +1,5 @@
-// The pipeline of a role: steps are dragged to another position, moved with the keyboard, and moved on a page that is out
-// of date. On the board of the role, a candidate is dragged to another step. A new role gets the default pipeline and a
+// The pipeline of a role: steps are dragged to another position, moved with the keyboard, and dragged on an outdated
+// page. On the board of the role, a candidate is dragged to another step. A new role gets the default pipeline and a
 // closing date, is opened, and is copied.
 
 import { writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ async function dragOver(page, item, target) {
 
 const step = (page, nth) => page.locator('.pipeline > li').nth(nth).locator('.step');
 
-/// Does something that sends a form, and waits for the next page. Returns the status of the answer to the form.
+/// Performs an act that sends a form, and waits for the next page. Returns the status of the answer to the form.
 async function sends(page, act) {
   const answered = page.waitForResponse((response) => response.request().method() === 'POST');
   const loaded = page.waitForEvent('load');
@@ -57,7 +57,7 @@ async function drag(page, fault) {
   expectEqual('dragged down', await names(page), ['Offer', 'Screening', 'Interview', 'Applied'], fault);
   await inspect(page, fault);
 
-  // A press without a drag, and a drag to another place, change nothing.
+  // A click, and a drag to an element that is not a step, change nothing.
   await step(page, 0).click();
   await dragOver(page, step(page, 0), page.locator('#add'));
   await page.mouse.up();

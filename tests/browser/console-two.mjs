@@ -1,6 +1,6 @@
 // Two people act on the same application or role, each on a page that was opened before the other acted. For each
-// ordered pair of acts, the second act either succeeds too, or its page says who changed what. Afterwards, the file must
-// be sound.
+// ordered pair of acts, the second act succeeds too or is answered with a conflict. If both acts concern the
+// application, the page of the conflict names the other person. Afterwards, the file must be sound.
 
 import { writeFileSync } from 'node:fs';
 
@@ -57,7 +57,7 @@ export const ACTS = {
 
 const PAIRS = Object.keys(ACTS).flatMap((first) => Object.keys(ACTS).map((second) => [first, second]));
 
-/// Returns an interchange document with a role of one candidate for each pair.
+/// Returns an interchange document with a role with one candidate for each pair.
 function company() {
   const role = (_, nth) => ({
     id: `role_${nth}`, name: `Role ${nth}`, status: 'open', public: true, positions: 2,
@@ -79,7 +79,7 @@ const pathOf = (page, nth) => ({
   edit: `/app/two/roles/role_${nth}/edit`, steps: `/app/two/roles/role_${nth}/steps`,
 }[page]);
 
-/// Sends the form and returns the status of the answer, without following it, and the text of the page afterwards.
+/// Sends the form. Returns the status of the answer, before any redirect, and the text of the page afterwards.
 async function submit(page, act, fault) {
   const answered = page.waitForResponse((response) => response.request().method() === 'POST');
   await act.send(page);

@@ -21,13 +21,13 @@ async function statusLink(base, key, nth) {
   return new URL((await answer.json()).data.url).pathname;
 }
 
-/// Returns what the watched candidates see.
+/// Returns the status pages and the downloads of the watched candidates.
 async function seen(base, paths) {
   const texts = [];
   for (const path of paths) {
     for (const url of [path, `${path}/data`]) {
       const answer = await fetch(base + url, { headers: { 'Accept-Language': 'en' } });
-      // The download says when it was made.
+      // The download contains the time at which it was made.
       const text = (await answer.text()).replace(/"exportedAt":"[^"]*"/, '"exportedAt":""');
       texts.push(`${answer.status} ${text}`);
     }

@@ -31,7 +31,7 @@ export async function check(browser, { hostile, trap, acme }, fault) {
       fault(`the page of the role does not show ${text}`);
     }
   }
-  // After an error the form shows the entered values again, as text only.
+  // After an error, the form shows the entered values again, as text only.
   await open(page, form, fault);
   const openedAt = Date.now();
   await page.locator('main form').evaluate((element) => element.setAttribute('novalidate', ''));

@@ -1,5 +1,5 @@
-// The journey of a candidate: portal, role, form, confirmation, status page, withdrawal. Candidates make this journey
-// at two widths, with JavaScript and without, each in another language.
+// The journey of a candidate: portal, role, form, confirmation, status page, withdrawal. Four candidates make this
+// journey, at two widths, with JavaScript and without, each in another language.
 
 import { base, call, download } from './company.mjs';
 import { WORDS, apply, field, fill, inspect, open, screenshot, send, inParallel, visitor } from './browser.mjs';

@@ -1,5 +1,5 @@
-// Runs all parts, or those that PARTS names, and prints how many passed. A name with a minus sign leaves a part out. A part
-// continues after a fault, so that one run reports all faults. All faults are saved to
+// Runs all parts, or those that PARTS names, and prints how many passed and failed. A name with a minus sign leaves a
+// part out. A part continues after most faults, so that one run reports as many as possible. All faults are saved to
 // faults.txt.
 
 import { writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Every page that candidates can reach.
+// The kinds of pages that candidates can reach.
 
 import { close } from './company.mjs';
 import { WORDS, applied, fill, open, send } from './browser.mjs';

@@ -1,8 +1,8 @@
-// Somebody who uses only the keyboard, and must see after every key what has the focus.
+// Somebody who uses only the keyboard, and after every key must see which element has the focus.
 
 const TABS_MAX = 150;
 
-/// Returns the focused element of the page to which the last key leads, and why it cannot be seen, if it cannot.
+/// Waits for the page to which the last key leads. Returns its focused element, with the reason if it cannot be seen.
 async function settled(page) {
   for (;;) {
     await page.waitForLoadState();
@@ -23,7 +23,7 @@ function focused(page) {
     const element = document.activeElement;
     const hasRing = (style) => style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0;
     const box = element.getBoundingClientRect();
-    // A link may be in several lines.
+    // A link can span several lines.
     const [line = box] = element.getClientRects();
     const [x, y] = [line.x + Math.min(line.width, innerWidth) / 2, line.y + Math.min(line.height / 2, 20)];
     const at = document.elementFromPoint(x, y);
@@ -57,13 +57,13 @@ export function typist(page, fault) {
     }
     return stop;
   };
-  /// Presses a key, waits for `effect`, and checks what has the focus.
+  /// Presses a key, waits for `effect`, and checks that the focus can be seen.
   const press = async (key, effect) => {
     await Promise.all([effect?.(), page.keyboard.press(key)]);
     return stopAfter(key);
   };
-  /// Presses two keys that belong together. The page accepts the second key only for a moment after the first, and a check
-  /// on a busy machine may take longer. So the check after the first key comes before both keys are pressed.
+  /// Presses a shortcut of two keys. The page accepts the second key only for a moment after the first, and a check of
+  /// the focus can take longer on a busy machine. Therefore the first key is first pressed alone and checked.
   const pressBoth = async (first, second, effect) => {
     await press(first);
     await press('Escape');

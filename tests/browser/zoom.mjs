@@ -1,9 +1,10 @@
-// Checks that no page scrolls sideways at 200 % zoom, with text of twice the size, or at a width of 320 px.
+// Checks that no page for candidates scrolls sideways at 200 % zoom, with text of twice the size, or at a width of 320
+// px.
 
 import { inspect, screenshot, inParallel, visitor } from './browser.mjs';
 import { pages } from './pages.mjs';
 
-/// A window of 1280 pixels at 200 % zoom, one of the minimum width (WCAG 1.4.10), and two with larger text.
+/// A window of 1280 pixels at 200 % zoom, one of 320 pixels (WCAG 1.4.10), and two with larger text.
 const VIEWS = [
   { name: 'zoom-200', width: 640, height: 450, deviceScaleFactor: 2 },
   { name: 'window-320', width: 320, height: 568, deviceScaleFactor: 1 },
@@ -29,7 +30,7 @@ export async function check(browser, company, fault) {
       const wide = await page.evaluate(() => {
         document.querySelectorAll('details').forEach((element) => element.setAttribute('open', ''));
         const { clientWidth, scrollWidth } = document.documentElement;
-        // Tables and code in a description may be wider, because they have their own scroll bars.
+        // Tables and code in a description may be wider than the window, because they have their own scroll bars.
         const isIn = (element) => element.closest('.prose pre, .prose table, .trap, .skip, .hidden') !== null;
         const over = [...document.querySelectorAll('body *')].filter((element) => {
           const box = element.getBoundingClientRect();

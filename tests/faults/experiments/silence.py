@@ -19,8 +19,8 @@ SECONDS = 1800 if IS_LONG else 15
 # About ten seconds after the last request, usage rows are indexed and the write-ahead log is copied into the file.
 SETTLE_S = 90 if IS_LONG else 16
 HEARTBEAT_S, OPERATIONS_OF_HEARTBEAT = 300, 40
-# Background jobs check up to four times a second whether they have work. A debug build needs several times the
-# processor time of a release build.
+# Background jobs check for work several times a second. A debug build needs several times the processor time of a
+# release build.
 PROCESSOR_SHARE_MAX = 0.02
 
 
