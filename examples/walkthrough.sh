@@ -32,7 +32,7 @@ for program in "$appliance" "$receiver" curl jq; do
   fi
 done
 
-# Every option is also an environment variable. This run must not depend on variables
+# Options can also be set by environment variables. This run must not depend on variables
 # that happen to be set.
 # shellcheck disable=SC2086
 unset ${!APPLIANCE_@}

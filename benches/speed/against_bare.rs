@@ -97,8 +97,8 @@ impl Contest for AgainstBare {
     }
 }
 
-/// Returns requests for the career pages of all organizations, and their answers. The length of the first answer must
-/// be in this range.
+/// Returns requests for the career pages of all organizations, and their answers. Panics if the length of the first
+/// answer is not in the range `bytes`.
 fn visits(server: &Server, codings: &str, bytes: Range<usize>) -> (Vec<Vec<u8>>, Vec<Answer>) {
     let requests: Vec<_> = (0..ORGANIZATIONS).map(|nth| visit(&company::page_path(nth), codings)).collect();
     let answers: Vec<_> = requests.iter().map(|request| server.ask(request)).collect();

@@ -54,7 +54,7 @@ impl Bare {
 
 fn wire(answer: &Answer) -> Value {
     let fields = answer.fields.iter().filter(|(name, _)| !HYPER_FIELDS.contains(&name.as_str()));
-    // A body may not be text, so each byte becomes one character.
+    // A body is not always text, so each byte becomes one character.
     let body: String = answer.body.iter().copied().map(char::from).collect();
     json!({ "fields": fields.collect::<Vec<_>>(), "body": body })
 }

@@ -46,12 +46,12 @@ pub(crate) fn page_path(organization: usize) -> String {
     format!("/careers/{}", slug(organization))
 }
 
-/// Returns the first role on the organization's portal.
+/// Returns the id of the first role on the organization's portal.
 pub(crate) fn portal_role_id(organization: usize) -> String {
     id("role", organization * 100)
 }
 
-/// Returns the role with the applications.
+/// Returns the id of the organization's role with applications.
 pub(crate) fn role_id(organization: usize) -> String {
     id("role", organization * 100 + PORTAL_ROLES)
 }
@@ -76,12 +76,12 @@ pub(crate) fn step_id(application: usize, order: usize) -> String {
     id("cstep", application * 10 + order)
 }
 
-/// Returns the step in progress of an application. The bench decides at this step.
+/// Returns the id of an application's step in progress. The bench decides at this step.
 pub(crate) fn last_step_id(application: usize) -> String {
     step_id(application, 2)
 }
 
-/// Returns the organization of an application.
+/// Returns the index of an application's organization.
 pub(crate) fn organization_of(application: usize) -> usize {
     application / APPLICATIONS_OF_ONE
 }

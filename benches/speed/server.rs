@@ -34,7 +34,7 @@ impl Server {
     /// Starts the service on the server's core. It writes its log to `/dev/null`.
     pub(crate) fn on(cores: &Cores, copy: Copy) -> Self {
         let usage_rows = usage_rows(&copy.db);
-        // Another process may take the free port first.
+        // Another process can take the free port first.
         let started = (0..TRIES).find_map(|_| start(cores, &copy.db));
         let (process, address) = started.expect("the service starts");
         Self { address, process, copy, usage_rows }

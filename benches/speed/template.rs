@@ -79,7 +79,7 @@ impl Template {
 }
 
 impl Copy {
-    /// Returns a path in a new directory. It is in the target directory, because the system's temporary directory may
+    /// Returns a path in a new directory. It is in the target directory, because the system's temporary directory can
     /// be in memory, where a commit costs nothing.
     pub(crate) fn empty() -> Self {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

@@ -57,7 +57,7 @@ pub(crate) fn measure(count: usize) -> Arrivals {
             "the message about {application} is {}",
             message.body
         );
-        // The message may arrive before the answer.
+        // The message can arrive before the answer.
         message.at.saturating_duration_since(answered)
     });
     Arrivals { hanging: count, figures: Figures::new(times.collect()) }

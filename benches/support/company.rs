@@ -88,7 +88,7 @@ impl Organization {
 impl Deployment {
     /// Starts a service with these organizations, without a rate limit.
     pub(crate) fn with(organizations: &[&Organization]) -> Self {
-        // The file is in the target directory, because the system's temporary directory may be in memory, where a
+        // The file is in the target directory, because the system's temporary directory can be in memory, where a
         // commit costs nothing.
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();

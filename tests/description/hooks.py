@@ -2,12 +2,11 @@
 
 - Generated ids do not exist, so nearly every request would end in a 404. Valid paths and bodies therefore get ids that
   exist in the file.
-- A generated cursor is refused with 400, because no page issued it. Valid requests have no cursor, and do not say after
-  which change they ask.
-- A generated ETag is of no version, so every request with it would end in a 412. A valid If-Match names any version.
+- A generated cursor is refused with 400, because no page issued it. Valid requests have neither `cursor` nor `after`.
+- A generated ETag matches no version, so every request with it would end in a 412. A valid If-Match is `*`.
 - JSON Schema accepts 1.0 as an integer. This service does not.
-- A name may contain an invisible character only after certain others, and validators read patterns for characters
-  beyond U+FFFF differently. In valid strings, a letter replaces each of these characters.
+- A name may contain an invisible character only after certain others, and validators disagree about patterns with
+  characters beyond U+FFFF. In valid strings, a letter replaces each invisible character.
 - Few generated strings in the form of an IPv6 address or a time zone are valid, so valid requests get a fixed value.
 - An Idempotency-Key names one request, so each valid key is new. A dry run ignores the key, so a request with an
   invalid key is never a dry run.

@@ -1,4 +1,4 @@
-"""Writes an interchange document: the demo, and an organization in which all texts are hostile."""
+"""Writes an interchange document: the demo, an organization with hostile texts, one without roles, one without portal."""
 
 import json
 import sys

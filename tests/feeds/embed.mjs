@@ -10,7 +10,8 @@ import puppeteer from 'puppeteer-core';
 const [base] = process.argv.slice(2);
 const WAIT = { timeout: 20000 };
 
-// The other site: `?slug=&lang=&own=&policy`.
+// The other site. The query of its page sets the portal (`slug`), the language of the page (`lang`), the attribute
+// data-lang (`own`), and whether the page has a content security policy (`policy`).
 const site = createServer((request, response) => {
   const query = new URL(request.url, 'http://site').searchParams;
   const [slug, lang] = [query.get('slug'), query.get('lang') ?? 'en'];

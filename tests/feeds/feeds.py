@@ -31,7 +31,7 @@ JOB = {
 }
 JOB_OPTIONAL = {"category", "salary", "remotetype", "expirationdate"}
 
-# RFC 4287 §4.1: the minimum and maximum count of each element of a feed and of an entry.
+# The minimum and maximum count of each element of a feed and of an entry, within the limits of RFC 4287 §4.1.
 FEED_ELEMENTS = {"id": (1, 1), "title": (1, 1), "updated": (1, 1), "author": (1, 9), "link": (2, 2), "entry": (0, 100)}
 ENTRY_ELEMENTS = {
     "id": (1, 1),

@@ -12,7 +12,7 @@ import Extractor from '@marbec/web-auto-extractor';
 const [base, path] = process.argv.slice(2);
 const { organizations } = JSON.parse(readFileSync(path, 'utf8'));
 
-// Fields that need a location with a country. Without these fields, search engines show less of a role.
+// Fields that are absent if a role's location names no country. Search engines then show less of the role.
 const UNKNOWABLE = ['jobLocation', 'jobLocation.address.addressCountry', 'applicantLocationRequirements'];
 const names = (issue) => issue.fieldNames ?? [];
 
@@ -56,13 +56,13 @@ async function text(url) {
   return answer.text();
 }
 
-// The errors that search engines would report about the JSON-LD of a page.
+// Returns the errors that search engines would report about the JSON-LD of a page.
 async function errors(page) {
   const issues = await new Validator().validate(new Extractor({}).parse(page));
   return issues.filter(({ severity }) => severity === 'ERROR');
 }
 
-// The compiler's messages about a file.
+// Returns the compiler's messages about a file.
 function compiled(name, source) {
   writeFileSync(name, source);
   const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2022'];

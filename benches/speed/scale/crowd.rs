@@ -1,4 +1,4 @@
-//! An organization with half of the data of a file: roles with steps, candidates with many names, and activity.
+//! The data of an organization that has half of the candidates of a file: steps, members, candidates and activity.
 
 use appliance::domain::activity::{self, CHAIN_START, ChainLink, Subject};
 use appliance::domain::id::{ActivityId, ApiKeyId, ApplicationId, CandidateId, Id, OrganizationId, RoleId, UserId};
@@ -45,7 +45,7 @@ const MEMBERS: usize = 60;
 pub(crate) const SURNAME: &str = "Hartmann";
 pub(crate) const FIRST_NAME: &str = "Ada";
 
-/// Returns the role of a candidate's application, by the candidate's index.
+/// Returns the index of the role to which a candidate has applied, by the candidate's index.
 fn role_of(size: &Size, nth: usize) -> usize {
     let growing = size.crowd / GROWING_PART;
     match nth {
@@ -55,7 +55,7 @@ fn role_of(size: &Size, nth: usize) -> usize {
     }
 }
 
-/// Returns a candidate of the role with the same number of applications in every file.
+/// Returns the id of a candidate of the role with the same number of applications in every file.
 pub(crate) fn candidate_of_same(size: &Size) -> String {
     company::candidate_id(size.applications + size.crowd / GROWING_PART + 7)
 }
@@ -69,7 +69,7 @@ fn email(nth: usize) -> String {
     format!("applicant{nth}@crowd.example")
 }
 
-/// Returns a step of one of the large organization's roles.
+/// Returns the id of a step of one of the organization's roles.
 pub(crate) fn step_id(role: usize, order: usize) -> String {
     company::id("step", 1_000_000_000 + role * 10 + order)
 }
@@ -84,7 +84,7 @@ fn status(nth: usize) -> &'static str {
     }
 }
 
-/// Creates the organization, if the file has one.
+/// Adds the data to the organization, if files of this size have it.
 pub(crate) fn fill(connection: &Connection, size: &Size) {
     if size.crowd == 0 {
         return;

@@ -112,23 +112,24 @@ impl Size {
         self.applications.div_ceil(self.organizations)
     }
 
-    /// Returns the organization of an application.
+    /// Returns the index of an application's organization.
     pub(crate) fn organization_of(&self, application: usize) -> usize {
         application / self.applications_of_one()
     }
 
-    /// Returns the only organization of a user. The admin has none.
+    /// Returns the index of the organization to which a user belongs. Some users also belong to the large organization.
+    /// The admin belongs to none.
     pub(crate) fn organization_of_user(&self, user: usize) -> usize {
         user % self.organizations
     }
 
-    /// Returns the organization with the large portal.
+    /// Returns the index of the organization with the large portal.
     pub(crate) fn large(&self) -> usize {
         self.organizations
     }
 
-    /// Returns the key that decides on an application. It belongs to one of a few members of the application's
-    /// organization.
+    /// Returns the index of the key that decides on an application. The key belongs to one of a few members of the
+    /// application's organization.
     pub(crate) fn decider(&self, application: usize) -> usize {
         self.organization_of(application) + application % DECIDERS * self.organizations
     }
@@ -145,12 +146,12 @@ impl Size {
     }
 }
 
-/// Returns a role by its index: first the roles on the portal, then the role with applications.
+/// Returns the id of a role by its index: first the roles on the portal, then the role with applications.
 pub(crate) fn role_id(organization: usize, nth: usize) -> String {
     id("role", organization * ROLE_NUMBERS + nth)
 }
 
-/// Returns the role with applications.
+/// Returns the id of the role with applications.
 pub(crate) fn decided_role_id(organization: usize) -> String {
     role_id(organization, company::PORTAL_ROLES)
 }
@@ -183,7 +184,7 @@ pub(crate) fn usage_at(row: usize) -> i64 {
     MADE_AT + row as i64 * USAGE_EVERY
 }
 
-/// Returns the key of a usage row.
+/// Returns the index of the key of a usage row.
 pub(crate) fn usage_key(row: usize) -> usize {
     if row.is_multiple_of(WATCHED_EVERY) { WATCHED } else { 1 + row % (KEYS - 1) * KEY_STRIDE % (KEYS - 1) }
 }

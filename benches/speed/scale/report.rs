@@ -63,7 +63,7 @@ impl Report {
 }
 
 impl Part<'_> {
-    /// Prints each finding and adds it to the report. Writes the report at once, because a run is long and may be
+    /// Prints each finding and adds it to the report. Writes the report at once, because a run is long and can be
     /// interrupted.
     pub(crate) fn add(&mut self, findings: impl IntoIterator<Item = Finding>) {
         let (_, all) = self.0.parts.last_mut().expect("a part has begun");
