@@ -11,7 +11,8 @@
 # RECEIVER is the HR system that receives hires. Without it, the script uses the file
 # examples/webhook_receiver beside APPLIANCE, where `cargo build --bins --examples`
 # puts it. The script also needs curl, jq and the usual Unix tools. It works in a
-# temporary directory, on a free port of the loopback, and leaves nothing behind.
+# temporary directory, on free ports of the loopback interface, and leaves nothing
+# behind.
 #
 # It ends with a line `N passed, 0 failed` and exit status 0. The first failed check
 # ends it with status 1, and prints the expected and the actual value.
@@ -107,9 +108,9 @@ request() {
 }
 
 # expect STATUS METHOD PATH [curl arguments…] makes the request and checks the
-# status, and what is true for every answer of the API: it has a request id, and an
-# error is a problem document. STATUS may be `200|204`. With a code, such as
-# `409:conflict`, the problem document must have that code.
+# status. It also checks that an answer of the API has a request id, and that an error
+# is a problem document. STATUS can be `200|204`. With a code, such as `409:conflict`,
+# the problem document must have that code.
 expect() {
   local statuses=${1%%:*} code=
   [[ $1 == *:* ]] && code=${1#*:}
@@ -273,7 +274,7 @@ holds '.roles[] | select(.id == "role_wind-turbine-technician")
 holds '.roles[] | select(.id == "role_treasury-analyst") | keys | any(startswith("salary")) | not' \
   'a role without a salary has none of its fields'
 holds '.roles[] | select(.id == "role_treasury-analyst") | .workType == null and .collarType == null' \
-  'a work type and a collar type may be null'
+  'a work type and a collar type can be null'
 equals "$(header Access-Control-Allow-Origin)" '*' 'any site may read the portal'
 
 etag=$(header ETag)

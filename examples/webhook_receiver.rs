@@ -6,8 +6,8 @@
 //! ```
 //!
 //! It does everything that a receiver should do. It verifies the signature over the received bytes with a library for
-//! Standard Webhooks. Such libraries exist for most languages and also refuse old messages. It answers soon, and with
-//! 2xx only after it has stored the message. It recognizes a repeated message by its `webhook-id`.
+//! Standard Webhooks. Such libraries exist for most languages and also refuse old messages. The receiver answers soon,
+//! and with 2xx only after it has written the message. It recognizes a repeated message by its `webhook-id`.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -30,7 +30,7 @@ use tokio::net::TcpListener;
 /// The service's messages are smaller than 20 kB. A larger body comes from another sender.
 const MESSAGE_BYTES_MAX: usize = 64 * 1_024;
 
-/// The maximum time in which a connection must send the head of a message.
+/// The time within which a client must send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Receives the service's messages to an HR system.

@@ -1,4 +1,4 @@
-"""Writes an interchange document: the demo, an organization with hostile texts, one without roles, one without portal."""
+"""Writes an interchange document: the demo, an organization with hostile texts, and two organizations without roles."""
 
 import json
 import sys
