@@ -54,18 +54,18 @@ def copy(outcome, binary, path, load, target):
     ended = run_command(binary, "backup", "--db", path, target)
     if not outcome.check(ended.returncode == 0, "the backup succeeds", ended.stderr):
         return
-    verdict.sound(outcome, binary, target, "that a backup made")
-    verdict.complete(outcome, target, answered, [], "that a backup made")
+    verdict.sound(outcome, binary, target, "(a backup)")
+    verdict.complete(outcome, target, answered, [], "(a backup)")
     restored = target + ".restored"
     ended = run_command(binary, "restore", "--db", restored, target)
     if not outcome.check(ended.returncode == 0, "the backup is restored", ended.stderr):
         return
-    verdict.sound(outcome, binary, restored, "that was restored")
+    verdict.sound(outcome, binary, restored, "(a restored backup)")
     before, after = state.rows(target), state.rows(restored)
     differing = set(state.changed(before, after)) - CHANGED_BY_RESTORE
     outcome.check(not differing, "the restored file has the rows of the copy", differing)
     verdict.restarts(outcome, binary, restored, "on a restored file")
-    verdict.complete(outcome, restored, answered, [], "that was restored and started")
+    verdict.complete(outcome, restored, answered, [], "(a restored backup, started once)")
     for name in (target, restored):
         os.unlink(name)
 
@@ -78,9 +78,9 @@ def kill_backup(outcome, binary, path, target):
     process.kill()
     was_killed = process.wait() != 0
     if os.path.exists(target):
-        verdict.sound(outcome, binary, target, "with the name of a killed backup")
+        verdict.sound(outcome, binary, target, "(the target of a killed backup)")
         os.unlink(target)
     ended = run_command(binary, "backup", "--db", path, target)
     outcome.check(ended.returncode == 0, "the next backup to the same target succeeds", ended.stderr)
-    verdict.sound(outcome, binary, target, "made after a killed backup")
+    verdict.sound(outcome, binary, target, "(a backup after a killed one)")
     return was_killed

@@ -97,11 +97,11 @@ def judge(outcome, kind, before, found, name):
     if kind == "unknown":
         outcome.check(len(set(dones)) == 1, f"the two restarts agree {name}")
         for after, done in found:
-            outcome.check(done or after[:2] == before[:2], f"an act that is not there changed nothing {name}",
+            outcome.check(done or after[:2] == before[:2], f"an act that is not in the file changed nothing {name}",
                           state.changed(before[0], after[0]))
     elif kind == "done":
-        outcome.check(all(dones), f"an answered act is there after both restarts {name}", dones)
+        outcome.check(all(dones), f"an answered act is in the file after both restarts {name}", dones)
     else:
-        outcome.check(not any(dones), f"a refused act is not there {name}", dones)
+        outcome.check(not any(dones), f"a refused act is not in the file {name}", dones)
         for after, _ in found:
             outcome.check(after == before, f"a refused act changed nothing {name}", state.changed(before[0], after[0]))

@@ -34,7 +34,7 @@ def run(outcome, binary):
         company = c.Company(binary, directory, 30)
         service = Service(binary, company.path)
         requests = valid_requests(service, company)
-        outcome.check(len(requests) > 60, "the description names the paths", len(requests))
+        outcome.check(len(requests) > 60, "the description has enough paths", len(requests))
         senders = [Sender(service, requests, outcome.random.random(), count // THREADS) for _ in range(THREADS)]
         for sender in senders:
             sender.start()
@@ -42,11 +42,11 @@ def run(outcome, binary):
             time.sleep(0.2)
             begun = time.monotonic()
             status, _ = service.client().send("GET", "/healthz")
-            outcome.check(status == 200 and time.monotonic() - begun < 5, "the service answers meanwhile", status)
+            outcome.check(status == 200 and time.monotonic() - begun < 5, "the service answers a health check meanwhile", status)
         statuses = {}
         for sender in senders:
             for problem in sender.problems:
-                outcome.check(False, "a damaged request is answered as such", problem)
+                outcome.check(False, "a damaged request gets an answer other than a 5xx", problem)
             for status, number in sender.statuses.items():
                 statuses[status] = statuses.get(status, 0) + number
         sent = sum(statuses.values())

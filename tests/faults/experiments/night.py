@@ -127,12 +127,12 @@ class Night:
                            [(act.name, text) for act, _, text in load.refused[:3]] or load.unanswered[:3])
         self.outcome.check(not load.refused, f"no act is refused {when}", [entry[1:] for entry in load.refused[:3]])
         self.shim.pass_time(HOUR_S)
-        if self.outcome.check(eventually(lambda: set(self.names()) - self.seen), f"a copy is made {when}",
+        if self.outcome.check(eventually(lambda: set(self.names()) - self.seen), f"a backup is made {when}",
                               self.service.output()[-500:]):
             self.made += 1
-            # The service deletes surplus copies after the new copy has its name.
+            # The service deletes surplus backups after the new backup has its name.
             is_thin = eventually(lambda: len(self.names()) <= COPIES_MAX, 20)
-            self.outcome.check(is_thin, f"surplus copies are deleted {when}", self.names())
+            self.outcome.check(is_thin, f"surplus backups are deleted {when}", self.names())
             copy = os.path.join(self.copies.path, self.names()[-1])
             verdict.sound(self.outcome, self.binary, copy, when)
             verdict.complete(self.outcome, copy, self.answered, self.refused, when)
@@ -144,8 +144,8 @@ class Night:
         before = self.names()
         self.shim.pass_time(HOUR_S)
         has_failed = eventually(lambda: self.service.metrics().get("appliance_backup_failures", 0) > 0)
-        self.outcome.check(has_failed, "a backup without room fails, and /metrics counts it")
-        self.outcome.check(self.names() == before, "a backup without room leaves the other copies", self.names())
+        self.outcome.check(has_failed, "a backup without space fails, and /metrics counts it")
+        self.outcome.check(self.names() == before, "a failed backup leaves the other backups", self.names())
         self.copies.empty()
 
     def full_machine(self):
@@ -157,7 +157,7 @@ class Night:
         status, _ = self.service.client(self.company.staff).send("GET", "/api/v1/me")
         self.outcome.check(status == 200, "reads work on a full disk", status)
         self.machine.empty()
-        self.outcome.check(eventually(self.is_ready), "the service is ready again when the disk has room")
+        self.outcome.check(eventually(self.is_ready), "the service is ready again when the disk has space")
 
     def is_ready(self):
         return self.service.client().send("GET", "/readyz")[0] == 200
@@ -181,15 +181,15 @@ class Night:
         os.mkdir(second)
         path = os.path.join(second, "restored.db")
         ended = run_command(self.binary, "restore", "--db", path, os.path.join(self.copies.path, self.names()[-1]))
-        self.outcome.check(ended.returncode == 0, "the second machine restores the newest copy", ended.stderr)
+        self.outcome.check(ended.returncode == 0, "the second machine restores the newest backup", ended.stderr)
         verdict.sound(self.outcome, self.binary, path, "on the second machine")
         verdict.restarts(self.outcome, self.binary, path, "on the second machine")
         verdict.complete(self.outcome, path, self.answered, self.refused, "on the second machine")
         service = Service(self.binary, path)
         status, _ = service.client(self.company.staff).send("GET", "/api/v1/me")
-        self.outcome.check(status == 200, "the key of the staff works on the second machine", status)
+        self.outcome.check(status == 200, "a staff key works on the second machine", status)
         service.stop()
-        self.outcome.report(f"{self.made} copies, {len(self.answered)} acts answered, {len(self.refused)} refused")
+        self.outcome.report(f"{self.made} backups, {len(self.answered)} acts answered, {len(self.refused)} refused")
 
 
 class Certificate:

@@ -90,7 +90,7 @@ def kill_at(outcome, binary, company, before, act, position, way):
         after = state.rows(path)
         is_done = not isinstance(act, str) and act.mark in c.marks(path)
         if c.is_answered(status):
-            outcome.check(is_done, f"an answered act is there {when}")
+            outcome.check(is_done, f"an answered act is in the file {when}")
         if not is_done:
             changed = state.changed(before, after)
-            outcome.check(not changed, f"an act that is not there changed nothing {when}", changed)
+            outcome.check(not changed, f"an act that is not in the file changed nothing {when}", changed)
