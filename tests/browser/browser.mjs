@@ -96,7 +96,7 @@ export async function inspect(page, fault, { isConsole = false } = {}) {
     fault(`${url}: ran the script ${seen.canary}`);
   }
   if (isConsole && seen.headings !== 1) {
-    fault(`${url}: has ${seen.headings} first headings`);
+    fault(`${url}: has ${seen.headings} headings of level 1`);
   }
 }
 

@@ -42,7 +42,8 @@ def run(outcome, binary):
             time.sleep(0.2)
             begun = time.monotonic()
             status, _ = service.client().send("GET", "/healthz")
-            outcome.check(status == 200 and time.monotonic() - begun < 5, "the service answers a health check meanwhile", status)
+            outcome.check(status == 200 and time.monotonic() - begun < 5, "the service answers a health check meanwhile",
+                          status)
         statuses = {}
         for sender in senders:
             for problem in sender.problems:

@@ -99,8 +99,8 @@ def try_change(outcome, binary, company, place, change):
     outcome.check(len(answered) == 5, f"no decision is answered after the change {name}", len(answered))
     status = service.wait(20)
     outcome.check(status == CONFIGURATION, f"the service ends with 78 {name}", (status, service.output()[-300:]))
-    outcome.check("a.db" in service.output().rstrip().splitlines()[-1], f"the last line of the log names the file {name}",
-                  service.output()[-300:])
+    outcome.check("a.db" in service.output().rstrip().splitlines()[-1],
+                  f"the last line of the log names the file {name}", service.output()[-300:])
     service.kill()
     if change in (move, remove, move_all):
         outcome.check(not os.path.exists(path), f"no new file appears {name}")
@@ -122,7 +122,8 @@ def try_links(outcome, binary, company, place):
     service = Service(binary, link, log=os.path.join(place, "log"))
     client = service.client()
     outcome.check(c.is_answered(c.hire(company, 1).send(client)[0]), "the service works through a link")
-    outcome.check(not os.path.exists(link + "-wal") and os.path.exists(path + "-wal"), "the write-ahead log is beside the file")
+    outcome.check(not os.path.exists(link + "-wal") and os.path.exists(path + "-wal"),
+                  "the write-ahead log is beside the file")
     second = Service(binary, path, log=os.path.join(place, "second"), is_expected=False)
     outcome.check(second.has_ended and second.port is None, "a second service on the same file is refused",
                   second.output()[-200:])
