@@ -59,7 +59,7 @@ fn wire(answer: &Answer) -> Value {
     json!({ "fields": fields.collect::<Vec<_>>(), "body": body })
 }
 
-/// Runs the server until its standard input ends, which means that the parent process has ended.
+/// Runs the server until its standard input ends, which happens when the parent process ends.
 pub(crate) fn serve() -> ! {
     let mut answers = String::new();
     std::io::stdin().read_line(&mut answers).unwrap();

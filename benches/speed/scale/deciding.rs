@@ -1,4 +1,4 @@
-//! Decisions on a file that has fewer applications than the bench makes decisions. The bench reopens the applications
+//! Decisions on a file with too few applications for all decisions of the bench. The bench reopens the applications
 //! after each batch.
 
 use std::sync::Arc;

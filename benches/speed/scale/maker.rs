@@ -81,7 +81,7 @@ fn organizations(connection: &Connection, size: &Size) {
     }
 }
 
-/// Creates a portal role as in the documents for the other lines, with another id and time.
+/// Creates a portal role like those in the interchange documents of [`company`], with another id and time.
 fn portal_role(connection: &Connection, organization: usize, nth: usize) {
     let sql = "INSERT INTO roles (id, organization_id, name, description, department, location, work_type, collar_type,
                  salary_min, salary_max, salary_currency, salary_period, status, public, positions, hired, created_at,
