@@ -1,4 +1,4 @@
-// Puts candidates aside, sees one come back, closes out a role and reopens an application, with keys. Also puts
+// Puts candidates aside with keys, sees one who has come back, closes out a role and reopens an application. Also puts
 // candidates aside with plain forms and at the width of a telephone.
 
 import { writeFileSync } from 'node:fs';
@@ -65,7 +65,7 @@ async function candidate(page, base, fault) {
   }
 }
 
-/// Several candidates are put aside on the board, and the queue leaves them out.
+/// Several candidates are put aside on the board, and the marks are undone.
 async function board(page, base, fault) {
   await page.goto(base + BOARD);
   await page.locator('#n-app_2').focus();
@@ -135,7 +135,7 @@ async function reopen(page, base, fault) {
   }
 }
 
-/// The message after an act covers no control on a telephone.
+/// The message after an act covers no control at the width of a telephone, at the top and at the end of the page.
 async function telephone(browser, base, fault) {
   const context = await signedIn(browser, fault, STAFF, { base, db: 'later.db', locale: 'de', width: 390, colorScheme: 'dark' });
   const page = await context.newPage();

@@ -1,4 +1,4 @@
-// Checks that a candidate can get from the portal to a sent application with Tab and Enter only, and always sees the
+// Checks that a candidate can get from the portal to a sent application with the keyboard only, and always sees the
 // focus.
 
 import { base } from './company.mjs';
@@ -94,7 +94,7 @@ async function focused(page, fault) {
       isBody: element === document.body,
       isSeen: box.width > 0 && x >= 0 && y >= 0 && x < innerWidth && y < innerHeight,
       isFree: at !== null && (element.contains(at) || at.contains(element)),
-      // A label may show the focus for the checkbox that it contains.
+      // A label can show the focus for the checkbox that it contains.
       hasOutline: outline(getComputedStyle(element)) || outline(getComputedStyle(element, '::after')),
     };
   });
