@@ -134,7 +134,7 @@ def try_links(outcome, binary, company, place):
 
 
 def try_refusals(outcome, binary, company, place):
-    """The service must refuse an empty file, a file that others can read, a text, and a path in no directory."""
+    """Checks that an empty file, a shared file, a text, a directory and a path in a missing directory are refused."""
     empty = os.path.join(place, "empty.db")
     open(empty, "w").close()
     os.chmod(empty, 0o600)
