@@ -42,7 +42,7 @@ pub(crate) fn measure(setup: &Setup, big: &Copy, size: &Size, part: &mut Part<'_
     eprintln!("measuring the memory of the service");
     part.add(memory(setup, big, size));
     let bytes = Path::new(BINARY).metadata().unwrap().len();
-    part.add([Finding::figure("the binary", "MB", [bytes as f64 / 1e6]).target_at_most(8.0)]);
+    part.add([Finding::figure("the binary", "MB", [bytes as f64 / 1e6]).target_at_most(16.0)]);
 }
 
 /// A service that has just sent its first answer.

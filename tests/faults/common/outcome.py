@@ -45,10 +45,3 @@ class Outcome:
         took = time.monotonic() - self.begun
         print(f"{self.name}: {self.passed} passed, {self.failed} failed in {took:.1f} s", flush=True)
         return 1 if self.failed else 0
-
-
-def main(name, experiment):
-    """Runs one experiment on a binary, and ends the process with its exit status."""
-    outcome = Outcome(name)
-    experiment(outcome, sys.argv[2])
-    sys.exit(outcome.finish())

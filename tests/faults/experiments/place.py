@@ -15,7 +15,7 @@ import shutil
 
 from common import company as c
 from common import verdict
-from common.service import Directory, Service, eventually, run as run_command
+from common.service import Directory, Service, run as run_command
 
 CONFIGURATION = 78
 
@@ -156,4 +156,3 @@ def try_refusals(outcome, binary, company, place):
     missing = os.path.join(place, "none", "a.db")
     ended = run_command(binary, "serve", "--db", missing, "--listen", "127.0.0.1:0")
     outcome.check(ended.returncode != 0 and ended.stderr.strip(), "a missing directory is refused", ended.stderr)
-    eventually(lambda: True)

@@ -72,8 +72,9 @@ class Raw(threading.Thread):
     def run(self):
         while (connection := self.connect()) is not None:
             with connection:
-                while self.exchange(connection):
-                    pass
+                is_used = False
+                while self.exchange(connection, is_used):
+                    is_used = True
             if self.unanswered:
                 return
 
@@ -83,8 +84,8 @@ class Raw(threading.Thread):
         except OSError:
             return None
 
-    def exchange(self, connection):
-        """Sends a request. Returns whether the connection can be used again."""
+    def exchange(self, connection, is_used):
+        """Sends a request. `is_used`: the connection has already had an answer. Returns whether it can be used again."""
         act = next(self.acts, None) or c.Act("read", "GET", "/api/v1/me", key=self.company.staff)
         request = encode(act)
         try:
@@ -93,9 +94,9 @@ class Raw(threading.Thread):
         except OSError as error:
             head, is_last = b"", str(error)
         if not head:
-            # A request without an answer counts as refused if the service no longer listens: the kernel then drops the
-            # connections that the service has not accepted.
-            if getattr(connection, "used", False) or not self.is_refused():
+            # The first request of a connection counts as refused if the service no longer listens: the kernel then drops
+            # the connections that the service has not accepted.
+            if is_used or not self.is_refused():
                 self.unanswered = (act.name, is_last)
             return False
         self.count += 1
