@@ -346,7 +346,7 @@ fn a_posting_shows_its_closing_date_in_every_language() {
         ("en", "Apply until", "1 December 2026"),
         ("de", "Bewerbung bis", "1. Dezember 2026"),
         ("fr", "Candidature jusqu’au", "1er décembre 2026"),
-        ("es", "Solicitudes hasta el", "1 de diciembre de 2026"),
+        ("es", "Candidaturas hasta el", "1 de diciembre de 2026"),
     ] {
         let posting = page(&app, &format!("{}?lang={language}", role_path(&hiring)));
         has(&posting, &[&format!("<dt>{label}</dt><dd><time datetime=\"2026-12-01\">{day}</time></dd>")]);

@@ -46,7 +46,7 @@ fn the_page_shows_the_role_the_steps_and_the_available_acts() {
         "<li class=\"done\">Application <span class=\"state\">Done</span></li>",
         "<li class=\"current\" aria-current=\"step\">Call <span class=\"state\">You are here</span></li>",
         "<li class=\"upcoming\">Interview <span class=\"state\">Still to come</span></li>",
-        "<h2>What the organization knows about you</h2>",
+        "<h2>Your details</h2>",
         "Candidate 1",
         &format!("href=\"{path}/data\""),
         &format!("<form method=\"post\" action=\"{path}/withdraw\">"),

@@ -37,7 +37,7 @@
       title: 'Puestos vacantes', loading: 'Cargando los puestos vacantes…', empty: 'Ahora mismo no hay puestos vacantes.',
       failed: 'No se han podido cargar los puestos vacantes.', retry: 'Reintentar', portal: 'Ver todos los puestos',
       remote: 'En remoto', hybrid: 'Híbrido', onsite: 'Presencial', from: 'desde {0}', to: 'hasta {0}',
-      until: 'Solicitudes hasta el {0}',
+      until: 'Candidaturas hasta el {0}',
       hour: '{0} por hora', day: '{0} al día', week: '{0} a la semana', month: '{0} al mes', year: '{0} al año',
     },
   };

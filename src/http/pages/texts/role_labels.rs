@@ -45,5 +45,5 @@ pub(super) const ES: RoleLabels = RoleLabels {
     work_type: "Modalidad de trabajo",
     salary: "Salario",
     posted: "Publicado el",
-    apply_until: "Solicitudes hasta el",
+    apply_until: "Candidaturas hasta el",
 };
