@@ -145,9 +145,9 @@ fn a_narrow_screen_shows_one_step() {
 fn the_board_of_a_role_without_candidates_names_the_next_step() {
     for (status, public, expected) in [
         ("open", true, "Share the public page"),
-        ("open", false, "Make it public"),
-        ("draft", true, "as soon as you open it"),
-        ("closed", true, "no applications any longer"),
+        ("open", false, "Make the role public"),
+        ("draft", true, "Open it so that people can apply"),
+        ("closed", true, "no longer accepts applications"),
     ] {
         let app = App::start();
         let hiring = app.hiring_with(|document| {

@@ -402,7 +402,7 @@ fn the_same_person_undoes_a_decision_for_ten_minutes() {
     let batch = newest_batch(&app);
     app.pass(600);
     let page = owner.submit(&path(&hiring), &[("act", "undo"), ("batch", &batch)]).expect(409).text();
-    assert!(page.contains("Nothing was changed") && page.contains("cannot be undone any longer"), "{page}");
+    assert!(page.contains("Nothing was changed") && page.contains("can no longer be undone"), "{page}");
     assert_eq!(hiring.step_statuses(&app, 0)[2], "in_progress");
 }
 

@@ -94,7 +94,7 @@ fn everybody_is_selected_and_rejected_together() {
                WHERE status = 'rejected'";
     assert_eq!(app.sql(sql), ["rejected_by_organization|role_closed|The freeze"]);
     let page = follow(&recruiter, recruiter.submit(&path(&hiring), &[step(&hiring, 1)])).text();
-    assert_has(&page, &["Nobody is in progress here any longer."]);
+    assert_has(&page, &["Nobody is in progress here anymore."]);
     let candidate = app_path(&hiring, &format!("candidates/{}", hiring.candidates[0].candidate_id));
     assert_has(&recruiter.get(&candidate).expect(200).text(), &["The role was closed"]);
     assert_eq!(app.check(), Vec::<String>::new());
@@ -116,7 +116,7 @@ fn the_same_person_undoes_the_whole_batch() {
     let page = follow(&recruiter, undo(&recruiter)).text();
     assert_has(&page, &["3 decisions were undone.", "3 candidates are still in progress here."]);
     assert_eq!(statuses(&app), ["In Progress"; 3]);
-    assert_has(&undo(&recruiter).expect(409).text(), &["These rejections cannot be undone any longer."]);
+    assert_has(&undo(&recruiter).expect(409).text(), &["These rejections can no longer be undone."]);
     let answer = recruiter.submit(&path(&hiring), &all).expect(303);
     let late = answer.header("location").unwrap().split_once("batch=").unwrap().1.to_owned();
     let reopen = hiring.decision(0, 1, "reopen");

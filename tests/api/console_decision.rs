@@ -349,7 +349,7 @@ fn an_invalid_field_changes_nothing() {
     act(&recruiter, &hiring, 1, "reject", 1, &[]).expect(303);
     for reason in [&[][..], &[("reason", " \r\n ")]] {
         let page = act(&recruiter, &hiring, 1, "reopen", 1, reason).expect(400);
-        assert_has(&page, &["Nothing was changed", "missing or not valid"]);
+        assert_has(&page, &["Nothing was changed", "missing or invalid"]);
     }
     assert_eq!(hiring.step_statuses(&app, 0), ["validated", "in_progress", "pending", "pending"]);
     assert_eq!(status(&app, &hiring, 1), "Not Selected");

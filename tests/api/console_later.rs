@@ -78,13 +78,16 @@ fn a_candidate_is_put_aside_until_a_day_and_taken_up() {
         let page = follow(&recruiter, recruiter.submit(&later_path(&hiring, 0), &fields)).text();
         assert_eq!(marks(&app)[0], day);
         let done = format!("Candidate 1 is put aside until {words}.");
-        assert_has(&page, &[&done, "The candidate does not see it.", &format!("later until {words}"), "Take up now"]);
+        assert_has(
+            &page,
+            &[&done, "The candidate does not see this.", &format!("later until {words}"), "Bring back now"],
+        );
         assert_has(&board(&recruiter, &hiring), &[&format!("<span class=\"mark\">later until {words}</span>")]);
     }
     let take_up = later_path(&hiring, 0).replace("/later", "/take-up");
     let page = follow(&recruiter, recruiter.submit(&take_up, &[])).text();
-    assert_has(&page, &["Candidate 1 is not put aside any longer."]);
-    assert!(!page.contains("later until") && !page.contains("Take up now"), "{page}");
+    assert_has(&page, &["Candidate 1 is no longer put aside."]);
+    assert!(!page.contains("later until") && !page.contains("Bring back now"), "{page}");
     recruiter.submit(&take_up, &[]).expect(303);
     assert_eq!(marks(&app).concat(), "");
     assert_eq!(app.check(), Vec::<String>::new());
@@ -103,7 +106,7 @@ fn the_board_puts_several_candidates_aside_and_undoes_it_for_all() {
     assert_eq!(marks(&app), ["2026-11-24", "2026-11-24", ""]);
     let undo = [("act", "undo"), ("batch", &newest_batch(&app))];
     let parts = decide(&recruiter, &hiring, &[], &undo, true).expect(200).text();
-    assert_has(&parts, &["The marks of 2 candidates were undone."]);
+    assert_has(&parts, &["Putting 2 candidates aside was undone."]);
     assert_eq!(marks(&app), ["", "2026-11-28", ""], "the earlier mark is restored");
     decide(&recruiter, &hiring, &[], &undo, false).expect(409);
     let page =
@@ -121,7 +124,7 @@ fn the_board_undoes_several_marks_without_javascript() {
     app.user(&hiring.staff("owner")).post_empty(&hiring.reject(1)).expect(200);
     let undo = [("act", "undo"), ("batch", batch.as_str())];
     let page = decide(&recruiter, &hiring, &[], &undo, false).expect(200).text();
-    assert_has(&page, &["The marks of 2 candidates were undone.", "The owner"]);
+    assert_has(&page, &["Putting 2 candidates aside was undone.", "The owner"]);
     assert_eq!(marks(&app).concat(), "");
     assert_eq!(app.check(), Vec::<String>::new());
 }
@@ -138,7 +141,7 @@ fn the_board_asks_again_for_a_day_that_is_refused() {
             let page = decide(&recruiter, &hiring, &[0, 1], &fields, is_part).expect(400).text();
             assert_has(
                 &page,
-                &["Choose a day after today, within a year.", "Put 2 candidates aside", "name=\"dueOn\""],
+                &["Choose a day after today and within a year.", "Put 2 candidates aside", "name=\"dueOn\""],
             );
         }
     }
@@ -158,7 +161,7 @@ fn an_invalid_day_changes_nothing_and_is_explained() {
         vec![],
     ] {
         let page = recruiter.submit(&later_path(&hiring, 0), &fields).expect(400).text();
-        assert_has(&page, &["Choose a day after today, within a year."]);
+        assert_has(&page, &["Choose a day after today and within a year."]);
         assert_eq!(marks(&app).concat(), "", "{fields:?}");
     }
     for fields in [[("days", "365")], [("dueOn", "2027-11-21")]] {
@@ -175,7 +178,7 @@ fn a_mark_is_undone_by_the_same_person_for_ten_minutes() {
     undo(&app.browser(&hiring, "owner")).expect(403);
     app.pass(599);
     let page = follow(&recruiter, undo(&recruiter)).text();
-    assert_has(&page, &["Candidate 1 is not put aside any longer."]);
+    assert_has(&page, &["Candidate 1 is no longer put aside."]);
     assert_eq!(marks(&app).concat(), "");
     recruiter.submit(&later_path(&hiring, 0), &[("days", "1")]).expect(303);
     app.pass(600);

@@ -217,7 +217,7 @@ fn a_change_of_the_role_is_a_notice_that_replaces_nothing() {
     moderator.patch(&format!("/api/v1/roles/{}", hiring.role_id), &json!({ "department": "Research" })).expect(200);
     for (path, source) in pages.iter().zip(&sources) {
         let answer = ask(&owner, source).expect(200);
-        let notice = "The moderator changed this role at 14:03";
+        let notice = "The moderator changed this role (14:03)";
         assert_has(&answer, &[&format!("id=\"changed\" dir=\"auto\">{notice}. <a href=\"{path}\">")]);
         assert_eq!(news(&answer).as_deref(), Some(notice));
         assert!(!answer.text().contains("Research") && !answer.text().contains("<form"), "{}", answer.text());
@@ -228,7 +228,7 @@ fn a_change_of_the_role_is_a_notice_that_replaces_nothing() {
         .expect(200);
     for source in &sources {
         let answer = ask(&owner, source).expect(200);
-        assert_eq!(news(&answer).as_deref(), Some("The moderator changed the steps of this role at 14:03"));
+        assert_eq!(news(&answer).as_deref(), Some("The moderator changed the steps of this role (14:03)"));
     }
 }
 
@@ -238,7 +238,7 @@ fn ones_own_change_in_another_tab_is_shown_but_not_announced() {
     let by_key = app.user_with_all(&hiring.staff("owner"));
     by_key.patch(&format!("/api/v1/roles/{}", hiring.role_id), &json!({ "department": "Research" })).expect(200);
     let answer = ask(&owner, &first).expect(200);
-    assert_has(&answer, &["The owner changed this role at 09:00"]);
+    assert_has(&answer, &["The owner changed this role (09:00)"]);
     assert_eq!(news(&answer), None);
 }
 

@@ -144,7 +144,7 @@ fn a_member_cannot_be_invited_again() {
     app.set_password(&hiring.email("member"), PASSWORD);
     for (org_role, email) in [("member", hiring.email("member")), ("admin", hiring.email("moderator"))] {
         let page = owner.submit(&path(&hiring, ""), &invitation("Typed", &email, org_role)).expect(409).text();
-        assert!(page.contains("is a member already") && page.contains("Typed"), "{page}");
+        assert!(page.contains("is already a member") && page.contains("Typed"), "{page}");
     }
     assert_eq!(org_roles(&app, &hiring, &hiring.staff("moderator")), ["moderator"]);
 }
@@ -227,7 +227,7 @@ fn the_last_owner_stays() {
     let platform_admin = app.browser_of("admin@appliance.example");
     for browser in [&app.browser(&hiring, "owner"), &platform_admin] {
         let demoted = browser.submit(&of(&hiring, "owner", "role"), &[("orgRole", "admin"), ("before", "owner")]);
-        assert!(demoted.expect(409).text().contains("The last owner stays."));
+        assert!(demoted.expect(409).text().contains("The last owner must remain."));
         browser.submit(&of(&hiring, "owner", "remove"), &[]).expect(409);
     }
     let owner = app.browser(&hiring, "owner");

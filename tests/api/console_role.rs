@@ -108,7 +108,7 @@ fn a_role_is_created_previewed_and_opened() {
     let answer = moderator.submit(&format!("{pages}/open"), &[]).expect(303);
     assert_eq!(answer.header("location"), Some(format!("{pages}/edit?done=opened").as_str()));
     let page = moderator.get(&format!("{pages}/edit?done=opened")).expect(200).text();
-    assert!(page.contains("People can apply now."), "{page}");
+    assert!(page.contains("people can apply now."), "{page}");
     assert!(app.anonymous().get(&hiring.portal()).text().contains("Welder"));
     assert_eq!(app.check(), Vec::<String>::new());
 }
@@ -200,7 +200,7 @@ fn fewer_positions_than_hires_are_refused_beside_the_field() {
         app.user(&hiring.staff("owner")).post_empty(&hiring.hire(candidate)).expect(200);
     }
     let page = save(&owner, &hiring, &[("positions", "1")]).expect(409).text();
-    assert!(page.contains(r#"id="positions-error""#) && page.contains("2 people are hired"), "{page}");
+    assert!(page.contains(r#"id="positions-error""#) && page.contains("Hires for this role so far: 2."), "{page}");
     save(&owner, &hiring, &[("positions", "3")]).expect(303);
     assert_eq!(role(&app, &hiring, "status, positions"), "open|3");
 }
@@ -349,7 +349,7 @@ fn a_role_that_somebody_else_has_changed_is_shown_as_it_is() {
     let owner = app.browser(&hiring, "owner");
     owner.submit(&path(&hiring, "close"), &[("reason", "First")]).expect(303);
     let page = owner.submit(&path(&hiring, "close"), &[("reason", "Second")]).expect(409).text();
-    assert!(page.contains("the role has changed in the meantime") && page.contains("First"), "{page}");
+    assert!(page.contains("the state of the role does not allow it") && page.contains("First"), "{page}");
     owner.submit(&path(&hiring, "open"), &[]).expect(409);
     owner.submit(&path(&hiring, "delete"), &[]).expect(409);
     assert_eq!(role(&app, &hiring, "status, close_reason"), "closed|First");
@@ -534,7 +534,7 @@ fn pages_are_in_the_language_of_the_user() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
-    for (tag, title) in [("en", "New role"), ("de", "Neue Stelle"), ("fr", "Nouveau poste"), ("es", "Nueva vacante")] {
+    for (tag, title) in [("en", "New role"), ("de", "Neue Stelle"), ("fr", "Nouveau poste"), ("es", "Nuevo puesto")] {
         owner.submit("/app/me/preferences", &[("language", tag)]).expect(303);
         let page = owner.get(&new_path(&hiring)).expect(200).text();
         assert!(page.contains(&format!("<html lang=\"{tag}\"")) && page.contains(title), "{page}");

@@ -210,7 +210,7 @@ fn the_last_required_factor_cannot_be_removed() {
     let owner = app.browser(&hiring, "owner");
     set_up_app(&app, &owner);
     let page = owner.get(PATH).expect(200).text();
-    assert!(page.contains("you can replace the last one but not remove it") && !page.contains(REMOVE), "{page}");
+    assert!(page.contains("you cannot remove this one") && !page.contains(REMOVE), "{page}");
     owner.submit(REMOVE, &[]).expect(409);
     assert_eq!(count(&app, "totp_secrets"), "1");
 }

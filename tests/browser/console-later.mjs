@@ -86,7 +86,7 @@ async function board(page, base, fault) {
     fault('the cards do not show the marks');
   }
   await page.keyboard.press('z');
-  await said(page, 'The marks of 2 candidates were undone.', fault);
+  await said(page, 'Putting 2 candidates aside was undone.', fault);
   if (await marks() !== 0) {
     fault('the cards still show the marks');
   }
@@ -111,7 +111,7 @@ async function closeOut(page, base, key, fault) {
   await shows(page, '5 decisions were undone.', fault);
   await page.locator('button.no').click();
   await shows(page, '6 candidates were rejected.', fault);
-  await shows(page, 'Nobody is in progress here any longer.', fault);
+  await shows(page, 'Nobody is in progress here anymore.', fault);
   await screenshot(page, 'console-close-out-done');
 }
 
@@ -172,7 +172,7 @@ async function withoutScript(browser, base, fault) {
   await page.locator('button[name=days]').first().click();
   await shows(page, 'Candidate 4 is put aside until', fault);
   await page.locator('form[action$="/later/undo"] button').click();
-  await shows(page, 'Candidate 4 is not put aside any longer.', fault);
+  await shows(page, 'Candidate 4 is no longer put aside.', fault);
   await context.close();
 }
 

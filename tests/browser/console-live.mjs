@@ -118,10 +118,10 @@ async function board({ first, second, base, api, fault }) {
   await hear(page, 'Amélie Byrne');
   await is('a new name', card(55).filter({ hasText: 'Amélie Byrne' }).isVisible());
   await act('edit', `${ROLE}/edit`);
-  await hear(page, `${INGRID.name} changed this role at`);
+  await hear(page, `${INGRID.name} changed this role (`);
   await is('a change of the role', page.locator('#changed').filter({ hasText: INGRID.name }).isVisible());
   await act('reorder', `${ROLE}/steps`);
-  await hear(page, `${INGRID.name} changed the steps of this role at`);
+  await hear(page, `${INGRID.name} changed the steps of this role (`);
   await unchanged('a change of the steps');
 
   // When the card with the focus leaves the board, its neighbour gets the focus.
@@ -203,16 +203,16 @@ async function forms({ first, second, base, fault }) {
   await edit.locator('[name=department]').focus();
   await acts.goto(`${base}${ROLE}/edit`);
   await ACTS.edit.send(acts);
-  await hear(edit, `${INGRID.name} changed this role at`);
+  await hear(edit, `${INGRID.name} changed this role (`);
   await edit.locator('#changed').filter({ hasText: 'Load it again' }).waitFor();
   await screenshot(edit, 'console-live-role');
   if (await edit.locator('[name=department]').inputValue() !== 'My department' || !await edit.locator('[name=department]').evaluate((field) => field === document.activeElement)) {
     fault('the form of the role has lost typed text or the focus');
   }
-  await hear(steps, `${INGRID.name} changed this role at`);
+  await hear(steps, `${INGRID.name} changed this role (`);
   await acts.goto(`${base}${ROLE}/steps`);
   await ACTS.reorder.send(acts);
-  await hear(steps, `${INGRID.name} changed the steps of this role at`);
+  await hear(steps, `${INGRID.name} changed the steps of this role (`);
   if (await steps.locator('form[action$="/steps"] [name=name]').inputValue() !== 'Trial day') {
     fault('the form of a step has lost typed text');
   }

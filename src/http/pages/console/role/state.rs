@@ -133,7 +133,7 @@ fn refuse(
     let has_applications = is_draft && store::role::applications(tx, &role.record.id)?.total() > 0;
     let refused = Refused::Act(
         refusal,
-        Some(if has_applications { |words| words.has_applications } else { |words| words.changed_meanwhile }),
+        Some(if has_applications { |words| words.has_applications } else { |words| words.not_possible }),
     );
     let page = PageRequest::new(&input.visit, who, organization, RoleForm::of(&role.record));
     page.refused(refused).render_role(ctx, tx, role)

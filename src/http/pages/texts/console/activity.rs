@@ -38,7 +38,7 @@ pub(in crate::http) static ACTIVITY: ByLanguage<ActivityTexts> = ByLanguage {
         service: "der Dienst",
         in_browser: "im Browser",
         with_key: "mit einem API-Schlüssel",
-        a_step: "einem entfernten Schritt",
+        a_step: "[entfernter Schritt]",
     },
     fr: ActivityTexts {
         title: "Activité",
@@ -103,7 +103,7 @@ static LABELS: &[Label] = &[
     ("candidate_role.withdrawn", ["Application withdrawn", "Bewerbung zurückgezogen", "Candidature retirée", "Candidatura retirada"]),
     ("candidate_role.put_aside", ["Put aside", "Zurückgestellt", "Candidature mise de côté", "Candidatura aplazada"]),
     ("candidate_role.taken_up", ["Taken up again", "Zurückstellung aufgehoben", "Candidature reprise", "Candidatura retomada"]),
-    ("candidate_step.validated", ["Passed {step}", "{step} bestanden", "Étape franchie : {step}", "Superada la etapa {step}"]),
+    ("candidate_step.validated", ["Passed {step}", "{step} bestanden", "Étape franchie\u{a0}: {step}", "Superada la etapa {step}"]),
     ("candidate_step.moved", ["Moved to {step}", "Verschoben zu {step}", "Déplacement à l’étape {step}", "Movimiento a {step}"]),
     ("candidate_step.rejected", ["Rejected at {step}", "Absage bei {step}", "Refus à l’étape {step}", "Rechazo en {step}"]),
     ("candidate_step.reopened", ["Reopened at {step}", "Wieder aufgenommen bei {step}", "Réouverture à l’étape {step}", "Reapertura en {step}"]),

@@ -37,7 +37,7 @@ pub(in crate::http) struct DecidingTexts {
     pub(in crate::http) last_step: &'static str,
     pub(in crate::http) cannot_move: &'static str,
     pub(in crate::http) not_saved: &'static str,
-    /// The refusals of all candidates: an undo, and a step that the role does not have.
+    /// The refusal of a whole batch: of an undo, and of a decision that names a step that the role does not have.
     pub(in crate::http) cannot_undo_all: &'static str,
     pub(in crate::http) no_step: &'static str,
     pub(in crate::http) more_refused: Counted,
@@ -76,7 +76,7 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
         last_step: "{name} is at the last step, {step}. Hire or reject them, or move them back.",
         cannot_move: "{name} cannot be moved there.",
         not_saved: "The decision about {name} could not be saved.",
-        cannot_undo_all: "These decisions cannot be undone any longer. Move or reopen instead.",
+        cannot_undo_all: "These decisions can no longer be undone. Move the candidates or reopen their applications instead.",
         no_step: "The role has no such step. Load the board again.",
         more_refused: Counted {
             one: "{count} more candidate was not changed.",
@@ -106,10 +106,7 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
             many: "{count} Personen sind einen Schritt weiter.",
         },
         moved: Counted { one: "{count} Person wurde verschoben.", many: "{count} Personen wurden verschoben." },
-        rejected: Counted {
-            one: "{count} Person hat eine Absage erhalten.",
-            many: "{count} Personen haben eine Absage erhalten.",
-        },
+        rejected: Counted { one: "{count} Person wurde abgelehnt.", many: "{count} Personen wurden abgelehnt." },
         decided: Counted {
             one: "Die Entscheidung über {count} Person ist gespeichert.",
             many: "Die Entscheidung über {count} Personen ist gespeichert.",
@@ -124,7 +121,7 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
         last_step: "{name} ist beim letzten Schritt, {step}. Sie können die Person einstellen, ihr absagen oder sie zurückverschieben.",
         cannot_move: "{name} kann nicht dorthin verschoben werden.",
         not_saved: "Die Entscheidung über {name} konnte nicht gespeichert werden.",
-        cannot_undo_all: "Diese Entscheidungen lassen sich nicht mehr rückgängig machen. Verschieben Sie die Personen stattdessen.",
+        cannot_undo_all: "Diese Entscheidungen lassen sich nicht mehr rückgängig machen. Verschieben Sie die Personen stattdessen, oder nehmen Sie die Bewerbungen wieder auf.",
         no_step: "Die Stelle hat diesen Schritt nicht. Laden Sie die Übersicht neu.",
         more_refused: Counted {
             one: "{count} weitere Person blieb unverändert.",
@@ -138,7 +135,7 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
     },
     fr: DecidingTexts {
         advance: "Étape suivante",
-        selected: "Sélection : {count}",
+        selected: "Sélection\u{a0}: {count}",
         key_select: "Sélectionner la personne",
         key_select_more: "Sélectionner et continuer",
         menu: "Décider pour",
@@ -166,9 +163,9 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
         nothing_changed: "Rien n’a été modifié",
         partly_done: "Tout n’a pas été modifié",
         last_step: "{name} est à la dernière étape, {step}. Vous pouvez l’embaucher, refuser sa candidature ou revenir en arrière.",
-        cannot_move: "{name} ne peut pas être déplacé à cette étape.",
+        cannot_move: "Impossible de déplacer {name} vers cette étape.",
         not_saved: "La décision pour {name} n’a pas pu être enregistrée.",
-        cannot_undo_all: "Ces décisions ne peuvent plus être annulées. Déplacez plutôt les personnes.",
+        cannot_undo_all: "Ces décisions ne peuvent plus être annulées. Déplacez plutôt les personnes, ou rouvrez leurs candidatures.",
         no_step: "Le poste n’a pas cette étape. Rechargez le tableau.",
         more_refused: Counted {
             one: "{count} autre personne est restée inchangée.",
@@ -194,8 +191,8 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
         reject_button: "Rechazar",
         choose_first: "No se ha cambiado nada. Seleccione primero a las personas sobre las que decide.",
         advanced: Counted {
-            one: "{count} persona ha avanzado al paso siguiente.",
-            many: "{count} personas han avanzado al paso siguiente.",
+            one: "{count} persona ha avanzado a la etapa siguiente.",
+            many: "{count} personas han avanzado a la etapa siguiente.",
         },
         moved: Counted { one: "Se ha movido a {count} persona.", many: "Se ha movido a {count} personas." },
         rejected: Counted { one: "Se ha rechazado a {count} persona.", many: "Se ha rechazado a {count} personas." },
@@ -207,10 +204,10 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
         undo: "Deshacer",
         nothing_changed: "No se ha cambiado nada",
         partly_done: "No se ha cambiado todo",
-        last_step: "{name} está en el último paso, {step}. Puede contratar o rechazar a la persona, o moverla hacia atrás.",
-        cannot_move: "No se puede mover a {name} a ese paso.",
+        last_step: "{name} está en la última etapa, {step}. Puede contratar o rechazar a la persona, o moverla hacia atrás.",
+        cannot_move: "No se puede mover a {name} a esa etapa.",
         not_saved: "La decisión sobre {name} no se ha podido guardar.",
-        cannot_undo_all: "Estas decisiones ya no se pueden deshacer. Mueva a las personas en su lugar.",
+        cannot_undo_all: "Estas decisiones ya no se pueden deshacer. En su lugar, mueva a las personas o reabra sus candidaturas.",
         no_step: "El puesto no tiene esa etapa. Vuelva a cargar el tablero.",
         more_refused: Counted {
             one: "{count} persona más no ha cambiado.",

@@ -14,7 +14,7 @@ pub(in crate::http) struct FrameTexts {
     /// The heading of the list of keyboard shortcuts.
     pub(in crate::http) keys: &'static str,
     pub(in crate::http) close: &'static str,
-    /// A failed request of a module: the page shows what the database holds, so nothing was changed.
+    /// A module got no answer to a request. The service may still have acted on the request.
     pub(in crate::http) offline: &'static str,
 }
 
@@ -28,7 +28,7 @@ pub(in crate::http) static FRAME: ByLanguage<FrameTexts> = ByLanguage {
         sign_out: "Sign out",
         keys: "Keys on this page",
         close: "Close",
-        offline: "The service did not answer. Nothing was changed. Try again.",
+        offline: "The service did not answer. Load the page again to see what was saved.",
     },
     de: FrameTexts {
         navigation: "Konsole",
@@ -39,7 +39,7 @@ pub(in crate::http) static FRAME: ByLanguage<FrameTexts> = ByLanguage {
         sign_out: "Abmelden",
         keys: "Tasten auf dieser Seite",
         close: "Schließen",
-        offline: "Der Dienst hat nicht geantwortet. Es wurde nichts geändert. Bitte versuchen Sie es noch einmal.",
+        offline: "Der Dienst hat nicht geantwortet. Laden Sie die Seite neu, um zu sehen, was gespeichert wurde.",
     },
     fr: FrameTexts {
         navigation: "Console",
@@ -50,7 +50,7 @@ pub(in crate::http) static FRAME: ByLanguage<FrameTexts> = ByLanguage {
         sign_out: "Se déconnecter",
         keys: "Touches de cette page",
         close: "Fermer",
-        offline: "Le service n’a pas répondu. Rien n’a été modifié. Veuillez réessayer.",
+        offline: "Le service n’a pas répondu. Rechargez la page pour voir ce qui a été enregistré.",
     },
     es: FrameTexts {
         navigation: "Consola",
@@ -61,6 +61,6 @@ pub(in crate::http) static FRAME: ByLanguage<FrameTexts> = ByLanguage {
         sign_out: "Cerrar sesión",
         keys: "Teclas de esta página",
         close: "Cerrar",
-        offline: "El servicio no ha respondido. No se ha cambiado nada. Inténtelo de nuevo.",
+        offline: "El servicio no ha respondido. Vuelva a cargar la página para ver qué se ha guardado.",
     },
 };

@@ -13,13 +13,14 @@ pub(in crate::http) struct HomeTexts {
     pub(in crate::http) roles: &'static str,
     /// The heading of the open roles with candidates.
     pub(in crate::http) to_review: &'static str,
-    /// The candidates at the first step of a role, at its other steps, and those who have waited for too long.
+    /// The numbers of candidates at the first step of a role, at its other steps, and at the same step for more than 10
+    /// days. Candidates who are put aside do not count.
     pub(in crate::http) new: Counted,
     pub(in crate::http) in_review: Counted,
     pub(in crate::http) overdue: Counted,
-    /// The heading of the candidates who withdrew lately.
+    /// The heading of the candidates who withdrew in the last 14 days.
     pub(in crate::http) withdrew: &'static str,
-    /// Nobody waits for a decision, and the next step.
+    /// The message if nobody waits for a decision, and what happens next.
     pub(in crate::http) nothing: &'static str,
     pub(in crate::http) nothing_more: &'static str,
 }
@@ -36,11 +37,11 @@ pub(in crate::http) static HOME: ByLanguage<HomeTexts> = ByLanguage {
         overdue: Counted { one: "{count} waiting for over 10 days", many: "{count} waiting for over 10 days" },
         withdrew: "Withdrew in the last 14 days",
         nothing: "Nobody is waiting for a decision.",
-        nothing_more: "New candidates of open roles appear here.",
+        nothing_more: "New candidates for open roles appear here.",
     },
     de: HomeTexts {
         none: "Sie gehören noch keinem Unternehmen an",
-        none_more: "Bitten Sie die Inhaberin, den Inhaber oder einen Admin Ihres Unternehmens, Sie hinzuzufügen.",
+        none_more: "Bitten Sie einen Eigentümer oder Admin Ihres Unternehmens, Sie hinzuzufügen.",
         portal: "Karriereseite",
         roles: "Alle Stellen",
         to_review: "Zu prüfen",
@@ -52,7 +53,7 @@ pub(in crate::http) static HOME: ByLanguage<HomeTexts> = ByLanguage {
         nothing_more: "Neue Bewerbungen auf offene Stellen erscheinen hier.",
     },
     fr: HomeTexts {
-        none: "Vous n’êtes membre d’aucune organisation",
+        none: "Vous n’êtes pas encore membre d’une organisation",
         none_more: "Demandez à un propriétaire ou à un administrateur de votre organisation de vous ajouter.",
         portal: "Page de recrutement",
         roles: "Tous les postes",

@@ -16,9 +16,9 @@ pub(in crate::http) struct MeTexts {
     pub(in crate::http) wrong_password: &'static str,
     pub(in crate::http) sessions: &'static str,
     pub(in crate::http) this_session: &'static str,
-    /// A session's begin and last use: `{since}` and `{seen}`.
-    /// Stands for the name of a browser that sends none.
+    /// The name of a browser that sends none.
     pub(in crate::http) unknown_browser: &'static str,
+    /// When a session began and was last used: `{since}` and `{seen}`.
     pub(in crate::http) session_times: &'static str,
     pub(in crate::http) end_session: &'static str,
     pub(in crate::http) end_others: &'static str,
@@ -119,7 +119,7 @@ pub(in crate::http) static ME: ByLanguage<MeTexts> = ByLanguage {
         this_session: "ce navigateur",
         unknown_browser: "Navigateur inconnu",
         session_times: "connexion {since}, dernière utilisation {seen}",
-        end_session: "Y mettre fin",
+        end_session: "Déconnecter ce navigateur",
         end_others: "Se déconnecter partout ailleurs",
         preferences: "Préférences",
         language: "Langue",
@@ -129,7 +129,7 @@ pub(in crate::http) static ME: ByLanguage<MeTexts> = ByLanguage {
         theme_light: "Claires",
         theme_dark: "Sombres",
         single_keys: "Utiliser des lettres seules comme raccourcis clavier",
-        single_keys_hint: "Appuyez sur ? dans une page pour voir ses touches. Désactivez ceci si vous dictez du texte ou utilisez la commande vocale.",
+        single_keys_hint: "Appuyez sur\u{a0}? dans une page pour voir ses touches. Désactivez ceci si vous dictez du texte ou utilisez la commande vocale.",
         save: "Enregistrer",
         password_changed: "Votre mot de passe a été changé. Vous êtes déconnecté de tous les autres navigateurs.",
         password_set: "Votre mot de passe a été défini. Vous êtes déconnecté de tous les autres navigateurs.",

@@ -34,7 +34,7 @@ pub(in crate::http) static NOT_SELECTED: ByLanguage<NotSelectedTexts> = ByLangua
         next_page: "Nächste Seite",
     },
     fr: NotSelectedTexts {
-        title: "Non retenus : {role}",
+        title: "Non retenus\u{a0}: {role}",
         board: "Retour au tableau",
         at_by: "{step}, par {who}",
         none: "Aucun refus pour l’instant",

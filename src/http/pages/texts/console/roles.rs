@@ -13,11 +13,12 @@ pub(in crate::http) struct RolesTexts {
     pub(in crate::http) new_role: &'static str,
     /// The heading of the column with the names of roles.
     pub(in crate::http) role: &'static str,
-    /// The number of candidates at the first step.
+    /// The number of candidates at the first step. In this column and the next two, candidates who are put aside do not
+    /// count.
     pub(in crate::http) new: &'static str,
     /// The number of candidates at later steps.
     pub(in crate::http) in_review: &'static str,
-    /// The time for which one of the candidates has been at the same step.
+    /// The longest time for which a candidate has been at the same step.
     pub(in crate::http) longest_wait: &'static str,
     pub(in crate::http) positions: &'static str,
     /// `{hired}` of `{positions}`.
@@ -85,7 +86,7 @@ pub(in crate::http) static ROLES: ByLanguage<RolesTexts> = ByLanguage {
         none_more: "Eine Stelle ist ein Arbeitsplatz, für den Sie jemanden suchen. Legen Sie die erste an: Sie bleibt ein Entwurf, bis Sie sie öffnen.",
         no_open: "Zurzeit ist keine Stelle offen. Öffnen Sie einen Entwurf, oder legen Sie eine Stelle an.",
         no_draft: "Es gibt keine Entwürfe. Eine neue Stelle beginnt als Entwurf.",
-        no_filled: "Noch keine Stelle ist besetzt. Eine Stelle gilt als besetzt, wenn alle Plätze vergeben sind.",
+        no_filled: "Es ist noch keine Stelle besetzt. Eine Stelle gilt als besetzt, wenn alle Plätze vergeben sind.",
         no_closed: "Es wurde noch keine Stelle geschlossen.",
         may_not: "Neue Stellen können Eigentümer, Admins, Moderatoren und Personalverantwortliche anlegen.",
     },
@@ -107,7 +108,7 @@ pub(in crate::http) static ROLES: ByLanguage<RolesTexts> = ByLanguage {
         days: Counted { one: "{count} jour", many: "{count} jours" },
         next_page: "Page suivante",
         none: "Aucun poste pour l’instant",
-        none_more: "Un poste est un emploi pour lequel vous recrutez. Créez le premier : il reste un brouillon jusqu’à son ouverture.",
+        none_more: "Un poste est un emploi pour lequel vous recrutez. Créez le premier\u{a0}: il reste un brouillon jusqu’à son ouverture.",
         no_open: "Aucun poste n’est ouvert. Ouvrez un brouillon ou créez un poste.",
         no_draft: "Il n’y a pas de brouillon. Un nouveau poste commence comme brouillon.",
         no_filled: "Aucun poste n’est encore pourvu. Un poste est pourvu lorsque toutes ses places sont prises.",

@@ -9,14 +9,14 @@ pub(in crate::http) struct SignInTexts {
     pub(in crate::http) button: &'static str,
     /// The advice for people who cannot sign in.
     pub(in crate::http) help: &'static str,
-    /// The session has ended while the person worked.
+    /// The person must sign in before the page that they requested opens.
     pub(in crate::http) ended: &'static str,
-    /// The same, if the person has sent a form.
+    /// The session has ended, so a form that the person sent was not processed.
     pub(in crate::http) ended_with_form: &'static str,
     pub(in crate::http) wrong: &'static str,
     /// Too many failures: `{seconds}`.
     pub(in crate::http) throttled: &'static str,
-    /// The title and the button of the page that sends a form again.
+    /// The page that sends the form again: its title, its text, and its two controls.
     pub(in crate::http) resume: &'static str,
     pub(in crate::http) resume_more: &'static str,
     pub(in crate::http) resume_button: &'static str,

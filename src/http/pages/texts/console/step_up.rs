@@ -34,7 +34,7 @@ pub(in crate::http) static STEP_UP: ByLanguage<StepUpTexts> = ByLanguage {
     en: StepUpTexts {
         sign_in_title: "Your second factor",
         title: "Please confirm that it is you",
-        lead: "This act needs a confirmation within the last 10 minutes. It is carried out as soon as you confirm.",
+        lead: "This action requires a confirmation from the last 10 minutes. It continues as soon as you confirm.",
         enter: "Open your authenticator app and enter the code that it shows.",
         code: "Code",
         recovery_hint: "Without your app, enter one of your recovery codes.",
@@ -45,7 +45,7 @@ pub(in crate::http) static STEP_UP: ByLanguage<StepUpTexts> = ByLanguage {
         confirm: "Confirm",
         cancel: "Cancel",
         start_over: "Start over",
-        wrong_code: "This code is wrong or was used already. Wait for the next one, or use a recovery code.",
+        wrong_code: "This code is wrong or has already been used. Wait for the next one, or use a recovery code.",
         wrong_password: "The password is wrong.",
         too_late: "More than 5 minutes have passed. Please sign in again.",
         not_begun: "Please begin with your address and your password.",
@@ -55,7 +55,7 @@ pub(in crate::http) static STEP_UP: ByLanguage<StepUpTexts> = ByLanguage {
     de: StepUpTexts {
         sign_in_title: "Ihr zweiter Faktor",
         title: "Bitte bestätigen Sie, dass Sie es sind",
-        lead: "Dieser Schritt braucht eine Bestätigung aus den letzten 10 Minuten. Er wird ausgeführt, sobald Sie bestätigen.",
+        lead: "Dafür ist eine Bestätigung aus den letzten 10 Minuten nötig. Sobald Sie bestätigen, geht es weiter.",
         enter: "Öffnen Sie Ihre Authentifizierungs-App, und geben Sie den Code ein, den sie anzeigt.",
         code: "Code",
         recovery_hint: "Ohne Ihre App geben Sie einen Ihrer Wiederherstellungscodes ein.",
@@ -76,7 +76,7 @@ pub(in crate::http) static STEP_UP: ByLanguage<StepUpTexts> = ByLanguage {
     fr: StepUpTexts {
         sign_in_title: "Votre second facteur",
         title: "Veuillez confirmer que c’est bien vous",
-        lead: "Cette action exige une confirmation de moins de 10 minutes. Elle est exécutée dès que vous confirmez.",
+        lead: "Cette action exige une confirmation de moins de 10 minutes. Elle se poursuit dès que vous confirmez.",
         enter: "Ouvrez votre application d’authentification et saisissez le code qu’elle affiche.",
         code: "Code",
         recovery_hint: "Sans votre application, saisissez l’un de vos codes de secours.",
@@ -97,7 +97,7 @@ pub(in crate::http) static STEP_UP: ByLanguage<StepUpTexts> = ByLanguage {
     es: StepUpTexts {
         sign_in_title: "Su segundo factor",
         title: "Confirme que es usted",
-        lead: "Esta acción exige una confirmación de los últimos 10 minutos. Se ejecuta en cuanto usted confirme.",
+        lead: "Esta acción exige una confirmación de los últimos 10 minutos. Continúa en cuanto usted confirma.",
         enter: "Abra su aplicación de autenticación y escriba el código que muestra.",
         code: "Código",
         recovery_hint: "Sin su aplicación, escriba uno de sus códigos de recuperación.",
