@@ -29,7 +29,7 @@ struct MissingPage<'a> {
     roles: Vec<RoleCard<'a>>,
 }
 
-/// Returns the 404 page for a portal that does not exist or that is disabled, itself or with its organization.
+/// Returns the 404 page for a portal that does not exist, is disabled, or belongs to a disabled organization.
 pub(super) fn portal(visit: &PortalVisit) -> Result<Reply, Error> {
     let words = &visit.texts.careers;
     let frame = Frame {

@@ -1,5 +1,5 @@
-//! `/join/{token}`: a sign-in link, by which a user signs in once. Except with the link of the demo, the user chooses a
-//! password.
+//! `/join/{token}`: a sign-in link, by which a user signs in once. Unless the link is that of the demo, the user
+//! chooses a password.
 
 use askama::Template;
 use hyper::{Method, header};
@@ -182,7 +182,7 @@ fn decode_page(_: &Ctx, request: &Request) -> Result<LinkVisit, Error> {
 /// page does not spend the link, because mail programs open links to preview them.
 ///
 /// # Errors
-/// As pages: `gone` if the link does not work or no longer works.
+/// As a page: `gone` if the link does not work.
 fn show(_: &Ctx, tx: &Tx<'_>, visit: &LinkVisit) -> Result<Reply, Error> {
     match store::sign_in_link::find(tx, &visit.token)? {
         Some(link) => visit.page(tx, &link, None),

@@ -19,7 +19,7 @@ use crate::store::{Error, Grade, Refused, Tx};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        // A lost challenge only makes a stranger ask for another one, so it does not justify an fsync.
+        // If a challenge is lost, the client only has to ask for another one, so storing it does not justify an fsync.
         Route::open(Audience::Staff, Method::POST, "/sign-in/passkey-options", decode_options, options)
             .with_form()
             .writes(Grade::Logged)

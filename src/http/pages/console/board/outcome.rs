@@ -172,8 +172,9 @@ impl<'a> Outcome<'a> {
         self.refused.is_empty() && self.unknown == 0
     }
 
-    /// Returns the lines of the message: the outcome, and for each candidate who was not decided on the reason. A
-    /// decision on one candidate adds the line that says what the candidate sees.
+    /// Returns the lines of the message: the outcome, and the reasons why candidates were not decided on, at most
+    /// [`REFUSED_LINES_MAX`] of them one by one. After a decision on one candidate, a line says what the candidate
+    /// sees.
     fn lines(&self, texts: &'static Texts) -> Result<Vec<String>, Error> {
         let words = DECIDING.of(texts);
         let organization = &self.scene.organization;

@@ -1,5 +1,5 @@
 //! The answer to a refused decision. After a conflict, the answer says who acted last, what they did and when, and
-//! names the current state. For an invalid form, the answer names the fault.
+//! names the current state. For an invalid form, the answer says that the form must be corrected.
 
 use askama::Template;
 

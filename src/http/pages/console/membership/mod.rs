@@ -132,7 +132,7 @@ fn checked(typed: &TypedInvitation) -> Result<Invitation, Refusal> {
 }
 
 /// `POST /app/{orgSlug}/members`: adds a person to the organization, and creates the user if there is none with the
-/// address. A person who has no account yet gets a link, which the answer shows once.
+/// address. If the person has no account yet, and the caller may make a link for them, the answer shows a link once.
 ///
 /// # Errors
 /// As pages: `not_found`; `forbidden` unless the caller may give this role; `validation_error` with the form;

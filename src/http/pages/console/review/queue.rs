@@ -53,7 +53,8 @@ pub(super) struct Queue {
     pub(super) entries: Vec<QueueEntry>,
     /// The number of applications that do not fit in the queue.
     pub(super) left_out: usize,
-    /// The index of the application to show; `None` if none is requested and every application has been decided on.
+    /// The index of the application to show: the requested one or, if the queue does not contain it, the first that has
+    /// not been decided on. `None` if there is no such application.
     pub(super) here: Option<usize>,
 }
 

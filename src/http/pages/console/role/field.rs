@@ -108,7 +108,8 @@ impl FieldFacts {
         differing.map(difference).collect()
     }
 
-    /// Returns the error of a field, in the reader's language: one sentence that says which values the field accepts.
+    /// Returns the error of a field, in the reader's language. It says which values the field accepts, or what is wrong
+    /// with the value.
     fn error(&self, name: &str, refusal: &Refusal) -> Option<String> {
         let words = self.words();
         if name == "positions" && matches!(refusal, Refusal::ConflictWith(_)) {

@@ -1,5 +1,6 @@
-// The board of a role: keys to walk over the cards, selection, and drag. Every act is a button of the board's form, so
-// this module only decides which cards the form names. Without a selection, the form names the current card.
+// The board of a role: keys that move from card to card, selection, and dragging. Every act except a hire is sent with
+// the board's form, so this module only decides which cards the form names. Without a selection, the form names the
+// current card.
 
 const board = document.getElementById("board");
 const boardForm = document.getElementById("decide");
@@ -29,7 +30,7 @@ if (board) {
   };
   const firstCard = () => shownColumns().map((column) => column.querySelector(".card")).find(Boolean);
 
-  /** The card `distance` places after a card in its column. */
+  /** The card `distance` positions after a card in its column. */
   const beside = (card, distance) => {
     const cards = cardsOf(card.closest(".column"));
     return cards[cards.indexOf(card) + distance];
@@ -38,7 +39,7 @@ if (board) {
     const card = currentCard();
     focusCard(card ? beside(card, distance) : firstCard());
   };
-  /** Moves the focus to the same height of the nearest column with cards. */
+  /** Moves the focus to the card at the same height in the nearest column with cards. */
   const cross = (step) => {
     const card = currentCard();
     if (!card) return focusCard(firstCard());
@@ -90,7 +91,7 @@ if (board) {
   });
   document.addEventListener("swapped", ({ detail }) => {
     showSelected();
-    // The current card may have left the page. What others do moves no focus that was elsewhere.
+    // The current card may have left the page. Changes by others do not move a focus that was elsewhere.
     if (document.activeElement !== document.body || document.querySelector("dialog[open]")) return;
     if (detail.isLive && !detail.isFocusLost) return;
     focusCard(around.map((id) => document.getElementById(id)).find(Boolean) ?? firstCard());

@@ -1,5 +1,5 @@
-// Shows the buttons with `data-copy="ID"`, which copy the value of the field with this id. Outside a secure context the
-// field is selected instead, so that the person can copy it.
+// Shows the buttons with `data-copy="ID"`, which copy the value of the field with this id. If the browser refuses, for
+// example outside a secure context, the text of the field remains selected, so that the user can copy it.
 document.querySelectorAll("[data-copy]").forEach((button) => {
   button.hidden = false;
   button.addEventListener("click", async () => {

@@ -1,5 +1,5 @@
-// Keeps the text of fields with `data-draft` until it is sent, so that a closed tab or an ended session loses nothing.
-// The drafts are in this tab's sessionStorage, and only there.
+// Stores the text of fields with `data-draft` until it is sent, so that a reload or the end of the session does not
+// lose it. The drafts are only in the sessionStorage of this tab, so closing the tab deletes them.
 
 function draftKey(field) {
   return `draft ${location.pathname} ${field.closest("form")?.getAttribute("action") ?? ""} ${field.name}`;

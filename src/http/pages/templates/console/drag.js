@@ -1,4 +1,4 @@
-// Drag with the mouse or a pen. On touch screens, a finger scrolls, and controls on the page do the same.
+// Dragging with a mouse or a pen. A finger scrolls instead. Controls on the page have the same effects as dragging.
 
 const DRAG_PIXELS_MIN = 6;
 const SCROLL_ZONE_PIXELS = 48;
@@ -15,7 +15,7 @@ function sendWith(form, name, value) {
   button.remove();
 }
 
-/** How far to scroll when the pointer is this near to the start or the end of a box. */
+/** How far to scroll if the pointer is at this position, near the start or the end of a box. */
 function pull(position, start, end) {
   const near = Math.max(start + SCROLL_ZONE_PIXELS - position, 0) - Math.max(position - end + SCROLL_ZONE_PIXELS, 0);
   return -Math.max(-1, Math.min(1, near / SCROLL_ZONE_PIXELS)) * SCROLL_PIXELS_MAX;

@@ -1,5 +1,5 @@
-// For people who use the keyboard, something visible always has the focus. If a key has led to another page, or has
-// removed what had the focus, the content of the page gets it, so that Tab continues there.
+// For people who use the keyboard, a visible element always has the focus. If a key has opened another page, or has
+// removed the element with the focus, the content of the page gets the focus, so that Tab continues there.
 
 const BY_KEY = "by key";
 let isByKey = sessionStorage.getItem(BY_KEY) !== null;

@@ -1,5 +1,5 @@
 // Keyboard shortcuts. The keys are on the page's own controls (`data-key="e"`, or `data-key="g i"` for two keys in a
-// row), so the list that `?` shows cannot be out of date. A page adds keys without a control with `addKey`.
+// row), so the list that `?` shows cannot be out of date. Modules add keys without a control with `addKey`.
 
 const KEY_PAUSE_MS = 1500;
 const extraKeys = new Map();
@@ -96,7 +96,7 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// Escape closes the form that is open on the page, or else the message about the last act. A dialog closes by itself.
+// Escape closes the form that is open on the page, or else the messages about acts. The browser itself closes a dialog.
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
   const own = document.activeElement.closest("details[open]:has(form)");

@@ -18,7 +18,7 @@ const isTyped = (field) => field.value !== field.defaultValue || field.checked !
 const isInUse = (part) =>
   Boolean(part.querySelector("details[open] form, form :is(input, textarea, select):focus")) || [...part.querySelectorAll("input, textarea")].some(isTyped);
 
-/** Keeps a part with `data-held` if somebody is using its form, and shows the notice of the answer in it. */
+/** Keeps a part with `data-held` if the user is using one of its forms, and shows that notice in the part. */
 function holdPart(part, { held }) {
   if (held === undefined || !isInUse(part)) return false;
   part.querySelector(".held")?.remove();
@@ -46,7 +46,7 @@ function endLive(status) {
   document.getElementById("news").replaceChildren(message);
 }
 
-/** Shows an answer, unless the page has changed or is being changed meanwhile. */
+/** Shows an answer, unless the page has changed since the request. */
 async function showChanges(source, answer) {
   const text = answer.status === 200 ? await answer.text() : "";
   if (source !== liveSource()) return;
@@ -84,7 +84,7 @@ function stopLive() {
   liveRequest = undefined;
 }
 
-// An answer to a question from before an act could show the state before the act.
+// The answer to a request that was sent before an act could show the state before the act.
 document.addEventListener("submit", () => {
   document.getElementById("news")?.replaceChildren();
   stopLive();

@@ -78,7 +78,7 @@ function showPasskeyFault(form, fault) {
   line.hidden = false;
 }
 
-/** Asks the authenticator after a click, in place of a request in the background. */
+/** Asks the authenticator after a click. Replaces a request in the background. */
 async function usePasskey(form) {
   passkeyRequest.abort();
   passkeyRequest = new AbortController();
@@ -94,7 +94,7 @@ async function usePasskey(form) {
   }
 }
 
-/** Offers passkeys in the list of the field with `autocomplete="username webauthn"`. Renews the challenge before it ends. */
+/** Offers passkeys in the list of the field with `autocomplete="username webauthn"`. Renews expiring challenges. */
 async function offerPasskeys(form) {
   const controller = new AbortController();
   passkeyRequest = controller;

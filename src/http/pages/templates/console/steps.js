@@ -1,4 +1,4 @@
-// The steps of a role: a step is dragged to another position. The form of its buttons is sent.
+// The steps of a role: people drag a step to another position. Dropping it sends the form of its up and down buttons.
 
 const pipeline = document.querySelector("ol.pipeline");
 

@@ -5,7 +5,7 @@
 //                              such element, the other attributes decide
 //   <template data-append="ID">, <template data-before="ID">
 //                              adds content at the end of the element, or before it; with both, before it if it exists
-//   <template data-say>        the message about the act, for everybody and for screen readers
+//   <template data-say>        the message about the act, which screen readers also announce
 //   <template data-news>       the message about what others did
 //   <template data-dialog>     is shown as a dialog
 //   <template data-focus="ID"> moves the focus to this element
@@ -58,8 +58,8 @@ function openDialog(content) {
   return dialog;
 }
 
-/** Replaces parts of the page with the templates of an answer. Keeps the focus on the element with the same id. With
-    `hold`, this is what others changed: elements that `hold` names stay, and so does the selection. */
+/** Replaces parts of the page with the templates of an answer. Keeps the focus on the element with the same id. `hold`
+    is given for changes by others: an element for which it returns true stays, and so does the selection. */
 function swapParts(text, hold) {
   const answer = new DOMParser().parseFromString(html.createHTML(text), "text/html");
   const templates = [...answer.querySelectorAll("template")];

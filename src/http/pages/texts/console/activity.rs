@@ -127,7 +127,7 @@ mod tests {
     use crate::domain::activity::Action;
 
     #[test]
-    fn every_label_belongs_to_an_action_and_is_translated() {
+    fn every_label_belongs_to_an_action_and_names_the_step_in_all_languages_or_in_none() {
         for (action, labels) in LABELS {
             assert!(Action::parse(action).is_some(), "{action}");
             let has_step = labels.map(|label| label.contains("{step}"));

@@ -35,7 +35,8 @@ pub(in crate::http) struct BoardTexts {
     pub(in crate::http) no_steps: &'static str,
     pub(in crate::http) no_steps_more: &'static str,
     pub(in crate::http) no_candidates: &'static str,
-    /// The next step if the role is a draft, is not public, or has a posting that can be shared.
+    /// The next step if nobody has applied, and the role is a draft, is open but not on the career page, is on the
+    /// career page, or has ended.
     pub(in crate::http) no_candidates_draft: &'static str,
     pub(in crate::http) no_candidates_hidden: &'static str,
     pub(in crate::http) no_candidates_public: &'static str,

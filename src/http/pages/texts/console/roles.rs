@@ -23,7 +23,7 @@ pub(in crate::http) struct RolesTexts {
     pub(in crate::http) positions: &'static str,
     /// `{hired}` of `{positions}`.
     pub(in crate::http) of_positions: &'static str,
-    /// A mark on an open role that the career page does not show.
+    /// The mark of an open role that is not public.
     pub(in crate::http) not_public: &'static str,
     pub(in crate::http) less_than_a_day: &'static str,
     pub(in crate::http) days: Counted,
