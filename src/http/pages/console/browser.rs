@@ -1,7 +1,7 @@
 //! The name of a browser, as people recognize it.
 
 /// The browsers, each with its product token. A browser also sends the tokens of the browsers that it imitates, so the
-/// order matters: the first token that is found wins.
+/// order matters: the first entry whose token occurs names the browser.
 const BROWSERS: [(&str, &str); 9] = [
     ("Edg/", "Edge"),
     ("EdgA/", "Edge"),

@@ -47,7 +47,8 @@ pub(super) struct Card {
     pub(super) name: String,
     /// The time for which the candidate has been at the step.
     pub(super) wait: String,
-    /// Whether the candidate has waited longer than [`board::late_after`]; false while the candidate is put aside.
+    /// Whether the candidate has waited longer than [`board::late_after`] allows; false while the candidate is put
+    /// aside.
     pub(super) is_late: bool,
     pub(super) has_attachment: bool,
     /// The text that names the other roles to which the candidate has applied.

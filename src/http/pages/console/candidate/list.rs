@@ -160,7 +160,7 @@ fn row(
     })
 }
 
-/// Returns the name of the role with the current step or, if no step is open, the status.
+/// Returns the name of the role, with the current step or, if the application has ended, with its status.
 fn line(texts: &'static Texts, application: &Application) -> ApplicationLine {
     let status = match &application.current {
         Some(current) => fill(CANDIDATE.of(texts).at, &[("step", &current.name)]),

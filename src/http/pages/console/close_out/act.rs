@@ -168,8 +168,8 @@ pub(super) fn decode_undo(_: &Ctx, request: &Request) -> Result<UndoForm, Error>
     Ok(UndoForm { input, batch: batch.as_deref().and_then(DecisionBatchId::parse) })
 }
 
-/// `POST …/close-out/undo`: undoes the rejections of a batch within 10 minutes. A rejection that another act has
-/// followed is not undone.
+/// `POST …/close-out/undo`: undoes the rejections of a batch that is less than 10 minutes old. If another act has
+/// followed a rejection, that rejection is not undone.
 ///
 /// # Errors
 /// `not_found` if the role or the batch does not exist in the organization, or the caller may not see it; `forbidden`

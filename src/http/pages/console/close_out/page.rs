@@ -127,7 +127,7 @@ pub(super) fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &CloseOutInput)
 /// The values of a form that is shown again.
 #[derive(Default)]
 pub(super) struct Sent {
-    /// The selected values. Without a form, everybody is selected.
+    /// The selected values; `None` selects everybody.
     pub(super) chosen: Option<Vec<String>>,
     pub(super) reason: Option<String>,
     pub(super) note: String,

@@ -1,5 +1,5 @@
-//! `/app/{orgSlug}/members`: the members of an organization. Its owners and admins invite, change and remove members,
-//! and make links for members who cannot sign in. The rules are in `domain/membership`.
+//! `/app/{orgSlug}/members`: the members of an organization. Its owners and admins, and platform admins, invite, change
+//! and remove members, and make links for members who cannot sign in. The rules are in `domain/membership`.
 
 mod list;
 mod page;
@@ -86,8 +86,8 @@ fn decode_page(_: &Ctx, request: &Request) -> Result<MemberPageInput, Error> {
     Ok(MemberPageInput { list: ListVisit::decode(request)?, done: request.query("done")? })
 }
 
-/// `GET /app/{orgSlug}/members`: shows the members and what each may do. Only owners and admins see when a member was
-/// last here and whether they have a second factor.
+/// `GET /app/{orgSlug}/members`: shows the members and what each may do. Only callers who administer the organization
+/// see when a member was last here, and whether the member has a second factor.
 ///
 /// # Errors
 /// As pages: `not_found` if the organization does not exist or the caller may not see it.

@@ -42,8 +42,8 @@ pub(in crate::http::pages::console) fn changes_path(base: &str, page: &str) -> S
     format!("{base}/edit/changes?page={page}")
 }
 
-/// `GET …/edit/changes`: returns a notice if the role has another version than the page, or else 204. Without `after`,
-/// returns only the current version.
+/// `GET …/edit/changes`: returns a notice if the role has changed since the version that the page shows, or else 204.
+/// Without `after`, returns only the current version.
 ///
 /// # Errors
 /// `not_found` if the role does not exist in the organization, or the caller may not see it; `gone` if the role never

@@ -37,7 +37,8 @@ pub(super) fn decode_new(_: &Ctx, request: &Request) -> Result<NewInput, Error> 
     Ok(NewInput { visit: Visit::decode(request)?, copied: request.query("copy")? })
 }
 
-/// `GET /app/{orgSlug}/roles/new`: shows an empty form, or with `copy` one with the values of another role.
+/// `GET /app/{orgSlug}/roles/new`: shows an empty form or, with `copy`, a form with the values of another role, except
+/// its closing date.
 ///
 /// # Errors
 /// As pages: `not_found` if the organization or the copied role does not exist or the caller may not see it.

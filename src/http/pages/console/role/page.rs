@@ -87,7 +87,7 @@ struct StatusView {
     copy_url: String,
     /// The field for the reason for closing the role.
     close_reason: Field,
-    /// Whether the dialog for closing is open, because its form was refused.
+    /// Whether the form for closing the role is open, because it was refused.
     is_closing: bool,
 }
 
