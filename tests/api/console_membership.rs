@@ -259,12 +259,12 @@ fn an_owner_cannot_reset_themselves_a_disabled_user_or_a_member_of_another_organ
     let (hiring, other) = (app.hiring(), app.hiring());
     let owner = app.browser(&hiring, "owner");
     let page = owner.submit(&of(&hiring, "owner", "link"), &[]).expect(409).text();
-    assert!(page.contains("You change your own password on the page of your account."), "{page}");
+    assert!(page.contains("You can change your own password on the page of your account."), "{page}");
     let membership =
         format!("/api/admin/organizations/{}/memberships/{}", other.organization_id, hiring.staff("member"));
     app.admin().put(&membership, &json!({ "orgRole": "owner" })).expect(200);
     owner.submit(&of(&hiring, "member", "link"), &[]).expect(403);
-    assert!(owner.get(&path(&hiring, "")).expect(200).text().contains("a member of another organization too"));
+    assert!(owner.get(&path(&hiring, "")).expect(200).text().contains("also a member of another organization"));
     app.browser_of("admin@appliance.example").submit(&of(&hiring, "member", "link"), &[]).expect(200);
     app.change(&format!("UPDATE users SET enabled = 0 WHERE id = '{}'", hiring.staff("moderator")));
     let page = owner.submit(&of(&hiring, "moderator", "link"), &[]).expect(409).text();

@@ -101,7 +101,7 @@ fn a_role_is_created_previewed_and_opened() {
     assert_eq!(app.sql(&sql), [expected]);
     let page = moderator.get(&format!("{pages}/edit")).expect(200).text();
     assert!(page.contains(r#"<button name="then" value="open" disabled>"#), "{page}");
-    assert!(page.contains("Give the role steps before you open it."), "{page}");
+    assert!(page.contains("Add steps to the role before you open it."), "{page}");
     assert!(moderator.get(&format!("{pages}/preview")).expect(200).text().contains("<h1>Welder</h1>"));
     moderator.submit(&format!("{pages}/open"), &[]).expect(409);
     moderator.submit(&format!("{pages}/steps/default"), &[]).expect(303);
