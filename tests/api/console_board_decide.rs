@@ -224,7 +224,7 @@ fn a_step_that_the_application_lacks_is_refused() {
     for (to, message) in [
         (other.role_steps[2].as_str(), "The role has no such step."),
         ("step_unknown", "The role has no such step."),
-        (&hiring.role_steps[1], "Candidate 1 cannot be moved there."),
+        (&hiring.role_steps[1], "This decision is not possible for Candidate 1."),
     ] {
         let page = owner.submit(&path(&hiring), &[("to", to), ("card", card(&hiring, 0))]).expect(409).text();
         assert!(page.contains(message), "{page}");

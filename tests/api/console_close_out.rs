@@ -194,9 +194,12 @@ fn an_open_role_is_not_closed_out() {
     let app = App::start();
     let hiring = app.hiring();
     let recruiter = app.browser(&hiring, "hr_representative");
-    assert_has(&recruiter.get(&path(&hiring)).expect(200).text(), &["The role is open, so nobody can be closed out."]);
+    assert_has(
+        &recruiter.get(&path(&hiring)).expect(200).text(),
+        &["The role is neither filled nor closed, so it cannot be closed out."],
+    );
     let page = recruiter.submit(&path(&hiring), &[step(&hiring, 0)]).expect(409).text();
-    assert_has(&page, &["The role is open, so nobody can be closed out."]);
+    assert_has(&page, &["The role is neither filled nor closed, so it cannot be closed out."]);
     assert_eq!(statuses(&app), ["In Progress"; 3]);
 }
 

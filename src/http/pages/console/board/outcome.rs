@@ -228,7 +228,7 @@ impl<'a> Outcome<'a> {
             _ if item.is_unsaved => words.not_saved,
             Verb::Advanced => words.last_step,
             Verb::UndoneLater => LATER.of(texts).cannot_undo,
-            _ => words.cannot_move,
+            _ => words.not_possible,
         };
         Ok(fill(text, &[("name", &name), ("step", step.map_or("", |step| &step.name))]))
     }
