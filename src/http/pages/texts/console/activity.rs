@@ -13,7 +13,7 @@ pub(in crate::http) struct ActivityTexts {
     /// How a user acted.
     pub(in crate::http) in_browser: &'static str,
     pub(in crate::http) with_key: &'static str,
-    /// A step that no longer exists.
+    /// The words for a step that no longer exists.
     pub(in crate::http) a_step: &'static str,
 }
 
@@ -115,7 +115,7 @@ static LABELS: &[Label] = &[
     ("hr_integration.removed", ["HR integration removed", "HR-Anbindung entfernt", "Intégration RH supprimée", "Integración de RR. HH. eliminada"]),
 ];
 
-/// Returns the label of an action. An action without a label is shown by its word.
+/// Returns the label of an action, or the action itself if it has no label.
 pub(in crate::http) fn label<'a>(tag: &str, action: &'a str) -> &'a str {
     let language = ["en", "de", "fr", "es"].iter().position(|known| *known == tag).unwrap_or_default();
     LABELS.iter().find(|(known, _)| *known == action).map_or(action, |(_, labels)| labels[language])

@@ -7,9 +7,9 @@ pub(in crate::http) struct BackupTexts {
     /// The words before the age of the newest backup.
     pub(in crate::http) newest: &'static str,
     pub(in crate::http) none: &'static str,
-    /// The newest backup is too old, or there is none although there should be one.
+    /// The warning if the newest backup is too old, or if there is none although there should be one.
     pub(in crate::http) overdue: &'static str,
-    /// The service makes no backups.
+    /// The message if the service makes no backups.
     pub(in crate::http) off: &'static str,
 }
 

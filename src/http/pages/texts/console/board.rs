@@ -4,9 +4,9 @@ use super::ByLanguage;
 use crate::http::pages::texts::Counted;
 
 pub(in crate::http) struct BoardTexts {
-    /// `{free}` of `{positions}`.
+    /// The number of free positions: `{free}`, `{positions}`.
     pub(in crate::http) positions_open: &'static str,
-    /// `{day}` is the closing date.
+    /// The closing date: `{day}`.
     pub(in crate::http) applications_until: &'static str,
     pub(in crate::http) draft: &'static str,
     pub(in crate::http) filled: &'static str,
@@ -21,14 +21,14 @@ pub(in crate::http) struct BoardTexts {
     pub(in crate::http) since_today: &'static str,
     pub(in crate::http) days_here: Counted,
     pub(in crate::http) cv: &'static str,
-    /// The other `{roles}` of a candidate.
+    /// The other roles of a candidate: `{roles}`.
     pub(in crate::http) also: &'static str,
     pub(in crate::http) hired: &'static str,
-    /// `{day}` of a hire.
+    /// The day of a hire: `{day}`.
     pub(in crate::http) hired_on: &'static str,
     pub(in crate::http) not_selected: &'static str,
     pub(in crate::http) withdrawn: &'static str,
-    /// A mark on a step that was removed from the pipeline.
+    /// The mark of a step that was removed from the pipeline.
     pub(in crate::http) removed: &'static str,
     pub(in crate::http) nobody_here: &'static str,
     pub(in crate::http) nobody_hired: &'static str,
@@ -46,7 +46,7 @@ pub(in crate::http) struct BoardTexts {
     pub(in crate::http) key_previous: &'static str,
     pub(in crate::http) key_left: &'static str,
     pub(in crate::http) key_right: &'static str,
-    /// The user may not decide.
+    /// The note for users who may not decide.
     pub(in crate::http) may_not: &'static str,
 }
 

@@ -13,7 +13,7 @@ pub(in crate::http) struct CandidateTexts {
     pub(in crate::http) none: &'static str,
     pub(in crate::http) none_more: &'static str,
     pub(in crate::http) portal: &'static str,
-    /// No candidate matches: `{q}`.
+    /// The message if no candidate matches: `{q}`.
     pub(in crate::http) no_match: &'static str,
     pub(in crate::http) show_all: &'static str,
     pub(in crate::http) next: &'static str,
@@ -34,7 +34,7 @@ pub(in crate::http) struct CandidateTexts {
     /// The statuses of a step, in the order of `StepStatus`.
     pub(in crate::http) step_statuses: [&'static str; 5],
     pub(in crate::http) steps: &'static str,
-    /// At a step: `{step}`.
+    /// The current step of an application: `{step}`.
     pub(in crate::http) at: &'static str,
     pub(in crate::http) wrote: &'static str,
     pub(in crate::http) wrote_nothing: &'static str,
@@ -48,7 +48,7 @@ pub(in crate::http) struct CandidateTexts {
     pub(in crate::http) accepted_on: &'static str,
     pub(in crate::http) position_code: &'static str,
     pub(in crate::http) hire_note: &'static str,
-    /// A file that the browser cannot show.
+    /// The message about a file that browsers cannot show.
     pub(in crate::http) not_shown: &'static str,
     pub(in crate::http) back_to: &'static str,
 }

@@ -4,7 +4,7 @@ use super::ByLanguage;
 use crate::http::pages::texts::Counted;
 
 pub(in crate::http) struct CloseOutTexts {
-    /// `{role}`.
+    /// The title: `{role}`.
     pub(in crate::http) title: &'static str,
     /// The link to the page.
     pub(in crate::http) link: &'static str,
@@ -14,14 +14,14 @@ pub(in crate::http) struct CloseOutTexts {
     pub(in crate::http) filled: &'static str,
     pub(in crate::http) closed: &'static str,
     pub(in crate::http) nobody: &'static str,
-    /// The role has not ended.
+    /// The message if the role has not ended.
     pub(in crate::http) not_ended: &'static str,
-    /// The page shows `{shown}` of `{total}`.
+    /// The note if not all candidates fit on the page: `{shown}`, `{total}`.
     pub(in crate::http) in_turns: &'static str,
     pub(in crate::http) people: &'static str,
     pub(in crate::http) sees: &'static str,
     pub(in crate::http) sees_now: &'static str,
-    /// `{time}`.
+    /// The time from which the status pages show the rejection: `{time}`.
     pub(in crate::http) sees_from: &'static str,
     pub(in crate::http) sees_never: &'static str,
     pub(in crate::http) sees_nothing: &'static str,

@@ -20,7 +20,7 @@ pub(in crate::http) struct DecidingTexts {
     pub(in crate::http) reject_one: &'static str,
     pub(in crate::http) reject_many: Counted,
     pub(in crate::http) reject_button: &'static str,
-    /// The form names no candidate.
+    /// The message if the form names no candidate.
     pub(in crate::http) choose_first: &'static str,
     /// The message after a decision about several candidates.
     pub(in crate::http) advanced: Counted,
@@ -33,7 +33,7 @@ pub(in crate::http) struct DecidingTexts {
     /// The titles of the page about refused decisions.
     pub(in crate::http) nothing_changed: &'static str,
     pub(in crate::http) partly_done: &'static str,
-    /// The reasons of a refusal that do not come from somebody else: `{name}` and `{step}`.
+    /// The reasons for a refusal if nobody else has acted: `{name}` and `{step}`.
     pub(in crate::http) last_step: &'static str,
     pub(in crate::http) not_possible: &'static str,
     pub(in crate::http) not_saved: &'static str,

@@ -13,7 +13,7 @@ pub(in crate::http) struct DoneTexts {
     pub(in crate::http) undone: &'static str,
     /// The button that undoes the decision.
     pub(in crate::http) undo: &'static str,
-    /// The hire that filled the role.
+    /// The line after a hire that filled the role.
     pub(in crate::http) filled: &'static str,
     /// The effect on the candidate's status page; the second has `{time}`.
     pub(in crate::http) sees_now: &'static str,

@@ -6,11 +6,11 @@ pub(in crate::http) struct HireTexts {
     /// The title: `{name}`.
     pub(in crate::http) title: &'static str,
     pub(in crate::http) effects: &'static str,
-    /// `{position}` of `{positions}`, `{role}`.
+    /// The position that the hire takes: `{position}`, `{positions}`, `{role}`.
     pub(in crate::http) takes: &'static str,
     pub(in crate::http) fills: &'static str,
     pub(in crate::http) fills_public: &'static str,
-    /// `{steps}`.
+    /// The steps that the hire skips: `{steps}`.
     pub(in crate::http) skips: &'static str,
     pub(in crate::http) hr_told: &'static str,
     pub(in crate::http) hr_held: &'static str,

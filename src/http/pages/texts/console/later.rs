@@ -14,7 +14,7 @@ pub(in crate::http) struct LaterTexts {
     pub(in crate::http) or_until: &'static str,
     pub(in crate::http) button: &'static str,
     pub(in crate::http) hint: &'static str,
-    /// The day is not after today, or more than a year away.
+    /// The error for a day that is not after today or is more than a year away.
     pub(in crate::http) wrong_day: &'static str,
     /// The button that removes a mark.
     pub(in crate::http) take_up: &'static str,
@@ -34,7 +34,7 @@ pub(in crate::http) struct LaterTexts {
     /// The message about several candidates.
     pub(in crate::http) done_many: Counted,
     pub(in crate::http) undone_many: Counted,
-    /// The mark of `{name}` cannot be undone.
+    /// The refusal to undo the mark: `{name}`.
     pub(in crate::http) cannot_undo: &'static str,
     /// The heading of the applications that have come back, in the inbox and on their own page.
     pub(in crate::http) came_back: &'static str,

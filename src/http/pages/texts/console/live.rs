@@ -23,7 +23,7 @@ pub(in crate::http) struct LiveTexts {
     pub(in crate::http) role_changed_itself: &'static str,
     /// The link that loads the page again.
     pub(in crate::http) load: &'static str,
-    /// An application has changed, but the user is filling in one of its forms.
+    /// The notice if an application has changed while the user is filling in one of its forms.
     pub(in crate::http) held: &'static str,
     pub(in crate::http) signed_out: &'static str,
     pub(in crate::http) sign_in: &'static str,

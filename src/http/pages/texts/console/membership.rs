@@ -8,7 +8,7 @@ pub(in crate::http) struct MembershipTexts {
     /// The search, and the link back to all members.
     pub(in crate::http) search: &'static str,
     pub(in crate::http) show_all: &'static str,
-    /// Nobody is a member.
+    /// The message if nobody is a member.
     pub(in crate::http) none: &'static str,
     /// The note for users who may not change members.
     pub(in crate::http) only_administrators: &'static str,
@@ -32,7 +32,7 @@ pub(in crate::http) struct MembershipTexts {
     pub(in crate::http) you: &'static str,
     /// The mark of a disabled user.
     pub(in crate::http) disabled: &'static str,
-    /// A person who has never signed in.
+    /// The words in place of the last visit of a person who has never signed in.
     pub(in crate::http) never: &'static str,
     /// Whether a person has a second factor.
     pub(in crate::http) has_factor: &'static str,

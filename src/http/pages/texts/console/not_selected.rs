@@ -3,10 +3,10 @@
 use super::ByLanguage;
 
 pub(in crate::http) struct NotSelectedTexts {
-    /// `{role}`.
+    /// The title: `{role}`.
     pub(in crate::http) title: &'static str,
     pub(in crate::http) board: &'static str,
-    /// The `{step}` of the rejection, and the person, `{who}`.
+    /// The step of a rejection, and the user who decided: `{step}`, `{who}`.
     pub(in crate::http) at_by: &'static str,
     pub(in crate::http) none: &'static str,
     pub(in crate::http) none_more: &'static str,

@@ -3,7 +3,7 @@
 use super::ByLanguage;
 
 pub(in crate::http) struct PasskeyTexts {
-    /// The button of the sign-in page, and the text before it.
+    /// The button of the sign-in page, and the text below it.
     pub(in crate::http) sign_in: &'static str,
     pub(in crate::http) sign_in_hint: &'static str,
     /// The button of the page before a dangerous act.
@@ -14,15 +14,15 @@ pub(in crate::http) struct PasskeyTexts {
     /// The reason why the page offers no passkeys, and the advice that follows.
     pub(in crate::http) unavailable: &'static str,
     pub(in crate::http) use_app: &'static str,
-    /// The browser reported that no passkey was used.
+    /// The message if the browser reported that no passkey was used.
     pub(in crate::http) cancelled: &'static str,
-    /// Too many requests came from the network of the browser: `{seconds}`.
+    /// The message if too many requests came from the network of the browser: `{seconds}`.
     pub(in crate::http) throttled: &'static str,
     pub(in crate::http) too_late: &'static str,
     pub(in crate::http) unknown: &'static str,
     pub(in crate::http) cloned: &'static str,
     pub(in crate::http) not_verified: &'static str,
-    /// All other reasons.
+    /// The message for all other reasons.
     pub(in crate::http) refused: &'static str,
     pub(in crate::http) exists: &'static str,
     pub(in crate::http) too_many: &'static str,

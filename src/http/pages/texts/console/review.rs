@@ -7,13 +7,13 @@ pub(in crate::http) struct ReviewTexts {
     pub(in crate::http) queue: &'static str,
     /// The position: `{number}` of `{count}`.
     pub(in crate::http) of: &'static str,
-    /// `{when}`.
+    /// The time of the application: `{when}`.
     pub(in crate::http) applied: &'static str,
     /// The decision on a candidate in the list: advanced, moved, rejected, hired, withdrawn, put aside.
     pub(in crate::http) decided: [&'static str; 6],
     /// The same by somebody else: `{what}`, `{who}`.
     pub(in crate::http) decided_by: &'static str,
-    /// `{what}`, `{who}`, `{when}`.
+    /// The notice about a decision that somebody else has made since the queue began: `{what}`, `{who}`, `{when}`.
     pub(in crate::http) decided_meanwhile: &'static str,
     pub(in crate::http) none: &'static str,
     pub(in crate::http) none_more: &'static str,

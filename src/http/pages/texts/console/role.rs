@@ -35,7 +35,7 @@ pub(in crate::http) struct RoleTexts {
     pub(in crate::http) draft: &'static str,
     pub(in crate::http) open: &'static str,
     pub(in crate::http) filled: &'static str,
-    /// `{reason}`, which may be empty.
+    /// The status of a closed role: `{reason}`, which may be empty.
     pub(in crate::http) closed: &'static str,
     /// The reasons why a role cannot be opened.
     pub(in crate::http) no_steps: &'static str,
@@ -49,14 +49,14 @@ pub(in crate::http) struct RoleTexts {
     pub(in crate::http) delete: &'static str,
     pub(in crate::http) delete_hint: &'static str,
     pub(in crate::http) delete_button: &'static str,
-    /// A draft with applications cannot be deleted.
+    /// The refusal to delete a draft that has applications.
     pub(in crate::http) has_applications: &'static str,
-    /// The state of the role forbids the act: somebody has changed the role, it has no steps, or its closing date has
-    /// passed.
+    /// The message if the state of the role forbids an act: somebody has changed the role, it has no steps, or its
+    /// closing date has passed.
     pub(in crate::http) not_possible: &'static str,
     /// The heading of the comparison.
     pub(in crate::http) conflict: &'static str,
-    /// `{name}` and `{when}`.
+    /// The user who saved the role, and when: `{name}`, `{when}`.
     pub(in crate::http) conflict_by: &'static str,
     pub(in crate::http) conflict_program: &'static str,
     pub(in crate::http) field: &'static str,

@@ -38,14 +38,14 @@ pub(in crate::http) struct RoleFieldTexts {
     pub(in crate::http) positions: &'static str,
     pub(in crate::http) positions_hint: &'static str,
     pub(in crate::http) positions_error: &'static str,
-    /// Fewer positions than hires: `{count}`.
+    /// The error for fewer positions than hires: `{count}`, the number of hires.
     pub(in crate::http) positions_hired: &'static str,
     pub(in crate::http) closes_on: &'static str,
     pub(in crate::http) closes_on_hint: &'static str,
-    /// `{today}`.
+    /// The error for an invalid date: `{today}`, the first valid one.
     pub(in crate::http) closes_on_error: &'static str,
     pub(in crate::http) public: &'static str,
-    /// The hint if the organization has no portal.
+    /// The hint if the portal of the organization is disabled.
     pub(in crate::http) no_portal: &'static str,
     pub(in crate::http) yes: &'static str,
     pub(in crate::http) no: &'static str,

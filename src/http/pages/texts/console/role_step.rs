@@ -39,11 +39,11 @@ pub(in crate::http) struct RoleStepTexts {
     pub(in crate::http) reference_check: &'static str,
     pub(in crate::http) offer: &'static str,
     pub(in crate::http) other: &'static str,
-    /// The role has the maximum number of steps: `{count}`.
+    /// The note if the role has the maximum number of steps: `{count}`.
     pub(in crate::http) full: &'static str,
-    /// The only step of a role that is not a draft cannot be removed.
+    /// The refusal to remove the only step of a role that is not a draft.
     pub(in crate::http) only: &'static str,
-    /// Somebody else has changed the steps.
+    /// The message if somebody else has changed the steps.
     pub(in crate::http) changed_meanwhile: &'static str,
     /// The heading of the comparison, if somebody else has changed the step.
     pub(in crate::http) conflict: &'static str,

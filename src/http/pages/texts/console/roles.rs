@@ -21,21 +21,21 @@ pub(in crate::http) struct RolesTexts {
     /// The longest time for which a candidate has been at the same step.
     pub(in crate::http) longest_wait: &'static str,
     pub(in crate::http) positions: &'static str,
-    /// `{hired}` of `{positions}`.
+    /// The number of filled positions: `{hired}`, `{positions}`.
     pub(in crate::http) of_positions: &'static str,
     /// The mark of an open role that is not public.
     pub(in crate::http) not_public: &'static str,
     pub(in crate::http) less_than_a_day: &'static str,
     pub(in crate::http) days: Counted,
     pub(in crate::http) next_page: &'static str,
-    /// The organization has no roles at all.
+    /// The message if the organization has no roles.
     pub(in crate::http) none: &'static str,
     pub(in crate::http) none_more: &'static str,
     pub(in crate::http) no_open: &'static str,
     pub(in crate::http) no_draft: &'static str,
     pub(in crate::http) no_filled: &'static str,
     pub(in crate::http) no_closed: &'static str,
-    /// The user may not create roles.
+    /// The note for users who may not create roles.
     pub(in crate::http) may_not: &'static str,
 }
 

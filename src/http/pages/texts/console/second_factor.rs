@@ -6,7 +6,7 @@ use crate::http::pages::texts::Counted;
 pub(in crate::http) struct SecondFactorTexts {
     pub(in crate::http) title: &'static str,
     pub(in crate::http) lead: &'static str,
-    /// The user must have a factor, and has none.
+    /// The message if the user must have a factor and has none.
     pub(in crate::http) required: &'static str,
     pub(in crate::http) none: &'static str,
     pub(in crate::http) app: &'static str,

@@ -12,7 +12,7 @@ pub(in crate::http) struct SecurityTexts {
     /// The number of members without a second factor.
     pub(in crate::http) missing: Counted,
     pub(in crate::http) none_missing: &'static str,
-    /// The members who are not in the list.
+    /// The number of members without a second factor whom the list does not name.
     pub(in crate::http) more: Counted,
     /// The buttons, and what each does.
     pub(in crate::http) require: &'static str,

@@ -9,12 +9,12 @@ pub(in crate::http) struct SignInTexts {
     pub(in crate::http) button: &'static str,
     /// The advice for people who cannot sign in.
     pub(in crate::http) help: &'static str,
-    /// The person must sign in before the page that they requested opens.
+    /// The reason for the sign-in: the person requested a page without a session.
     pub(in crate::http) ended: &'static str,
-    /// The session has ended, so a form that the person sent was not processed.
+    /// The reason for the sign-in: the person sent a form after the session had ended.
     pub(in crate::http) ended_with_form: &'static str,
     pub(in crate::http) wrong: &'static str,
-    /// Too many failures: `{seconds}`.
+    /// The message after too many failures: `{seconds}`.
     pub(in crate::http) throttled: &'static str,
     /// The page that sends the form again: its title, its text, and its two controls.
     pub(in crate::http) resume: &'static str,

@@ -21,11 +21,11 @@ pub(in crate::http) struct StepUpTexts {
     pub(in crate::http) start_over: &'static str,
     pub(in crate::http) wrong_code: &'static str,
     pub(in crate::http) wrong_password: &'static str,
-    /// More than five minutes passed between the password and the code.
+    /// The message if more than five minutes passed between the password and the code.
     pub(in crate::http) too_late: &'static str,
-    /// This browser has not begun a sign-in, or the password has changed in the meantime.
+    /// The message if this browser has not begun a sign-in, or if the password has changed in the meantime.
     pub(in crate::http) not_begun: &'static str,
-    /// Too many failures: `{seconds}`.
+    /// The message after too many failures: `{seconds}`.
     pub(in crate::http) throttled: &'static str,
     pub(in crate::http) lost: &'static str,
 }
