@@ -22,16 +22,16 @@
     de: {
       title: 'Offene Stellen', loading: 'Offene Stellen werden geladen …', empty: 'Zurzeit sind keine Stellen offen.',
       failed: 'Die offenen Stellen konnten nicht geladen werden.', retry: 'Erneut versuchen', portal: 'Alle Stellen ansehen',
-      remote: 'Remote', hybrid: 'Hybrid', onsite: 'Vor Ort', from: 'ab {0}', to: 'bis {0}',
+      remote: 'Remote', hybrid: 'Hybrid', onsite: 'Vor Ort', from: 'ab {0}', to: 'bis zu {0}',
       until: 'Bewerbung bis {0}',
-      hour: '{0} pro Stunde', day: '{0} pro Tag', week: '{0} pro Woche', month: '{0} pro Monat', year: '{0} pro Jahr',
+      hour: '{0} pro Stunde', day: '{0} pro Tag', week: '{0} pro Woche', month: '{0} im Monat', year: '{0} im Jahr',
     },
     fr: {
       title: 'Postes à pourvoir', loading: 'Chargement des postes…', empty: 'Aucun poste n’est à pourvoir pour le moment.',
       failed: 'Les postes n’ont pas pu être chargés.', retry: 'Réessayer', portal: 'Voir tous les postes',
-      remote: 'À distance', hybrid: 'Hybride', onsite: 'Sur site', from: 'à partir de {0}', to: 'jusqu’à {0}',
+      remote: 'Télétravail', hybrid: 'Hybride', onsite: 'Sur site', from: 'à partir de {0}', to: 'jusqu’à {0}',
       until: 'Candidature jusqu’au {0}',
-      hour: '{0} par heure', day: '{0} par jour', week: '{0} par semaine', month: '{0} par mois', year: '{0} par an',
+      hour: '{0} de l’heure', day: '{0} par jour', week: '{0} par semaine', month: '{0} par mois', year: '{0} par an',
     },
     es: {
       title: 'Puestos vacantes', loading: 'Cargando los puestos vacantes…', empty: 'Ahora mismo no hay puestos vacantes.',
