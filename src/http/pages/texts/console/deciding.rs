@@ -50,7 +50,7 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
         advance: "Advance",
         selected: "Selected: {count}",
         key_select: "Select the candidate",
-        key_select_more: "Select, and go on",
+        key_select_more: "Select and continue",
         menu: "Decide about",
         decide_one: "Decide about {name}",
         move_one: "Move {name} to",

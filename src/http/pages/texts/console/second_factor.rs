@@ -80,7 +80,7 @@ pub(in crate::http) static SECOND_FACTOR: ByLanguage<SecondFactorTexts> = ByLang
         codes_title: "Your recovery codes",
         codes_once: "This page shows them only once. Print them, or store them where you keep your passwords. Each code works once.",
         codes_of: "Recovery codes of {email} for {service}",
-        codes_saved: "I have stored them. Go on",
+        codes_saved: "I have stored them. Continue",
         added: "Your authenticator app is set up.",
         replaced: "Your new authenticator app is set up. The old one no longer works.",
         removed: "Your authenticator app was removed.",
