@@ -27,8 +27,8 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<SignupVisit, Error> {
 /// page.
 ///
 /// # Errors
-/// As pages: `not_found` if the link is unknown, or if its role or portal is not public; `gone` if the link has
-/// expired, or if the role does not accept applications.
+/// As pages: `not_found` if the link is unknown, if its role is a draft or not public, or if the portal is disabled;
+/// `gone` if the link has expired, or if the role does not accept applications.
 pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, visit: &SignupVisit) -> Result<Reply, Error> {
     let invitation = match visit.invitation(ctx, tx)? {
         Some(invitation) if invitation.target == LinkTarget::Open => invitation,

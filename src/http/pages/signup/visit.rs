@@ -40,8 +40,8 @@ impl SignupVisit {
         })
     }
 
-    /// Returns the invitation behind the link, or `None` if the link is unknown, or if its role or portal is not
-    /// public.
+    /// Returns the invitation behind the link. Returns `None` if the link is unknown, if its role is a draft or not
+    /// public, or if the portal is disabled.
     pub(super) fn invitation(&self, ctx: &Ctx, tx: &Tx<'_>) -> Result<Option<Invitation>, Error> {
         store::invitation::follow(tx, &*ctx.world, &self.token)
     }
