@@ -12,8 +12,8 @@ use crate::http::pages::texts::console::board::BOARD;
 use crate::http::pages::texts::{Texts, fill};
 use crate::store::board::{BoardCard, BoardStep};
 
-/// The maximum number of cards in a list. The stylesheet tells browsers not to lay out a full list while it is out of
-/// view.
+/// The maximum number of cards in a list. Browsers do not lay out a full list while it is out of view, because the
+/// stylesheet sets `content-visibility` for such lists.
 const LIST_CARDS: usize = 50;
 
 /// The facts that all cards of a board share.

@@ -46,7 +46,7 @@ struct CloseOutPage {
     /// The status of the role, in a sentence.
     status: &'static str,
     still_here: Option<String>,
-    in_turns: Option<String>,
+    shows_first: Option<String>,
     people: Vec<Person>,
     reasons: Vec<Reason>,
     sees: Vec<String>,
@@ -201,7 +201,7 @@ impl View<'_> {
             },
             has_ended: status.has_ended(),
             still_here: (!found.is_empty()).then(|| texts.counted(&words.still_here, total)),
-            in_turns: (total > ITEMS_MAX && !found.is_empty()).then(|| fill(words.in_turns, &numbers)),
+            shows_first: (total > ITEMS_MAX && !found.is_empty()).then(|| fill(words.shows_first, &numbers)),
             people: found.into_iter().map(|entry| self.person(texts, entry, sent.chosen.as_deref())).collect(),
             reasons: reasons(texts, status, sent.reason.as_deref()),
             sees: self.sees(texts)?,

@@ -205,7 +205,7 @@ fn effects(
     }
     let integration = store::hr_integration::find(tx, &facts.organization_id)?;
     effects.push(match integration {
-        Some((integration, _)) if integration.enabled => words.hr_told.to_owned(),
+        Some((integration, _)) if integration.enabled => words.hr_notified.to_owned(),
         Some(_) => words.hr_held.to_owned(),
         None => words.hr_none.to_owned(),
     });

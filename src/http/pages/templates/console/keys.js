@@ -110,7 +110,7 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-/** Tells assistive technology about the keys (WAI-ARIA 1.2 §6.6). */
+/** Announces the keys to assistive technology (WAI-ARIA 1.2 §6.6). */
 function announceKeys() {
   if (document.body.dataset.keys === "off") return;
   for (const control of document.querySelectorAll("[data-key]")) {
