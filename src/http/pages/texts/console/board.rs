@@ -105,7 +105,7 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
         nobody_here: "Niemand ist bei diesem Schritt.",
         nobody_hired: "Noch niemand eingestellt.",
         no_steps: "Diese Stelle hat noch keine Schritte",
-        no_steps_more: "Beginnen Sie zum Beispiel mit Bewerbung, Vorauswahl, Gespräch und Angebot.",
+        no_steps_more: "Beginnen Sie zum Beispiel mit Bewerbung, Vorauswahl, Vorstellungsgespräch und Angebot.",
         no_candidates: "Noch keine Bewerbungen",
         no_candidates_draft: "Die Stelle ist ein Entwurf. Öffnen Sie sie, damit man sich bewerben kann.",
         no_candidates_hidden: "Die Stelle ist offen, aber nicht auf der Karriereseite zu sehen. Machen Sie sie öffentlich, und prüfen Sie, ob die Karriereseite eingeschaltet ist.",
