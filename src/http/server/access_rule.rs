@@ -9,7 +9,7 @@ use crate::store::{self, Error, Tx};
 /// The credential and authority that a route requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessRule {
-    /// No credential is required. Credentials are ignored.
+    /// No credential is required, and the gate verifies none.
     Open,
     /// Any API key or session.
     Authenticated,

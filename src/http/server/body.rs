@@ -21,7 +21,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// Reads the whole body, which may have at most `bytes_max` bytes.
 ///
 /// # Errors
-/// `payload_too_large`; `bad_request` if the body was cut off or did not arrive in time.
+/// `payload_too_large`; `bad_request` if the body was cut off, is malformed or did not arrive in time.
 pub(super) async fn read(body: &mut Incoming, bytes_max: usize) -> Result<Bytes, Refusal> {
     if body.size_hint().lower() > bytes_max as u64 {
         return Err(Refusal::PayloadTooLarge(bytes_max));

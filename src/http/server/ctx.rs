@@ -31,15 +31,15 @@ pub struct Settings {
     pub origin: String,
     /// The rate limit of each API key or session user; `None` for no limit.
     pub rate: Option<RatePolicy>,
-    /// The maximum number of signups from one network in an hour, through the form and the API; `None` for no limit.
-    /// Signups with errors count too.
+    /// The maximum number of signups from one IPv4 address or one IPv6 /64 in an hour, through the form and the API;
+    /// `None` for no limit. Signups with errors count too.
     pub signups_per_hour: Option<u32>,
     /// The limits on the disk space for uploads.
     pub uploads: UploadLimits,
     pub trusted_proxies: Vec<IpNet>,
     /// Whether users who must have a second factor need it to use the console. False in a demo.
     pub requires_second_factors: bool,
-    /// The contact URIs of `/.well-known/security.txt`. Without contacts, this file does not exist.
+    /// The contact URIs of `/.well-known/security.txt`. Without contacts, the path answers 404.
     pub security_contacts: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ pub struct Ctx {
     /// The memory that past hashes used, which later hashes reuse. It is freed after [`HASH_MEMORY_IDLE_MAX`] without a
     /// hash.
     hash_memory: Mutex<HashMemories>,
-    /// The limit on multipart forms, which can contain a file, that arrive at the same time.
+    /// The limit on multipart forms that arrive at the same time. Such a form can contain a file.
     pub(super) uploads: Permits,
     /// The limit on multipart forms whose files are discarded because [`Ctx::uploads`] had no free permit.
     pub(super) text_forms: Permits,
@@ -197,8 +197,8 @@ impl Ctx {
     }
 
     /// Returns a hash that no password matches, so that a sign-in with an unknown address takes as long as one with a
-    /// known address. The first sign-in creates the hash, whether its address is known or not, so that the start of the
-    /// service is not delayed.
+    /// known address. The first call creates the hash, even if the address is known, so that the start of the service
+    /// is not delayed.
     fn decoy_hash(&self, memory: &mut HashMemory) -> &str {
         self.decoy_hash.get_or_init(|| {
             let mut random = [0; 32];

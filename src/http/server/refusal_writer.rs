@@ -1,4 +1,4 @@
-//! Writes the refusal of a connection that is not passed to hyper, so that no request is read from it.
+//! Writes refusals to connections that are closed without being passed to hyper.
 
 use std::io::ErrorKind;
 use std::net::Shutdown;

@@ -292,7 +292,7 @@ pub(super) fn check_head(uri: &Uri, headers: &HeaderMap, version: Version) -> Re
 /// proxy reads the list differently, the proxy and hyper disagree on where the next request begins.
 ///
 /// # Errors
-/// `bad_request` for a `Transfer-Encoding` other than one final `chunked` (RFC 9112 §6.1).
+/// `bad_request` for a `Transfer-Encoding` other than `chunked` alone (RFC 9112 §6.1).
 pub(super) fn check_framing(headers: &HeaderMap) -> Result<(), Refusal> {
     let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
     let Some(coding) = codings.next() else { return Ok(()) };

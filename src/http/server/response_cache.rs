@@ -104,7 +104,8 @@ impl ResponseCache {
         cached.is_current(portals).then_some(cached)
     }
 
-    /// Caches a response if there is room. Returns whether the response was cached.
+    /// Caches a response if it is current, the request selects a variant, and there is room. Returns whether the
+    /// response was cached.
     pub(in crate::http) fn put(
         &self,
         path: &str,
@@ -245,7 +246,7 @@ impl CachedPath {
 }
 
 impl CacheLookup {
-    /// Copies the query and the fields that select a response.
+    /// Copies the query and the fields that the response cache reads.
     pub(in crate::http) fn of(uri: &Uri, fields: &HeaderMap) -> Self {
         let mut copied = HeaderMap::new();
         for name in [header::IF_NONE_MATCH, header::ACCEPT_ENCODING, header::ACCEPT_LANGUAGE] {

@@ -90,10 +90,11 @@ pub struct Route {
     pub caching: Option<CachePolicy>,
     /// Whether only one request at a time may render a response, while others wait for the cached response.
     pub(in crate::http) renders_one_at_a_time: bool,
-    /// Whether the first half hashes a password. If so, it runs on a blocking thread, where it delays no other request.
+    /// Whether the first half hashes a password. If so, it runs on a blocking thread and not on a thread of the
+    /// runtime.
     pub hashes_password: bool,
-    /// Whether the fields of a form are carried through a sign-in. False for forms with a password, because pages must
-    /// not contain passwords.
+    /// Whether the fields of a form are carried through a sign-in. False for forms with a password other than a
+    /// confirmation, because pages must not contain passwords.
     pub(super) carries_form: bool,
     /// All possible answers, except those that any route can give ([`ANYWHERE`](super::table::ANYWHERE)).
     pub answers: Vec<Answer>,
@@ -303,7 +304,7 @@ impl Route {
         if is_dry_run { Work::Read } else { self.work }
     }
 
-    /// Caches responses in this pool for as long as they are current.
+    /// Caches responses in this pool.
     pub(in crate::http) fn cached_in(mut self, pool: CachePool) -> Self {
         self.caching = Some(CachePolicy { pool, parameters: None });
         self

@@ -35,7 +35,8 @@ pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
     serve(&listener, METRICS_CONNECTIONS_MAX, limit, &builder(), answer).await;
 }
 
-/// Redirects every request to the same path and query below the base URL while the future is polled.
+/// Redirects every request to a URL below the base URL, usually with the same path and query, while the future is
+/// polled.
 pub async fn serve_redirects(listener: TcpListener, ctx: Arc<Ctx>) {
     let limit = ConnectionLimit::new(CLIENT_REDIRECT_CONNECTIONS_MAX, ctx.settings.trusted_proxies.clone());
     let answer = move |request: &Request<Incoming>| Reply::moved(&target(&ctx.settings.base_url, request.uri()));

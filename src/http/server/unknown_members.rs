@@ -1,5 +1,5 @@
-//! Members of a request's body that the endpoint does not know. They are ignored and listed in the response's
-//! `warnings`, so that a misspelled name is noticed.
+//! Members of a request's body that the endpoint does not know. They are ignored. A successful JSON response lists them
+//! in `warnings`, so that a misspelled name is noticed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

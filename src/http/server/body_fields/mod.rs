@@ -14,8 +14,9 @@ use crate::interchange::json;
 const TIMESTAMP_MUST_BE: &str =
     "must be an RFC 3339 date-time with an offset (2026-11-21T09:12:33Z) or a date (2026-11-21)";
 
-/// An object whose members are taken out one by one. The remaining members are unknown: they are ignored, and listed in
-/// the response's `warnings`. A `null` is treated as absent, except by [`Self::change`] and [`Self::free_members`].
+/// An object whose members are taken out one by one. The remaining members are unknown: they are ignored, and a
+/// successful JSON response lists them in `warnings`. A `null` is treated as absent, except by [`Self::change`] and
+/// [`Self::free_members`].
 #[derive(Debug, Default)]
 pub(in crate::http) struct BodyFields {
     object: Map<String, Value>,

@@ -17,9 +17,9 @@ use crate::store::{self, Error};
 /// Admits a request to its route. Prepares the usage row of a request with an API key.
 ///
 /// # Errors
-/// `unauthorized`, `rate_limited`, `insufficient_scope`; `forbidden`, including for an unsafe request with a session
-/// from another origin, and for a user who must set up a second factor first; `validation_error` for a page of the
-/// console with a repeated `lang` or `locale`.
+/// `unauthorized`, `rate_limited`, `insufficient_scope`; `forbidden`, including for an unsafe request that has a
+/// session and comes from another origin, and for a user who must set up a second factor first; `validation_error` for
+/// a page of the console with a repeated `lang` or `locale`.
 pub(super) fn admit(
     ctx: &Ctx,
     route: &Route,

@@ -1,5 +1,5 @@
 //! Completes replies with the header fields that depend on how the request was handled. Builds the responses to
-//! requests whose task panicked or that could not be read.
+//! requests whose task panicked, and for connections from which no request was read.
 
 use std::time::Instant;
 
@@ -77,7 +77,7 @@ pub(in crate::http::server) fn panic_response(ctx: &Ctx) -> Response<ResponseBod
     reply::with_request_id(response, request_id).map(ResponseBody::InMemory)
 }
 
-/// Returns the head and body of the response for a connection from which no request could be read.
+/// Returns the head and body of the response for a connection from which no request was read.
 pub(in crate::http::server) fn refuse_unread(ctx: &Ctx, error: Error) -> (Response<()>, Bytes) {
     let trail = RequestTrail { method: OTHER, ..RequestTrail::new(ctx, &Method::GET) };
     let reply = complete(ctx, &trail, Err(error));

@@ -79,7 +79,7 @@ impl Download {
         }))
     }
 
-    /// Accepts a chunk if it fits into the rest of the attachment and the attachment is not corrupt.
+    /// Accepts a chunk if it fits into the rest of the attachment and [`Self::require_whole`] succeeds.
     fn accept(&mut self, chunk: Option<Vec<u8>>) -> Result<Bytes, Error> {
         let length = chunk.as_ref().map_or(0, Vec::len) as u64;
         match chunk {

@@ -109,7 +109,8 @@ impl FastPath {
         reply::with_request_id(response, self.trail.request_id)
     }
 
-    /// Waits for the usage row. If keys have changed since the lookup, looks up the key again and queues the row again.
+    /// Waits for the usage row. If keys or users have changed since the lookup, looks up the key again and queues the
+    /// row again.
     async fn wait_for_usage_row(&mut self, ctx: &Arc<Ctx>) -> Result<(), Error> {
         for _ in 0..ATTEMPTS_MAX {
             let Some(row) = self.usage_row.outcome(ctx, &self.key).await? else { return Ok(()) };
@@ -118,7 +119,7 @@ impl FastPath {
             self.usage_row = queue_usage_row(ctx, Arc::clone(&key), *row);
             self.key = key;
         }
-        Err(Error::Unavailable("API keys are changing too often".to_owned()))
+        Err(Error::Unavailable("API keys or users are changing too often".to_owned()))
     }
 
     fn response(&self, ctx: &Ctx) -> Response<Full<Bytes>> {

@@ -1,4 +1,4 @@
-//! Shows a form again, with everything that the person typed, if the service cannot process the form now.
+//! Shows a form again, with the submitted values, if the service cannot process the form now.
 
 use super::request_trail::RequestTrail;
 use crate::http::server::ctx::Ctx;

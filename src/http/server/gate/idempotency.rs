@@ -1,9 +1,10 @@
 //! Idempotent requests: the `Idempotency-Key` header (draft-ietf-httpapi-idempotency-key-header).
 //!
-//! One transaction looks for a stored response, acts if there is none, and stores the new response. If the same request
-//! arrives several times at once with the same key, the first one acts, and the others get its response. If the
-//! transaction fails, no response is stored. A repeat needs the same authority as the first request: a valid
-//! credential, the scope, and the organization role (or platform role) that the resource in the path requires.
+//! One transaction looks for a stored response, acts if there is none, and stores the new response unless it is a
+//! refusal that is not storable ([`idempotency_key::is_storable`]). If the same request arrives several times at once
+//! with the same key, the first one acts, and the others get its stored response. If the transaction fails, no response
+//! is stored. A repeat needs the same authority as the first request: a valid credential, the scope, and the
+//! organization role (or platform role) that the resource in the path requires.
 
 use std::fmt::Write as _;
 
@@ -98,7 +99,7 @@ impl IdempotentRequest {
     fn repeat(&self, tx: &Tx<'_>, who: &Principal, stored: &StoredResponse) -> Result<Outcome, Error> {
         const HIDDEN: Refusal = Refusal::NotFound("there is no such resource, or the caller may not see it");
         let answer = stored.answer_to(&self.fingerprint);
-        // A caller without authority can also get a refusal that reveals nothing about the stored response.
+        // `IdempotencyKeyReused` reveals nothing about the stored response, so it requires no authority.
         if answer != Err(Refusal::IdempotencyKeyReused) {
             let permission = match self.resource.caller_roles {
                 Some(load) => load(tx, who, &self.resource_id)?.ok_or(HIDDEN).and_then(CallerRoles::require_manager),

@@ -22,7 +22,7 @@ pub(super) struct PendingUsageRow(oneshot::Receiver<Result<RowOutcome, Error>>);
 /// A usage row that was not written, because keys or users have changed since the lookup.
 pub(super) type Unwritten = Box<LogEntry>;
 
-/// Queues a usage row. It is committed together with the rows of the other requests in this tick.
+/// Queues a usage row, which is handled together with the rows of the other requests in this tick.
 pub(super) fn queue_usage_row(ctx: &Ctx, key: Arc<CachedKey>, entry: LogEntry) -> PendingUsageRow {
     let (sender, receiver) = oneshot::channel();
     let is_first = ctx.store.record(key, entry, move |outcome| drop(sender.send(outcome)));
@@ -51,8 +51,8 @@ impl PendingUsageRow {
     }
 }
 
-/// Wakes the writer for the queued jobs and commits the queued usage rows at the end of this tick. By then, the other
-/// requests in the tick have queued theirs.
+/// Wakes the writer for the queued jobs and flushes the queued usage rows at the end of this tick. By then, the other
+/// requests in the tick have queued their jobs and rows.
 pub(super) fn flush_soon(ctx: &Ctx) {
     let store = Arc::clone(&ctx.store);
     tokio::spawn(async move {

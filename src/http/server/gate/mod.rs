@@ -1,14 +1,14 @@
 //! The gate handles every request, from its head to its response.
 //!
-//! The steps, in order: credential and principal (401), rate limit (429), scope or admin, origin and second factor
-//! (403), body (413, 415), the handler's first half (415, 400), one transaction with the handler's second half, usage
-//! row, response. The transaction verifies the principal again, so the handler does nothing if the key was revoked or
-//! the user was demoted after the first check.
+//! The steps, in order: head (400, 414, 431), route (404, 405), credential and principal (401), rate limit (429), scope
+//! or admin, origin and second factor (403), body (400, 413, 415), the handler's first half (400, 415), one transaction
+//! with the handler's second half, usage row, response. The transaction verifies the principal again, so the second
+//! half does nothing if the caller has lost the required credential or authority since the first check.
 //!
 //! Many requests use one of two fast paths. [`cached`] returns a cached response. [`fast_path`] answers requests that
-//! need only the caller (`me`), using the cached key. The usage row of such a request is committed with the rows of all
-//! requests in the same tick. That transaction checks that the cached key is current. If the key is stale, it is looked
-//! up again. Neither fast path moves a request to another thread.
+//! need only the caller (`me`), using the cached key. The usage row of such a request is handled together with the rows
+//! of the other requests in the tick. The transaction for these rows checks that the cached key is current. If the key
+//! is stale, it is looked up again. Neither fast path moves a request to another thread.
 //!
 //! A feed that is not cached is rendered under a permit ([`render_permit`]). Requests that waited for the permit check
 //! the response cache again.
@@ -123,7 +123,7 @@ async fn render(
     (reply::with_request_id(response, trail.request_id), trail.has_begun_reading_form)
 }
 
-/// Returns the response to this request, and caches it for later requests if there is room.
+/// Returns the response to this request, and caches it for later requests if the response cache accepts it.
 fn cache(
     ctx: &Ctx,
     path: &str,
@@ -192,7 +192,7 @@ async fn respond(
             return outcome;
         }
     }
-    Err(Error::Unavailable("API keys are changing too often".to_owned()))
+    Err(Error::Unavailable("API keys or users are changing too often".to_owned()))
 }
 
 async fn handle(
@@ -203,7 +203,7 @@ async fn handle(
     trail: &mut RequestTrail,
 ) -> Result<Reply, Error> {
     let credential = match admission::admit(ctx, route, request, trail) {
-        Err(error) if is_unsent_staff_form(route, request, &error) => {
+        Err(error) if is_unread_staff_form(route, request, &error) => {
             // The form is read, so that it can be sent again after a sign-in.
             if let Some(rules) = &route.form {
                 let read = form::read(ctx, rules, request, body, &mut trail.has_begun_reading_form, None).await?;
@@ -242,7 +242,7 @@ async fn handle(
 
 /// Returns whether a request to the staff console was refused for lack of a valid session before its form was read, and
 /// the form cannot have a file.
-fn is_unsent_staff_form(route: &Route, request: &Request, error: &Error) -> bool {
+fn is_unread_staff_form(route: &Route, request: &Request, error: &Error) -> bool {
     let is_unauthorized = matches!(error, Error::Refused(Refusal::Unauthorized { .. }));
     let has_file = route.form.as_ref().is_some_and(|rules| rules.file_field.is_some());
     is_unauthorized && route.audience == Audience::Staff && !has_file && !request.has_body()

@@ -1,8 +1,8 @@
 //! The permit to render a feed. Rendering the largest feed takes a second and a hundred times the memory of a page.
-//! Every change to the portal invalidates the feed for all clients. Therefore, only one request renders at a time, and
-//! the requests that waited use the cached response if there is one.
+//! Every change to the portal invalidates the feed for all clients. Therefore, only one request renders a feed at a
+//! time, and the requests that waited use the cached response if there is one.
 //!
-//! All feeds share one permit, so rendering never needs more memory than the largest feed. A slow client does not hold
+//! All feeds share one permit, so at most one feed is rendered at a time. A slow client does not hold
 //! the permit, because the gate releases the permit before it reads a request body or sends a response body.
 
 use hyper::Method;

@@ -24,8 +24,8 @@ const HASHING_RETRY_AFTER_S: u64 = 1;
 /// passwords are hashed at a time.
 ///
 /// # Errors
-/// The errors of the first half. If it hashes a password, also `rate_limited` if too many such requests from the
-/// client's network are waiting, and [`Error::Unavailable`] if all permits are taken.
+/// The errors of the first half. For a first half that hashes a password: `rate_limited` if the client's network has
+/// too many such requests, and [`Error::Unavailable`] if no permit of [`Ctx::hashing_queue`] is free.
 pub(super) async fn decode(ctx: &Arc<Ctx>, route: &Route, request: &Arc<Request>) -> Result<NextStep, Error> {
     if !route.hashes_password {
         let decoded = catch_unwind(AssertUnwindSafe(|| (route.decode)(ctx, request)));
@@ -131,13 +131,13 @@ async fn write(
 
 /// The outcome of a request, after the service has tried to write its usage row.
 pub(super) enum LoggedOutcome {
-    /// The outcome is final: the row was written, the row cannot be written, or the request needs no row.
+    /// The outcome is final: the row was written or is owed, the row cannot be written, or the request needs no row.
     Final(Result<Reply, Error>),
-    /// The row was not written, because keys have changed since the lookup. The outcome might be outdated.
+    /// The row was not written, because keys or users have changed since the lookup. The outcome might be outdated.
     Retry,
 }
 
-/// Writes the usage row of a read or of a refused request before the response is sent.
+/// Writes the usage row before the response is sent, if the request needs one and its transaction has not written it.
 pub(super) async fn log_usage(ctx: &Ctx, trail: &mut RequestTrail, outcome: Result<Reply, Error>) -> LoggedOutcome {
     let unlogged = outcome.as_ref().is_err_and(is_unlogged);
     let pending = trail.key.clone().zip(trail.usage_row.take()).filter(|_| !unlogged);
@@ -155,7 +155,7 @@ pub(super) async fn log_usage(ctx: &Ctx, trail: &mut RequestTrail, outcome: Resu
     })
 }
 
-/// Returns whether a request with this error gets a 429 or a 503. These responses need no usage row.
+/// Returns whether a request with this error needs no usage row, because the caller is expected to send it again.
 fn is_unlogged(error: &Error) -> bool {
     let is_temporary = |refusal: &Refusal| matches!(refusal, Refusal::RateLimited { .. } | Refusal::Unavailable { .. });
     match error {

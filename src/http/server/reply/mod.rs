@@ -1,5 +1,5 @@
-//! Replies: their bodies and header fields, and the one function that sets the status of each refusal. Replies that are
-//! pages are in `page`, and replies that are files in `file`.
+//! Replies: their bodies and header fields, and the one function that chooses the status of each refusal. Replies that
+//! are pages are in `page`, and replies that are files in `file`.
 
 mod file;
 pub(in crate::http) mod page;
@@ -130,7 +130,8 @@ impl Reply {
         Self { stored_part, ..self }
     }
 
-    /// Marks the reply as secret. Only the id of the created resource is stored, and a repeat gets that id.
+    /// Marks the reply as secret. Only the id of the created resource is stored, and a repeat gets a `conflict` with
+    /// that id.
     pub(in crate::http) fn with_secret_of(self, created_id: &str) -> Self {
         Self { stored_part: StoredPart::Secret(created_id.to_owned(), None), ..self }
     }
@@ -327,7 +328,7 @@ pub(in crate::http) fn code_of(refusal: &Refusal) -> Code {
     status_code_and_fields(&Error::Refused(refusal.clone()), "").1
 }
 
-/// Maps an error to its status, code and header fields. No other function sets the status of an error.
+/// Maps an error to its status, code and header fields. No other function chooses the status of an error.
 fn status_code_and_fields(error: &Error, realm: &str) -> (StatusCode, Code, Vec<(HeaderName, HeaderValue)>) {
     let field = |name, value: &str| HeaderValue::from_str(value).map(|value| vec![(name, value)]).unwrap_or_default();
     let unavailable = |retry_s: u64| {

@@ -7,7 +7,7 @@ use crate::domain::refusal::Refusal;
 use crate::http::server::language::Language;
 use crate::store::Error;
 
-/// Header fields that protect every page for people, in addition to those of every response.
+/// Header fields that protect rendered pages, in addition to those of every response.
 const PAGE_PROTECTIVE_FIELDS: [(HeaderName, &str); 3] = [
     (header::CONTENT_SECURITY_POLICY, PAGE_POLICY),
     (
@@ -70,8 +70,8 @@ impl Reply {
         Ok(reply)
     }
 
-    /// Creates a 200 reply with a page of the console, or with parts of such a page. The console's forms state their
-    /// origin only with this `Referrer-Policy`: with `no-referrer`, browsers send `Origin: null`.
+    /// Creates a 200 reply with a page of the console, or with parts of such a page. Browsers send the origin of the
+    /// console's forms only with this `Referrer-Policy`. With `no-referrer`, they send `Origin: null`.
     pub(in crate::http) fn console(page: &impl askama::Template) -> Result<Self, Error> {
         let mut reply = Self::rendered(page)?;
         reply.headers.retain(|(name, _)| *name != header::CONTENT_SECURITY_POLICY);

@@ -66,12 +66,14 @@ enum FormEncoding {
     Multipart(String),
 }
 
-/// Reads the body, and returns a copy of the request with the form, or with the JSON if the route accepts JSON. Sets
-/// `has_begun` before reading a multipart form. If the form was `refused`, it is read only to show it again.
+/// Reads the body, and returns a copy of the request with the form, or with the JSON body if the route accepts JSON and
+/// the body is not a form. Sets `has_begun` before reading a multipart form. If the form was `refused`, it is read only
+/// to show it again.
 ///
 /// # Errors
 /// `unsupported_media_type` for any other type of body; `payload_too_large`; `bad_request` for a form that is cut off,
-/// late or malformed; [`Error::Unavailable`] if too many forms arrive at the same time, in total or from one address.
+/// late or malformed; [`Error::Unavailable`] if too many multipart forms arrive at the same time, in total or from one
+/// network.
 pub(super) async fn read(
     ctx: &Arc<Ctx>,
     rules: &FormRules,
@@ -146,7 +148,7 @@ pub(super) fn bytes_max(rules: &FormRules) -> usize {
     BODY_BYTES_MAX + OVERHEAD_BYTES_MAX + file
 }
 
-/// Parses a form without a file (WHATWG URL §5.1).
+/// Parses a urlencoded form, which cannot contain a file (WHATWG URL §5.1).
 fn urlencoded(body: &[u8]) -> Result<Form, Refusal> {
     let mut fields: Vec<(String, String)> = Vec::new();
     for (name, value) in form_urlencoded::parse(body) {
