@@ -2,7 +2,8 @@
 //! another.
 //!
 //! The application that the candidate leaves becomes `Withdrawn`, and the new one begins at the first step of the other
-//! role. Both have an activity row. A dry run (`dryRun=true`) makes all checks against a snapshot, but saves nothing.
+//! role. Each of the two applications gets an activity row. A dry run (`dryRun=true`) makes all checks against a
+//! snapshot, but saves nothing.
 
 use hyper::Method;
 use serde::Serialize;
@@ -44,8 +45,8 @@ struct TransferInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field, also if
-/// `dryRun` is neither `true` nor `false`; `not_found` if the path has no valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field, including a
+/// `dryRun` that is neither `true` nor `false`; `not_found` if the path has no valid id.
 fn decode(_: &Ctx, request: &Request) -> Result<TransferInput, Error> {
     let mut fields = request.object()?;
     let role = fields.required_string("roleId");

@@ -56,9 +56,9 @@ struct DecideInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field, also for no
-/// items, for more than [`ITEMS_MAX`] items, or if `dryRun` is neither `true` nor `false`; `not_found` if the path has
-/// no valid id, or if `roleStepId` is not a valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field, for example if
+/// there are no items or more than [`ITEMS_MAX`], or if `dryRun` is neither `true` nor `false`; `not_found` if the path
+/// has no valid id, or if `roleStepId` is not a valid id.
 fn decode_decide(_: &Ctx, request: &Request) -> Result<DecideInput, Error> {
     let mut fields = request.object()?;
     let decision = decode_decision(&mut fields);
@@ -131,8 +131,8 @@ fn decode_items(fields: &mut BodyFields) -> Vec<BatchItem> {
 ///
 /// # Errors
 /// `not_found` if the role does not exist or the caller may not see it, or if the role does not have the step of a
-/// move; `forbidden` for a plain member; `validation_error` unless the due day is after today and at most 365 days
-/// away.
+/// move; `forbidden` for a plain member; `validation_error` for a due day that is not after today, or is more than
+/// 365 days away.
 fn decide(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &DecideInput) -> Result<Reply, Error> {
     let (organization_id, roles) = visible::role(tx, caller, &input.role)?;
     roles.require_manager()?;
@@ -267,7 +267,7 @@ struct WireItem<'a> {
     candidate_role_id: Option<&'a str>,
     candidate_step_id: Option<&'a str>,
     candidate_id: Option<&'a str>,
-    /// `done`, or the code of the refusal.
+    /// `done`, the code of the refusal, or `internal_error`.
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,

@@ -1,5 +1,5 @@
 //! `GET /api/v1/roles/{id}/in-progress`: the candidates of a role whose applications are in progress. Staff can then
-//! end these applications in one decision batch, for example after the role was filled or closed.
+//! end these applications in decision batches, for example after the role was filled or closed.
 
 use hyper::Method;
 use serde::Serialize;

@@ -36,8 +36,8 @@ fn decode(ctx: &Ctx, _: &Request) -> Result<(), Error> {
     Ok(())
 }
 
-/// `GET /.well-known/security.txt`: returns the contacts that the operator has configured, and the time at which
-/// a copy expires.
+/// `GET /.well-known/security.txt`: returns the contacts that the operator has configured, the time at which a copy
+/// expires and, with an https base URL, the canonical URL.
 #[expect(clippy::unnecessary_wraps, reason = "handlers have this type, although this handler cannot refuse")]
 fn get(ctx: &Ctx, _: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     let mut text = String::new();

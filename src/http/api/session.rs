@@ -1,4 +1,5 @@
-//! `/api/auth`: sign-in with an email address, a password and, if the account has one, a second factor; and sign-out.
+//! `/api/auth`: sign-in with an email address, a password and, if the account has a second factor, a code; and
+//! sign-out.
 
 use std::net::IpAddr;
 
@@ -184,7 +185,7 @@ pub(in crate::http) fn check_password(
 }
 
 /// Checks the code of an authenticator app, or a recovery code. Wrong codes are throttled together with wrong
-/// passwords. The caller marks the code as used in its own transaction. `device` is the digest of the session cookie
+/// passwords. This function does not mark the code as used. `device` is the digest of the session cookie
 /// that the browser has or receives.
 ///
 /// # Errors

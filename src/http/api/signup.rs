@@ -56,10 +56,10 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-/// Checks the link and the client's limit before the body is read, as for the HTML form.
+/// Checks the link and the limit of the client's network before the body is read.
 ///
 /// # Errors
-/// `not_found` if there is no such link; `rate_limited` if the client has sent too many forms.
+/// `not_found` if there is no such link; `rate_limited` if the client's network has sent too many forms.
 fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prechecked, Error> {
     if store::invitation::follow(tx, &*ctx.world, request.param("token"))?.is_none() {
         return Err(NO_LINK.into());

@@ -41,8 +41,8 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<OrganizationId, Error> {
     Ok(request.id_param("id", ORGANIZATION_ABSENT)?)
 }
 
-/// `GET /api/admin/organizations/{id}/retention`: the number of due candidates, the time at which the first of them was
-/// found due, and the reason why retention waits, if it does.
+/// `GET /api/admin/organizations/{id}/retention`: the state of retention, for example the number of due candidates and
+/// the reason why retention waits, if it does.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist.

@@ -145,7 +145,7 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<UserChangeInput, Error> {
 }
 
 /// `PATCH /api/admin/users/{id}`: changes the members that the body contains. A change ends the user's sessions and
-/// deletes their sign-in links if it disables the user, or if the new address differs in more than its case. The API
+/// deletes their sign-in links if it disables the user, or if the new address differs in more than letter case. The API
 /// keys of a disabled user work again when the user is enabled again, unless they were revoked or have expired.
 ///
 /// # Errors

@@ -138,7 +138,7 @@ fn complete(mut fragment: Object, route: &Operation, components: &mut Object, pr
     whole
 }
 
-/// Returns whether the route's answers have ETags. If they do, the route can also answer 304.
+/// Returns whether the route can answer 304. If it can, its successful answers have ETags.
 fn has_etag(route: &Operation) -> bool {
     route.answers.contains(&(304, ""))
 }
@@ -309,8 +309,8 @@ fn content(fragment: &Object, schemas: &mut Object) -> Option<Value> {
     Some(json!({ "application/json": { "schema": reference(&name), "example": example } }))
 }
 
-/// Adds `warnings` about unknown members to the schemas of the responses of operations with a JSON body. Runs after all
-/// operations are complete, so that no example contains warnings.
+/// Adds `warnings` about unknown members to the schemas of an operation's successful responses, if the operation has a
+/// JSON body. Runs after all operations are complete, so that no example contains warnings.
 fn accept_warnings(operation: &Value, schemas: &mut Object) {
     if operation["requestBody"]["content"].get("application/json").is_none() {
         return;
@@ -322,7 +322,7 @@ fn accept_warnings(operation: &Value, schemas: &mut Object) {
         member(schema, "properties").entry("warnings").or_insert_with(|| {
             json!({
                 "type": "array",
-                "description": "The unknown members of the body, which the service ignored. Missing if there are none.",
+                "description": "Warnings about unknown members of the body, which the service ignored. Missing if there are none.",
                 "items": reference("Warning")
             })
         });

@@ -37,8 +37,8 @@ pub(in crate::http) fn create(
     store::role::add(tx, caller, organization, &record, &steps, &store::activity::stamp(&*ctx.world))
 }
 
-/// Creates a draft with this id, with the role's texts, facts and pipeline. Without a `name`, the draft has the name of
-/// the copied role. The draft has no applications, no hires and no closing date. Steps that were removed from the
+/// Creates a draft with this id and a copy of the role's content and pipeline. Without a `name`, the draft has the name
+/// of the copied role. The draft has no applications, no hires and no closing date. Steps that were removed from the
 /// pipeline are not copied.
 pub(in crate::http) fn copy(
     ctx: &Ctx,

@@ -237,9 +237,9 @@ fn decode_copy(_: &Ctx, request: &Request) -> Result<RoleCopyInput, Error> {
     Ok(RoleCopyInput { role: request.id_param("id", ROLE_NOT_VISIBLE)?, name })
 }
 
-/// `POST /api/v1/roles/{id}/copy`: creates a draft with the role's texts, facts and pipeline, and with the given name
-/// or the name of the copied role. The draft has no applications, no hires and no closing date. Steps that were removed
-/// from the pipeline are not copied.
+/// `POST /api/v1/roles/{id}/copy`: creates a draft with a copy of the role's content and pipeline, and with the given
+/// name or the name of the copied role. The draft has no applications, no hires and no closing date. Steps that were
+/// removed from the pipeline are not copied.
 ///
 /// # Errors
 /// The errors of [`find_to_manage`].
