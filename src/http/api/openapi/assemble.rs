@@ -322,7 +322,7 @@ fn accept_warnings(operation: &Value, schemas: &mut Object) {
         member(schema, "properties").entry("warnings").or_insert_with(|| {
             json!({
                 "type": "array",
-                "description": "Warnings about unknown members of the body, which the service ignored. Missing if there are none.",
+                "description": "Warnings about unknown members, which the service ignored. Missing if there are none.",
                 "items": reference("Warning")
             })
         });
