@@ -64,7 +64,7 @@ pub(super) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// The way in which a service stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stopped {
-    /// The service stopped on request, after every request in progress was answered.
+    /// The service stopped on request, after all requests in progress had ended.
     Gracefully,
     /// The service stopped on request, but some requests did not end in time.
     WithRequestsLeft,
@@ -286,7 +286,7 @@ fn prepare(stream: &TcpStream) {
     set_unread_timeout(stream);
 }
 
-/// Adds the header fields that depend on the service's state and settings, not on the request.
+/// Adds `Strict-Transport-Security` and `Connection: close` if the service's settings and state require them.
 fn complete(ctx: &Ctx, mut response: Response<ResponseBody>) -> Response<ResponseBody> {
     if ctx.settings.is_https() {
         reply::require_https(response.headers_mut());

@@ -16,7 +16,7 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
         ),
         (
             "appliance_disk_full",
-            "1 while the disk is full and only erasures, revocations and sign-ins can be written.",
+            "1 while the disk is full and most changes are refused.",
             f64::from(u8::from(ctx.store.reserve().is_full())),
         ),
         (

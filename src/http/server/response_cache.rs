@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn one_organization_does_not_evict_the_responses_of_another() {
+    fn an_organization_at_its_limit_evicts_only_its_own_responses() {
         let (cache, page) = (ResponseCache::default(), response("org_1", 200 * 1_024));
         let other = response("org_2", 1_000);
         assert!(put(&cache, "/careers/other", &other));

@@ -32,7 +32,7 @@ pub enum Work {
 /// A status that a route can answer with, and the code in the body of an error. The code of a success is empty.
 pub type Answer = (u16, Code);
 
-/// The second half of a handler, with the decoded input. The writer can run the second half twice.
+/// The second half of a handler, with the decoded input. The writer can run the second half more than once.
 pub(in crate::http) type Act = Box<dyn FnMut(&Ctx, &Tx<'_>, Option<Principal>) -> Result<Reply, Error> + Send>;
 
 /// The step that follows the first half of a handler.

@@ -7,8 +7,8 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::request::Request;
 use crate::store::{self, Error, Grade, Tx};
 
-/// Records the end of a refused request's credential if it has expired. The record is written before the response, so
-/// that no credential that was refused as expired is accepted later.
+/// Records the end of a refused request's credential if it has expired. The service tries to write the record before
+/// the response, so that a credential that was refused as expired is not accepted later.
 pub(super) async fn write(ctx: &Ctx, request: &Request) {
     if let Ok(presented) = presented(ctx, request) {
         write_of(ctx, presented).await;
