@@ -8,7 +8,7 @@ use crate::http::server::request::Request;
 /// Decodes a query parameter that is a word from a closed set.
 ///
 /// # Errors
-/// `validation_error` for any other word, and for a parameter that occurs twice.
+/// `validation_error` for any other word, and for a parameter that occurs more than once.
 pub(in crate::http) fn word_param<T>(
     request: &Request,
     name: &str,

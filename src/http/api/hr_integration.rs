@@ -90,8 +90,8 @@ fn get(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &OrganizationId) -> Result<Reply, Er
     Ok(envelope::with_data(wire(id, &integration, updated_at, None, tx.now)))
 }
 
-/// `PUT /api/admin/organizations/{id}/hr-integration`: saves the integration. If the integration is enabled, all its
-/// pending deliveries become due. Only this answer shows a generated secret.
+/// `PUT /api/admin/organizations/{id}/hr-integration`: saves the integration. If the integration is enabled, its
+/// scheduled deliveries become due. Only this answer shows a generated secret.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist.

@@ -52,7 +52,8 @@ pub(in crate::http) type LaterCursor = (DueDay, ApplicationId);
 /// Decodes `limit` and `cursor` from the query.
 ///
 /// # Errors
-/// `validation_error` for a `limit` that is not an integer, an invalid `cursor`, or a parameter that occurs twice.
+/// `validation_error` for a `limit` that is not an integer, an invalid `cursor`, or a parameter that occurs more than
+/// once.
 pub(in crate::http) fn decode_page(request: &Request) -> Result<(PageRequest, Option<LaterCursor>), Refusal> {
     let page = PageRequest::parse(request, 2)?;
     let cursor = page.after.as_deref().map(|parts| match parts {

@@ -45,8 +45,8 @@ fn decode(_: &Ctx, request: &Request) -> Result<StatusLinkInput, Error> {
     Ok(StatusLinkInput { id: request.id_param("id", APPLICATION_NOT_VISIBLE)?, locale })
 }
 
-/// `POST /api/v1/candidate-roles/{id}/status-link`: issues a link for any application, including imported ones and
-/// those that staff added. The previous link stops working.
+/// `POST /api/v1/candidate-roles/{id}/status-link`: issues a link for an application, even if the application was
+/// imported or staff added it. The previous link stops working.
 ///
 /// # Errors
 /// `not_found` if the application does not exist or the caller may not see it; `forbidden` for a plain member;

@@ -12,7 +12,8 @@ pub(in crate::http) type TimeCursor<I> = (Timestamp, I);
 /// Decodes `limit` and `cursor` from the query.
 ///
 /// # Errors
-/// `validation_error` for a `limit` that is not an integer, an invalid `cursor`, or a parameter that occurs twice.
+/// `validation_error` for a `limit` that is not an integer, an invalid `cursor`, or a parameter that occurs more than
+/// once.
 pub(in crate::http) fn decode_page<I>(
     request: &Request,
     parse_id: impl Fn(&str) -> Option<I>,
