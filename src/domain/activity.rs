@@ -80,7 +80,7 @@ words! {
         CandidateRoleDeletionAsked = "candidate_role.deletion_asked",
         /// A signup created an application.
         CandidateRoleSignedUp = "candidate_role.signed_up",
-        /// A later signup arrived under the address of a candidate for the role. It changed nothing.
+        /// A later signup arrived under the address of a candidate for the role. The application did not change.
         CandidateRoleSignedUpAgain = "candidate_role.signed_up_again",
         /// An application was withdrawn.
         CandidateRoleWithdrawn = "candidate_role.withdrawn",
@@ -147,7 +147,7 @@ words! {
 }
 
 /// Returns whether the act only read data, so pages do not report it as a change. `action` is the word of the act,
-/// which this version of the program may not know.
+/// which this version of the program might not know.
 pub fn is_reading(action: &str) -> bool {
     matches!(Action::parse(action), Some(Action::AttachmentOpened | Action::CandidateExported))
 }
@@ -213,7 +213,7 @@ pub struct ChainLink<'a> {
     pub id: &'a ActivityId,
     /// The time of the act.
     pub at: Timestamp,
-    /// The action's word. It is a string, because a row from another version of the program may have an unknown word.
+    /// The action's word. It is a string, because a row from another version of the program can have an unknown word.
     pub action: &'a str,
     /// The user who acted; `None` for acts of candidates, strangers, commands and the service itself.
     pub user_id: Option<&'a UserId>,
@@ -257,7 +257,7 @@ impl ChainLink<'_> {
 }
 
 /// The head of the chain: the number and hash of the newest row. A person who has stored the head elsewhere can later
-/// check that a file still contains this row, and therefore that all earlier rows are unchanged.
+/// check that a file still contains this row, and therefore that the hashed part of every earlier row is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChainHead {
     /// The row's number; 0 for an empty chain.

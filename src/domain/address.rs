@@ -1,4 +1,4 @@
-//! The network addresses to which deliveries may be sent: only public addresses.
+//! The network addresses to which deliveries may be sent by default: only public addresses.
 //!
 //! The check runs on the address that the connection uses, not on the host name or its spelling. Otherwise, an admin
 //! who saves a URL could make this service send requests to services that only this machine or its network can reach
@@ -44,15 +44,15 @@ const SPECIAL_V6: [(Ipv6Addr, u32, &str); 10] = [
 /// The block that contains all assigned global unicast addresses (RFC 4291 §2.4).
 const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// IPv6 blocks that embed an IPv4 address in their last 32 bits: IPv4-mapped addresses (RFC 4291 §2.5.5.2) and the
-/// well-known NAT64 prefix (RFC 6052 §2.1), through which a network without IPv4 reaches public targets.
+/// IPv6 blocks whose addresses contain an IPv4 address in the last 32 bits: IPv4-mapped addresses (RFC 4291 §2.5.5.2)
+/// and the well-known NAT64 prefix (RFC 6052 §2.1), through which a network without IPv4 reaches IPv4 targets.
 const EMBEDDED_V4_BLOCKS: [(Ipv6Addr, u32); 2] =
     [(Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0), 96), (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96)];
 
 /// Checks that an address is public.
 ///
 /// # Errors
-/// Returns the purpose of the special block that contains the address, such as `loopback`, `private` or `reserved`.
+/// Returns the kind of an address that is not public, such as `loopback`, `private` or `reserved`.
 pub fn require_public(address: IpAddr) -> Result<(), &'static str> {
     match address {
         IpAddr::V4(address) => require_public_v4(address),

@@ -7,10 +7,10 @@ use std::cmp::Ordering;
 
 use super::candidate_step::{ApplicationStatus, StepStatus};
 
-/// Returns the contradiction between an application's status and the statuses of its steps, in order. Returns `None` if
-/// they agree.
+/// Returns the contradiction between an application's status and the statuses of its steps, which are in the order of
+/// the pipeline. Returns `None` if they agree.
 ///
-/// Decisions on a consistent application leave it consistent, so that an import accepts an export.
+/// Decisions on a consistent application leave it consistent, so an import accepts an export.
 pub fn contradiction(status: ApplicationStatus, steps: &[StepStatus]) -> Option<&'static str> {
     let is_rejected = steps.contains(&StepStatus::Rejected);
     let is_final_validated = steps.last() == Some(&StepStatus::Validated);

@@ -1,9 +1,9 @@
 //! Scheduled backups: their names, when the next one is due, and which older ones are deleted.
 //!
-//! A wrong clock must never cost good backups. Therefore, once the running service has made a backup, its uptime, not
-//! the clock, decides when the next one is due. After a new backup, the service deletes at most [`DELETIONS_MAX`]
-//! others. A backup whose name is later than that of the new backup is from a time when the clock was ahead. Such a
-//! backup is neither counted nor deleted.
+//! A wrong clock must never cost good backups. Therefore, while the last backup of the running service exists, the time
+//! until the next one is measured by the service's uptime, not by the clock. After a new backup, the service deletes at
+//! most [`DELETIONS_MAX`] others. A backup whose name is later than that of the new backup is from a time when the
+//! clock was ahead. Such a backup is neither counted nor deleted.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -15,7 +15,8 @@ use super::timestamp::{Rounding, Timestamp};
 /// backups were less frequent than monthly, people would notice too late that they have stopped.
 pub const EVERY: RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::from_secs(31 * 86_400);
 
-/// The maximum number of backups that a schedule retains in one tier, or without tiers: more than ten years of days.
+/// The maximum number of backups that a schedule retains in one tier, or without tiers: daily backups for more than ten
+/// years.
 const RETAINED_MAX: u32 = 4_000;
 
 /// The maximum number of backups that are deleted after a new backup. One is deleted in ordinary operation. A second
@@ -158,10 +159,10 @@ impl DueFacts {
         self.since_made.or_else(|| self.newest.map(|newest| self.now.since(newest)))
     }
 
-    /// Returns whether a backup is due. After this service has made a backup, only the uptime counts, so a clock that
-    /// jumps causes no burst of backups. Before that, the age of the newest backup counts, so a restart neither delays
-    /// nor repeats a backup. A service that has been running for the whole interval makes a backup even if the clock
-    /// stands still.
+    /// Returns whether a backup is due. While this service's last backup exists, only the uptime counts, so a clock
+    /// that jumps causes no burst of backups. Otherwise, the age of the newest backup counts, so a restart neither
+    /// delays nor repeats a backup. A service that has been running for the whole interval makes a backup even if the
+    /// clock stands still.
     pub fn is_due(&self, every: Duration) -> bool {
         match self.since_made {
             Some(since) => since >= every,
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn no_jump_of_the_clock_deletes_a_good_backup_at_once() {
+    fn a_jump_of_the_clock_deletes_no_more_backups_than_an_ordinary_day() {
         for keep in [Keep::Newest(7), Keep::Tiers { daily: 7, weekly: 0, monthly: 0 }] {
             let before = days("2026-11-01T02:00:00Z", 7);
             // A year ahead: one backup is made and one is deleted, as on any other day.

@@ -9,8 +9,8 @@ use super::timestamp::{Rounding, Timestamp};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// The operator is reminded of a certificate this long before it expires. Certificates are commonly renewed 30 days
-/// before they expire, so a certificate that is still in use at this time was not renewed.
+/// The time before the expiry of a certificate from which the service reminds the operator. Certificates are commonly
+/// renewed 30 days before they expire, so a certificate that is still in use at this time was not renewed.
 const REMINDER_MAX: Duration = Duration::from_secs(14 * 86_400);
 
 /// For a certificate with a short period, the reminder begins when the period divided by this number is left, because
@@ -38,7 +38,7 @@ pub enum Invalid {
 }
 
 impl ValidityPeriod {
-    /// Reads the period from a certificate in DER. Returns `None` if the bytes are not a certificate.
+    /// Reads the period from a certificate in DER. Returns `None` if the period cannot be read.
     pub fn of(certificate: &[u8]) -> Option<Self> {
         let (outer, _) = value(certificate, SEQUENCE)?;
         let (mut rest, _) = value(outer, SEQUENCE)?;

@@ -2,10 +2,10 @@
 //!
 //! A wall clock can be wrong by years, even if only for two seconds. The uptime cannot be wrong in this way, because it
 //! measures only elapsed time. The service therefore maintains a believed time. The believed time follows the wall
-//! clock by at most two seconds for each second of uptime, and never goes backwards. After a jump of the wall clock,
-//! the two times agree again when the uptime has grown by the size of the jump. A jump that is corrected earlier has no
-//! lasting effect. An admin can confirm the wall clock, which then becomes the believed time. Irreversible work waits
-//! until both times agree and the service has run for an hour.
+//! clock forward, by at most two seconds for each second of uptime, but not back. After a jump of the wall clock, the
+//! two times agree again when the uptime has grown by the size of the jump. A jump that is corrected earlier has no
+//! lasting effect. An admin can confirm the time of the wall clock, which then becomes the believed time. Irreversible
+//! work waits until both times agree and the service has run for an hour.
 
 use std::time::Duration;
 

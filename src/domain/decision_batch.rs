@@ -77,7 +77,7 @@ impl BatchDecision {
 /// The way in which an item names its application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NamedBy {
-    /// By its own id. The candidate may be at any step.
+    /// By the application's id. The candidate may be at any step.
     Application,
     /// By the id of the step that the candidate must be at.
     Step,

@@ -1,6 +1,6 @@
 //! Disk space: the limits for uploads and backups, and the size of the reserve.
 
-/// The size and the free space of the file system that holds the file.
+/// The size and the free space of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskSpace {
     /// The number of bytes that this process can still write.
@@ -47,7 +47,7 @@ pub struct UploadLimits {
 
 impl UploadLimits {
     /// Returns whether the disk has room for `bytes` more bytes of an upload or a backup. If the disk space is unknown,
-    /// they are allowed.
+    /// returns true.
     pub fn has_free_space(self, disk: Option<DiskSpace>, bytes: u64) -> bool {
         let Some(disk) = disk else { return true };
         let default = || MIN_FREE_BYTES_MAX.min(disk.total_bytes / MIN_FREE_DIVISOR);

@@ -105,7 +105,7 @@ pub struct Integration {
     pub secret: Option<SigningSecret>,
     /// The replaced secret, with which deliveries are also signed until this time.
     pub previous_secret: Option<(SigningSecret, Timestamp)>,
-    /// Whether deliveries are sent. This is never true without a secret.
+    /// Whether deliveries other than pings are sent. This is never true without a secret.
     pub enabled: bool,
     /// The reason why the service disabled the integration, if it did.
     pub disabled_reason: Option<String>,
@@ -126,8 +126,8 @@ pub struct IntegrationInput {
     pub url: TargetUrl,
     /// The requested change to the secret.
     pub secret: SecretInput,
-    /// Whether deliveries are sent. `None` retains an admin's setting, but enables an integration that is new, that the
-    /// service disabled, or that had no secret.
+    /// Whether deliveries other than pings are sent. `None` retains an admin's setting, but enables an integration that
+    /// is new, that the service disabled, or that had no secret.
     pub enabled: Option<bool>,
 }
 

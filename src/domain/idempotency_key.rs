@@ -1,5 +1,6 @@
-//! The `Idempotency-Key` of a request (draft-ietf-httpapi-idempotency-key-header). The service carries out a request
-//! once and, for a day, answers each repeat with the stored response or, if that cannot be sent again, refuses it.
+//! The `Idempotency-Key` of a request (draft-ietf-httpapi-idempotency-key-header). The service carries out such a
+//! request once. For a day, it answers a repeat with the stored response, or refuses the repeat if that response cannot
+//! be sent again.
 
 use std::time::Duration;
 

@@ -40,7 +40,7 @@ pub fn is_alive(expires_at: Timestamp, ended_at: Option<Timestamp>, now: Timesta
 pub enum LinkTarget {
     /// The application form.
     Open,
-    /// A note that the link has expired although the role is open.
+    /// A note that the link has expired or was ended, although the role is open.
     Expired,
     /// A note that the role accepts no applications: it is filled or closed, has no steps, or is past its closing date.
     Closed,

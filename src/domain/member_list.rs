@@ -20,7 +20,7 @@ pub struct MemberPosition {
 }
 
 impl MemberPosition {
-    /// Returns the position of a member. It contains no line break.
+    /// Returns the position of a member. The position contains no line break.
     pub fn of(member: &MemberName) -> Self {
         let name = search::fold(&member.name).replace(char::is_control, " ");
         Self { name, user_id: member.user_id.clone() }

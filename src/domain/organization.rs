@@ -11,7 +11,8 @@ pub const RETENTION_DAYS: std::ops::RangeInclusive<i64> = 1..=3_650;
 /// The default time zone of an organization. The time zone determines when the organization's days begin.
 pub const TIME_ZONE_DEFAULT: &str = "UTC";
 
-/// The allowed delays before a candidate sees a decision, in hours, from no delay to a year.
+/// The allowed delays before a candidate sees a rejection, a hire or the end of a role, in hours, from no delay to a
+/// year.
 pub const DECISION_VISIBLE_AFTER_HOURS: std::ops::RangeInclusive<i64> = 0..=8_760;
 
 /// The default delay, in hours. It gives staff three days to change their minds, or to call the candidate first.
@@ -26,8 +27,8 @@ pub const DOMAIN_CHARACTERS_MAX: usize = 255;
 /// The maximum length of `logo`, in characters. URLs of HR systems have the same maximum length.
 pub const LOGO_CHARACTERS_MAX: usize = URL_CHARACTERS_MAX;
 
-/// The maximum size of a theme as JSON, in bytes. The limit is low because each GET response from the public portal API
-/// contains the theme.
+/// The maximum size of a theme as JSON, in bytes. The limit is low because the public portal API returns the theme with
+/// each portal and each role.
 pub const THEME_BYTES_MAX: usize = 16 * 1_024;
 
 /// The refusal for a slug that another organization uses: both portals would have the same address.

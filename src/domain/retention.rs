@@ -3,11 +3,12 @@
 
 use super::timestamp::Timestamp;
 
-/// The number of an organization's candidates whom retention may always erase in a day without confirmation.
-/// [`DAILY_DIVISOR`] may allow more.
+/// The number of an organization's candidates whom retention may always erase in a day without confirmation. In a large
+/// organization, [`DAILY_DIVISOR`] allows more.
 const DAILY_MIN: i64 = 20;
 
-/// Retention may erase one in this many candidates of an organization in a day without confirmation.
+/// Without confirmation, retention may erase a fraction of an organization's candidates in a day: one divided by this
+/// number.
 const DAILY_DIVISOR: i64 = 20;
 
 /// The facts about an application that retention depends on.
@@ -26,7 +27,7 @@ pub struct ApplicationFacts {
 
 impl ApplicationFacts {
     /// Returns the time of the last decision on the application. If the application was imported with its decision,
-    /// this is the date in the import, unless that date is later than the import.
+    /// this is the date in the import, unless that date is later than the last change to the application.
     fn decided_at(&self) -> Timestamp {
         match self.hired_at.or(self.rejected_at) {
             Some(imported) if !self.is_decided_here => imported.min(self.updated_at),

@@ -5,8 +5,8 @@
 const BYTES_MAX: usize = 2_000;
 
 /// Returns the path if it leads into the staff console of this service. A path that contains `//` or `\` is refused,
-/// because browsers treat both as the start of a host. A path that contains `/..` is refused, because it can leave the
-/// console.
+/// because a host can follow `//`, and browsers read `\` as `/`. A path that contains `/..` is refused, because it can
+/// leave the console.
 pub fn parse(path: &str) -> Option<&str> {
     let rest = path.strip_prefix("/app")?;
     let is_within = rest.is_empty() || rest.starts_with('/') || rest.starts_with('?');

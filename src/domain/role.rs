@@ -24,7 +24,7 @@ words! {
     RoleStatus {
         /// The role is not published yet.
         Draft = "draft",
-        /// The role accepts applications and hires.
+        /// The role accepts hires and, until its closing date, signups.
         Open = "open",
         /// All positions are filled.
         Filled = "filled",

@@ -19,14 +19,15 @@ pub const KNOWN_VERSIONS_MAX: usize = 4;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaterChange {
     pub activity_id: ActivityId,
-    /// The word for the act. It is not an enum, because the file may contain words that this version of the program
+    /// The word for the act. It is not an enum, because the file can contain words that this version of the program
     /// does not know.
     pub action: String,
     pub at: Timestamp,
     /// The user who made the change, or `None` for the service itself. The service closes roles after their closing
     /// date.
     pub by: Option<ChangeAuthor>,
-    /// The members that the act changed; empty if the act created, added or removed something.
+    /// The members that the act changed; empty if the activity row does not contain them, for example because the act
+    /// created, added or removed something.
     pub members: Vec<String>,
 }
 
@@ -39,7 +40,7 @@ pub struct ChangeAuthor {
 
 /// Returns the sentence of a refusal: the author, the time and the content of the newest change. `changes` must be
 /// ordered newest first, and is empty for an imported role that nobody has changed. `changes` has at most
-/// [`LATER_CHANGES_MAX`] entries, so a full list says "at least".
+/// [`LATER_CHANGES_MAX`] entries, so the sentence for a full list contains "at least".
 pub fn refusal_sentence(changes: &[LaterChange]) -> String {
     const NEXT: &str = "read the role again and repeat the request with its new ETag";
     let Some((newest, others)) = changes.split_first() else {

@@ -1,6 +1,6 @@
 //! The words by which a search finds candidates, members and postings: sequences of letters and digits, folded (in
-//! lower case, without accents). The search text is folded in the same way: `Zoe` finds `Zoë`; `muller` finds `Müller`,
-//! but `mueller` does not.
+//! lower case, without accents). The search text is folded in the same way. For example, `Zoe` finds `Zoë`, and
+//! `muller` finds `Müller`, but `mueller` does not.
 
 use std::collections::BTreeMap;
 
@@ -35,8 +35,9 @@ const REPLACED: [(char, &str); 11] = [
 /// The combining class of the kana voicing marks, which turn one letter into another.
 const KANA_VOICING: u8 = 8;
 
-/// Folds text for search: decomposes it (NFKD), applies full case folding and removes marks. Different spellings of the
-/// same word then compare equal. The searches for candidates, members, roles and postings all use this function.
+/// Folds text for search: decomposes it (NFKD), applies full case folding, removes marks and replaces some letters.
+/// Spellings of a word that differ only in case, accents or composition then compare equal. The searches for
+/// candidates, members, roles and postings all use this function.
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         // Fast path: nearly all text is ASCII.

@@ -93,7 +93,7 @@ pub enum StepUp {
     Factor,
     /// Enter the password, because the user has no second factor and needs none.
     Password,
-    /// Set up the second factor that they must have.
+    /// Set up the second factor that the user must have.
     SetUp,
 }
 

@@ -1,5 +1,5 @@
-//! Counts of events that a stranger can cause at will. The service records each kind of event at most once an hour,
-//! with a count, so that nobody can fill the disk with records.
+//! Counts of events that a stranger can cause at will. While the service runs, it records each kind of event at most
+//! once an hour, with a count, so that nobody can fill the disk with records.
 
 use std::time::Duration;
 

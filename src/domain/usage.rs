@@ -1,4 +1,4 @@
-//! The usage log: timestamps of rows, redating, retention and page sizes.
+//! The usage log: timestamps and paths of rows, redating, retention and page sizes.
 
 use std::time::Duration;
 
@@ -40,8 +40,9 @@ const SIGNUP_TOKEN_CHARACTERS: usize = 32;
 /// The length of the tokens in status and sign-in links, in characters: 256 bits in base64.
 const LINK_TOKEN_CHARACTERS: usize = 43;
 
-/// Returns the path as a row stores it, cut after the last whole character that fits. A parameter that looks like a
-/// secret is replaced by its name in `template`, such as `{id}`, because callers sometimes send keys and links as ids.
+/// Returns the path as a row stores it, cut after the last whole character that fits. A part that looks like a secret
+/// is replaced by the parameter's name in `template`, such as `{id}`, or else by `{secret}`, because callers sometimes
+/// send keys and links as ids.
 pub fn stored_path(path: &str, template: &str) -> String {
     let names = template.split('/').map(Some).chain(std::iter::repeat(None));
     let mut stored = String::with_capacity(path.len().min(PATH_BYTES_MAX));

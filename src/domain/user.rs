@@ -166,7 +166,7 @@ pub struct UserChange {
     /// values.
     pub changed_fields: Vec<&'static str>,
     /// Whether the user's sessions end. They end if the user is disabled, or if the address changes in more than upper
-    /// and lower case, because somebody else may read the old mailbox.
+    /// and lower case, because somebody else might read the old mailbox.
     pub ends_sessions: bool,
 }
 

@@ -62,8 +62,8 @@ pub enum AttachmentFault {
 }
 
 impl AttachmentFault {
-    /// Returns the fault as a sentence without its subject, which is the field. [`Self::NoRoom`] is a complete sentence
-    /// about the service.
+    /// Returns the fault as a sentence without its subject, which is the field. For [`Self::NoRoom`], returns a
+    /// complete sentence about the service.
     pub fn detail(self) -> String {
         match self {
             Self::TooLarge => format!("must be at most {ATTACHMENT_BYTES_MAX} bytes"),

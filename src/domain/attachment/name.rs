@@ -10,8 +10,8 @@ const CHARACTERS_MAX: usize = 255;
 pub const NAMELESS_FILE: &str = "document";
 
 /// Returns the file name without folders, without disallowed characters, and without dots and white space at both ends,
-/// shortened to 255 characters. If the type was detected, the result has the extension of this type, so that a person
-/// who opens a text file never runs a script.
+/// shortened to at most 255 characters. If the type was detected, the result has the extension of this type, so that a
+/// person who opens a text file never runs a script.
 pub fn file_name(given: &str, media_type: Option<MediaType>) -> String {
     let last = given.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain: String = last.chars().filter(|c| !is_unfit(*c)).collect();

@@ -24,7 +24,7 @@ pub struct HireRecord {
     pub notes: Option<String>,
 }
 
-/// The facts for a decision, loaded in the transaction that saves the decision.
+/// The facts for a decision, loaded in the transaction in which the rule is applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepFacts {
     /// The organization that owns the role and the candidate.
@@ -107,8 +107,8 @@ impl StepFacts {
         &self.steps[self.addressed]
     }
 
-    /// Returns the index of the current step. An imported application in progress may have no open step, and therefore
-    /// no current step; the final step then takes its place.
+    /// Returns the index of the current step. An imported application in progress can lack an open step, and therefore
+    /// a current step; the final step then takes its place.
     pub fn current_or_final_index(&self) -> usize {
         self.current_index().unwrap_or(self.final_index())
     }

@@ -1,5 +1,5 @@
-//! A past act on an application, as its activity row records it. The progress of candidates and the undo rule read past
-//! acts.
+//! A past act on an application, as its activity row records it. The undo rule and the rule for the visible progress of
+//! an application use past acts.
 
 use super::status::{ApplicationStatus, StepStatus};
 use crate::domain::due_day::DueDay;
@@ -14,7 +14,7 @@ pub enum ActKind {
     Moved,
     /// Staff rejected the candidate at a step. The rejection may have reversed a hire.
     Rejected,
-    /// Staff undid the rejection at a step.
+    /// Staff reopened a rejected step.
     Reopened,
     /// Staff hired the candidate.
     Hired,

@@ -32,9 +32,10 @@ pub struct Rejection {
 }
 
 /// `POST …/reopen`: restores the status that the step had before the rejection. The application stays `Not Selected`
-/// while another step is rejected. Otherwise, the application also gets its earlier status back. `rejections` are the
-/// application's rejections, newest first. For an imported rejection, the earlier state is unknown. The rule then
-/// assumes that the candidate was at the rejected step, unless another step is in progress.
+/// while another step is rejected. Otherwise, the application gets its earlier status back too. A reversed hire is an
+/// exception: it is not restored. `rejections` are the application's rejections, newest first. For an imported
+/// rejection, the earlier state is unknown. The rule then assumes that the candidate was at the rejected step, unless
+/// another step is in progress.
 ///
 /// # Errors
 /// `forbidden` without authority over the steps; `conflict` if the candidate was erased or has withdrawn, or the step

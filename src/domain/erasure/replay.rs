@@ -48,8 +48,8 @@ impl LastChange {
 /// after the erasure was recorded. A person must then decide which of the two acts is right, so the service only
 /// reports the candidate.
 ///
-/// `recorded` is the last change according to the list. Lines from earlier versions do not contain a last change, and
-/// their erasures are always repeated.
+/// `recorded` is the last change according to the list. It is `None` for lines from earlier versions, which do not
+/// contain a last change. For these lines, the result is false.
 pub fn is_only_reported(recorded: Option<LastChange>, current: LastChange) -> bool {
     recorded.is_some_and(|recorded| current.is_beyond(recorded))
 }
@@ -67,7 +67,7 @@ pub enum ListedData {
 /// only reports. These candidates remain, with all their signups.
 pub fn is_repeated(erasure: &ListedErasure, data: &ListedData, reported: &BTreeSet<CandidateId>) -> bool {
     match (erasure, data) {
-        // An older copy does not show why the candidate was due, so retention decides again, when it trusts the clock.
+        // An older copy does not show why the candidate was due, so the candidate must become due again in this file.
         (ListedErasure::Retention(_), _) | (_, ListedData::Absent) => false,
         (_, ListedData::Present(Some(candidate))) => !reported.contains(candidate),
         (_, ListedData::Present(None)) => true,

@@ -113,7 +113,8 @@ pub struct DeliveryAttempt {
     pub duration: Duration,
     /// The status of the response, if there was one.
     pub status: Option<u16>,
-    /// The error, as a sentence for admins, if the attempt failed for a reason other than the status.
+    /// A sentence for admins: the error, or advice about the status. `None` for a delivery that arrived, and for a
+    /// status that needs no advice.
     pub error: Option<String>,
     /// The beginning of the response body.
     pub answer: Option<String>,
@@ -262,7 +263,7 @@ impl DeliveryFacts {
         Err(Refusal::Conflict(conflict))
     }
 
-    /// Returns the reason why the delivery cannot be sent, if there is one. Pings ignore a disabled integration,
+    /// Returns the reason why the delivery cannot be sent, if there is one. A disabled integration does not hold pings,
     /// because admins use pings to test the integration.
     fn obstacle(&self) -> Option<HeldBy> {
         match (self.enabled, &self.earlier) {

@@ -19,7 +19,7 @@ const PIECES_MIN: usize = 5;
 /// The words that attackers try first.
 const COMMON: &str = include_str!("common.txt");
 
-/// Sequences of neighbours on keyboards, in the alphabet and among digits. A run may follow them in either direction.
+/// Sequences of neighbours on keyboards, in the alphabet and among digits. A run can follow them in either direction.
 const ROWS: [&str; 20] = [
     "01234567890",
     "abcdefghijklmnopqrstuvwxyz",

@@ -2,8 +2,8 @@
 //!
 //! An organization can delay the display of decisions, so that staff can change their minds or inform the candidate
 //! themselves. Until a decision (rejection, hire, reversal of a hire) is old enough, the candidate sees the state as if
-//! nobody had made the decision. Validations and moves are hidden for the undo period instead, so that the candidate
-//! never sees one that was undone. Withdrawals are visible at once.
+//! nobody had made the decision. Validations and moves are hidden for the undo period instead, in which staff can undo
+//! them. Withdrawals are visible at once.
 //!
 //! The rule replays the acts on the application in order, without the acts that were undone. All acts before the first
 //! hidden act are visible. An act after it is visible only if it is old enough, and possible in the state that the
@@ -32,7 +32,7 @@ pub struct ApplicationState {
 pub struct ApplicationHistory {
     /// The current state.
     pub now: ApplicationState,
-    /// The acts, oldest first. Decisions from before an import are not among them.
+    /// The newest acts, oldest first. Decisions from before an import are not among them.
     pub acts: Vec<PastAct>,
 }
 
@@ -41,8 +41,8 @@ pub struct ApplicationHistory {
 pub struct Progress {
     /// The visible status of the application.
     pub status: ApplicationStatus,
-    /// The visible steps, each with its index. When the application has ended, only the steps that it reached are
-    /// visible.
+    /// The visible steps, each with its index. When the application has ended without a hire, only the steps that it
+    /// reached are visible.
     pub steps: Vec<(usize, Stage)>,
 }
 
@@ -131,8 +131,8 @@ impl Delay {
     }
 }
 
-/// Returns for each act whether it is hidden. A move back within the undo period takes back the moves before it, as an
-/// undo would, so these moves stay hidden as long as the move back.
+/// Returns for each act whether it is hidden. A move back to an earlier step takes back the moves that were made less
+/// than an undo period before it, as an undo would. These moves stay hidden as long as the move back is hidden.
 fn hidden_acts(acts: &[&PastAct], delay: &Delay) -> Vec<bool> {
     let is_hidden = |index: usize| {
         let act = acts[index];
@@ -169,8 +169,8 @@ impl ApplicationState {
         }
     }
 
-    /// Moves the candidate to a step. The steps between depend on this state, and may differ from the steps that the
-    /// move by staff changed.
+    /// Moves the candidate to a step. The steps that this changes depend on this state, and can differ from the steps
+    /// that the move by staff changed.
     fn move_to(&mut self, index: usize, at: Timestamp) {
         let before: Vec<StepStatus> = self.steps.iter().map(|step| step.status).collect();
         let after = statuses_after_move(&before, index).unwrap_or(before);
@@ -243,8 +243,8 @@ fn replay_after_hidden(
     let is_running = visible.status == ApplicationStatus::InProgress;
     match act.act {
         // Staff can validate a step, or move a candidate, only if no decision is in effect, so every earlier decision
-        // has been undone. A hire may have skipped steps before it was undone, and the page must not show that.
-        // Therefore, a move applies to the visible steps, as does the validation of the visible current step.
+        // has been undone or reversed. A hire can have skipped steps before it was reversed, and the page must not show
+        // that. Therefore, a move applies to the visible steps, as does the validation of the visible current step.
         ActKind::Validated if is_running && act.step.is_some_and(|index| visible.is_at(index)) => {
             visible.set_steps(&act.steps_after);
         }

@@ -34,8 +34,8 @@ pub struct RoleState {
 }
 
 /// Returns the end of the role that the candidate sees at the time `now`. Returns `None` if the role is a draft or
-/// open, if its end is hidden, or if the candidate sees an application that has ended. `visible_after` is the minimum
-/// age of a visible decision. If it is `None`, the end is never visible.
+/// open, if its end is hidden or has no recorded time, or if the candidate sees an application that has ended.
+/// `visible_after` is the minimum age of a visible decision. If it is `None`, the end is never visible.
 ///
 /// The end of a role disappears as soon as the role is open again, because the portal shows the open role.
 pub fn visible_role_end(

@@ -1,9 +1,9 @@
 //! The rule behind the "delete" button of a status page. The rule decides whether to remove the page, to delete its
 //! signup, to withdraw its application and to erase the candidate.
 //!
-//! A link proves a connection only to its own application or signup, because a stranger may have signed up under the
+//! A link proves a connection only to its own application or signup, because a stranger might have signed up under the
 //! same address. Therefore, the candidate is erased only if they have no other records. Otherwise, the other records
-//! stay, because they may be another person's.
+//! stay, because they might be another person's.
 
 use crate::domain::activity::Action;
 
@@ -14,10 +14,9 @@ pub struct CandidateFacts {
     pub is_held: bool,
     /// Whether an activity row already records that the holder of the page asked for the erasure.
     pub has_asked: bool,
-    /// Whether the candidate has an application, other than that of the page, that has a status page or was not deleted
-    /// through a link. An application also has the pages of its later signups, but the page of this deletion does not
-    /// count. An application without a page is ignored if its deletion was requested while the candidate had a legal
-    /// hold or a hidden hire.
+    /// Whether the candidate has an application, other than that of the page, that has a status page or whose deletion
+    /// nobody has requested through a link. The pages of later signups count as pages of their application, except the
+    /// page of this deletion.
     pub has_other_records: bool,
     /// Whether the candidate has a hire that their page does not show yet.
     pub has_hidden_hire: bool,

@@ -19,8 +19,8 @@ fn a_rejection_is_visible_when_the_delay_has_passed() {
     assert_eq!((seen.status, stages(&seen)), (ApplicationStatus::NotSelected, vec![Stage::Done, Stage::Ended]));
 }
 
-/// Asserts that the progress is still `before` one microsecond before the acts of this minute can no longer be undone,
-/// and returns the progress from then on.
+/// Asserts that the progress is still `before` in the last microsecond in which the acts of this minute can be undone.
+/// Returns the progress one microsecond later.
 #[track_caller]
 fn shown_after_undo_period(case: &Case, before: &Progress, acted_at: i64) -> Progress {
     let shown_at = minute(acted_at + 10);
@@ -55,7 +55,7 @@ fn the_undo_of_a_visible_rejection_hides_the_move_before_it_again() {
 }
 
 #[test]
-fn a_move_after_an_undone_rejection_is_visible_after_the_undo_period() {
+fn a_move_after_a_reopening_is_visible_after_the_undo_period() {
     let mut case = Case::new(&STEPS);
     let before = case.real();
     assert!(case.act(ActKind::Rejected, 1, hour(0)) && case.act(ActKind::Reopened, 1, hour(1)));
@@ -134,7 +134,7 @@ fn the_reversal_of_a_visible_hire_is_hidden_until_the_delay_has_passed() {
 }
 
 #[test]
-fn undoing_a_visible_rejection_is_visible_at_once() {
+fn the_reopening_of_a_visible_rejection_is_visible_at_once() {
     let mut case = Case::new(&STEPS);
     assert!(case.act(ActKind::Rejected, 1, hour(0)) && case.act(ActKind::Rejected, 2, hour(80)));
     assert_eq!(case.seen(Some(DELAY), hour(80)).status, ApplicationStatus::NotSelected);
