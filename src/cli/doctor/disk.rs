@@ -8,7 +8,7 @@ use crate::domain::disk::DiskSpace;
 use crate::store::backup;
 use crate::store::file::{beside, parent};
 
-/// The operator is warned if the disk will be full in fewer days than this.
+/// The command reports a disk that will be full in fewer days than this.
 const DAYS_LEFT_MIN: f64 = 30.0;
 
 /// The growth of the file is estimated from backups that are at least this many days apart.

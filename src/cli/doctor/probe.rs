@@ -71,7 +71,7 @@ fn connect(host: &str, port: u16) -> Result<TcpStream, Unreached> {
     outcome
 }
 
-/// Completes a TLS handshake, with the certificate authorities of the system.
+/// Completes a TLS handshake. Trusts the certificate authorities of the system.
 fn secure(host: &str, stream: TcpStream) -> Result<StreamOwned<ClientConnection, TcpStream>, Unreached> {
     let untrusted = |why: String| Unreached::Untrusted(why);
     let failed = |error: std::io::Error| match error.kind() {

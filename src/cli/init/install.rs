@@ -99,7 +99,7 @@ fn ensure_organization(tx: &Tx<'_>, world: &dyn World, answers: &Answers) -> Res
     Ok((organization, true))
 }
 
-/// As root, gives the database and the files whose names begin with its name to the owner and the group of their
+/// As root, gives root's files whose names begin with the name of the database to the owner and the group of their
 /// directory. The service runs as this owner.
 fn give_to_service(db: &Path) -> Result<(), Failure> {
     if !geteuid().is_root() {

@@ -21,8 +21,8 @@ use super::settings_file::Resolved;
 use crate::world::World;
 
 /// # Errors
-/// Exit status 2 for missing or contradictory flags. Fails if there are other settings, at the end of input, or if a
-/// file cannot be written.
+/// Exit status 2 for missing or contradictory flags. Fails if a settings file sets options but the service is not set
+/// up, at the end of input, or if a file cannot be written.
 pub(super) fn run(args: &Args, resolved: &Resolved, world: &dyn World) -> Result<(), Failure> {
     let path = args.settings.path();
     if !args.force && refuse_or_report_settings(args, path, resolved, world)? {

@@ -27,7 +27,7 @@ impl Args {
     }
 
     /// Returns the reasons why the service would not start, apart from [`Args::contradictions`], in the order of the
-    /// options.
+    /// options. Does not check whether the ports are free.
     pub(in crate::cli) fn findings(&self, world: &dyn World) -> Vec<Finding> {
         let mut findings = Vec::new();
         let mut find = |option, sentence: Option<String>| {

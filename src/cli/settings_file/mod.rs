@@ -1,10 +1,10 @@
 //! The settings file, and the precedence of the four places that the value of an option of `serve` can come from: flag,
 //! environment variable, settings file, default.
 //!
-//! The list of options is that of clap, so every option of `serve` can be set in each of these places. In the file, an
-//! option has the name of its flag without the dashes. The values of the file become clap's defaults, so clap itself
-//! applies the precedence. clap's `requires` would ignore these values, so `serve` checks such pairs itself
-//! ([`super::finding`]).
+//! The list of options is that of clap, so every option of `serve` except `--settings` can be set in each of these
+//! places. In the file, an option has the name of its flag without the dashes. The values of the file become clap's
+//! defaults, so clap itself applies the precedence. clap's `requires` would ignore these values, so `serve` checks such
+//! pairs itself ([`super::finding`]).
 
 mod file;
 mod mistake;
@@ -68,7 +68,7 @@ pub(super) struct Resolved {
     pub(super) settings: Vec<Setting>,
     /// The settings file that was read, if any.
     pub(super) path: Option<PathBuf>,
-    /// The options that the settings file sets, in its order.
+    /// The options that the settings file sets, in the order of the file.
     pub(super) in_file: Vec<(String, String)>,
     /// All mistakes in the file. For the command `settings`, also the mistakes in variables.
     pub(super) mistakes: Vec<Mistake>,
@@ -94,7 +94,8 @@ impl Resolved {
     }
 }
 
-/// Parses a command line, and reads the settings file if the command has an option that only the file could set.
+/// Parses a command line. Reads the settings file for `settings`, for `init`, and for a command with an option that
+/// only the file could set.
 ///
 /// # Errors
 /// The error of clap for invalid flags and variables, and for `--help`.
@@ -173,7 +174,7 @@ fn read(leaf: &ArgMatches, options: &Options, must_exist: bool) -> Option<Settin
     }
 }
 
-/// Returns whether a file exists, or cannot be looked for.
+/// Returns whether a file exists, or true if the system cannot report this.
 fn may_exist(path: &Path) -> bool {
     path.try_exists().unwrap_or(true)
 }

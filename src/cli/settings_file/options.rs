@@ -36,7 +36,7 @@ impl Options {
         Self { command, switches, variables }
     }
 
-    /// Returns whether a settings file may set the option. A settings file cannot name another one.
+    /// Returns whether a settings file may set the option. A settings file cannot name another settings file.
     pub(super) fn has(&self, name: &str) -> bool {
         self.variables.iter().any(|(option, _)| option == name)
     }
