@@ -1,4 +1,4 @@
-//! Makes one attempt: signs and posts the message, reads the response within its limits, and reports the result.
+//! Makes one attempt: signs and posts the message, reads the response within limits, and returns the result.
 
 use std::time::{Duration, Instant};
 
@@ -179,8 +179,8 @@ fn timed_out(limit: Duration, phase: &str) -> AttemptError {
     AttemptError { sentence: format!("timed out after {limit:?} {phase}"), timed_out: true }
 }
 
-/// Shortens a sentence to [`SENTENCE_CHARACTERS_MAX`] characters and replaces control characters, such as line breaks,
-/// with spaces. The sentence can contain text from outside, such as a name from a certificate.
+/// Shortens a sentence to at most [`SENTENCE_CHARACTERS_MAX`] characters, and replaces control characters, such as line
+/// breaks, with spaces. The sentence can contain text from outside, such as a name from a certificate.
 fn one_line(sentence: &str) -> String {
     text::cut(sentence, SENTENCE_CHARACTERS_MAX).replace(|c: char| c.is_control(), " ")
 }

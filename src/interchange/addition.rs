@@ -249,7 +249,7 @@ pub(super) enum ImportedProgress {
     AtStep(usize),
     /// The candidate withdrew the application at this step.
     Withdrawn(usize),
-    /// The organization rejected the application at this step.
+    /// The candidate was rejected at this step.
     Rejected(usize, ImportedRejection),
     /// The candidate was hired.
     Hired(HireRecord),

@@ -1,5 +1,5 @@
-//! The parser's state for one interchange document: the findings, the ids in use, and the candidates of the current
-//! organization.
+//! The parser's state for one interchange document, such as the findings, the ids in use, and the candidates of the
+//! current organization.
 //!
 //! This module knows only the document, not the file.
 

@@ -92,7 +92,7 @@ fn record(fields: &mut Fields<'_, '_>) -> Option<organization::OrganizationRecor
     let pay_transparency = fields.boolean("payTransparency");
     let retention_days = fields.integer("retentionDays", &RETENTION_DAYS);
     let privacy_notice = fields.lines("privacyNotice", PRIVACY_NOTICE_CHARACTERS_MAX);
-    // If the member is null, candidates never see decisions. If the member is missing, the default applies.
+    // If the member is null, candidates never see rejections and hires. If the member is missing, the default applies.
     let is_never = fields.is_null("decisionVisibleAfterHours");
     let visible_after = fields.integer("decisionVisibleAfterHours", &DECISION_VISIBLE_AFTER_HOURS);
     let require_second_factor = fields.boolean("requireSecondFactor");

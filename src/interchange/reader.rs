@@ -35,7 +35,7 @@ pub(super) trait Arrays: Default {
     /// Parses a member if it is one of these arrays. Returns false for any other member, without reading its value.
     ///
     /// # Errors
-    /// Fails only on invalid syntax.
+    /// Fails only on text that is not strict JSON ([`json`]).
     fn parse<'de, A: MapAccess<'de>>(
         &mut self,
         name: &str,
@@ -103,7 +103,7 @@ impl<T> Default for Array<T> {
 /// Parses a whole document. Adds findings and returns `None` if a value is invalid.
 ///
 /// # Errors
-/// A sentence with the position of the error if the text is not JSON.
+/// A sentence with the position of the error if the text is not strict JSON ([`json`]).
 pub(super) fn read<T: Object>(bytes: &[u8], context: &mut Context<'_>) -> Result<Option<T>, String> {
     json::parse_with(ObjectSeed { at: Pointer::ROOT, context, marker: PhantomData }, bytes)
 }
@@ -111,7 +111,7 @@ pub(super) fn read<T: Object>(bytes: &[u8], context: &mut Context<'_>) -> Result
 /// Parses the value of a member as an array of objects. Returns `None` if the value is null.
 ///
 /// # Errors
-/// Fails only on invalid syntax. A value of another type is a finding.
+/// Fails only on text that is not strict JSON ([`json`]). A value of another type is a finding.
 pub(super) fn array<'de, T: Object, A: MapAccess<'de>>(
     at: Pointer<'_>,
     context: &mut Context<'_>,
