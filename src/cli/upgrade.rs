@@ -23,7 +23,8 @@ use crate::world::World;
 /// With --check, the command changes nothing and works while a service of the older version runs. It prints the format
 /// versions, the upgrades, the tables and indexes that change, the time (estimated from the size), and the free space
 /// that the upgrade needs. The exit status is 0 if the upgrade can run or the file needs none. It is 1 if the upgrade
-/// cannot run: the file is from a newer version, cannot be used, or its disk has too little free space.
+/// cannot run, because the file is from a newer version or cannot be used, or because its disk has too little free
+/// space.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
