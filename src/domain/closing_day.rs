@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_opens_until_the_end_of_its_closing_date() {
+    fn a_role_can_be_opened_until_the_end_of_its_closing_date() {
         let today = date("2026-11-21");
         for (closes_on, opens) in [(None, true), (day("2026-11-21"), true), (day("2026-11-20"), false)] {
             assert_eq!(require_not_passed(closes_on, today).is_ok(), opens, "{closes_on:?}");

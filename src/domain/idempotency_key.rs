@@ -118,9 +118,9 @@ pub fn valid_since(now: Timestamp) -> Timestamp {
     now.minus(STORED_FOR)
 }
 
-/// Returns whether a refusal is stored for repeats. Only refusals that follow from the request and from the state of
-/// the resource are stored. Refusals that depend on the caller's rights are not stored, because each repeat checks
-/// these rights again. A 404 can also depend on them, because hidden resources look like missing ones.
+/// Returns whether a refusal is stored for repeats. Only refusals that follow from the request or from the state of the
+/// resource are stored. Refusals that depend on the caller's rights are not stored, because each repeat checks these
+/// rights again. A 404 can depend on the rights too, because hidden resources look like missing ones.
 pub fn is_storable(refusal: &Refusal) -> bool {
     matches!(
         refusal,
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn only_refusals_that_follow_from_state_are_stored() {
+    fn only_refusals_that_follow_from_the_request_or_the_state_are_stored() {
         for (refusal, expected) in [
             (Refusal::bad_request("positions already filled"), true),
             (Refusal::invalid("name", "is taken"), true),

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_link_of_the_demo_works_without_a_password() {
+    fn only_the_link_of_the_demo_signs_in_without_a_new_password_or_passkey() {
         for (purpose, hours, asks, resets) in [
             (LinkPurpose::Invitation, 168, true, false),
             (LinkPurpose::Reset, 1, true, false),

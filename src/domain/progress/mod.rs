@@ -150,7 +150,7 @@ fn is_move_back(act: &PastAct) -> bool {
     act.act == ActKind::Moved && left.any(|(index, _)| is_before(*index))
 }
 
-/// Returns the state before the first recorded act.
+/// Returns the state before the first act of the history.
 fn initial_state(history: &ApplicationHistory) -> ApplicationState {
     let mut state = history.now.clone();
     for act in history.acts.iter().rev() {
@@ -271,9 +271,9 @@ fn status_before_rejection(status: ApplicationStatus) -> ApplicationStatus {
 }
 
 /// Removes recent decisions from the state before the first act. Returns the visible state, and whether any decision is
-/// hidden. The decisions in that state come from an import, and their times are known only from the steps. The
-/// candidate is assumed to have been at the step of a hidden decision before that decision, unless another step is in
-/// progress.
+/// hidden. The decisions in that state have no act in the history, for example because they were imported, so their
+/// times are known only from the steps. The candidate is assumed to have been at the step of a hidden decision before
+/// that decision, unless another step is in progress.
 fn hide_imported_decisions(imported: &ApplicationState, delay: &Delay) -> (ApplicationState, bool) {
     let mut visible = imported.clone();
     let mut is_hiding = false;
