@@ -53,7 +53,7 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_LISTEN", value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = parse_address)]
     pub(in crate::cli) listen: SocketAddr,
 
-    /// The public URL of the service, without a path. All links begin with this URL. The default is http:// (with
+    /// The public URL of the service, without a path. Absolute links begin with this URL. The default is http:// (with
     /// --tls-cert https://) and the listen address.
     #[arg(long, env = "APPLIANCE_BASE_URL", value_name = "URL", value_parser = parse_base_url)]
     pub(super) base_url: Option<String>,
