@@ -137,8 +137,8 @@ fn is_odt(chunk: &[u8]) -> bool {
 }
 
 /// An archive, recognized by its entry names. The content of an entry can look like another entry, so the service can
-/// accept an archive that is not a document. This is harmless, because the service never opens the archive and returns
-/// it unchanged.
+/// accept an archive that is not a document. This is harmless, because the service never unpacks the archive and
+/// returns it unchanged.
 #[derive(Debug, Clone, Default)]
 struct Archive {
     is_odt: bool,

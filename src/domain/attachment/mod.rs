@@ -1,7 +1,7 @@
 //! Attachments: size limits, detection of the media type, and safe file names.
 //!
-//! The service never opens an attachment. It detects the type from the bytes as they arrive, for example from the entry
-//! names of an archive, and never decompresses anything.
+//! The service detects the type of an attachment from the bytes as they arrive, for example from the entry names of an
+//! archive. It never decompresses anything.
 
 mod digest;
 mod media_type;

@@ -1,7 +1,7 @@
 //! The rule that decides which erasures of the erasure list the service repeats when it starts.
 //!
-//! An older copy of the file still has the data of all candidates who were erased after the copy was created. The list
-//! beside the file names these candidates, so the service can erase them again at its next start.
+//! An older copy of the file still has data of candidates who were erased after the copy was created. The list beside
+//! the file names these candidates, so the service can erase them again at its next start.
 
 use std::collections::BTreeSet;
 

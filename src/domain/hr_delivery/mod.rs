@@ -44,7 +44,7 @@ words! {
 }
 
 impl DeliveryEvent {
-    /// Returns the event that an act causes, if any. HR systems receive only hires and reversed hires.
+    /// Returns the event that an act causes, if any. Of all acts, HR systems receive only hires and reversed hires.
     pub fn of_action(action: Action) -> Option<Self> {
         match action {
             Action::Hired => Some(Self::Hired),
