@@ -23,9 +23,9 @@ pub(super) const NO_BACKUPS: &str = "none";
 /// admin becomes an owner of the organization. The command prints the address of the career portal, if the portal is
 /// on. It also prints a link by which the admin can sign in once, within a week. Both go to standard output.
 ///
-/// Nothing is changed before the last question is answered. If the settings file has options and the database that they
-/// name is set up, the command changes nothing. As root, the command gives the database to the owner and the group of
-/// its directory. This group can also read the settings file.
+/// Nothing is changed before the last question is answered. If the settings file has options and the database is set
+/// up, the command changes nothing, unless --force is given. As root, the command gives the database to the owner and
+/// the group of its directory. This group can also read the settings file.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   sudo appliance init
