@@ -1,5 +1,5 @@
 //! Cached state: the API keys of recent requests, and the change numbers of portals. The service invalidates this state
-//! at once after its own commits. A job detects changes by other processes, such as commands.
+//! at once after its own durable commits. A job detects all other changes, such as those by commands.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::domain::timestamp::Timestamp;
 pub(crate) struct CachedState {
     pub(crate) portals: PortalChanges,
     pub(crate) keys: KeyCache,
-    /// The number of usage rows that may not be indexed yet. This number is never invalidated.
+    /// The number of usage rows and jobs since the usage log was last indexed. This number is never invalidated.
     pub(crate) unindexed: Arc<UnindexedRows>,
 }
 
@@ -29,8 +29,8 @@ impl CachedState {
     }
 }
 
-/// Prepares the job that invalidates cached state after changes by other processes. The job skips changes from before
-/// its start, because the cache is empty at the start.
+/// Prepares the job that invalidates cached state after changes in the file. The job skips changes from before its
+/// start, because the cache is empty at the start.
 pub(super) fn job_step(path: &Path, cached: Arc<CachedState>) -> Result<Step, Error> {
     let connection = connection::open(path, Use::Read)?;
     cached.portals.begin(tx::snapshot(&connection, Timestamp::from_micros(0), change_number::portals)?);

@@ -1,5 +1,6 @@
 //! The check of a file. It covers SQLite's integrity check, foreign keys, recounts of status caches and hires, the word
-//! index, applications, later marks, attachments, the usage log, the activity chain, decision batches, and deliveries.
+//! index, applications, later marks, attachments, signups, the usage log, the activity chain, decision batches, and
+//! deliveries.
 
 use std::path::Path;
 
@@ -17,8 +18,8 @@ use crate::domain::id::{CandidateId, Id, OrganizationId};
 use crate::domain::organization::StatusCounts;
 use crate::domain::timestamp::Timestamp;
 
-/// Checks one snapshot of the file. Calls `progress` with a description of each part before checking the part. Returns
-/// the findings, one sentence each. A sound file has no findings.
+/// Checks one snapshot of the file. Before each of the main parts of the check, calls `progress` with a description of
+/// the part. Returns the findings, one sentence each. A sound file has no findings.
 ///
 /// # Errors
 /// A SQLite error if the file cannot be read.
@@ -190,7 +191,8 @@ fn applications(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
 }
 
 /// Checks the usage log. Each row must refer to the previous row of its key, unless that row was pruned. Each index
-/// entry and each newest row in the index must exist. All rows of a key must be reachable from its newest row.
+/// entry must refer to a row. So must the newest row of each key in the index, unless it was pruned. All rows of a key
+/// must be reachable from its newest row.
 fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let mut findings = Vec::new();
     let mut count = |sql: &str, sentence: fn(i64) -> String| -> Result<(), Error> {

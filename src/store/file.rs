@@ -12,8 +12,8 @@ use crate::db::gentle::Interrupt;
 use crate::db::upgrade_plan::plan;
 pub use crate::db::upgrade_plan::{Effect, SchemaChange, UpgradePlan};
 
-/// Ensures that the file exists and has this program's schema version. Creates a missing file and upgrades an older
-/// one, or refuses it. Does not change a foreign or newer file.
+/// Ensures that the file exists and has this program's schema version. Creates or refuses a missing file, and upgrades
+/// or refuses an older one. Does not change a foreign or newer file.
 pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenError> {
     file::prepare(path, &CURRENT, missing, older)
 }
@@ -21,7 +21,7 @@ pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenEr
 /// Checks that the file is missing, or that a service may open it.
 ///
 /// # Errors
-/// [`OpenError::Empty`] for an empty file, and the errors of [`prepare`].
+/// [`OpenError::Empty`] for an empty file. The other errors are also errors of [`prepare`].
 pub fn require_servable(path: &Path) -> Result<(), OpenError> {
     file::require_servable(path, &CURRENT)
 }

@@ -89,7 +89,7 @@ pub const PERSONAL_DATA: &[PersonalData] = &[
     PersonalData {
         table: "document_pieces",
         columns: &["content"],
-        exported: Exported::Never("staff download each file by the id that the export shows"),
+        exported: Exported::Never("staff download each attachment by the id that the export shows"),
         erased: Erased::By("signup::deletion::delete, then the sweep"),
     },
     // The hash of the detail stays in the chain. Without the salt, nobody can find the detail by hashing guesses.
@@ -120,7 +120,7 @@ pub const PERSONAL_DATA: &[PersonalData] = &[
     PersonalData {
         table: "import_rows",
         columns: &["application"],
-        exported: Exported::Never("an import moves its rows into other tables within seconds"),
+        exported: Exported::Never("an import moves its rows into other tables or drops them"),
         erased: Erased::By("staging::settle"),
     },
 ];

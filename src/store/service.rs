@@ -41,7 +41,8 @@ impl Store {
 
     /// Queues a job for the writer. The job runs inside the transaction of its batch. `done` receives the result after
     /// the commit, and for [`Grade::Durable`] and [`Grade::Vital`] after the fsync. The job may run more than once, so
-    /// it must not act outside the file. If the job fails, only the writes of this job are undone.
+    /// it must not act outside the file, except on the erasure list, which a rollback restores. If the job fails, only
+    /// the writes of this job are undone.
     pub fn write<T: Send + 'static>(
         &self,
         grade: Grade,
@@ -96,8 +97,8 @@ impl Store {
         self.parts.refusals.note(refused);
     }
 
-    /// Queues a usage row, which is committed together with other rows. `done` receives its outcome. Returns true for
-    /// the first row in the queue. In that case, call [`Store::flush`] soon.
+    /// Queues a usage row for the usage log writer. `done` receives the outcome of the row. Returns true for the first
+    /// row in the queue. In that case, call [`Store::flush`] soon.
     #[must_use]
     pub fn record(
         &self,
@@ -108,12 +109,14 @@ impl Store {
         self.parts.writer_thread.record(QueuedRow { key, entry, done: Box::new(done) })
     }
 
-    /// Wakes the writer for queued jobs, and commits queued usage rows. Never waits for a disk or for another process.
+    /// Wakes the writer for queued jobs, and commits queued usage rows. Does not wait for the writer's current batch or
+    /// for another process.
     pub fn flush(&self) {
         self.parts.writer_thread.flush();
     }
 
-    /// Sets the function that runs the answers of a batch. Without this function, the writer's thread runs them.
+    /// Sets the function that runs the answers of the writer's batches on the runtime. Without this function, and for a
+    /// batch with one caller, the writer's thread runs them.
     pub fn answer_by(&self, run_on_runtime: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
         self.parts.writer_thread.answer_by(run_on_runtime);
     }
@@ -223,8 +226,8 @@ impl Store {
         self.read(activity::head)
     }
 
-    /// Returns the change numbers of portals. They reflect changes by this process at once, and changes by other
-    /// processes after about 100 ms.
+    /// Returns the change numbers of portals. They reflect durable changes by this process at once, and other changes
+    /// after about 100 ms.
     pub fn portals(&self) -> &PortalChanges {
         &self.parts.cached.portals
     }

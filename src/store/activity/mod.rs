@@ -61,7 +61,8 @@ fn members(value: &impl Serialize) -> Result<Map<String, Value>, Error> {
     }
 }
 
-/// Appends a row for an act by `who`; `None` stands for the service itself. `detail` is JSON text.
+/// Appends a row for an act by `who`; `None` stands for the service itself, a command or a candidate. `detail` is JSON
+/// text.
 pub fn append(
     tx: &Tx<'_>,
     stamp: &Stamp,

@@ -1,8 +1,9 @@
 //! The acts in an organization after an activity row. Open pages of the staff console request them every few seconds.
 //!
-//! If there are no such acts, an answer costs one search of the activity. Otherwise, it costs at most three searches,
-//! and reads at most [`SCANNED_MAX`] + 1 activity rows with their users. Unlike [`role_changes`](super::role_changes),
-//! the rows include every act in the organization, for example an erasure, which names no role.
+//! If there are no such acts, an answer costs one search of the activity. Otherwise, it costs at most three searches.
+//! The last search reads at most [`SCANNED_MAX`] + 1 activity rows with their users. Unlike
+//! [`role_changes`](super::role_changes), the rows include every act in the organization, for example an erasure, which
+//! names no role.
 
 use super::page::number;
 use super::role_changes::author;
@@ -13,8 +14,8 @@ use crate::domain::id::{ActivityId, ApplicationId, CandidateId, Id, Organization
 use crate::domain::role_version::ChangeAuthor;
 use crate::domain::timestamp::Timestamp;
 
-/// The maximum number of acts in one answer: more than an organization gets in a few seconds, except in a decision
-/// batch.
+/// The maximum number of acts in one answer: more than an organization usually gets in a few seconds, except in a
+/// decision batch.
 pub const SCANNED_MAX: usize = 200;
 
 /// The acts after an activity row, the oldest first.
@@ -33,7 +34,7 @@ pub struct OrganizationChange {
     /// The word for the act. The file can contain words that this version of the program does not know.
     pub action: String,
     pub at: Timestamp,
-    /// The user who acted; `None` for the service itself, or for the candidate.
+    /// The user who acted; `None` if no user acted.
     pub by: Option<ChangeAuthor>,
     pub role_id: Option<RoleId>,
     pub candidate_id: Option<CandidateId>,

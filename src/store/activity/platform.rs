@@ -50,8 +50,8 @@ pub fn record_command(tx: &Tx<'_>, world: &dyn World, command: &str, facts: &Val
 }
 
 /// Appends a row for a command that only reads the file, before the command reads it. Returns the reason if the row
-/// cannot be written: the file is on a read-only mount, its disk is full, or another process has locked it. A backup
-/// must be possible in these cases too.
+/// cannot be written, for example because the file is on a read-only mount, its disk is full, or another process has
+/// locked it. A backup must be possible in these cases too.
 pub fn record_reading(path: &Path, world: &dyn World, command: &str, facts: &Value) -> Result<Option<String>, Error> {
     let connection = connection::open_to_read(path, Use::Write)?;
     if connection::is_read_only(&connection)? {

@@ -1,7 +1,7 @@
 //! The changes to the applications to one role after an activity row.
 //!
-//! The cost of an answer is bounded: at most three searches of the activity, and at most [`SCANNED_MAX`] activity rows,
-//! each with its user and its candidate.
+//! The cost of an answer is bounded: at most three searches of the activity. The last search reads at most
+//! [`SCANNED_MAX`] rows, each with its user and its candidate.
 
 use super::page::number;
 use crate::db::row::{Columns, Row};
@@ -11,8 +11,8 @@ use crate::domain::id::{ActivityId, ApplicationId, CandidateId, CandidateStepId,
 use crate::domain::role_version::ChangeAuthor;
 use crate::domain::timestamp::Timestamp;
 
-/// The maximum number of activity rows that are scanned for one answer: more than a role gets in a few seconds, except
-/// in a decision batch.
+/// The maximum number of activity rows that are scanned for one answer: more than a role usually gets in a few seconds,
+/// except in a decision batch.
 pub const SCANNED_MAX: usize = 200;
 
 /// The changes after an activity row, the oldest first.
@@ -32,7 +32,7 @@ pub struct ApplicationChange {
     /// The word for the act. The file can contain words that this version of the program does not know.
     pub action: String,
     pub at: Timestamp,
-    /// The user who acted; `None` for the service itself, or for the candidate.
+    /// The user who acted; `None` if no user acted.
     pub by: Option<ChangeAuthor>,
     pub candidate_id: CandidateId,
     pub candidate_role_id: ApplicationId,

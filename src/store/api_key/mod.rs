@@ -241,7 +241,7 @@ impl ApiKey {
 }
 
 /// The query whose rows [`api_key`] reads, without its condition and order. The newest indexed usage row and the
-/// owner's oldest membership may be missing; each costs one index lookup per key.
+/// owner's oldest membership may be missing.
 const SELECT: &str = "SELECT k.number, k.id, k.name, k.start, k.scopes, k.enabled, k.created_at, k.updated_at,
     k.expires_at, n.at, coalesce(n.number, 0), u.id, u.email, u.name, u.platform_role, m.org_role, m.organization_id
   FROM api_keys k

@@ -1,6 +1,6 @@
 //! The sweep: a background job that deletes attachments without a signup. It deletes staged attachments after an hour,
-//! detached attachments at the next scan, and unfinished uploads of a previous process at the next start. It deletes
-//! one slice at a time, so that other writes and the shutdown do not wait for the whole sweep.
+//! detached attachments at the next scan, and, after a start, unfinished uploads of a previous process. It deletes one
+//! slice at a time, so that other writes and the shutdown do not wait for the whole sweep.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -18,10 +18,10 @@ use crate::domain::id::AttachmentId;
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
-/// The time between two scans, unless an erasure requests an earlier scan.
+/// The time after a scan at which the next one is due, unless a failure or an erasure makes it due earlier.
 const SCAN_EVERY: Duration = Duration::from_secs(60);
 
-/// The time between a scan and the next one, if the scan or one of its slices failed.
+/// The time after a scan at which the next one is due, if the scan or one of its slices failed.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// Creates the job that deletes attachments, one slice in each step. Performs the first scan.
@@ -118,7 +118,7 @@ impl Sweeper {
         self.queue.pop_front();
         if self.queue.is_empty() && std::mem::take(&mut self.has_swept) {
             // The pages of the file and the log still contain the deleted content, perhaps of an erased candidate, so
-            // they must be wiped. Another scan may find more attachments.
+            // they must be wiped. Another scan might find more attachments.
             self.erasures.add_work();
         }
         let has_succeeded = self.queue.is_empty() && !self.has_failed;

@@ -1,5 +1,6 @@
 //! The directory of scheduled backups: which of its files are backups of this service, and the deletion of such files.
-//! Apart from these, the service changes only the remains of killed backups and the newest copy that failed its check.
+//! Apart from its backups, the service deletes or replaces only the remains of killed backups and deletions, and the
+//! previous copy that failed its check.
 
 use std::io::{Error, ErrorKind, Result};
 use std::os::unix::fs::DirBuilderExt as _;

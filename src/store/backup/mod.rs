@@ -26,7 +26,7 @@ use crate::domain::disk::UploadLimits;
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
-/// The maximum time between two scans of the directory while nothing fails. It is short enough that the service soon
+/// The maximum pause between two scans of the directory while nothing fails. It is short enough that the service soon
 /// notices a deleted backup, and long enough that the scans do not keep a network file system busy.
 const SCAN_EVERY: Duration = Duration::from_secs(60);
 

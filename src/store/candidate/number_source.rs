@@ -1,5 +1,5 @@
-//! The sources of a search. A source yields the numbers of the candidates who meet one condition, newest first, and
-//! reads a few rows at a time. Each query reads a range of an index.
+//! The sources of a search. A source yields the numbers of the candidates who meet one condition, newest first. It has
+//! read all of its rows in advance, or reads one block or a few rows at a time. Each query reads a range of an index.
 
 use std::ops::RangeInclusive;
 

@@ -24,8 +24,8 @@ const RECENT_ACTS_MAX: i64 = 50;
 /// The maximum number of rejections read for one application: far more than staff would ever make and undo by hand.
 const REJECTIONS_MAX: i64 = 1_000;
 
-/// Reads the current state of an application, and its newest acts, up to a limit. Leaves out acts whose details were
-/// erased.
+/// Reads the current state of an application, and its newest acts, up to a limit. Leaves out acts whose details cannot
+/// be read, for example because they were erased.
 pub fn history(tx: &Tx<'_>, application: &Application, steps: &[CandidateStep]) -> Result<ApplicationHistory, Error> {
     let sql = "SELECT action, at, candidate_role_step_id, detail
                FROM activities
@@ -42,7 +42,8 @@ pub fn history(tx: &Tx<'_>, application: &Application, steps: &[CandidateStep]) 
     Ok(ApplicationHistory { now, acts: acts.into_iter().flatten().collect() })
 }
 
-/// Returns the rejections of an application, newest first. Leaves out rejections whose details were erased.
+/// Returns the newest rejections of an application, newest first. Leaves out rejections whose details cannot be read,
+/// for example because they were erased.
 pub fn rejections(tx: &Tx<'_>, facts: &StepFacts) -> Result<Vec<Rejection>, Error> {
     let sql = "SELECT candidate_role_step_id, detail
                FROM activities

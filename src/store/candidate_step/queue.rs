@@ -1,5 +1,5 @@
-//! The queue in which staff review the applications at a step, one after the other. The queue is fixed when it begins:
-//! applications that arrive later are not in it, and an application stays in it after a decision.
+//! The queue in which staff review the applications at a step, one after the other. The queue offers applications that
+//! were at the step when it began. An application stays in it after a decision.
 
 use jiff::civil::Date;
 

@@ -1,6 +1,6 @@
 //! The background job that carries out deferred erasures. An erasure is deferred if the candidate asked for it while a
 //! hire was hidden from them. The status page responds as it does to a request for any other erasure, and staff still
-//! see the hire. Staff can erase these candidates at any time.
+//! see the hire. Meanwhile, staff can erase these candidates, unless a legal hold prevents it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -85,8 +85,8 @@ impl Scan {
         Some(self.end())
     }
 
-    /// Records the failure of an erasure. A full disk, for example, fails every erasure of every scan until there is
-    /// space. Therefore only the first failure of a scan is logged, and only if the last scan did not fail.
+    /// Records the failure of an erasure. A full disk, for example, makes every erasure of every scan fail until there
+    /// is space. Therefore only the first failure of a scan is logged, and only if the last scan did not fail.
     fn fail(&mut self, log: &ServiceLog, candidate: &CandidateId, error: Error) {
         if self.failure.is_none() && !self.has_failed {
             log.write(format!("the deferred erasure of candidate {candidate} failed: {error}"));

@@ -1,6 +1,6 @@
-//! The erasure list `FILE.erased`, next to the database file, has a line for each erased candidate and each deleted
-//! signup. If an older copy replaces the database file, the copy still contains their data. The next start reads the
-//! list and erases this data again.
+//! The erasure list `FILE.erased`, next to the database file, records erasures of candidates and deletions of signups,
+//! one in each line. If an older copy replaces the database file, the copy still contains the erased data. The next
+//! start reads the list to repeat the erasures.
 //!
 //! A line starts with an id, followed by at most one word:
 //! - no word: the candidate with this id was erased with all signups under their address;

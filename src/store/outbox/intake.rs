@@ -17,7 +17,7 @@ pub const TAKEN_IN_MAX: usize = 256;
 /// decisions, so that the check stays cheap.
 const PASSED_OVER_MAX: i64 = 1_000;
 
-/// Returns whether there may be decisions to process.
+/// Returns whether there might be decisions to process.
 pub fn has_more(tx: &Tx<'_>) -> Result<bool, Error> {
     let (taken, newest) = bounds(tx)?;
     if newest - taken >= PASSED_OVER_MAX {

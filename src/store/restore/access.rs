@@ -16,8 +16,8 @@ pub struct Withdrawn {
     pub sessions: usize,
 }
 
-/// Gives the copy the access of the file that it replaces. `ends_sessions` is true if the file may not show which
-/// sessions have ended. All sessions then end.
+/// Gives the copy the access of the file that it replaces. `ends_sessions` is true if the file might not show all
+/// sessions that have ended. In that case, all sessions end.
 pub(super) fn carry_over(tx: &Tx<'_>, lineage: Lineage, ends_sessions: bool) -> Result<Withdrawn, Error> {
     let withdrawn = Withdrawn {
         api_keys: keys(tx)?,
@@ -78,7 +78,7 @@ fn users(tx: &Tx<'_>, lineage: Lineage) -> Result<usize, Error> {
     Ok(changed + tx.run(sql, [])?)
 }
 
-/// Users and organizations that only the copy has retain its memberships.
+/// A membership is retained if only the copy has its user or its organization.
 fn memberships(tx: &Tx<'_>) -> Result<usize, Error> {
     let sql = "DELETE FROM main.memberships
                WHERE user_id IN (SELECT id FROM replaced.users)
@@ -134,8 +134,8 @@ fn second_factors(tx: &Tx<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// An organization stays disabled, and continues to require second factors, if this is so in the file or the copy. A
-/// replaced secret of an HR integration must not sign messages again.
+/// An organization that is disabled in the file or in the copy becomes disabled. The same applies to the requirement of
+/// second factors. A replaced secret of an HR integration must not sign messages again.
 fn organizations(tx: &Tx<'_>, lineage: Lineage) -> Result<(), Error> {
     let sql = "UPDATE main.organizations
                SET enabled = min(organizations.enabled, r.enabled),

@@ -1,5 +1,5 @@
-//! The comparison of a copy with the file that it replaces: what is lost, and what comes back. The copy is the main
-//! database, and the file is attached as `replaced`.
+//! The comparison of a copy with the file that it replaces: the rows that are lost, and the rows that come back. The
+//! copy is the main database, and the file is attached as `replaced`.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
@@ -45,12 +45,12 @@ pub(super) fn lineage(tx: &Tx<'_>) -> Result<Lineage, Error> {
     })
 }
 
-/// Returns what only the file has, which is lost.
+/// Counts the rows that only the file has. They are lost.
 pub(super) fn lost(tx: &Tx<'_>) -> Result<Difference, Error> {
     difference(tx, "replaced", "main")
 }
 
-/// Returns what only the copy has, which comes back.
+/// Counts the rows that only the copy has. They come back.
 pub(super) fn comes_back(tx: &Tx<'_>) -> Result<Difference, Error> {
     difference(tx, "main", "replaced")
 }

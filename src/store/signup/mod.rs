@@ -45,7 +45,8 @@ pub struct Signup {
 /// The signups of one application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApplicationSignups {
-    /// The signup that created the application; `None` if staff or an import added the application.
+    /// The signup that created the application; `None` if staff or an import added the application, or if the signup
+    /// was deleted.
     pub original: Option<Signup>,
     /// The newest [`LATER_SIGNUPS_MAX`] later signups, oldest first. About the people who sent them, the service knows
     /// only that they entered the candidate's address.
@@ -125,7 +126,8 @@ const OF_APPLICATIONS: &str = select_signups!(
        $41, $42, $43, $44, $45, $46, $47, $48, $49, $50)"
 );
 
-/// Returns the signups that created these applications. Leaves out applications that staff or imports added.
+/// Returns the signups that created these applications. Leaves out applications that staff or imports added, and
+/// signups that were deleted.
 pub fn of_applications<'a>(
     tx: &Tx<'_>,
     ids: impl Iterator<Item = &'a ApplicationId>,
@@ -141,13 +143,14 @@ pub fn of_applications<'a>(
     Ok(signups)
 }
 
-/// Finds the signup that created an application. Returns `None` if staff or an import added the application.
+/// Finds the signup that created an application. Returns `None` if staff or an import added the application, or if the
+/// signup was deleted.
 pub fn of_application(tx: &Tx<'_>, id: &ApplicationId) -> Result<Option<Signup>, Error> {
     let rows = tx.all(select_signups!("s.candidate_role_id = $1"), [id.as_str()], read_row)?;
     Ok(join_rows(rows).pop())
 }
 
-/// Reads the signup that created an application, and the later signups.
+/// Reads the signup that created an application, and the newest later signups.
 pub fn all_of_application(tx: &Tx<'_>, id: &ApplicationId) -> Result<ApplicationSignups, Error> {
     let sql =
         select_signups!("s.number IN (SELECT number FROM signups WHERE later_of = $1 ORDER BY number DESC LIMIT $2)");

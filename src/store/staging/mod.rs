@@ -1,5 +1,5 @@
-//! Staging: an import into the file of a running service. Its transactions are so short that requests do not wait for
-//! the import.
+//! Staging: an import into the file of a running service. It writes applications in short transactions, so that
+//! requests do not wait long for the import.
 //!
 //! 1. The import stages its applications in `import_rows`, where requests do not see them. If the import ends during
 //!    this step, the next import or the next start of the service drops the rows. The service then wipes the bytes that

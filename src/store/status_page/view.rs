@@ -31,7 +31,7 @@ pub struct StatusPageView {
     /// On the page of a later signup, the candidate who had applied under the same address. The page shows nothing
     /// about this candidate.
     pub prior_candidate: Option<PageCandidate>,
-    /// The signup; `None` if staff or an import added the application.
+    /// The signup; `None` if staff or an import added the application, or if the signup was deleted.
     pub signup: Option<Signup>,
 }
 

@@ -17,7 +17,8 @@ pub struct LogEntry {
     /// The number of the key that authenticated the request.
     pub key_number: i64,
     pub method: Cow<'static, str>,
-    /// The raw path without the query, truncated to the stored length.
+    /// The path without the query, shortened and with secrets masked
+    /// ([`stored_path`](crate::domain::usage::stored_path)).
     pub path: Cow<'static, str>,
     /// The client's address.
     pub ip: IpAddr,

@@ -12,7 +12,8 @@ pub struct UsageRow {
     /// The time of the request. It is unique, and increases from row to row.
     pub at: Timestamp,
     pub method: String,
-    /// The raw path without the query, truncated to the stored length.
+    /// The path without the query, shortened and with secrets masked
+    /// ([`stored_path`](crate::domain::usage::stored_path)).
     pub path: String,
     /// The client's address.
     pub ip: String,
