@@ -88,8 +88,8 @@ CREATE TABLE users (
 ) STRICT;
 CREATE INDEX users_by_time ON users (created_at, id);
 
--- A user's role in one organization. Lists of keys show the owner's oldest membership by `created_at`, so an import of
--- several memberships gives them increasing times.
+-- A user's role in one organization. Lists of keys show the oldest membership of each key's user by `created_at`, so an
+-- import of several memberships gives them increasing times.
 CREATE TABLE memberships (
   user_id TEXT NOT NULL REFERENCES users (id),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
@@ -245,9 +245,9 @@ CREATE TABLE api_key_usage_moves (
   at INTEGER NOT NULL
 ) STRICT;
 
--- Stored responses to requests with an Idempotency-Key, for a day. `fingerprint` is the SHA-256 of the request. If a
--- response contains a secret, only the id of the created record is stored. If its candidate was erased, no part of the
--- response is stored.
+-- Stored responses to requests with an Idempotency-Key. A response is valid for a day. `fingerprint` is the SHA-256 of
+-- the request. If a response contains a secret, only the id of the created record is stored. If its candidate was
+-- erased, no part of the response is stored.
 CREATE TABLE idempotency_keys (
   key_number INTEGER NOT NULL REFERENCES api_keys (number),
   idempotency_key TEXT NOT NULL CHECK (length(idempotency_key) BETWEEN 1 AND 255),
@@ -470,8 +470,8 @@ CREATE TABLE status_pages (
   CHECK ((candidate_role_id IS NULL) = (signup_id IS NOT NULL))
 ) STRICT;
 
--- The SHA-256 of the tokens of spent links. They are stored for at least a day, while their forms can be submitted
--- again.
+-- The SHA-256 of the tokens of spent links. They are stored for at least a day, because the form that created a link
+-- can be submitted again for a day.
 CREATE TABLE spent_links (
   digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
   spent_at INTEGER NOT NULL
@@ -486,11 +486,11 @@ CREATE TABLE erasures_asked (
   asked_at INTEGER NOT NULL
 ) STRICT;
 
--- Attachments, in chunks of at most 64 KiB. Each chunk is written in its own short transaction. Without a signup, an
--- attachment is staged under a token, and `digest` is the SHA-256 of the token. Staged attachments are deleted after an
--- hour. `bytes`, `media_type` and `sha256` are set when the upload is complete. After the deletion of its signup, an
--- attachment is detached: its `created_at` is 0, and the sweep deletes it in slices. `sha256` is the digest of the
--- whole content, which downloads and `check` compare.
+-- Attachments, in chunks of at most 64 KiB. Each chunk is written by a separate job, so that each write is short.
+-- Without a signup, an attachment is staged under a token, and `digest` is the SHA-256 of the token. Staged attachments
+-- are deleted after an hour. `bytes`, `media_type` and `sha256` are set when the upload is complete. After the deletion
+-- of its signup, an attachment is detached: its `created_at` is 0, and the sweep deletes it in slices. `sha256` is the
+-- digest of the whole content, which downloads and `check` compare.
 CREATE TABLE documents (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -607,8 +607,9 @@ BEGIN
   SELECT raise(ABORT, 'activities are only appended');
 END;
 
--- A decision batch: decisions that a user made in one request on applications to one role, for a day. It contains only
--- the decisions that were made. The activity row of each decision has the state before it, which an undo restores.
+-- A decision batch: the decisions that a user made in one request on applications to one role. It contains only the
+-- decisions that were made. When a batch is stored, a few batches that are more than a day old are deleted. The
+-- activity row of each decision has the state before it, which an undo restores.
 CREATE TABLE decision_batches (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -704,7 +705,7 @@ CREATE INDEX import_rows_of_candidate ON import_rows (candidate_id);
 CREATE INDEX import_rows_hired ON import_rows (role_id) WHERE status = 'Hired';
 
 -- Change numbers, by which caches in memory notice changes. Triggers increment them, whichever process makes a change.
--- Each portal has a number for its public content. One more number is for the rights of all keys and users.
+-- Each portal has a number for its public content. One more number is for all keys and users.
 CREATE TABLE portal_changes (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   number INTEGER NOT NULL UNIQUE
@@ -803,8 +804,8 @@ CREATE TABLE retention_due (
 ) STRICT;
 CREATE INDEX retention_due_of_organization ON retention_due (organization_id, candidate_number);
 
--- The last day on which retention erased candidates of an organization: when the day began, and how many of them were
--- erased without confirmation.
+-- The last day on which retention erased candidates of an organization: when the day began, and how many candidates
+-- were erased on it without confirmation.
 CREATE TABLE retention_days (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   day INTEGER NOT NULL,
