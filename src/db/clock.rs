@@ -220,8 +220,8 @@ impl<R: Fn(ClockEvent), S: FnMut(Timestamp) -> Result<(), Error>> ClockJob<R, S>
     }
 }
 
-/// Queues the last heartbeat of this process. The writer writes it, because it finishes its queue before it stops. This
-/// function does not wait, because the service would meanwhile accept new jobs.
+/// Queues the last heartbeat of this process. The writer still writes it, because the writer finishes its queue before
+/// it stops. This function does not wait, because the service would meanwhile accept new jobs.
 pub(crate) fn stop(clock: &Clock, writer: &Writer) {
     if let Some(heartbeat) = clock.due_beat(true) {
         writer.submit(Grade::Upkeep, move |tx| beat(tx, &heartbeat), |_| ());

@@ -111,8 +111,8 @@ impl Health {
         }
     }
 
-    /// Records that a backup of the service reads the file. Its read transaction leaves pages in the log, so jobs that
-    /// wait for readers are excused in the meantime.
+    /// Records that a backup of the service reads the file. Its read transaction leaves pages in the log, so the time
+    /// of the read does not count for a failure that a reader causes, unless the failure was announced before.
     pub(crate) fn begin_backup_read(self: &Arc<Self>) -> BackupRead {
         self.outcomes().backup_reads_since = Some(self.world.monotonic());
         BackupRead(Arc::clone(self))
@@ -176,8 +176,8 @@ impl Health {
 }
 
 impl Failure {
-    /// Returns whether the time of a backup's read does not count. An announced failure continues, because it began
-    /// without the backup.
+    /// Returns whether the time of a backup's read is excluded from the duration of the failure. An announced failure
+    /// continues, because it began without the backup.
     fn pauses_for_backups(&self) -> bool {
         self.is_held && !self.is_announced
     }

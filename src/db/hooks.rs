@@ -25,7 +25,8 @@ pub(crate) trait Hooks: Send + 'static {
     /// Reads, inside the transaction of a durable batch, which cached state the batch invalidates.
     fn changes(&self, tx: &Tx<'_>) -> Result<Self::Changes, Error>;
 
-    /// Invalidates cached state, after the commit and before any caller is answered.
+    /// Invalidates cached state before any caller is answered: after the commit or, for rows that become owed on a full
+    /// disk, without a commit.
     fn invalidate(&self, changes: Self::Changes);
 
     /// Counts the jobs or rows that a transaction has processed.

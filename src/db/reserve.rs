@@ -3,8 +3,8 @@
 //! example, erasures by staff, revocations, sign-ins, and jobs that free space. The service restores the reserve when
 //! the disk has room.
 //!
-//! While the disk is full, ordinary writes are refused before they reach SQLite. Otherwise, they would use up the space
-//! that the reserve has released.
+//! While the disk is full, jobs of the other grades are refused before they reach SQLite. Otherwise, they would use up
+//! the space that the reserve has released.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt as _;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::error::Error;
 use super::health::{BackgroundJob, Health};
 
-/// One step of a job. It returns the outcome to report, or `None` if the job had nothing to do or is not finished.
+/// One step of a job. It returns the outcome to report, or `None` if there is nothing to report.
 pub(crate) type Step = Box<dyn FnMut() -> Option<Result<(), Error>> + Send>;
 
 /// A job with its schedule.
@@ -105,7 +105,7 @@ fn run(jobs: Vec<ScheduledJob>, stopping: &Stopping, health: &Health) {
     }
 }
 
-/// Runs one step. A panic is reported as a failure of the job. The job's next step may succeed, and the other jobs
+/// Runs one step. A panic is reported as a failure of the job. The job's next step might succeed, and the other jobs
 /// continue.
 fn run_step(job: &mut ScheduledJob, health: &Health) {
     match catch_unwind(AssertUnwindSafe(&mut job.step)) {

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upgrade_without_new_rows_needs_space_for_the_copy_only() {
+    fn an_upgrade_that_rewrites_no_table_needs_space_for_the_copy_and_a_short_log() {
         const COLUMN: Schema = Schema { version: 2, upgrades: &[SECOND.upgrades[0]], ..FIRST };
         let (_dir, path) = file();
         let plan = plan(&path, &COLUMN).unwrap().unwrap();

@@ -8,8 +8,8 @@ use super::halt::Broken;
 use super::job::{Grade, Job, Typed};
 use super::tx::{Error, Tx};
 
-/// The maximum number of waiting jobs, and also of waiting usage rows. At about 30,000 jobs a second, a full queue is
-/// processed in about a tenth of a second. Further callers immediately get an error, and can retry.
+/// The maximum number of waiting jobs and, separately, of waiting usage rows. At about 30,000 jobs a second, a full
+/// queue is processed in about a tenth of a second. Further callers immediately get an error, and can retry.
 pub(crate) const QUEUE_JOBS_MAX: usize = 4_096;
 
 /// The maximum number of jobs in one transaction: enough to share the cost of a commit, but few enough that the first

@@ -1,9 +1,10 @@
-//! The writer thread: it commits queued jobs and log rows in batches, and answers their callers after the commit.
+//! The writer thread: it commits queued jobs and log rows in batches, and answers their callers after the commit. On a
+//! full disk, rows are answered without a commit (`engine/owed_rows.rs`).
 //!
 //! Jobs wait for the thread. Rows wait for the end of the tick. A batch that contains only rows needs no thread: the
 //! runtime commits it ([`WriterThread::flush`]). This saves two context switches for each batch, about a fifth of the
 //! cost of a request that only reads. If the thread is using the connection, the thread commits the rows after its
-//! batch. The runtime therefore never waits for a disk.
+//! batch. The runtime therefore does not wait for the fsync of a durable batch.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -116,7 +117,8 @@ impl<H: Hooks> WriterThread<H> {
         }
     }
 
-    /// Sets the function that runs the answers of a batch. Without this function, the answers run on the writer thread.
+    /// Sets the function that runs the answers of the thread's batches on the runtime. Without this function, and for a
+    /// batch with one caller, the answers run on the writer thread.
     pub(crate) fn answer_by(&self, run_on_runtime: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
         self.shared.answering.set(run_on_runtime);
     }

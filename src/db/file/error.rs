@@ -53,8 +53,8 @@ impl OpenError {
         Self::Failed { path: path.to_owned(), why: error.to_string() }
     }
 
-    /// Returns whether a later start might succeed without any action by the operator. It would fail again if, for
-    /// example, the file is newer, foreign or not writable.
+    /// Returns whether a later start might succeed without any action by the operator. A later start would fail again
+    /// if, for example, the file is newer, foreign or not writable.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::Held(_) | Self::Failed { .. } | Self::Store(_))
     }

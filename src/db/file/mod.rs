@@ -49,7 +49,7 @@ impl Lock {
     ///
     /// # Errors
     /// [`OpenError::Held`] if another process holds the lock; [`OpenError::NotWritable`] if the lock file cannot be
-    /// created.
+    /// opened or locked.
     pub fn take(path: &Path) -> Result<Self, OpenError> {
         let lock_path = beside(&resolve(path), ".lock");
         let not_writable = |error: std::io::Error| OpenError::NotWritable {
@@ -102,7 +102,7 @@ pub(crate) fn prepare(path: &Path, schema: &Schema, missing: Missing, older: Old
 ///
 /// # Errors
 /// [`OpenError::Empty`] if the file is empty: an interrupted copy leaves an empty file, and a new database in its place
-/// would hide the failure. Otherwise, the errors of [`prepare`].
+/// would hide the failure. The other errors are also errors of [`prepare`].
 pub(crate) fn require_servable(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     require_safe_sqlite(path)?;
     if !file_exists(path)? {

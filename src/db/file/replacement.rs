@@ -1,6 +1,6 @@
-//! The replacement of the database file by a copy (`appliance restore`). At every moment, the name of the file refers
-//! to the old or to the new file. The new file is complete. The old file is complete too, unless it could not be read:
-//! its log is then set aside before the file is replaced.
+//! The replacement of the database file by a copy (`appliance restore`). If there is an old file, the name of the file
+//! refers at every moment to the old or to the new file. The new file is complete. The old file is complete too, unless
+//! it could not be read: its log is then set aside before the file is replaced.
 
 use std::io::{Error as IoError, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ impl Replacement {
     ///
     /// # Errors
     /// [`OpenError::NotWritable`]. The old file is then still in its place, unless only the sync of the directory
-    /// failed. Its log may already have the suffix.
+    /// failed. Its log might already have the suffix.
     pub(crate) fn finish(self, suffix: &str) -> Result<Option<PathBuf>, OpenError> {
         let Self { partial, target } = self;
         let aside = set_aside(&target, suffix).map_err(|error| not_writable(&target, &error))?;

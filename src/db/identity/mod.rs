@@ -141,9 +141,9 @@ impl Identity {
         self.moved().or_else(|| self.overwritten(|| view(connection).ok())).or_else(|| self.unmarked(connection))
     }
 
-    /// Commits the mark of this run and moves it into the file, with a connection that does not wait for locks. If
-    /// another process holds a lock, the next call tries again. Returns a sentence if the whole log was copied but the
-    /// file lacks the mark, which means that the file was overwritten.
+    /// Commits the mark of this run and moves it into the file. If another process holds a lock, the next call tries
+    /// again. Returns a sentence if the whole log was copied but the file lacks the mark, which means that the file was
+    /// overwritten.
     pub(crate) fn mark(&self, connection: &Connection, world: &dyn World) -> Result<Option<String>, Error> {
         let mut mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
         if mark.page.is_some() {
