@@ -7,8 +7,8 @@
 -- A customer of the service. It owns its roles and candidates, with all their records. A disabled organization has no
 -- portal, and only admins see it. `retention_days`: the retention period; null to retain candidates forever.
 -- `privacy_notice`: the text that candidates consent to, in Markdown; blank for the service's own text.
--- `decision_visible_after_hours`: candidates see a decision after this delay; null for never. `require_second_factor`:
--- all members must have a second factor, not only owners and admins.
+-- `decision_visible_after_hours`: candidates see a rejection, a hire or the reversal of a hire after this delay; null
+-- for never. `require_second_factor`: all members must have a second factor, not only owners and admins.
 CREATE TABLE organizations (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   slug TEXT NOT NULL,
@@ -219,7 +219,7 @@ CREATE TABLE api_key_usage (
 
 -- The usage index: the rows from which to follow the rows of a key. These are the key's newest row, and one row in 64
 -- (an index entry). The service adds entries for many rows at once, so that a request costs almost nothing extra. Rows
--- after `api_key_usage_marking.marked_to` may have no entry. Rows up to `pruned_to` were deleted with their index
+-- after `api_key_usage_marking.marked_to` might have no entry. Rows up to `pruned_to` were deleted with their index
 -- entries. The row of a key in `api_key_usage_newest` still has the number of the key's requests.
 CREATE TABLE api_key_usage_marks (
   key_number INTEGER NOT NULL,
@@ -549,7 +549,7 @@ CREATE TABLE form_secrets (
 
 -- Activity: who acted (a user and their key; null for the service, a command or a candidate), when, on which records,
 -- and the facts as JSON. `number` is the order of the acts. The rows are a chain: `hash` is the SHA-256 of the previous
--- hash and of the row's columns, with `detail_hash` instead of the detail. The detail may contain personal data, so the
+-- hash and of the row's columns, with `detail_hash` instead of the detail. The detail can contain personal data, so the
 -- detail itself is not part of the chain: `detail_hash` is its SHA-256 with a random salt. An erasure removes the
 -- detail and the salt, so the hash then reveals nothing. The id of a deleted draft stays in `role_id`. A row without an
 -- organization is platform activity: changes to keys and users, sign-ins, commands on the file. Only two kinds of rows

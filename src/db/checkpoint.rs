@@ -23,7 +23,7 @@ const COPY_FROM_PAGES: u64 = 10_000;
 /// waits for a reader, because the writer would have to wait too.
 const RESTART_FROM_PAGES: u64 = 16_000;
 
-/// The maximum number of pages that a restart of the log may have to copy. The writer waits during the restart.
+/// The maximum number of pages that can be left to copy when the log is restarted. The writer waits during the restart.
 const RESTART_COPIES_PAGES_MAX: u64 = 1_000;
 
 /// The interval between checkpoints while the log has fewer than [`COPY_FROM_PAGES`] uncopied pages. A reader that

@@ -69,7 +69,7 @@ pub(crate) fn open_for_command(path: &Path) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-/// Opens a file to inspect it. Closing the connection does not checkpoint the write-ahead log, because the caller may
+/// Opens a file to inspect it. Closing the connection does not checkpoint the write-ahead log, because the caller might
 /// refuse the file.
 pub(crate) fn open_to_inspect(path: &Path) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(path::resolve(path), FLAGS)?;
@@ -189,7 +189,7 @@ pub(crate) fn is_read_only(connection: &Connection) -> Result<bool, Error> {
     Ok(connection.is_readonly(MAIN_DB)?)
 }
 
-/// Prepares a connection to a file that may belong to another program: its schema is not trusted, and closing the
+/// Prepares a connection to a file that might belong to another program: its schema is not trusted, and closing the
 /// connection does not change the file.
 fn set_up_to_inspect(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection.busy_timeout(BUSY_TIMEOUT)?;

@@ -100,7 +100,8 @@ impl Answering {
 
 pub(crate) fn answer_all(batch: Vec<Box<dyn Job>>, outcome: &Result<(), Error>) {
     for job in batch {
-        // A caller may be gone, or the function that answers it may panic. The other callers are answered nevertheless.
+        // A caller might be gone, or the function that answers it might panic. The other callers are answered
+        // nevertheless.
         let _ = catch_unwind(AssertUnwindSafe(|| job.done(outcome.clone())));
     }
 }

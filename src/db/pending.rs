@@ -1,13 +1,13 @@
 //! Log entries that wait in memory while the disk is full. Their requests have already been answered. `kill -9` loses
-//! these entries. A normal shutdown writes them, with the space of the reserve if necessary. Entries that still do not
-//! fit on the disk are lost.
+//! these entries. A normal shutdown writes them, with the space of the reserve if necessary. Entries that still cannot
+//! be written are lost.
 
 use std::collections::VecDeque;
 
 use super::hooks::{Entry, Pending};
 
 /// The maximum total number of bytes in the waiting entries, which is enough for about a hundred thousand requests.
-/// Further requests are refused.
+/// Requests whose entries would exceed the limit are refused.
 const BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
 /// All waiting entries, oldest first.

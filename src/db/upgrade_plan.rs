@@ -126,7 +126,7 @@ fn rehearse(connection: &Connection, schema: &Schema, first: usize) -> Result<Ve
     let definitions = statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
     memory.execute_batch("PRAGMA foreign_keys = OFF")?;
     for definition in definitions {
-        // Not `execute_batch`: SQLite itself reads only the first statement of a definition. A crafted file may contain
+        // Not `execute_batch`: SQLite itself reads only the first statement of a definition. A crafted file can contain
         // further ones, which could attach and change another file. `execute` refuses them before it runs any.
         memory.execute(&definition, [])?;
     }

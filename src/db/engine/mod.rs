@@ -159,8 +159,9 @@ impl<H: Hooks> Engine<H> {
         }
     }
 
-    /// Appends log rows in one transaction, and answers their callers. On a thread of the runtime, this function
-    /// returns the rows instead if it would have to wait for another process's lock or write older rows first.
+    /// Appends log rows in one transaction or, on a full disk, leaves them to [`Engine::owe`], and answers their
+    /// callers. On a thread of the runtime, this function returns the rows instead if it would have to wait for another
+    /// process's lock or write older rows first.
     pub(crate) fn record(&mut self, rows: Vec<H::Row>, by: By) -> Result<(), Vec<H::Row>> {
         if let Some(why) = self.broken.get() {
             H::fail(rows, &Error::Unavailable(why.to_string()));

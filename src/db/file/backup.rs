@@ -33,7 +33,7 @@ pub(crate) struct Companion {
 ///
 /// # Errors
 /// [`OpenError::NotWritable`] if the target cannot be created or exists; [`OpenError::Failed`] if the copy fails. A
-/// failed backup leaves no target behind, unless only the sync of the directory failed. It may leave a companion
+/// failed backup leaves no target behind, unless only the sync of the directory failed. It might leave a companion
 /// behind.
 pub(crate) fn backup(path: &Path, target: &Path, companions: &[Companion]) -> Result<(), OpenError> {
     backup_if(path, target, companions, &Interrupt::default(), |_| Ok(()))

@@ -16,7 +16,7 @@ pub enum OpenError {
     Empty(PathBuf),
     /// The file does not exist, but its write-ahead log does.
     Orphaned { path: PathBuf, wal: PathBuf },
-    /// Users other than the owner may read or write the file.
+    /// Users other than the owner have access to the file.
     Exposed { path: PathBuf, mode: u32 },
     /// A newer version of the program wrote the file.
     Newer {

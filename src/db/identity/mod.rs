@@ -243,7 +243,7 @@ impl Identity {
                 }
                 // No check has found a complete file yet. All pages may still be in the log.
                 Err(_) if seen.is_none() => return None,
-                // The next check may be able to read the file.
+                // The next check might be able to read the file.
                 Ok(None) => return None,
                 Err(words) => finding = Some(format!("{path} {words}")),
             }
