@@ -46,7 +46,7 @@ fn findings(tx: &Tx<'_>, mut progress: impl FnMut(&str)) -> Result<Vec<String>, 
     progress("reading every page");
     let mut findings = integrity(tx)?;
     if !findings.is_empty() {
-        // The tables of a damaged file are unreliable, and reading them may fail.
+        // The tables of a damaged file are unreliable, and reading them might fail.
         return Ok(findings);
     }
     progress("checking every foreign key");

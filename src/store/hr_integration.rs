@@ -120,7 +120,7 @@ pub fn append_activity(
     activity::append(tx, stamp, Some(who), action, &Subject::of_organization(organization.clone()), &detail)
 }
 
-/// The detail of an integration in an activity row. Members of the organization can read these rows, and the URL may
+/// The detail of an integration in an activity row. Members of the organization can read these rows, and the URL can
 /// contain a token. The detail therefore contains the origin instead of the URL, and shows only whether the URL or the
 /// secret changed.
 #[derive(Serialize)]

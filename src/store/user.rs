@@ -264,7 +264,7 @@ pub fn save_preferences(tx: &Tx<'_>, user: &UserId, preferences: &Preferences) -
     Ok(())
 }
 
-/// Sets the password of the user with this address. The user's sessions end, because somebody else may have known the
+/// Sets the password of the user with this address. The user's sessions end, because somebody else might have known the
 /// old password. Returns false if no user has this address.
 pub fn set_password(tx: &Tx<'_>, email: &Email, hash: &str) -> Result<bool, Error> {
     let sql = "UPDATE users

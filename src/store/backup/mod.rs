@@ -180,8 +180,8 @@ struct Job {
     parts: Parts,
     /// The monotonic time of the next scan of the directory.
     next: Duration,
-    /// Whether this process has found or created the directory. If the directory is missing later, its file system may
-    /// not be mounted, and a new directory would then be on the wrong disk.
+    /// Whether this process has found or created the directory. If the directory is missing later, its file system
+    /// might not be mounted, and a new directory would then be on the wrong disk.
     is_created: bool,
 }
 

@@ -256,7 +256,7 @@ fn failed_backups_are_retried_after_growing_delays_and_leave_no_file() {
     std::fs::create_dir(fixture.path("missing")).unwrap();
     fixture.job.step();
     assert_eq!(fixture.backups().len(), 1);
-    // The directory is not created again, because its disk may not be mounted.
+    // The directory is not created again, because its disk might not be mounted.
     std::fs::remove_dir_all(fixture.path("missing/backups")).unwrap();
     fixture.step_after(DAY * 2 + MINUTE);
     assert!(!fixture.path("missing/backups").exists());

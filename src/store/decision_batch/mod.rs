@@ -261,7 +261,7 @@ fn save_alone(tx: &Tx<'_>, act: impl FnOnce() -> Result<(), Error>) -> Result<Op
     }
 }
 
-/// Checks that the role has this step. Accepts a step that was removed from the pipeline, because applications may
+/// Checks that the role has this step. Accepts a step that was removed from the pipeline, because applications can
 /// still have it.
 ///
 /// # Errors

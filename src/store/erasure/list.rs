@@ -210,7 +210,7 @@ impl ErasureList {
     /// more than once.
     ///
     /// # Errors
-    /// [`Error::Full`] or [`Error::Unavailable`] if the list cannot be written. The list may then contain any part of
+    /// [`Error::Full`] or [`Error::Unavailable`] if the list cannot be written. The list can then contain any part of
     /// the lines.
     pub(super) fn append(&self, end: u64, lines: &[ListLine]) -> Result<(), Error> {
         let lines: String = lines.iter().map(ListLine::text).collect();
@@ -231,7 +231,8 @@ impl ErasureList {
     /// Removes every line after `end`, and syncs the list to the disk.
     ///
     /// # Errors
-    /// [`Error::Full`] or [`Error::Unavailable`] if the list cannot be written. The next start may then read the lines.
+    /// [`Error::Full`] or [`Error::Unavailable`] if the list cannot be written. The next start might then read the
+    /// lines.
     pub(super) fn truncate(&self, end: u64) -> Result<(), Error> {
         let list = match OpenOptions::new().write(true).open(&self.0) {
             Ok(list) => list,

@@ -67,7 +67,7 @@ impl Erasures {
     /// the transaction back, before any caller receives the error. Otherwise, the next start would repeat the erasure.
     ///
     /// # Errors
-    /// [`Error::Full`] or [`Error::Unavailable`] if the list cannot be written. The next start may then repeat the
+    /// [`Error::Full`] or [`Error::Unavailable`] if the list cannot be written. The next start might then repeat the
     /// erasure.
     pub(crate) fn note_rollback(&self) -> Result<(), Error> {
         let mut end_before = self.end_before.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,7 +111,7 @@ impl Erasures {
         self.committed.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Returns whether the sweep may find attachments to delete.
+    /// Returns whether the sweep might find attachments to delete.
     pub(in super::super) fn needs_sweep(&self) -> bool {
         self.swept.load(Ordering::SeqCst) < self.committed_count()
     }

@@ -171,7 +171,7 @@ fn links(tx: &Tx<'_>, lineage: Lineage) -> Result<(), Error> {
     tx.run(sql, [])?;
     if lineage == Lineage::Earlier {
         // A link that only the copy has belongs to a role that was deleted after the copy was made. If the copy is not
-        // an earlier state of the file, the link may be newer than the file.
+        // an earlier state of the file, the link might be newer than the file.
         let sql = "UPDATE main.invitations
                    SET ended_at = $1
                    WHERE ended_at IS NULL AND token NOT IN (SELECT token FROM replaced.invitations)";

@@ -77,9 +77,9 @@ impl Restore {
     /// the file. If this value is dropped, the new copy is removed.
     ///
     /// # Errors
-    /// [`OpenError::Held`] if a service uses the file; [`Refused::SameFile`]; [`OpenError::Foreign`] or
-    /// [`OpenError::Exposed`] if the file belongs to another program or is open to other users; [`Refused::Unsound`] if
-    /// the copy has findings.
+    /// [`OpenError::Held`] if another process, such as a service, holds the lock of the file; [`Refused::SameFile`];
+    /// [`OpenError::Foreign`] or [`OpenError::Exposed`] if the file belongs to another program or is open to other
+    /// users; [`Refused::Unsound`] if the copy has findings.
     pub fn prepare(path: &Path, copy: &Path, revokes_keys: bool, world: &dyn World) -> Result<Self, Refused> {
         let path = file::resolve(path);
         let lock = file::Lock::take(&path)?;

@@ -206,7 +206,7 @@ fn undecided(tx: &Tx<'_>) -> Result<Vec<i64>, Error> {
 }
 
 /// Drops some rows of an import that was not decided, and marks the import as dropped when no row is left. Returns
-/// whether more rows may be left.
+/// whether more rows might be left.
 fn drop_slice(tx: &Tx<'_>, import: i64) -> Result<bool, Error> {
     let sql = "DELETE FROM import_rows
                WHERE number IN (

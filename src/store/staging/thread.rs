@@ -67,7 +67,7 @@ impl Worker {
         Some(dropped.and(self.wipe_dropped()).and(published.map(drop)))
     }
 
-    /// Drops some rows of an undecided import. Returns whether there may be more rows to drop.
+    /// Drops some rows of an undecided import. Returns whether there might be more rows to drop.
     fn drop_undecided(&mut self) -> Result<bool, Error> {
         let Some(import) = self.undecided.last().copied() else { return Ok(false) };
         if !self.writer.run(move |tx| drop_slice(tx, import))? {
@@ -76,7 +76,7 @@ impl Worker {
         Ok(true)
     }
 
-    /// Publishes rows that no import has published since the last scan. Returns whether there may be more rows.
+    /// Publishes rows that no import has published since the last scan. Returns whether there might be more rows.
     fn publish_due(&mut self) -> Result<bool, Error> {
         let next = tx::snapshot(&self.connection, self.world.now(), next_decided)?;
         let is_left = next.is_some() && next == self.due;

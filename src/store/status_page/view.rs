@@ -52,7 +52,8 @@ pub struct PageOrganization {
 }
 
 impl PageOrganization {
-    /// Returns the minimum age of a decision that the page shows; `None` if it never shows decisions.
+    /// Returns the time for which `visible_after_hours` hides a decision; `None` if the page never shows such
+    /// decisions.
     fn visible_after(&self) -> Option<Duration> {
         self.visible_after_hours.map(|hours| Duration::from_secs(u64::from(hours) * 3_600))
     }

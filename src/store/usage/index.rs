@@ -1,5 +1,5 @@
 //! The usage index: a sparse index over the usage log, and the newest row of each key. All rows up to a certain time
-//! are indexed; the index may lack later rows.
+//! are indexed; later rows might not be.
 
 use std::collections::{BTreeMap, HashMap};
 

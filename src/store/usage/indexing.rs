@@ -95,7 +95,7 @@ pub(in crate::store) fn job_step(
 }
 
 /// Redates rows that are dated in the future, in slices, until no such row is left or the time for one step has passed.
-/// `redated` counts the rows while more may be left. Returns the count when no row is left, and 0 until then.
+/// `redated` counts the rows while more might be left. Returns the count when no row is left, and 0 until then.
 fn redate_some(
     connection: &Connection,
     writer: &Writer,

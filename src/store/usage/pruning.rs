@@ -58,7 +58,7 @@ pub(in crate::store) fn job_step(
     }))
 }
 
-/// Deletes a slice of the oldest rows. Returns whether more rows may be left.
+/// Deletes a slice of the oldest rows. Returns whether more rows might be left.
 fn prune(connection: &Connection, writer: &Writer, retained_since: Timestamp) -> Result<bool, Error> {
     let rows = tx::snapshot(connection, retained_since, |tx| outdated(tx, retained_since, SLICE_ROWS))?;
     let is_full = rows.len() == SLICE_ROWS;
