@@ -246,8 +246,8 @@ CREATE TABLE api_key_usage_moves (
 ) STRICT;
 
 -- Stored responses to requests with an Idempotency-Key. A response is valid for a day. `fingerprint` is the SHA-256 of
--- the request. If a response contains a secret, only the id of the created record is stored. If its candidate was
--- erased, no part of the response is stored.
+-- the request. If a response contains a secret, only the id of the created record is stored. If the candidate of a
+-- response was erased, the row contains neither the body nor the fingerprint.
 CREATE TABLE idempotency_keys (
   key_number INTEGER NOT NULL REFERENCES api_keys (number),
   idempotency_key TEXT NOT NULL CHECK (length(idempotency_key) BETWEEN 1 AND 255),
@@ -317,8 +317,8 @@ CREATE TABLE role_steps (
   UNIQUE (role_id, step_order)
 ) STRICT;
 
--- A signup link, by which people apply for a role. The link works until it expires, or until the role is no longer open
--- and the service ends the link (`ended_at`).
+-- A signup link, by which people apply for a role. The link works at most until it expires, or until the role is no
+-- longer open and the service ends the link (`ended_at`).
 CREATE TABLE invitations (
   token TEXT NOT NULL PRIMARY KEY CHECK (length(token) >= 26),
   role_id TEXT NOT NULL REFERENCES roles (id),
@@ -478,8 +478,9 @@ CREATE TABLE spent_links (
 ) STRICT;
 CREATE INDEX spent_links_by_time ON spent_links (spent_at);
 
--- Candidates who asked for their erasure on a status page while a hire was still hidden from them, with the application
--- of that page. They are erased when none of their hires is hidden.
+-- Candidates who asked for their erasure on a status page while a hire was still hidden from them. `candidate_role_id`:
+-- the application of that page; null for the page of a later signup. The service decides about the erasure again when
+-- none of their hires is hidden.
 CREATE TABLE erasures_asked (
   candidate_number INTEGER NOT NULL PRIMARY KEY REFERENCES candidates (number),
   candidate_role_id TEXT REFERENCES candidate_roles (id),
@@ -629,8 +630,8 @@ CREATE TABLE decision_batch_items (
   PRIMARY KEY (batch_number, position)
 ) STRICT, WITHOUT ROWID;
 
--- The `number` of the last activity row that the outbox has processed. Deliveries for later rows are owed too. The
--- service creates them a moment later, because an additional write would delay the answer to a hire.
+-- The `number` of the last activity row that the outbox has processed. Deliveries for hires and reversals in later rows
+-- are owed too. The service creates them a moment later, because an additional write would delay the answer to a hire.
 CREATE TABLE hr_intake (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   activity_number INTEGER NOT NULL CHECK (activity_number >= 0)
@@ -639,10 +640,11 @@ INSERT INTO hr_intake (id, activity_number) VALUES (1, 0);
 
 -- The outbox: the deliveries that the service owes to HR systems. `number` is the order within an application; a `ping`
 -- belongs to no application. `attempts` counts all attempts. `failed_attempts` counts the failures since the delivery
--- was queued, an admin retried it, or the integration was saved. This count is the position in the retry schedule. A
--- pending row has a time for its next attempt, unless an earlier delivery of its application has not arrived. The row
--- does not record whether the integration is enabled. Two of the indexes contain a delivery only after its first
--- attempt, so that queueing stays cheap. Deliveries without an attempt are in the index of pending deliveries.
+-- was queued, an admin retried it, or an enabled integration was saved. This count is the position in the retry
+-- schedule. A pending row has a time for its next attempt, unless an earlier delivery of its application has not
+-- arrived. The row does not record whether the integration is enabled. Two of the indexes contain a delivery only after
+-- its first attempt, so that queueing stays cheap. Deliveries without an attempt are in the index of pending
+-- deliveries.
 CREATE TABLE hr_deliveries (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
