@@ -37,7 +37,8 @@ const MARK_BYTES: usize = 16;
 const HEADER_READS: u32 = 3;
 
 /// The maximum number of consecutive checks, four a second, that do not find the mark while SQLite reports another page
-/// for its table, or no page. After an operator's VACUUM, the checkpoint that moves the mark in the file ends sooner.
+/// for the mark's table, or no page. After an operator's VACUUM, the checkpoint that moves the mark in the file ends
+/// sooner.
 const DOUBTS_MAX: u32 = 8;
 
 /// A name, and the file that had this name when it was recorded.
@@ -50,7 +51,7 @@ struct NamedFile {
 /// The state of the database file without its log.
 #[derive(Clone, Copy)]
 struct FileState {
-    /// The change counter in the file's header. In an older copy, it is behind.
+    /// The change counter in the file's header. In an older copy, the counter is behind.
     counter: u32,
     bytes: u64,
 }

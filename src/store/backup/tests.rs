@@ -235,7 +235,8 @@ fn a_clock_that_stands_still_does_not_stop_backups() {
         fixture.world.set(now);
         fixture.job.step();
     }
-    // Each of the three steps after a whole interval made a backup, and the first of the four was surplus.
+    // The first step and the three steps after a whole interval each made a backup, and the first of these four was
+    // surplus.
     let expected = ["001", "002", "003"].map(|second| format!("jobs-2026-11-23T020{second}Z.db"));
     assert_eq!(fixture.backups(), expected);
 }

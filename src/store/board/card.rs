@@ -134,8 +134,8 @@ pub(in super::super) const OTHER_ROLES_OF: &str = "SELECT o.name
      JOIN roles o ON o.id = b.role_id
      WHERE a.organization_id = $1 AND a.id = $2";
 
-/// Returns the time at which the candidate with this position at a step, counted from 0, reached the step. The
-/// candidate who has been there the longest comes first.
+/// Returns the time at which a candidate reached a step. `position` is the position of the candidate at the step,
+/// counted from 0. The candidate who has been there the longest comes first.
 pub fn since_at(
     tx: &Tx<'_>,
     organization: &OrganizationId,

@@ -123,8 +123,8 @@ impl Worker {
     }
 }
 
-/// Finds the next open roles whose closing date is not after the current day in UTC. Time zones are less than a day
-/// apart from UTC, so no other closing date has passed anywhere.
+/// Finds the next open roles whose closing date is not after the current day in UTC. Every time zone differs from UTC
+/// by less than a day, so no later closing date has passed anywhere.
 fn scan(tx: &Tx<'_>, world: &dyn World, at: Timestamp, after: &Position) -> Result<Vec<ScannedRole>, Error> {
     let sql = "SELECT r.organization_id, r.id, r.closes_on, o.time_zone
                FROM roles r

@@ -54,7 +54,7 @@ pub struct Staging<'w> {
 }
 
 impl<'w> Staging<'w> {
-    /// Begins an import. Publishes the rows of an earlier import if it was decided, and drops them otherwise.
+    /// Begins an import. Publishes the rows of earlier imports that were decided, and drops the rows of the others.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if another process holds the write lock.

@@ -1,5 +1,6 @@
-//! Tests of the query plans for boards, reports and activity. With and without table statistics, no query for a page
-//! sorts rows or reads unrelated rows. The cost of a page therefore does not grow with the unrelated rows in the file.
+//! Tests of the query plans for boards, lists, reports and activity. With and without table statistics, no query for a
+//! page sorts rows or reads unrelated rows. The cost of a page therefore does not grow with the unrelated rows in the
+//! file.
 
 mod full_disk;
 pub(super) mod two_users;
