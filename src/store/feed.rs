@@ -1,5 +1,4 @@
-//! The roles in feeds and sitemaps. They are the same roles as in the portal, each with the time of the last change to
-//! its public content.
+//! The roles in feeds and sitemaps: public, open roles, each with the time of the last change to its public content.
 
 use super::role::RoleRecord;
 use super::role::record::{COLUMNS, record};

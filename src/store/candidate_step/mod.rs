@@ -71,7 +71,8 @@ fn read_facts(row: &Row<'_>, who: &Principal) -> Result<StepFacts, Error> {
 /// the activity row of a hire or of the reversal of a hire.
 ///
 /// # Errors
-/// [`Error::Defect`] if a row has changed since the facts were loaded.
+/// [`Error::Defect`] if the status of the application or the seats of the role have changed since the facts were
+/// loaded, or if a step is gone.
 pub fn save(
     tx: &Tx<'_>,
     who: &Principal,

@@ -68,8 +68,8 @@ pub struct DecidedBatch {
     pub items: Vec<DecidedItem>,
 }
 
-/// Decides on each item, and stores the batch. Check that the caller may manage the role before calling this function.
-/// An item that cannot be decided on is refused in its outcome.
+/// Decides on each item, and stores the batch if a decision was made. Check that the caller may manage the role before
+/// calling this function. An item that cannot be decided on is refused in its outcome.
 ///
 /// # Errors
 /// `not_found` if the decision is a move to a step that the role does not have; `validation_error` if the decision puts
