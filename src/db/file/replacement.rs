@@ -27,8 +27,8 @@ pub(crate) struct Replacement {
 }
 
 impl Replacement {
-    /// Copies `source`, with the commits in its log, into a new file beside the target. The caller holds the lock of the
-    /// target.
+    /// Copies `source`, with the commits in its log, into a new file beside the target. The caller holds the lock of
+    /// the target.
     ///
     /// # Errors
     /// [`OpenError::NotWritable`] if the new file cannot be created; [`OpenError::Failed`] if the copy fails.
