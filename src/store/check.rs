@@ -28,8 +28,8 @@ pub fn check(path: &Path, progress: impl FnMut(&str)) -> Result<Vec<String>, Err
     tx::snapshot(&connection, Timestamp::from_micros(0), |tx| findings(tx, progress))
 }
 
-/// Checks a copy as [`check`] does, and compares it with the file: its activity must contain this earlier chain head of
-/// the file. Leaves most of the CPU to the service.
+/// Checks a copy as [`check`] does. If the check finds nothing, compares the copy with the file: the activity of the
+/// copy must contain this earlier chain head of the file. Leaves most of the CPU to the service.
 pub(super) fn check_copy(path: &Path, earlier: &ChainHead, interrupt: &Interrupt) -> Result<Vec<String>, Error> {
     let connection = connection::open_to_read(path, Use::Read)?;
     slow_down(&connection, interrupt)?;

@@ -15,7 +15,7 @@ use crate::domain::user::{PlatformRole, Principal, UserChange, UserProfile, plan
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignInAccount {
     pub id: UserId,
-    /// `None` until a password is set.
+    /// `None` if the user has no password.
     pub password_hash: Option<String>,
 }
 

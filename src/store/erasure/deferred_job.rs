@@ -86,7 +86,7 @@ impl Scan {
     }
 
     /// Records the failure of an erasure. A full disk, for example, makes every erasure of every scan fail until there
-    /// is space. Therefore only the first failure of a scan is logged, and only if the last scan did not fail.
+    /// is space. Therefore, only the first failure of a scan is logged, and only if the last scan did not fail.
     fn fail(&mut self, log: &ServiceLog, candidate: &CandidateId, error: Error) {
         if self.failure.is_none() && !self.has_failed {
             log.write(format!("the deferred erasure of candidate {candidate} failed: {error}"));

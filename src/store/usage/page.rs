@@ -9,7 +9,7 @@ use crate::domain::timestamp::Timestamp;
 /// A logged request.
 #[derive(Debug, Clone)]
 pub struct UsageRow {
-    /// The time of the request. It is unique, and increases from row to row.
+    /// The time of the row, which is unique: usually the time of the request.
     pub at: Timestamp,
     pub method: String,
     /// The path without the query, shortened and with secrets masked
