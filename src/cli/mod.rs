@@ -3,6 +3,7 @@
 //! Data goes to standard output, and messages for people go to standard error. The exit status is 0 (done), 1 (failed)
 //! or 2 (invalid flags). It is 78 for a mistake in the settings file, and for `serve` if a restart would not help.
 
+mod acme_args;
 pub mod activity;
 pub mod backup;
 mod backup_schedule_arg;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::acme_args::AcmeArgs;
 use super::failure::{EXIT_CONFIG, Failure};
 use super::finding::Finding;
 use super::output::print_message;
@@ -20,19 +21,24 @@ pub(super) struct TlsArgs {
     /// The private key of the certificate: a PEM file without a passphrase.
     #[arg(long, env = "APPLIANCE_TLS_KEY", value_name = "FILE")]
     tls_key: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) acme: AcmeArgs,
 }
 
 impl TlsArgs {
     /// Returns whether the service speaks TLS.
     pub(super) fn is_set(&self) -> bool {
-        self.tls_cert.is_some()
+        self.tls_cert.is_some() || self.acme.is_set()
     }
 
-    /// Returns the option that lacks the other one.
-    pub(super) fn contradictions(&self) -> Vec<Finding> {
+    /// Returns the options that lack another one, or that contradict another one.
+    pub(super) fn contradictions(&self, base_url: Option<&str>, redirects: bool) -> Vec<Finding> {
         let (has_certificate, has_key) = (self.tls_cert.is_some(), self.tls_key.is_some());
         let certificate = Finding::needs("tls-cert", has_certificate, "tls-key", has_key);
-        certificate.into_iter().chain(Finding::needs("tls-key", has_key, "tls-cert", has_certificate)).collect()
+        let key = Finding::needs("tls-key", has_key, "tls-cert", has_certificate);
+        let acme = self.acme.contradictions(has_certificate || has_key, base_url, redirects);
+        certificate.into_iter().chain(key).chain(acme).collect()
     }
 
     /// Returns the reason why the service cannot speak TLS with this base URL.
@@ -46,13 +52,13 @@ impl TlsArgs {
         Tls::read(self.files()?, world.now()).err()
     }
 
-    /// Returns the files of the certificate and its key; `None` if the service speaks plain HTTP.
+    /// Returns the files of the certificate and its key; `None` if there are none.
     pub(super) fn files(&self) -> Option<TlsFiles> {
         Some(TlsFiles { certificate: self.tls_cert.clone()?, key: self.tls_key.clone()? })
     }
 
     /// Reads the certificate and its key. Warns if the certificate is not for the host of the base URL. Returns `None`
-    /// if the service speaks plain HTTP.
+    /// if there are no files.
     ///
     /// # Errors
     /// Exit status 78 if the files cannot be used.

@@ -3,6 +3,7 @@
 //! Nothing here depends on SQL, HTTP, JSON, the wall clock or randomness. Everything that a rule needs is passed in.
 
 pub mod accept;
+pub mod acme;
 pub mod activity;
 pub mod address;
 pub mod api_key;

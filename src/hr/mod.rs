@@ -15,5 +15,5 @@ mod worker;
 
 pub use network::{DeliveryNetwork, NetworkFuture, SystemNetwork};
 pub use settings::Settings;
-pub use tls::read_config as trusting_config;
+pub use tls::{read_config as trusting_config, read_config_of as trusting_config_of};
 pub use worker::Worker;

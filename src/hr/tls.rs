@@ -1,5 +1,6 @@
 //! TLS connections to HR systems, with rustls, ring and the certificate authorities that the operating system trusts.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 /// The time for which the certificate authorities are cached. System updates can change them while the service runs.
@@ -63,6 +65,26 @@ pub fn read_config() -> Result<Arc<ClientConfig>, String> {
                 .to_owned(),
         );
     }
+    config_trusting(roots)
+}
+
+/// Reads the certificate authorities in a PEM file, and returns the configuration of clients that trust only them.
+///
+/// # Errors
+/// A sentence for operators if the file cannot be read or has no certificate.
+pub fn read_config_of(path: &Path) -> Result<Arc<ClientConfig>, String> {
+    let shown = path.display();
+    let pem =
+        std::fs::read(path).map_err(|error| format!("the certificate authorities {shown} cannot be read: {error}"))?;
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(CertificateDer::pem_slice_iter(&pem).filter_map(Result::ok));
+    if roots.is_empty() {
+        return Err(format!("{shown} has no certificate of an authority; give a PEM file"));
+    }
+    config_trusting(roots)
+}
+
+fn config_trusting(roots: RootCertStore) -> Result<Arc<ClientConfig>, String> {
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
     let builder = builder.with_safe_default_protocol_versions().map_err(|error| error.to_string())?;
     let mut config = builder.with_root_certificates(roots).with_no_client_auth();

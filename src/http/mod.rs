@@ -14,6 +14,9 @@ pub mod server;
 
 pub use api::security_txt::parse_contact as security_contact;
 pub use server::accept::{Server, Stopped};
+pub use server::acme::folder::AcmeFolder;
+pub use server::acme::follow::{Acme, follow as follow_orders};
+pub use server::acme::settings::AcmeSettings;
 pub use server::side_listener::{serve_metrics, serve_redirects};
 pub use server::tls::certificate::Tls;
 pub use server::tls::files::TlsFiles;
@@ -32,6 +35,12 @@ pub fn origin(base_url: &str) -> Option<String> {
     let default_port = if scheme == "https" { ":443" } else { ":80" };
     let authority = authority.strip_suffix(default_port).unwrap_or(authority);
     (is_origin_only && !authority.contains('@')).then(|| format!("{scheme}://{authority}").to_ascii_lowercase())
+}
+
+/// Returns the scheme and the host of an absolute URL, or `None` if the text is not one.
+pub fn url_parts(url: &str) -> Option<(String, String)> {
+    let uri: hyper::Uri = url.parse().ok()?;
+    Some((uri.scheme_str()?.to_owned(), uri.host()?.to_owned()))
 }
 
 /// Returns the host of a base URL, with the brackets of an IPv6 address.

@@ -24,7 +24,7 @@ pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
     let Some(base_url) = args.base_url.as_deref() else {
         return report.skip("the base URL, because --base-url is not given");
     };
-    let is_behind_proxy = is_https(base_url) && args.tls.files().is_none();
+    let is_behind_proxy = is_https(base_url) && !args.tls.is_set();
     if is_behind_proxy && args.listen.ip().to_canonical().is_loopback() && args.trusted_proxy.is_empty() {
         report.add(
             Urgency::Now,

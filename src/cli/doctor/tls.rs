@@ -2,11 +2,14 @@
 
 use super::patient::Patient;
 use super::report::{Report, Urgency};
-use crate::http::{self, Tls};
+use crate::http::{self, AcmeFolder, Tls, TlsFiles};
 
 const AREA: &str = "TLS";
 
 pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
+    if let Some(settings) = patient.args.tls.acme.settings() {
+        return examine_ordered(patient, settings.domain.as_str(), report);
+    }
     let Some(files) = patient.args.tls.files() else { return };
     let (certificate, key) = (files.certificate.display().to_string(), files.key.display().to_string());
     if let Some(warning) = files.warning() {
@@ -35,5 +38,34 @@ pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
             format!("the certificate {certificate} expires in {days} days; renew it"),
             format!("openssl x509 -in {certificate} -noout -enddate"),
         );
+    }
+}
+
+/// Examines the certificate that the service has ordered. The service renews it, so each problem is one of orders.
+fn examine_ordered(patient: &Patient<'_>, domain: &str, report: &mut Report) {
+    let folder = AcmeFolder::of(&patient.path);
+    if let Err(sentence) = folder.check() {
+        report.add(Urgency::Now, AREA, sentence, format!("ls -ld {}", folder.path().display()));
+    }
+    let (path, now) = (folder.certificate_path(), patient.world.now());
+    let log = "journalctl -u appliance --grep certificate --since -1week";
+    let because = folder.last_failure().map(|why| format!("; the last attempt failed: {why}")).unwrap_or_default();
+    if !path.exists() {
+        let sentence = format!("there is no certificate for {domain} yet{because}");
+        return report.add(Urgency::Now, AREA, sentence, log);
+    }
+    let shown = path.display();
+    match Tls::read(TlsFiles { certificate: path.clone(), key: path.clone() }, now) {
+        Err(sentence) => report.add(Urgency::Now, AREA, format!("{sentence}{because}"), log),
+        Ok(tls) if !tls.is_for(domain) => report.add(
+            Urgency::Now,
+            AREA,
+            format!("the certificate {shown} is not for {domain}{because}"),
+            format!("openssl x509 -in {shown} -noout -ext subjectAltName"),
+        ),
+        Ok(_) if !because.is_empty() => {
+            report.add(Urgency::Soon, AREA, format!("the certificate {shown} is not renewed{because}"), log);
+        }
+        Ok(_) => {}
     }
 }

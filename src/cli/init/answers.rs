@@ -10,7 +10,9 @@ use crate::cli::failure::{EXIT_USAGE, Failure};
 use crate::cli::output::print_message;
 use crate::cli::tls_args::is_https;
 use crate::cli::value::{parse_base_url, parse_name, parse_new_email, parse_slug};
+use crate::domain::acme::Domain;
 use crate::domain::text::{Email, Slug};
+use crate::hr::trusting_config_of;
 use crate::http::{self, TlsFiles};
 use crate::world::World;
 
@@ -36,6 +38,15 @@ pub(super) enum TlsAnswer {
     Plain,
     Proxy,
     Files(TlsFiles),
+    Acme(AcmeAnswer),
+}
+
+/// The settings with which the service orders its certificate.
+pub(super) struct AcmeAnswer {
+    pub(super) domain: Domain,
+    pub(super) contact: Email,
+    pub(super) directory: Option<String>,
+    pub(super) ca_file: Option<PathBuf>,
 }
 
 pub(super) struct Backups {
@@ -67,7 +78,7 @@ impl Answers {
         let name = answer.given_or_ask(args.name.as_ref(), "Name of the admin", default, parse_name)?;
         let question = "Public URL, such as https://jobs.example.com";
         let base_url = answer.given_or_ask(args.base_url.as_ref(), question, None, parse_base_url)?;
-        let tls = tls(args, &answer, &base_url, world)?;
+        let tls = tls(args, &answer, &base_url, &email, world)?;
         let db = absolute(&args.db)?;
         let backups = backups(args, &answer, &db)?;
         let has_portal = portal == Portal::On;
@@ -125,10 +136,13 @@ fn refuse_missing(args: &Args) -> Result<(), Failure> {
     )))
 }
 
-fn tls(args: &Args, answer: &Source, base_url: &str, world: &dyn World) -> Result<TlsAnswer, Failure> {
+fn tls(args: &Args, answer: &Source, base_url: &str, email: &Email, world: &dyn World) -> Result<TlsAnswer, Failure> {
     if !is_https(base_url) {
         return match args.tls {
-            Some(Tls::Files) => Err(misused(&format!("--tls files needs an https URL, and --base-url is {base_url}"))),
+            Some(kind @ (Tls::Files | Tls::Acme)) => {
+                let kind = if kind == Tls::Files { "files" } else { "acme" };
+                Err(misused(&format!("--tls {kind} needs an https URL, and --base-url is {base_url}")))
+            }
             _ if !is_here(base_url) => Err(misused(&format!(
                 "candidates and staff need an https URL, and --base-url is {base_url}; http is for this machine only, \
                  such as http://127.0.0.1:8080"
@@ -136,14 +150,35 @@ fn tls(args: &Args, answer: &Source, base_url: &str, world: &dyn World) -> Resul
             Some(Tls::Proxy) | None => Ok(TlsAnswer::Plain),
         };
     }
-    let question = "TLS: proxy (a proxy on this machine) or files (a certificate and its key)";
+    let question = "TLS: acme (a certificate from Let's Encrypt; you agree to its terms of service at \
+                    https://letsencrypt.org/repository/), proxy (a proxy on this machine) or files (a certificate and its \
+                    key)";
+    let has_acme = args.acme_contact.is_some() || args.acme_directory.is_some() || args.acme_ca_file.is_some();
     match answer.given_or_ask(args.tls.as_ref(), question, Some("proxy"), |text| Tls::from_str(text, true))? {
-        Tls::Proxy if args.tls_cert.is_some() || args.tls_key.is_some() => {
+        Tls::Proxy | Tls::Acme if args.tls_cert.is_some() || args.tls_key.is_some() => {
             Err(misused("--tls-cert and --tls-key need --tls files"))
         }
+        Tls::Proxy | Tls::Files if has_acme => {
+            Err(misused("--acme-contact, --acme-directory and --acme-ca-file need --tls acme"))
+        }
+        Tls::Acme => acme(args, answer, base_url, email).map(TlsAnswer::Acme),
         Tls::Proxy => Ok(TlsAnswer::Proxy),
         Tls::Files => files(args, answer, world).map(TlsAnswer::Files),
     }
+}
+
+fn acme(args: &Args, answer: &Source, base_url: &str, email: &Email) -> Result<AcmeAnswer, Failure> {
+    let host = http::host(base_url).unwrap_or_default();
+    let domain = Domain::parse(&host).map_err(|why| {
+        misused(&format!("--tls acme needs a public name, and the host of --base-url is {host}: {why}"))
+    })?;
+    let question = "Email address for the certificate authority";
+    let contact = answer.given_or_ask(args.acme_contact.as_ref(), question, Some(email.as_str()), parse_new_email)?;
+    let ca_file = args.acme_ca_file.as_deref().map(absolute).transpose()?;
+    if let Some(path) = &ca_file {
+        trusting_config_of(path).map_err(|why| Failure::new(format!("{why}; nothing was changed")))?;
+    }
+    Ok(AcmeAnswer { domain, contact, directory: args.acme_directory.clone(), ca_file })
 }
 
 /// Returns whether a base URL leads to the address on which a service without TLS listens.

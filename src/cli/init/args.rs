@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use clap::builder::BoolishValueParser;
 
+use crate::cli::acme_args::parse_directory;
 use crate::cli::settings_file::SettingsArg;
 use crate::cli::value::{parse_base_url, parse_name, parse_new_email, parse_slug};
 use crate::domain::backup::{EVERY, Keep};
@@ -32,6 +33,8 @@ pub(super) const NO_BACKUPS: &str = "none";
       asks questions, and sets up the service on this machine
   sudo appliance init --organization-name Acme --email you@example.com --base-url https://jobs.example.com --tls proxy
       asks no questions in a script; the slug is acme, and the portal and daily backups are on
+  sudo appliance init --organization-name Acme --email you@example.com --base-url https://jobs.example.com --tls acme
+      the same without a proxy: the service orders a certificate for jobs.example.com
   appliance init --settings jobs.toml --db jobs.db
       sets up a service in this directory, without root; answer http://127.0.0.1:8080 for this machine only")]
 pub(in crate::cli) struct Args {
@@ -78,6 +81,19 @@ pub(in crate::cli) struct Args {
     #[arg(long, env = "APPLIANCE_TLS_KEY", value_name = "FILE")]
     pub(super) tls_key: Option<PathBuf>,
 
+    /// An email address for the certificate authority, for --tls acme. The default is the admin's address.
+    #[arg(long, env = "APPLIANCE_ACME_CONTACT", value_name = "EMAIL", value_parser = parse_new_email)]
+    pub(super) acme_contact: Option<Email>,
+
+    /// The directory of another authority than Let's Encrypt, for --tls acme.
+    #[arg(long, env = "APPLIANCE_ACME_DIRECTORY", value_name = "URL", value_parser = parse_directory)]
+    pub(super) acme_directory: Option<String>,
+
+    /// The certificate authority that certifies the directory, for --tls acme: a PEM file. The default is every authority
+    /// that the system trusts.
+    #[arg(long, env = "APPLIANCE_ACME_CA_FILE", value_name = "FILE")]
+    pub(super) acme_ca_file: Option<PathBuf>,
+
     /// The directory for backups, or `none`. The default is the directory `backups` beside the database. Another disk
     /// is better.
     #[arg(long, env = "APPLIANCE_BACKUP_DIR", value_name = "DIR")]
@@ -109,6 +125,9 @@ pub(super) enum Portal {
 pub(super) enum Tls {
     /// A proxy on this machine, such as Caddy or nginx. The service listens on 127.0.0.1:8080.
     Proxy,
+    /// The service itself, with a certificate that it orders from Let's Encrypt and renews. It listens on the ports 443
+    /// and 80. You agree to the terms of service of the authority.
+    Acme,
     /// The service itself, with the certificate and its key in two files. It listens on the port of the base URL. If
     /// that port is 443, the service also redirects requests from port 80.
     Files,

@@ -41,6 +41,13 @@ pub(super) fn run(args: &Args, resolved: &Resolved, world: &dyn World) -> Result
         let (certificate, key) = (files.certificate.display(), files.key.display());
         print_message(&format!("The user of the service must be able to read {certificate} and {key}."));
     }
+    if let TlsAnswer::Acme(acme) = &answers.tls {
+        print_message(&format!(
+            "The service orders its certificate when it starts. Before that, {} needs an A or AAAA record with the address \
+             of this machine, and the ports 80 and 443 must be open to the internet.",
+            acme.domain.as_str()
+        ));
+    }
     let start = if path == Path::new(super::settings_file::PATH_DEFAULT) {
         "systemctl enable --now appliance".to_owned()
     } else {

@@ -33,6 +33,19 @@ pub(super) fn settings_text(answers: &Answers) -> Result<String, Failure> {
             line("tls-cert", &path(&files.certificate)?);
             line("tls-key", &path(&files.key)?);
         }
+        TlsAnswer::Acme(acme) => {
+            line("listen", &quoted(&format!("0.0.0.0:{}", port(&answers.base_url))));
+            // The authority checks the name on this port.
+            line("redirect-from", "\"0.0.0.0:80\"");
+            line("acme-domain", &quoted(acme.domain.as_str()));
+            line("acme-contact", &quoted(acme.contact.as_str()));
+            if let Some(directory) = &acme.directory {
+                line("acme-directory", &quoted(directory));
+            }
+            if let Some(ca_file) = &acme.ca_file {
+                line("acme-ca-file", &path(ca_file)?);
+            }
+        }
     }
     if let Some(backups) = &answers.backups {
         line("backup-dir", &path(&backups.directory)?);

@@ -35,6 +35,8 @@ use crate::domain::usage;
       serves your own file, behind a TLS proxy on the same machine
   appliance serve --listen 0.0.0.0:443 --base-url https://jobs.example.com --tls-cert chain.pem --tls-key key.pem
       serves appliance.db with TLS, without a proxy
+  appliance serve --listen 0.0.0.0:443 --redirect-from 0.0.0.0:80 --acme-domain jobs.example.com
+      the same, and orders the certificate from Let's Encrypt
   APPLIANCE_DB=jobs.db APPLIANCE_LOG_FORMAT=json appliance serve
       sets options with environment variables
   appliance serve --settings appliance.toml
@@ -54,7 +56,7 @@ pub struct Args {
     pub(in crate::cli) listen: SocketAddr,
 
     /// The public URL of the service, without a path. Absolute links begin with this URL. The default is http:// (with
-    /// --tls-cert https://) and the listen address.
+    /// --tls-cert https://) and the listen address, or with --acme-domain https:// and the name.
     #[arg(long, env = "APPLIANCE_BASE_URL", value_name = "URL", value_parser = parse_base_url)]
     pub(super) base_url: Option<String>,
 
@@ -152,7 +154,7 @@ impl Args {
     /// Returns the public URL of a service that listens on this address.
     pub(in crate::cli) fn base_url_at(&self, address: SocketAddr) -> String {
         let scheme = if self.tls.is_set() { "https" } else { "http" };
-        let url = format!("{scheme}://{address}");
+        let url = self.tls.acme.base_url().unwrap_or_else(|| format!("{scheme}://{address}"));
         let default = if self.demo { demo::base_url(&url) } else { url };
         self.base_url.clone().unwrap_or(default)
     }

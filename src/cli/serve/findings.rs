@@ -19,10 +19,11 @@ impl Args {
     /// Returns the options that lack another option, or that another option excludes.
     pub(in crate::cli) fn contradictions(&self) -> Vec<Finding> {
         let has_tls = self.tls.is_set();
-        let redirects = Finding::needs("redirect-from", self.redirect_from.is_some(), "tls-cert", has_tls);
+        let is_redirecting = self.redirect_from.is_some();
+        let redirects = Finding::needs("redirect-from", is_redirecting, "tls-cert or --acme-domain", has_tls);
         let base_url = self.tls.flaw_of_base_url(self.base_url.as_deref());
         let base_url = base_url.map(|sentence| Finding { option: "base-url", sentence });
-        let tls = self.tls.contradictions().into_iter();
+        let tls = self.tls.contradictions(self.base_url.as_deref(), is_redirecting).into_iter();
         tls.chain(base_url).chain(redirects).chain(self.backups.contradiction()).collect()
     }
 
@@ -35,6 +36,8 @@ impl Args {
         };
         find("db", flaw_of_file(&self.path()));
         find("tls-cert", self.tls.flaw_of_files(world));
+        find("acme-domain", self.tls.acme.flaw_of_folder(&self.path()));
+        find("acme-ca-file", self.tls.acme.flaw_of_trust());
         find(
             "redirect-from",
             self.redirect_from.and_then(|address| same(address, "redirect-from", self.listen, "listen")),

@@ -22,7 +22,7 @@ use crate::domain::disk::UploadLimits;
 use crate::domain::rate::RatePolicy;
 use crate::hr;
 use crate::http::server::ctx::{Ctx, Settings};
-use crate::http::{self, Server, Stopped};
+use crate::http::{self, Acme, AcmeFolder, AcmeSettings, Server, Stopped};
 use crate::store::erasure::RepeatedErasures;
 use crate::store::health::BackgroundJob;
 use crate::store::{self, Halt, OpenError, READERS_MAX, Store};
@@ -73,14 +73,15 @@ async fn serve(args: Args, passed: Option<std::net::TcpListener>) -> Result<(), 
     let metrics = bind_if_given(args.metrics_listen, "--metrics-listen").await?;
     let redirects = bind_if_given(args.redirect_from, "--redirect-from").await?;
     let tls = args.tls.read(args.base_url.as_deref(), &Real::new())?;
-    let url = format!("{}://{address}", if tls.is_some() { "https" } else { "http" });
-    if address.ip().is_unspecified() && args.base_url.is_none() {
+    let acme = args.tls.acme.settings().map(|settings| (settings, AcmeFolder::of(&args.path())));
+    let url = format!("{}://{address}", if args.tls.is_set() { "https" } else { "http" });
+    if address.ip().is_unspecified() && args.base_url.is_none() && acme.is_none() {
         print_message(&format!(
             "warning: listening on every interface without --base-url; links will begin with {url}, which other \
              machines cannot open. Set the public URL, for example --base-url https://jobs.example.com"
         ));
     }
-    if tls.is_none() && lacks_trusted_proxy(&args, address) {
+    if !args.tls.is_set() && lacks_trusted_proxy(&args, address) {
         print_message(
             "warning: --base-url is https and the service listens on loopback, so a proxy must be in front of it, but no \
              --trusted-proxy is given. All clients therefore share one address and its limits. For a proxy on this \
@@ -93,9 +94,9 @@ async fn serve(args: Args, passed: Option<std::net::TcpListener>) -> Result<(), 
         allow_private_targets: args.allow_private_hr_targets,
     };
     let mut ctx = open(args, address)?;
-    ctx.tls = tls;
+    let acme = acme.map(|(settings, folder)| open_acme(settings, folder, Arc::clone(&ctx.world))).transpose()?;
+    ctx.tls = acme.as_ref().map(Acme::tls).or(tls);
     let ctx = Arc::new(ctx);
-    tokio::spawn(http::follow_certificate(Arc::clone(&ctx), hangups));
     let worker = start_deliveries(&ctx, deliveries)?;
     if let Some((listener, address)) = metrics {
         print_message(&format!("metrics on http://{address}/metrics"));
@@ -104,6 +105,10 @@ async fn serve(args: Args, passed: Option<std::net::TcpListener>) -> Result<(), 
     if let Some((listener, address)) = redirects {
         print_message(&format!("redirecting http://{address} to {}", ctx.settings.base_url));
         tokio::spawn(http::serve_redirects(listener, Arc::clone(&ctx)));
+    }
+    match acme {
+        Some(acme) => drop(tokio::spawn(http::follow_orders(acme, Arc::clone(&ctx), hangups))),
+        None => drop(tokio::spawn(http::follow_certificate(Arc::clone(&ctx), hangups))),
     }
     print_message(&format!("listening on {url}"));
     manager.ready(&url);
@@ -211,6 +216,15 @@ fn report_repeated_erasures(again: &RepeatedErasures, path: &Path) {
     for candidate in &again.changed {
         print_message(&format!("warning: {}", store::check::changed_since_erased(candidate, &list)));
     }
+}
+
+/// Opens the folder for the certificate. The service holds the lock of the database file already.
+fn open_acme(settings: AcmeSettings, folder: AcmeFolder, world: Arc<dyn World>) -> Result<Acme, Failure> {
+    let acme = Acme::open(settings, folder, world).map_err(|message| Failure { exit: EXIT_CONFIG, message })?;
+    for note in &acme.notes {
+        print_message(note);
+    }
+    Ok(acme)
 }
 
 fn start_deliveries(ctx: &Ctx, settings: hr::Settings) -> Result<hr::Worker, Failure> {

@@ -205,14 +205,19 @@ pub fn outcome_of(
 /// Parses a `Retry-After` field (RFC 9110 §10.2.3): seconds or a date, limited to 24 hours. Returns `None` for any
 /// other string.
 pub fn parse_retry_after(text: &str, now: Timestamp) -> Option<Duration> {
+    parse_retry_after_up_to(text, now, RETRY_AFTER_MAX)
+}
+
+/// Parses a `Retry-After` field like [`parse_retry_after`], with another limit.
+pub fn parse_retry_after_up_to(text: &str, now: Timestamp, max: Duration) -> Option<Duration> {
     let text = text.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        // A number that overflows is longer than a day.
-        let seconds = text.parse().map_or(RETRY_AFTER_MAX, Duration::from_secs);
-        return Some(seconds.min(RETRY_AFTER_MAX));
+        // A number that overflows is longer than any limit.
+        let seconds = text.parse().map_or(max, Duration::from_secs);
+        return Some(seconds.min(max));
     }
     let date = DateTimeParser::new().parse_timestamp(text).ok()?;
-    Some(Timestamp::from_micros(date.as_microsecond()).since(now).min(RETRY_AFTER_MAX))
+    Some(Timestamp::from_micros(date.as_microsecond()).since(now).min(max))
 }
 
 /// The reason why a pending delivery is not sent.

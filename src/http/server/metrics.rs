@@ -52,15 +52,7 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
         gauges.push(("appliance_attachment_bytes", "Size of all attachments, including staged ones.", bytes as f64));
     }
     gauges.extend(backup_gauges(ctx));
-    if let Some(tls) = &ctx.tls {
-        let days = tls.period().days_left(ctx.world.now());
-        gauges.push(("appliance_certificate_days_left", "Days until the certificate of the service expires.", days));
-        gauges.push((
-            "appliance_certificate_unusable",
-            "1 while the files of the certificate have changed and cannot be used.",
-            f64::from(u8::from(tls.has_unusable_files())),
-        ));
-    }
+    gauges.extend(certificate_gauges(ctx));
     let mut text = ctx.telemetry.prometheus(&gauges);
     // Without a readable file, there is no gauge of the chain head.
     if let Ok(head) = ctx.store.chain_head() {
@@ -68,6 +60,28 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
     }
     text.push_str(&job_metrics(ctx));
     text
+}
+
+/// Returns the gauges of the certificate. Without a certificate, there are no days left, so an alert on a missing number
+/// also detects a first order that fails.
+fn certificate_gauges(ctx: &Ctx) -> Vec<(&'static str, &'static str, f64)> {
+    let Some(tls) = &ctx.tls else { return Vec::new() };
+    let days = tls.period().map(|period| period.days_left(ctx.world.now()));
+    let days = days
+        .map(|days| ("appliance_certificate_days_left", "Days until the certificate of the service expires.", days));
+    let state = match tls.orders() {
+        Some(orders) => (
+            "appliance_certificate_order_failures",
+            "Failed attempts to get a certificate since the last one.",
+            f64::from(orders.failures()),
+        ),
+        None => (
+            "appliance_certificate_unusable",
+            "1 while the files of the certificate have changed and cannot be used.",
+            f64::from(u8::from(tls.has_unusable_files())),
+        ),
+    };
+    days.into_iter().chain([state]).collect()
 }
 
 /// Returns the gauges of scheduled backups. Without a schedule, there are none. Without a checked backup, there is no

@@ -4,6 +4,7 @@
 
 pub(in crate::http) mod accept;
 pub mod access_rule;
+pub(in crate::http) mod acme;
 pub(in crate::http) mod authentication;
 mod body;
 pub(in crate::http) mod body_fields;

@@ -26,6 +26,9 @@ const METRICS_CONNECTIONS_MAX: usize = 16;
 const REDIRECT_CONNECTIONS_MAX: usize = 4_096;
 const CLIENT_REDIRECT_CONNECTIONS_MAX: usize = 256;
 
+/// The seconds after which clients should try again if there is no certificate yet. An order takes less.
+const NO_CERTIFICATE_RETRY: &str = "60";
+
 /// Serves `/metrics` while the future is polled. Other paths get an empty 404.
 pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
     let limit = ConnectionLimit::new(METRICS_CONNECTIONS_MAX, Vec::new());
@@ -36,10 +39,22 @@ pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
 }
 
 /// Redirects every request to a URL below the base URL, usually with the same path and query, while the future is
-/// polled.
+/// polled. If the service orders its certificate, also answers the challenges of the authority. Until there is a
+/// certificate, other requests get a 503, because the base URL cannot be reached.
 pub async fn serve_redirects(listener: TcpListener, ctx: Arc<Ctx>) {
     let limit = ConnectionLimit::new(CLIENT_REDIRECT_CONNECTIONS_MAX, ctx.settings.trusted_proxies.clone());
-    let answer = move |request: &Request<Incoming>| Reply::moved(&target(&ctx.settings.base_url, request.uri()));
+    let answer = move |request: &Request<Incoming>| {
+        let orders = ctx.tls.as_ref().and_then(|tls| tls.orders());
+        match orders.and_then(|orders| orders.answer(request.uri().path())) {
+            Some(Some(challenge)) => Reply::text(challenge),
+            Some(None) => Reply::unknown(),
+            None if ctx.tls.as_ref().is_some_and(|tls| tls.period().is_none()) => Reply::not_yet(
+                "The service waits for its first certificate. Try again in a minute.\n",
+                NO_CERTIFICATE_RETRY,
+            ),
+            None => Reply::moved(&target(&ctx.settings.base_url, request.uri())),
+        }
+    };
     let mut builder = builder();
     builder.keep_alive(false);
     serve(&listener, REDIRECT_CONNECTIONS_MAX, limit, &builder, answer).await;

@@ -4,20 +4,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::client::verify_server_name;
-use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::server::ParsedCertificate;
 
 use super::files::{Pair, TlsFiles};
 use crate::domain::certificate::ValidityPeriod;
 use crate::domain::timestamp::Timestamp;
+use crate::http::server::acme::orders::Orders;
 
 /// The certificate and key of the service.
 pub struct Tls {
-    pub(super) files: TlsFiles,
-    current: Mutex<Pair>,
+    /// The files from which the certificate comes. `None` if the service orders it.
+    pub(super) files: Option<TlsFiles>,
+    /// The certificate in use. `None` until the first ordered certificate arrives.
+    current: Mutex<Option<Pair>>,
     /// Whether the files have changed to a pair that cannot be used.
     has_unusable_files: AtomicBool,
+    /// The state of orders, if the service orders its certificate.
+    orders: Option<Arc<Orders>>,
 }
 
 impl Tls {
@@ -27,30 +29,39 @@ impl Tls {
     /// A sentence for operators, with the remedy.
     pub fn read(files: TlsFiles, now: Timestamp) -> Result<Self, String> {
         let pair = files.read(now)?;
-        Ok(Self { files, current: Mutex::new(pair), has_unusable_files: AtomicBool::new(false) })
+        let current = Mutex::new(Some(pair));
+        Ok(Self { files: Some(files), current, has_unusable_files: AtomicBool::new(false), orders: None })
+    }
+
+    /// Creates the certificate of a service that orders it, with the stored one if there is one.
+    pub(in crate::http::server) fn ordered(stored: Option<Pair>, orders: Arc<Orders>) -> Self {
+        let current = Mutex::new(stored);
+        Self { files: None, current, has_unusable_files: AtomicBool::new(false), orders: Some(orders) }
     }
 
     /// Returns whether the certificate names this host. Otherwise, browsers refuse the certificate.
     pub fn is_for(&self, host: &str) -> bool {
-        let pair = self.current();
-        let Ok(certificate) = ParsedCertificate::try_from(&pair.certificate) else { return false };
-        let host = host.trim_start_matches('[').trim_end_matches(']');
-        ServerName::try_from(host).is_ok_and(|name| verify_server_name(&certificate, &name).is_ok())
+        self.current().as_ref().is_some_and(|pair| pair.is_for(host))
     }
 
     /// Returns the whole days that are left if they are so few that the operator should renew the certificate.
     pub fn reminder(&self, now: Timestamp) -> Option<u64> {
-        self.period().reminder(now)
+        self.period()?.reminder(now)
     }
 
-    /// Returns a warning while the certificate is not valid, or while the changed files cannot be used.
+    /// Returns a warning while there is no certificate or it is not valid, while it is not renewed, or while the changed
+    /// files cannot be used.
     pub(in crate::http) fn warning(&self, now: Timestamp) -> Option<&'static str> {
-        if self.period().check(now).is_err() {
-            Some("the certificate is not valid now; renew it")
-        } else if self.has_unusable_files() {
-            Some("the new certificate cannot be used; the log shows the reason")
-        } else {
-            None
+        let Some(period) = self.period() else {
+            return Some("there is no certificate yet; the log shows the reason");
+        };
+        let is_valid = period.check(now).is_ok();
+        match &self.orders {
+            Some(_) if !is_valid => Some("the certificate is not valid now; the log shows why there is no new one"),
+            None if !is_valid => Some("the certificate is not valid now; renew it"),
+            Some(orders) if orders.is_worrying() => Some("the certificate is not renewed; the log shows the reason"),
+            _ if self.has_unusable_files() => Some("the new certificate cannot be used; the log shows the reason"),
+            _ => None,
         }
     }
 
@@ -62,20 +73,26 @@ impl Tls {
         self.has_unusable_files.store(are_unusable, Ordering::Relaxed);
     }
 
+    /// Returns the state of orders, if the service orders its certificate.
+    pub(in crate::http::server) fn orders(&self) -> Option<&Orders> {
+        self.orders.as_deref()
+    }
+
     /// Returns the validity period of the certificate in use.
-    pub(in crate::http::server) fn period(&self) -> ValidityPeriod {
-        self.current().period
+    pub(in crate::http::server) fn period(&self) -> Option<ValidityPeriod> {
+        self.current().as_ref().map(|pair| pair.period)
     }
 
-    pub(super) fn acceptor(&self) -> TlsAcceptor {
-        TlsAcceptor::from(Arc::clone(&self.current().config))
+    /// Returns `None` while there is no certificate.
+    pub(super) fn acceptor(&self) -> Option<TlsAcceptor> {
+        self.current().as_ref().map(|pair| TlsAcceptor::from(Arc::clone(&pair.config)))
     }
 
-    pub(super) fn replace(&self, pair: Pair) {
-        *self.current() = pair;
+    pub(in crate::http::server) fn replace(&self, pair: Pair) {
+        *self.current() = Some(pair);
     }
 
-    pub(super) fn current(&self) -> MutexGuard<'_, Pair> {
+    pub(super) fn current(&self) -> MutexGuard<'_, Option<Pair>> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

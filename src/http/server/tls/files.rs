@@ -7,9 +7,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokio_rustls::rustls::client::verify_server_name;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::{PemObject, SectionKind};
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{Error, ServerConfig};
 
 use crate::domain::certificate::{Invalid, ValidityPeriod};
@@ -35,10 +37,33 @@ pub struct TlsFiles {
 
 /// A certificate with its key, ready for connections.
 #[derive(Clone)]
-pub(super) struct Pair {
+pub(in crate::http::server) struct Pair {
     pub(super) config: Arc<ServerConfig>,
     pub(super) certificate: CertificateDer<'static>,
-    pub(super) period: ValidityPeriod,
+    pub(in crate::http::server) period: ValidityPeriod,
+}
+
+impl Pair {
+    /// Reads a key and the certificates after it from one PEM file, and does not compare the period with the clock.
+    ///
+    /// # Errors
+    /// The reason, as a part of a sentence.
+    pub(in crate::http::server) fn from_pem(pem: &[u8]) -> Result<Self, String> {
+        let chain = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
+        let chain = chain.map_err(|error| format!("it is damaged: {error}"))?;
+        let key = PrivateKeyDer::from_pem_slice(pem).map_err(|_| "it has no private key that can be read")?;
+        let certificate = chain.first().ok_or("it has no certificate")?.clone();
+        let period = ValidityPeriod::of(&certificate).ok_or("its first certificate cannot be read")?;
+        let config = config(chain, key).map_err(|error| error.to_string())?;
+        Ok(Self { config: Arc::new(config), certificate, period })
+    }
+
+    /// Returns whether the certificate names this host. Otherwise, browsers refuse the certificate.
+    pub(in crate::http::server) fn is_for(&self, host: &str) -> bool {
+        let Ok(certificate) = ParsedCertificate::try_from(&self.certificate) else { return false };
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        ServerName::try_from(host).is_ok_and(|name| verify_server_name(&certificate, &name).is_ok())
+    }
 }
 
 /// The stamps of both files: device, inode, size and modification time. A file that was replaced or written has another

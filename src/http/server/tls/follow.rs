@@ -8,7 +8,7 @@ use tokio::signal::unix::Signal;
 use tokio::time::MissedTickBehavior;
 
 use super::certificate::Tls;
-use super::files::Stamps;
+use super::files::{Stamps, TlsFiles};
 use crate::domain::timestamp::Timestamp;
 use crate::http::server::ctx::Ctx;
 
@@ -18,13 +18,13 @@ const CHECK_EVERY: Duration = Duration::from_secs(1);
 /// Checks the files once a second, and reads them when they have changed or when a SIGHUP arrives. If the pair is not
 /// accepted, the certificate in use remains, and later checks read the files again. Runs until the future is dropped.
 pub async fn follow(ctx: Arc<Ctx>, mut hangups: Signal) {
-    let Some(tls) = ctx.tls.clone() else {
+    let Some((tls, files)) = ctx.tls.clone().and_then(|tls| tls.files.clone().map(|files| (tls, files))) else {
         while hangups.recv().await.is_some() {
             ctx.telemetry.note(ctx.world.now(), None, "SIGHUP has no effect, because the service has no certificate");
         }
         return;
     };
-    let mut follower = Follower::new(tls);
+    let mut follower = Follower::new(tls, files);
     let mut checks = tokio::time::interval(CHECK_EVERY);
     checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -49,6 +49,7 @@ pub async fn follow(ctx: Arc<Ctx>, mut hangups: Signal) {
 /// The state between two checks of the files.
 struct Follower {
     tls: Arc<Tls>,
+    files: TlsFiles,
     /// The stamps of the files when the certificate in use was read.
     in_use: Stamps,
     /// The stamps at the last check.
@@ -60,14 +61,14 @@ struct Follower {
 }
 
 impl Follower {
-    fn new(tls: Arc<Tls>) -> Self {
+    fn new(tls: Arc<Tls>, files: TlsFiles) -> Self {
         // The files might have changed since they were read, so the second check reads them again.
-        Self { in_use: Stamps::NONE, last: Stamps::NONE, tls, refused: None, reminder: None }
+        Self { in_use: Stamps::NONE, last: Stamps::NONE, tls, files, refused: None, reminder: None }
     }
 
     /// Checks the files, and returns the lines to log.
     fn check(&mut self, now: Timestamp, is_asked: bool) -> Vec<String> {
-        let stamps = self.tls.files.stamps();
+        let stamps = self.files.stamps();
         // The certificate and the key are replaced one after the other. Therefore, changed files are read only when two
         // checks in a row find the same files.
         let is_settled = std::mem::replace(&mut self.last, stamps) == stamps;
@@ -82,9 +83,11 @@ impl Follower {
     }
 
     fn read(&mut self, stamps: Stamps, now: Timestamp) -> Option<String> {
-        match self.tls.files.read(now) {
+        match self.files.read(now) {
             Ok(pair) => {
-                let is_new = pair.certificate != self.tls.current().certificate || self.refused.is_some();
+                let is_other =
+                    self.tls.current().as_ref().is_none_or(|current| current.certificate != pair.certificate);
+                let is_new = is_other || self.refused.is_some();
                 let line = format!("the certificate was read again; it is valid until {}", pair.period.not_after);
                 self.tls.replace(pair);
                 (self.in_use, self.refused) = (stamps, None);
@@ -101,7 +104,7 @@ impl Follower {
 
     /// Returns a reminder once a day while the certificate should be renewed, and once after it has expired.
     fn remind(&mut self, now: Timestamp) -> Option<String> {
-        let period = self.tls.period();
+        let period = self.tls.period()?;
         let until = period.not_after;
         let reminder = period.reminder(now).map(|days| match period.check(now) {
             Ok(()) => format!("renew the certificate: it has {days} days left and is valid until {until}"),
@@ -115,7 +118,6 @@ impl Follower {
 mod tests {
     use super::*;
     use crate::domain::timestamp::Rounding;
-    use crate::http::server::tls::files::TlsFiles;
 
     fn at(text: &str) -> Timestamp {
         Timestamp::parse(text, Rounding::Down).unwrap()
@@ -135,8 +137,8 @@ mod tests {
             write(&dir, "certificate", &certificate);
             write(&dir, "key", &key);
             let files = TlsFiles { certificate: dir.path().join("certificate"), key: dir.path().join("key") };
-            let tls = Tls::read(files, at("2026-06-01")).unwrap();
-            let mut fixture = Self { dir, follower: Follower::new(Arc::new(tls)) };
+            let tls = Tls::read(files.clone(), at("2026-06-01")).unwrap();
+            let mut fixture = Self { dir, follower: Follower::new(Arc::new(tls), files) };
             assert_eq!([fixture.check("2026-06-01"), fixture.check("2026-06-01")], [vec![] as Vec<String>, vec![]]);
             fixture
         }
@@ -180,19 +182,20 @@ mod tests {
     #[test]
     fn files_that_cannot_be_used_are_reported_once_and_tried_until_they_can() {
         let mut fixture = Fixture::new();
-        let used = fixture.follower.tls.current().certificate.clone();
+        let in_use = |fixture: &Fixture| fixture.follower.tls.current().as_ref().unwrap().certificate.clone();
+        let used = in_use(&fixture);
         write(&fixture.dir, "key", &pair().1);
         let lines = fixture.follower.check(at("2026-06-01"), true);
         assert!(lines.len() == 1 && lines[0].contains("the one before it stays: the key "), "{lines:?}");
         assert_eq!((fixture.check("2026-06-01"), fixture.check("2026-06-01")), (vec![], vec![]));
         let warning = "the new certificate cannot be used; the log shows the reason";
         assert_eq!(fixture.warning("2026-06-01"), Some(warning));
-        assert_eq!(fixture.follower.tls.current().certificate, used);
+        assert_eq!(in_use(&fixture), used);
         let (certificate, key) = pair();
         write(&fixture.dir, "certificate", &certificate);
         write(&fixture.dir, "key", &key);
         assert_eq!((fixture.check("2026-06-01").len(), fixture.check("2026-06-01").len()), (0, 1));
-        assert_ne!(fixture.follower.tls.current().certificate, used);
+        assert_ne!(in_use(&fixture), used);
         assert_eq!(fixture.warning("2026-06-01"), None);
     }
 

@@ -1,5 +1,5 @@
-//! TLS of the service itself. The certificate comes from two files, which are read again when they change. A connection
-//! keeps the certificate with which it began.
+//! TLS of the service itself. The certificate comes from two files, which are read again when they change, or from an
+//! authority (`acme`). A connection keeps the certificate with which it began.
 
 pub(in crate::http) mod certificate;
 pub(in crate::http) mod files;

@@ -1,0 +1,224 @@
+//! One order, as the authority sees it: the account, the order, the challenge, and the certificate.
+
+use std::time::Duration;
+
+use instant_acme::{
+    Account, AuthorizationStatus, ChallengeType, Error, Identifier, NewAccount, NewOrder, Order, OrderStatus, Problem,
+    RetryPolicy,
+};
+
+use super::client::DirectoryClient;
+use super::folder::{AcmeFolder, StoredAccount};
+use super::orders::Orders;
+use super::settings::AcmeSettings;
+use crate::domain::acme::advice;
+use crate::domain::text;
+
+/// The maximum time for which the authority may validate the name, and for which it may issue the certificate. Both take
+/// seconds at most authorities.
+const POLL: RetryPolicy = RetryPolicy::new().timeout(Duration::from_secs(90));
+
+/// The maximum length of a sentence with text from the authority, in characters.
+const SENTENCE_CHARACTERS_MAX: usize = 800;
+
+/// The errors after which an account is of no use: the authority does not know it, for example because its test
+/// environment was reset, or has closed it.
+const ACCOUNT_ERRORS: [&str; 2] = ["accountDoesNotExist", "unauthorized"];
+
+/// The answer of the authority to an order.
+pub(super) struct Issued {
+    /// The certificates in PEM, that of the service first.
+    pub(super) chain: String,
+    /// The private key in PEM. Each certificate has a new one.
+    pub(super) key: String,
+}
+
+/// Orders a certificate with the stored account, or with a new one. `client` returns a client for each account.
+///
+/// # Errors
+/// A sentence for operators, with the remedy.
+pub(super) async fn order(
+    settings: &AcmeSettings,
+    folder: &AcmeFolder,
+    orders: &Orders,
+    client: impl Fn() -> DirectoryClient,
+) -> Result<Issued, String> {
+    let stored = folder.account().filter(|account| account.directory == settings.directory);
+    let known = match stored {
+        Some(stored) => with_stored_account(settings, stored, folder, client()).await,
+        None => None,
+    };
+    let (account, order) = match known {
+        Some(Ok(known)) => known,
+        Some(Err(error)) => return Err(sentence(&error)),
+        None => with_new_account(settings, folder, client()).await?,
+    };
+    let issued = complete(order, orders).await;
+    drop(account);
+    orders.clear();
+    issued
+}
+
+/// Begins an order with a stored account. Returns `None` if the authority no longer accepts the account.
+async fn with_stored_account(
+    settings: &AcmeSettings,
+    stored: StoredAccount,
+    folder: &AcmeFolder,
+    client: DirectoryClient,
+) -> Option<Result<(Account, Order), Error>> {
+    let begin = async {
+        let serialized = serde_json::to_value(&stored.credentials)?;
+        let account = Account::builder_with_http(Box::new(client)).from_credentials(stored.credentials).await?;
+        if stored.contact != settings.contact {
+            let contacts = contacts(settings);
+            account.update_contacts(&contacts.iter().map(String::as_str).collect::<Vec<_>>()).await?;
+            let credentials = serde_json::from_value(serialized)?;
+            let (directory, contact) = (settings.directory.clone(), settings.contact.clone());
+            // Without a stored contact, the next order sends it again.
+            let _ = folder.write_account(&StoredAccount { directory, contact, credentials });
+        }
+        let order = account.new_order(&NewOrder::new(&identifiers(settings))).await?;
+        Ok((account, order))
+    };
+    match begin.await {
+        Err(Error::Api(problem)) if ACCOUNT_ERRORS.contains(&kind(&problem)) => None,
+        Err(Error::KeyRejected | Error::Json(_)) => None,
+        other => Some(other),
+    }
+}
+
+/// Creates an account, stores it, and begins an order.
+async fn with_new_account(
+    settings: &AcmeSettings,
+    folder: &AcmeFolder,
+    client: DirectoryClient,
+) -> Result<(Account, Order), String> {
+    let contacts = contacts(settings);
+    let contacts: Vec<&str> = contacts.iter().map(String::as_str).collect();
+    // --acme-domain says that the operator agrees.
+    let new = NewAccount { contact: &contacts, terms_of_service_agreed: true, only_return_existing: false };
+    let created = Account::builder_with_http(Box::new(client)).create(&new, settings.directory.clone(), None).await;
+    let (account, credentials) = created.map_err(|error| sentence(&error))?;
+    let (directory, contact) = (settings.directory.clone(), settings.contact.clone());
+    folder.write_account(&StoredAccount { directory, contact, credentials }).map_err(|error| {
+        format!("the account cannot be stored in {}: {error}; make room on the disk", folder.path().display())
+    })?;
+    let order = account.new_order(&NewOrder::new(&identifiers(settings))).await;
+    order.map(|order| (account, order)).map_err(|error| sentence(&error))
+}
+
+fn contacts(settings: &AcmeSettings) -> Vec<String> {
+    settings.contact.iter().map(|email| format!("mailto:{email}")).collect()
+}
+
+fn identifiers(settings: &AcmeSettings) -> [Identifier; 1] {
+    [Identifier::Dns(settings.domain.as_str().to_owned())]
+}
+
+/// Answers the challenges of an order, and waits for its certificate.
+async fn complete(mut order: Order, orders: &Orders) -> Result<Issued, String> {
+    answer_challenges(&mut order, orders).await?;
+    if order.state().status != OrderStatus::Ready {
+        let ready = order.poll_ready(&POLL).await;
+        match ready {
+            Ok(OrderStatus::Ready) => {}
+            Err(error) if !matches!(error, Error::Api(_)) => return Err(sentence(&error)),
+            refused => {
+                // The order says only that it failed. The challenge says why.
+                let why = refused.err().map(|error| sentence(&error));
+                let unknown = || "the authority refused the order and gave no reason".to_owned();
+                return Err(failed_challenge(&mut order).await.or(why).unwrap_or_else(unknown));
+            }
+        }
+    }
+    let key = order.finalize().await.map_err(|error| sentence(&error))?;
+    let chain = order.poll_certificate(&POLL).await.map_err(|error| sentence(&error))?;
+    Ok(Issued { chain, key })
+}
+
+/// Publishes the answers to the challenges, and tells the authority to look for them.
+async fn answer_challenges(order: &mut Order, orders: &Orders) -> Result<(), String> {
+    let mut authorizations = order.authorizations();
+    while let Some(authorization) = authorizations.next().await {
+        let mut authorization = authorization.map_err(|error| sentence(&error))?;
+        match authorization.status {
+            AuthorizationStatus::Valid => continue,
+            AuthorizationStatus::Pending => {}
+            status => return Err(format!("the authority has a used authorization ({status:?}) in a new order")),
+        }
+        let mut challenge = authorization.challenge(ChallengeType::Http01).ok_or(
+            "the authority offers no challenge by HTTP (http-01) for the name; choose another --acme-directory",
+        )?;
+        orders.add(&challenge.token, challenge.key_authorization().as_str());
+        challenge.set_ready().await.map_err(|error| sentence(&error))?;
+    }
+    Ok(())
+}
+
+/// Returns the reason for which a challenge failed.
+async fn failed_challenge(order: &mut Order) -> Option<String> {
+    let mut authorizations = order.authorizations();
+    while let Some(Ok(mut authorization)) = authorizations.next().await {
+        let state = authorization.refresh().await.ok()?;
+        if let Some(problem) = state.challenges.iter().find_map(|challenge| challenge.error.as_ref()) {
+            return Some(refusal(problem));
+        }
+    }
+    None
+}
+
+/// Returns the last part of the type of a problem, such as `rateLimited`.
+fn kind(problem: &Problem) -> &str {
+    problem.r#type.as_deref().unwrap_or_default().rsplit(':').next().unwrap_or_default()
+}
+
+/// Returns a sentence about an error, with advice.
+fn sentence(error: &Error) -> String {
+    match error {
+        Error::Api(problem) => refusal(problem),
+        Error::Timeout(_) => "the authority did not decide in time; the next attempt asks again".to_owned(),
+        Error::Json(error) => one_line(&format!("the authority sent an answer that cannot be read: {error}")),
+        error => one_line(&format!("the authority cannot be used: {error}")),
+    }
+}
+
+/// Returns a sentence about a refusal of the authority.
+fn refusal(problem: &Problem) -> String {
+    let subproblem = problem.subproblems.first();
+    let kind = kind(problem);
+    let detail = problem.detail.as_deref().unwrap_or("no reason given");
+    let more = subproblem.and_then(|problem| problem.detail.as_deref()).map(|more| format!(" ({more})"));
+    let detail = one_line(&format!("{detail}{}", more.unwrap_or_default()));
+    format!("the authority refused ({kind}): {detail}; {}", advice(kind))
+}
+
+/// Shortens a sentence, and replaces control characters, such as line breaks, by spaces. It may have text from outside.
+fn one_line(sentence: &str) -> String {
+    text::cut(sentence, SENTENCE_CHARACTERS_MAX).replace(|c: char| c.is_control(), " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_its_kind_its_reason_and_a_remedy_on_one_line() {
+        for (text, expected) in [
+            (
+                r#"{"type": "urn:ietf:params:acme:error:dns", "detail": "NXDOMAIN\nlooking up A"}"#,
+                "the authority refused (dns): NXDOMAIN looking up A; the name needs an A or AAAA record",
+            ),
+            (
+                r#"{"type": "urn:ietf:params:acme:error:rateLimited", "detail": "too many"}"#,
+                "the authority refused (rateLimited): too many; the authority limits the number of orders",
+            ),
+            ("{}", "the authority refused (): no reason given; if this continues"),
+        ] {
+            let problem: Problem = serde_json::from_str(text).unwrap();
+            assert!(refusal(&problem).starts_with(expected), "{}", refusal(&problem));
+        }
+        let long = format!(r#"{{"detail": "{}"}}"#, "x".repeat(10_000));
+        let problem: Problem = serde_json::from_str(&long).unwrap();
+        assert!(refusal(&problem).len() < 1_000);
+    }
+}
