@@ -2,6 +2,8 @@
 //! stops.
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue must fail")]
 
+mod acme;
+mod acme_server;
 mod admin;
 mod backup;
 mod chain;

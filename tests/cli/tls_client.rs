@@ -4,7 +4,9 @@ use std::io::{self, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateSigningRequestParams, CertifiedIssuer, DnType, IsCa, KeyPair,
+};
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{
@@ -50,6 +52,11 @@ impl Authority {
         write_pair(dir, &certificate, &key);
     }
 
+    /// Signs a certificate signing request, and returns the chain as PEM.
+    pub(crate) fn sign(&self, request: &CertificateSigningRequestParams) -> String {
+        request.signed_by(&self.0).unwrap().pem() + &self.0.pem()
+    }
+
     /// Writes the certificate of the authority.
     pub(crate) fn write_root(&self, dir: &WorkDir, name: &str) {
         dir.write(name, self.0.pem());
@@ -67,13 +74,24 @@ impl Authority {
         versions: &[&'static SupportedProtocolVersion],
         protocol: &[u8],
     ) -> io::Result<TlsStream> {
+        self.connect_as("localhost", stream, versions, protocol)
+    }
+
+    /// Completes the handshake for a host of this name.
+    pub(crate) fn connect_as(
+        &self,
+        name: &str,
+        stream: TcpStream,
+        versions: &[&'static SupportedProtocolVersion],
+        protocol: &[u8],
+    ) -> io::Result<TlsStream> {
         let mut roots = RootCertStore::empty();
         roots.add(self.0.der().clone()).unwrap();
         let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
         let builder = builder.with_protocol_versions(versions).unwrap();
         let mut config = builder.with_root_certificates(roots).with_no_client_auth();
         config.alpn_protocols = vec![protocol.to_vec()];
-        let name = ServerName::try_from("localhost").unwrap();
+        let name = ServerName::try_from(name.to_owned()).unwrap();
         let mut stream = StreamOwned::new(ClientConnection::new(Arc::new(config), name).unwrap(), stream);
         while stream.conn.is_handshaking() {
             stream.conn.complete_io(&mut stream.sock)?;

@@ -41,6 +41,7 @@ impl Orderer {
     /// Makes an attempt. A panic of the library, for example at an answer that it does not expect, is a failure.
     pub(super) fn attempt(&mut self) -> Outcome {
         let retry_after = RetryAfter::default();
+        self.store_begin();
         let tried = catch_unwind(AssertUnwindSafe(|| self.order(&retry_after)));
         let defect = || "the attempt ended by a defect of this program at an answer of the authority".to_owned();
         let ordered = tried.unwrap_or_else(|_| Err(defect()));
@@ -129,6 +130,15 @@ impl Orderer {
     pub(super) fn period_in_use(&self) -> Option<ValidityPeriod> {
         let is_other = self.ordered_from.as_ref().is_some_and(|directory| *directory != self.settings.directory);
         self.tls.period().filter(|_| !is_other)
+    }
+
+    /// Stores the attempt as a failed one until it has ended. A service that is killed in each attempt therefore makes ever
+    /// fewer of them.
+    fn store_begin(&self) {
+        let mut begun = self.attempts.clone();
+        begun.fail(self.world.now(), None, 0);
+        let why = Some("the service ended during the attempt".to_owned());
+        let _ = self.folder.write_state(&State::new(&self.settings, &begun, self.ordered_from.clone(), why));
     }
 
     /// Stores the state. If that fails, restarts may cause attempts, but only while the disk has room for a certificate.

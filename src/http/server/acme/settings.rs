@@ -8,7 +8,7 @@ use crate::domain::acme::Domain;
 
 /// A function that reads the certificate authorities that may certify the directory. It runs before each attempt,
 /// because system updates can change them.
-pub type ReadTrust = Box<dyn Fn() -> Result<Arc<ClientConfig>, String> + Send + Sync>;
+type ReadTrust = Box<dyn Fn() -> Result<Arc<ClientConfig>, String> + Send + Sync>;
 
 pub struct AcmeSettings {
     pub domain: Domain,
