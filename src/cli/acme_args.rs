@@ -8,6 +8,7 @@ use crate::domain::acme::Domain;
 use crate::domain::text::Email;
 use crate::hr::{trusting_config, trusting_config_of};
 use crate::http::{self, AcmeFolder, AcmeSettings};
+use crate::store::file::resolve;
 
 /// The directory of the authority that most small organizations use. It is free and needs no registration.
 const DIRECTORY: &str = "https://acme-v02.api.letsencrypt.org/directory";
@@ -22,7 +23,7 @@ pub(super) struct AcmeArgs {
     acme_domain: Option<Domain>,
 
     /// An email address for the authority. Let's Encrypt sends no mail; other authorities send warnings.
-    #[arg(long, env = "APPLIANCE_ACME_CONTACT", value_name = "EMAIL", value_parser = parse_new_email)]
+    #[arg(long, env = "APPLIANCE_ACME_CONTACT", value_name = "ADDRESS", value_parser = parse_new_email)]
     acme_contact: Option<Email>,
 
     /// The directory of another authority than Let's Encrypt, such as its test environment
@@ -83,7 +84,7 @@ impl AcmeArgs {
 
     /// Returns the reason why the folder for the certificate cannot be used.
     pub(super) fn flaw_of_folder(&self, db: &Path) -> Option<String> {
-        self.is_set().then(|| AcmeFolder::of(db).check().err())?
+        self.is_set().then(|| AcmeFolder::of(&resolve(db)).check().err())?
     }
 
     /// Returns the settings, or `None` if the service does not order its certificate.

@@ -150,7 +150,11 @@ impl AcmeServer {
         drop(state);
         self.changed.notify_all();
         let (status, fields, text) = match (path.as_str(), fault) {
-            ("/directory", Some(fault)) if self.spoil_directory(fault, &mut stream) => return,
+            ("/directory", Some(fault)) if self.spoil_directory(fault, &mut stream) => {
+                stream.conn.send_close_notify();
+                let _ = stream.conn.complete_io(&mut stream.sock);
+                return;
+            }
             ("/directory", fault) => (200, Vec::new(), self.directory_text(fault)),
             ("/nonce", _) => (200, Vec::new(), String::new()),
             _ => self.answer(&path, &body),

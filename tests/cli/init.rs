@@ -125,6 +125,10 @@ fn without_a_terminal_missing_flags_are_named_and_nothing_is_created() {
         (&[&FLAGS[..4], &https, &["--tls", "files", "--tls-key", KEY]].concat(), "needed: --tls-cert\n"),
         (&[&FLAGS[..], &["--tls", "files", "--tls-cert", CERT, "--tls-key", KEY]].concat(), "needs an https URL"),
         (&[&FLAGS[..4], &https, &["--tls", "proxy", "--tls-key", KEY]].concat(), "need --tls files"),
+        (&[&FLAGS[..4], &https, &["--tls", "acme", "--tls-key", KEY]].concat(), "need --tls files"),
+        (&[&FLAGS[..4], &https, &["--tls", "proxy", "--acme-contact", "a@acme.example"]].concat(), "need --tls acme"),
+        (&[&FLAGS[..], &["--tls", "acme"]].concat(), "--tls acme needs an https URL"),
+        (&[&FLAGS[..4], &["--base-url", "https://localhost", "--tls", "acme"]].concat(), "needs a public name"),
         (
             &[&FLAGS[..4], &["--base-url", "http://jobs.acme.example"]].concat(),
             "candidates and staff need an https URL",
@@ -154,6 +158,33 @@ fn a_certificate_is_checked_before_anything_is_created() {
         assert!(text.contains(line), "{line}: {text}");
     }
     dir.run(&["settings", "--check", "--settings", "a.toml"]).succeeded();
+}
+
+#[test]
+fn a_service_that_orders_its_certificate_gets_its_settings() {
+    let dir = WorkDir::new();
+    let flags = ["--base-url", "https://Jobs.acme.example", "--tls", "acme"];
+    dir.run(&[&FILES[..], &FLAGS[..4], &flags].concat()).succeeded();
+    let text = settings(&dir);
+    for line in [
+        "listen = \"0.0.0.0:443\"",
+        "redirect-from = \"0.0.0.0:80\"",
+        "acme-domain = \"jobs.acme.example\"",
+        "acme-contact = \"rosa@acme.example\"",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(!text.contains("acme-directory"), "{text}");
+    dir.run(&["settings", "--check", "--settings", "a.toml"]).succeeded();
+    let more = ["--force", "--acme-contact", "it@acme.example", "--acme-directory", "https://acme.example/directory"];
+    dir.run(&[&FILES[..], &FLAGS[..4], &flags, &more, &["--acme-ca-file", "none.pem"]].concat())
+        .failed(1, "nothing was changed");
+    dir.run(&[&FILES[..], &FLAGS[..4], &flags, &more].concat()).succeeded();
+    let text = settings(&dir);
+    assert!(
+        text.contains("acme-contact = \"it@acme.example\"\nacme-directory = \"https://acme.example/directory\""),
+        "{text}"
+    );
 }
 
 #[test]

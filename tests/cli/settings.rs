@@ -21,6 +21,10 @@ const VALUES: [(&str, &str, &str, &str, &str); 23] = [
     ("base-url", "http://a.example", "http://b.example", "'http://c.example'", "http://c.example"),
     ("tls-cert", "a.pem", "b.pem", "'c.pem'", "c.pem"),
     ("tls-key", "a.pem", "b.pem", "'c.pem'", "c.pem"),
+    ("acme-domain", "a.example", "b.example", "'c.example'", "c.example"),
+    ("acme-contact", "a@a.example", "b@a.example", "'c@a.example'", "c@a.example"),
+    ("acme-directory", "https://a.example/", "https://b.example/", "'https://c.example/'", "https://c.example/"),
+    ("acme-ca-file", "a.pem", "b.pem", "'c.pem'", "c.pem"),
     ("redirect-from", "1", "2", "':3'", ":3"),
     ("demo", "", "false", "true", "true"),
     ("rate-limit", "1", "2", "1_003", "1003"),
@@ -160,7 +164,7 @@ fn a_mistake_in_the_file_is_one_sentence_with_its_location() {
         ("db 'a.db'", "a.toml:1:"),
         ("tls-cert = 'a.pem'", "a.toml:1:1: --tls-cert needs --tls-key, which is not set"),
         ("\ntls-key = 'a.pem'", "a.toml:2:1: --tls-key needs --tls-cert, which is not set"),
-        ("redirect-from = 80", "a.toml:1:1: --redirect-from needs --tls-cert, which is not set"),
+        ("redirect-from = 80", "a.toml:1:1: --redirect-from needs --tls-cert or --acme-domain, which is not set"),
         ("backup-hook = 'copy'", "a.toml:1:1: --backup-hook needs --backup-dir, which is not set"),
     ] {
         dir.write("a.toml", text);

@@ -82,7 +82,7 @@ pub(in crate::cli) struct Args {
     pub(super) tls_key: Option<PathBuf>,
 
     /// An email address for the certificate authority, for --tls acme. The default is the admin's address.
-    #[arg(long, env = "APPLIANCE_ACME_CONTACT", value_name = "EMAIL", value_parser = parse_new_email)]
+    #[arg(long, env = "APPLIANCE_ACME_CONTACT", value_name = "ADDRESS", value_parser = parse_new_email)]
     pub(super) acme_contact: Option<Email>,
 
     /// The directory of another authority than Let's Encrypt, for --tls acme.

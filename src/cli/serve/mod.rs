@@ -73,28 +73,16 @@ async fn serve(args: Args, passed: Option<std::net::TcpListener>) -> Result<(), 
     let metrics = bind_if_given(args.metrics_listen, "--metrics-listen").await?;
     let redirects = bind_if_given(args.redirect_from, "--redirect-from").await?;
     let tls = args.tls.read(args.base_url.as_deref(), &Real::new())?;
-    let acme = args.tls.acme.settings().map(|settings| (settings, AcmeFolder::of(&args.path())));
+    let acme = args.tls.acme.settings().map(|settings| (settings, args.path()));
     let url = format!("{}://{address}", if args.tls.is_set() { "https" } else { "http" });
-    if address.ip().is_unspecified() && args.base_url.is_none() && acme.is_none() {
-        print_message(&format!(
-            "warning: listening on every interface without --base-url; links will begin with {url}, which other \
-             machines cannot open. Set the public URL, for example --base-url https://jobs.example.com"
-        ));
-    }
-    if !args.tls.is_set() && lacks_trusted_proxy(&args, address) {
-        print_message(
-            "warning: --base-url is https and the service listens on loopback, so a proxy must be in front of it, but no \
-             --trusted-proxy is given. All clients therefore share one address and its limits. For a proxy on this \
-             machine, add --trusted-proxy 127.0.0.1/32",
-        );
-    }
+    warn_about_address(&args, address, &url);
     let deliveries = hr::Settings {
         schedule: args.hr_retry_schedule.clone(),
         timeout: args.hr_timeout,
         allow_private_targets: args.allow_private_hr_targets,
     };
     let mut ctx = open(args, address)?;
-    let acme = acme.map(|(settings, folder)| open_acme(settings, folder, Arc::clone(&ctx.world))).transpose()?;
+    let acme = acme.map(|(settings, db)| open_acme(settings, &db, Arc::clone(&ctx.world))).transpose()?;
     ctx.tls = acme.as_ref().map(Acme::tls).or(tls);
     let ctx = Arc::new(ctx);
     let worker = start_deliveries(&ctx, deliveries)?;
@@ -146,6 +134,24 @@ async fn report(manager: Arc<ServiceManager>, ctx: Arc<Ctx>, url: String) {
             manager.alive(&url, &names);
         }
         tokio::time::sleep(manager.report_interval()).await;
+    }
+}
+
+/// Warns about an address that suits neither the base URL nor a proxy.
+fn warn_about_address(args: &Args, address: SocketAddr, url: &str) {
+    let has_base_url = args.base_url.is_some() || args.tls.acme.is_set();
+    if address.ip().is_unspecified() && !has_base_url {
+        print_message(&format!(
+            "warning: listening on every interface without --base-url; links will begin with {url}, which other \
+             machines cannot open. Set the public URL, for example --base-url https://jobs.example.com"
+        ));
+    }
+    if !args.tls.is_set() && lacks_trusted_proxy(args, address) {
+        print_message(
+            "warning: --base-url is https and the service listens on loopback, so a proxy must be in front of it, but no \
+             --trusted-proxy is given. All clients therefore share one address and its limits. For a proxy on this \
+             machine, add --trusted-proxy 127.0.0.1/32",
+        );
     }
 }
 
@@ -219,7 +225,8 @@ fn report_repeated_erasures(again: &RepeatedErasures, path: &Path) {
 }
 
 /// Opens the folder for the certificate. The service holds the lock of the database file already.
-fn open_acme(settings: AcmeSettings, folder: AcmeFolder, world: Arc<dyn World>) -> Result<Acme, Failure> {
+fn open_acme(settings: AcmeSettings, db: &Path, world: Arc<dyn World>) -> Result<Acme, Failure> {
+    let folder = AcmeFolder::of(&store::file::resolve(db));
     let acme = Acme::open(settings, folder, world).map_err(|message| Failure { exit: EXIT_CONFIG, message })?;
     for note in &acme.notes {
         print_message(note);

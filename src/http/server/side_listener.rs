@@ -17,6 +17,7 @@ use super::connection_limit::ConnectionLimit;
 use super::ctx::Ctx;
 use super::metrics;
 use super::reply::Reply;
+use crate::domain::refusal::Refusal;
 
 /// The maximum number of open connections to the address of `/metrics`, in total and from one client.
 const METRICS_CONNECTIONS_MAX: usize = 16;
@@ -26,8 +27,10 @@ const METRICS_CONNECTIONS_MAX: usize = 16;
 const REDIRECT_CONNECTIONS_MAX: usize = 4_096;
 const CLIENT_REDIRECT_CONNECTIONS_MAX: usize = 256;
 
-/// The seconds after which clients should try again if there is no certificate yet. An order takes less.
-const NO_CERTIFICATE_RETRY: &str = "60";
+/// The answer while there is no certificate yet, and the seconds after which clients should try again. An order takes
+/// less.
+const NO_CERTIFICATE: &str = "the service waits for its first certificate; try again in a minute";
+const NO_CERTIFICATE_RETRY_S: u64 = 60;
 
 /// Serves `/metrics` while the future is polled. Other paths get an empty 404.
 pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
@@ -47,11 +50,11 @@ pub async fn serve_redirects(listener: TcpListener, ctx: Arc<Ctx>) {
         let orders = ctx.tls.as_ref().and_then(|tls| tls.orders());
         match orders.and_then(|orders| orders.answer(request.uri().path())) {
             Some(Some(challenge)) => Reply::text(challenge),
-            Some(None) => Reply::unknown(),
-            None if ctx.tls.as_ref().is_some_and(|tls| tls.period().is_none()) => Reply::not_yet(
-                "The service waits for its first certificate. Try again in a minute.\n",
-                NO_CERTIFICATE_RETRY,
-            ),
+            Some(None) => Reply::metrics(String::new()),
+            None if ctx.tls.as_ref().is_some_and(|tls| tls.period().is_none()) => {
+                let refusal = Refusal::Unavailable { detail: NO_CERTIFICATE, retry_after_s: NO_CERTIFICATE_RETRY_S };
+                Reply::text(format!("{NO_CERTIFICATE}\n")).refusing(&refusal)
+            }
             None => Reply::moved(&target(&ctx.settings.base_url, request.uri())),
         }
     };

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
 use hyper::header::{self, HeaderValue};
@@ -100,7 +100,10 @@ async fn exchange(
     let (parts, body) = response.into_parts();
     let body = Limited::new(body, BODY_BYTES_MAX).collect().await;
     connection.abort();
-    let body = body.map_err(|error| format!("the answer has no whole body of at most 256 KiB: {error}"))?;
+    let body = body.map_err(|error| match error.is::<LengthLimitError>() {
+        true => format!("the answer is larger than {} KiB", BODY_BYTES_MAX / 1_024),
+        false => format!("the answer ended early: {error}"),
+    })?;
     Ok(Response::from_parts(parts, body.to_bytes()))
 }
 

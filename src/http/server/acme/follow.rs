@@ -113,7 +113,10 @@ pub async fn follow(acme: Acme, ctx: Arc<Ctx>, mut hangups: Signal) {
             match attempt::attempt(Arc::clone(&orderer)).await {
                 Some(Outcome::Renewed(line)) => ctx.telemetry.note(ctx.world.now(), None, &line),
                 Some(Outcome::Failed(line)) => ctx.telemetry.warn(ctx.world.now(), &line),
-                None => ctx.telemetry.warn(ctx.world.now(), "no attempt for a certificate: the system has no thread"),
+                None => {
+                    orderer.lock().unwrap_or_else(PoisonError::into_inner).attempts.fail(now, None, 0);
+                    ctx.telemetry.warn(ctx.world.now(), "no attempt for a certificate: the system has no free thread");
+                }
             }
         } else if is_asked {
             ctx.telemetry.note(now, None, &format!("SIGHUP: the next attempt for a certificate may be at {next}"));

@@ -3,7 +3,6 @@
 
 mod file;
 pub(in crate::http) mod page;
-mod side;
 mod warning;
 
 use http_body_util::Full;
