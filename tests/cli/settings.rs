@@ -15,7 +15,7 @@ struct Forms {
 }
 
 /// For each option, its values in the forms of [`Forms`]. An option that is not listed here makes the test fail.
-const VALUES: [(&str, &str, &str, &str, &str); 23] = [
+const VALUES: [(&str, &str, &str, &str, &str); 27] = [
     ("db", "a.db", "b.db", "'c.db'", "c.db"),
     ("listen", "1", "127.0.0.1:2", "3", "3"),
     ("base-url", "http://a.example", "http://b.example", "'http://c.example'", "http://c.example"),

@@ -224,7 +224,7 @@ mod tests {
             assert_eq!(mode(&folder.path().join(name)), 0o600, "{name}");
         }
         assert_eq!(folder.read_certificate().unwrap().as_deref(), Some(&b"pem"[..]));
-        fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o750)).unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o750)).unwrap();
         assert!(folder.create().unwrap_err().contains("chmod 700 "));
     }
 
