@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// The top-level modules and their layers. The other files directly in `src` are the crate roots.
 const LAYERS: [(&str, usize); 9] = [
@@ -529,7 +530,9 @@ fn a_file_is_short_enough(source: &Source) -> Vec<String> {
     vec![format!("src/{} has {lines} lines, more than {LINES_MAX}: make it a folder of the same name", source.path)]
 }
 
-/// Returns every file of `src`.
+/// Every file of `src`. All tests share the files, because reading them takes longer than any rule.
+static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(sources);
+
 fn sources() -> Vec<Source> {
     fn read(folder: &Path, below: &str, sources: &mut Vec<Source>) {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -554,7 +557,7 @@ macro_rules! rules {
     ($($test:ident: $rule:ident,)*) => {$(
         #[test]
         fn $test() {
-            let findings: Vec<String> = sources().iter().flat_map($rule).collect();
+            let findings: Vec<String> = SOURCES.iter().flat_map($rule).collect();
             assert!(findings.is_empty(), "\n{}", findings.join("\n"));
         }
     )*};
@@ -579,12 +582,12 @@ rules! {
 
 #[test]
 fn no_top_level_module_imports_itself_through_others() {
-    assert_eq!(cycles(&sources()), Vec::<String>::new());
+    assert_eq!(cycles(&SOURCES), Vec::<String>::new());
 }
 
 #[test]
 fn there_is_no_import_cycle_between_modules() {
-    assert_eq!(module_cycles(&sources()), Vec::<BTreeSet<String>>::new());
+    assert_eq!(module_cycles(&SOURCES), Vec::<BTreeSet<String>>::new());
 }
 
 #[test]
@@ -622,7 +625,7 @@ fn a_planted_import_cycle_is_found() {
 /// Checks that `LAYERS` lists all folders of `src`.
 #[test]
 fn every_module_has_a_layer() {
-    for source in sources() {
+    for source in SOURCES.iter() {
         let is_root = ["main.rs", "lib.rs"].contains(&source.path.as_str());
         assert!(is_root || layer(source.top()).is_some(), "src/{} has no layer", source.path);
     }
@@ -637,7 +640,7 @@ fn folder_of(module: &[String]) -> String {
 /// Checks that `docs/architecture.md` lists the imports that the source has.
 #[test]
 fn the_architecture_lists_the_imports_between_folders() {
-    let sources = sources();
+    let sources = &*SOURCES;
     let modules: BTreeSet<Vec<String>> = sources.iter().map(module).filter(|path| !path.is_empty()).collect();
     let mut imports: BTreeMap<String, BTreeSet<String>> =
         modules.iter().map(|module| (folder_of(module), BTreeSet::new())).collect();
