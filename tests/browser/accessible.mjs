@@ -8,17 +8,31 @@ import { pages } from './pages.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/// Returns violations of all rules except experimental ones, each with the elements concerned.
-export async function violations(page, rules) {
+/// The rules about colours.
+export const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
+
+/// Returns the rules for a look at a page. Dark mode changes only colours, so the other rules would give the same result
+/// again. Languages change no colours, so a short run applies the rules about colours in English only.
+export function rulesFor(lang, colorScheme) {
+  if (colorScheme === 'dark') {
+    return { only: COLOUR_RULES };
+  }
+  return hasEveryLook(lang) ? {} : { without: COLOUR_RULES };
+}
+
+/// Returns violations of all rules except experimental ones, each with the elements concerned. `only` are the rules to
+/// apply, and `without` the rules to leave out.
+export async function violations(page, { only, without = [] } = {}) {
   if (!(await page.evaluate(() => 'axe' in window))) {
     await page.evaluate(axe);
   }
-  return page.evaluate(async (rules) => {
-    const options = { resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } };
-    const { violations } = await window.axe.run(document, rules ? { ...options, runOnly: rules } : options);
+  return page.evaluate(async ({ only, without }) => {
+    const leftOut = Object.fromEntries(without.map((rule) => [rule, { enabled: false }]));
+    const options = { resultTypes: ['violations'], rules: { 'target-size': { enabled: true }, ...leftOut } };
+    const { violations } = await window.axe.run(document, only ? { ...options, runOnly: only } : options);
     const where = ({ target, failureSummary }) => `${target.join(' ')} (${failureSummary.replace(/\s+/g, ' ')})`;
     return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(where).join('; ')}`);
-  }, rules);
+  }, { only, without });
 }
 
 /// Checks the current page at both widths and in both colour schemes, or once on a telephone.
@@ -27,9 +41,7 @@ async function everywhere(page, name, lang, fault) {
     await page.setViewportSize({ width, height });
     for (const colorScheme of hasEveryLook(lang) ? ['light', 'dark'] : ['light']) {
       await page.emulateMedia({ colorScheme });
-      // Dark mode changes only colours, so the other rules would give the same result again.
-      const rules = colorScheme === 'dark' ? ['color-contrast', 'link-in-text-block'] : undefined;
-      for (const violation of await violations(page, rules)) {
+      for (const violation of await violations(page, rulesFor(lang, colorScheme))) {
         fault(`${name} in ${lang}, ${width} px, ${colorScheme}: ${violation}`);
       }
       if (lang === 'en') {

@@ -8,7 +8,8 @@ import { base } from './company.mjs';
 export const LANGUAGES = ['en', 'de', 'fr', 'es'];
 
 /// Returns whether this run checks pages in this language in every look. A short run checks them so in English. In the
-/// other languages, it checks each page once, because other looks change no words.
+/// other languages, it checks each page once and without the rules about colours, because other looks change no words, and
+/// other languages no colours.
 export const hasEveryLook = (lang) => lang === 'en' || !process.env.SHORT;
 
 /// The labels of buttons and links, in each language.

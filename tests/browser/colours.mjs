@@ -1,9 +1,7 @@
 // Organizations whose colour gives poor contrast, as a background or as text.
 
 import { applied, open, screenshot, inParallel, visitor } from './browser.mjs';
-import { violations } from './accessible.mjs';
-
-const RULES = ['color-contrast', 'link-in-text-block'];
+import { COLOUR_RULES, violations } from './accessible.mjs';
 
 export async function check(browser, { colours }, fault) {
   await inParallel(2, Object.entries(colours), async ([name, { of, role }]) => {
@@ -16,7 +14,7 @@ export async function check(browser, { colours }, fault) {
       await open(page, path, fault);
       for (const colorScheme of ['light', 'dark']) {
         await page.emulateMedia({ colorScheme });
-        for (const violation of await violations(page, RULES)) {
+        for (const violation of await violations(page, { only: COLOUR_RULES })) {
           fault(`${name}, ${path}, ${colorScheme}: ${violation}`);
         }
         if (path === role_page || path === status) {

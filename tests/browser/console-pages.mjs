@@ -3,7 +3,7 @@
 
 import { LANGUAGES, hasEveryLook, inParallel, screenshot, visitor } from './browser.mjs';
 import { base, crawl, inspect, linkOf, signedIn } from './staff.mjs';
-import { violations } from './accessible.mjs';
+import { rulesFor, violations } from './accessible.mjs';
 
 /// The user who opens the pages in each language. The use of a sign-in link ends the user's other sessions, so each
 /// language has a user of its own.
@@ -24,8 +24,7 @@ const WIDTHS = [1280, 640, 320, 390];
 async function inColours(page, name, lang, fault) {
   for (const colorScheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme });
-    const rules = colorScheme === 'dark' ? ['color-contrast', 'link-in-text-block'] : undefined;
-    for (const violation of await violations(page, rules)) {
+    for (const violation of await violations(page, rulesFor(lang, colorScheme))) {
       fault(`${name} in ${lang}, ${colorScheme}: ${violation}`);
     }
     if (lang === 'en') {
@@ -58,7 +57,7 @@ async function everywhere(page, name, lang, fault) {
     if (width === 390) {
       // The navigation bar covers nothing at the end of the page.
       await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
-      for (const violation of await violations(page)) {
+      for (const violation of await violations(page, rulesFor(lang, 'light'))) {
         fault(`${name} in ${lang}, ${width} px: ${violation}`);
       }
       if (lang === 'en' || lang === 'de') {

@@ -5,7 +5,7 @@
 import { LANGUAGES, hasEveryLook, inParallel, screenshot, visitor } from './browser.mjs';
 import { base, call } from './company.mjs';
 import { organization } from './console-journey.mjs';
-import { violations } from './accessible.mjs';
+import { rulesFor, violations } from './accessible.mjs';
 import { serve } from './service.mjs';
 import { PASSWORD, inspect, linkOf } from './staff.mjs';
 import { totp } from './totp.mjs';
@@ -224,8 +224,7 @@ async function checkOne(page, name, lang, fault) {
   await page.evaluate(() => document.querySelectorAll('details').forEach((element) => element.setAttribute('open', '')));
   for (const colorScheme of hasEveryLook(lang) ? ['light', 'dark'] : ['light']) {
     await page.emulateMedia({ colorScheme });
-    const rules = colorScheme === 'dark' ? ['color-contrast', 'link-in-text-block'] : undefined;
-    (await violations(page, rules)).forEach((violation) => fault(`${at}, ${colorScheme}: ${violation}`));
+    (await violations(page, rulesFor(lang, colorScheme))).forEach((violation) => fault(`${at}, ${colorScheme}: ${violation}`));
   }
   await page.emulateMedia({ colorScheme: 'light' });
   await page.setViewportSize({ width: 320, height: 700 });

@@ -21,10 +21,9 @@ export async function pages(browser, company, lang, fault) {
     nth += 1;
     return applied(browser, fault, { slug: acme.slug, role, lang, person: { email: `page.${nth}@example.org`, note: 'Hello.' } });
   };
-  const [one, two] = [await candidate(role), await candidate(role)];
   // This role is closed after a candidate has applied, so its form is no longer available.
   const last = roles.pop();
-  const ended = await candidate(last);
+  const [one, two, ended] = await Promise.all([role, role, last].map(candidate));
   await close(last);
   const slug = acme.slug;
   const at = (path, status) => (page) => open(page, `${path}${path.includes('?') ? '&' : '?'}lang=${lang}`, fault, status);
