@@ -8,19 +8,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use appliance::domain::api_key::{Grant, KeySecret, Scope};
+use appliance::domain::api_key::Scope;
 use appliance::domain::backup::Keep;
 use appliance::domain::disk::{DiskSpace, UploadLimits};
 use appliance::domain::hr_delivery::RetrySchedule;
-use appliance::domain::id::{Id, UserId};
 use appliance::domain::rate::RatePolicy;
 use appliance::domain::text::Email;
 use appliance::domain::timestamp::{Rounding, Timestamp};
-use appliance::domain::user::PlatformRole;
 use appliance::hr;
 use appliance::http::server::ctx::{Ctx, Settings};
 use appliance::http::{Server, Stopped, origin};
-use appliance::store::file::{Missing, Older};
 use appliance::store::{self, Store, backup};
 use appliance::telemetry::{LogFormat, Telemetry};
 use appliance::world::{Scripted, World};
@@ -28,6 +25,7 @@ use serde_json::json;
 
 use super::client::Client;
 use super::hiring::Hiring;
+use super::template;
 
 /// The time at which every scripted clock starts.
 pub(crate) const BEGINNING: &str = "2026-11-21T09:00:00Z";
@@ -118,8 +116,7 @@ impl App {
         let path = dir.path().join("appliance.db");
         let beginning = Timestamp::parse(BEGINNING, Rounding::Down).unwrap();
         let world = Arc::new(Scripted::at(beginning));
-        store::file::prepare(&path, Missing::Create, Older::Refuse).unwrap();
-        let admin_secret = make_admin(&path, world.as_ref());
+        let admin_secret = template::create_file(&path);
         let (address, running) = run(&path, &world, &options, "127.0.0.1:0".parse().unwrap());
         Self {
             address,
@@ -367,26 +364,6 @@ fn deliver(ctx: &Ctx, options: &Hr) -> hr::Worker {
         allow_private_targets: options.allow_private,
     };
     hr::Worker::start(store, world, telemetry, Arc::clone(&options.network), settings).unwrap()
-}
-
-fn make_admin(path: &Path, world: &dyn World) -> String {
-    let secret = KeySecret::generate(|bytes| world.fill(bytes));
-    store::act_alone(path, world, |tx| {
-        let user_id = UserId::parse("user_admin").unwrap();
-        let email = Email::parse("admin@appliance.example").unwrap();
-        store::user::insert(tx, &user_id, &email, "Admin", PlatformRole::Admin)?;
-        let key = store::api_key::NewApiKey {
-            id: world.id(),
-            secret: secret.clone(),
-            user_id,
-            name: "admin".to_owned(),
-            grant: Grant { scopes: Scope::ALL.to_vec(), is_explicit: false },
-            expires_at: appliance::domain::api_key::expires_at(tx.now, 365),
-        };
-        store::api_key::insert(tx, &key)
-    })
-    .unwrap();
-    secret.reveal().to_owned()
 }
 
 /// Returns the settings of daily backups to a directory. The hook creates the file `made` beside the directory.

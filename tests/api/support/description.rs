@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, Mutex};
 
 use appliance::http::api::openapi;
-use jsonschema::{Draft, Validator};
+use jsonschema::{Draft, Registry, Validator};
 use serde_json::{Map, Value, json};
 
 use super::client::Answer;
@@ -39,11 +39,16 @@ const GENERAL: [&str; 19] = [
 pub(crate) static DESCRIPTION: LazyLock<Value> =
     LazyLock::new(|| openapi::document(TABLE.routes(), "appliance_session"));
 
-/// The description with a second copy of its schemas, `closed`, which refuse undescribed members.
-static CLOSED: LazyLock<Value> = LazyLock::new(|| {
+/// The URI of the schemas in [`SCHEMAS`].
+const SCHEMAS_URI: &str = "urn:appliance:schemas";
+
+/// The schemas of the description, with a second copy, `closed`, which refuses undescribed members. The registry is
+/// prepared once, because preparing it for each validator took longer than all other checks.
+static SCHEMAS: LazyLock<Registry<'static>> = LazyLock::new(|| {
     let schemas = DESCRIPTION["components"]["schemas"].as_object().unwrap();
     let closed: Map<String, Value> = schemas.iter().map(|(name, schema)| (name.clone(), close(schema))).collect();
-    json!({ "components": DESCRIPTION["components"], "closed": closed })
+    let all = json!({ "components": { "schemas": schemas }, "closed": closed });
+    Registry::new().draft(Draft::Draft202012).add(SCHEMAS_URI, all).unwrap().prepare().unwrap()
 });
 
 static VALIDATORS: Mutex<BTreeMap<String, Arc<Validator>>> = Mutex::new(BTreeMap::new());
@@ -141,11 +146,23 @@ pub(crate) fn violations(strictness: Strictness, schema: &Value, value: &Value) 
 }
 
 fn compile(schema: &Value, strictness: Strictness) -> Validator {
-    let mut root = CLOSED.clone();
     let own = if strictness == Strictness::Closed { close(schema) } else { schema.clone() };
-    root.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
     let options = jsonschema::options().with_draft(Draft::Draft202012).should_validate_formats(true);
-    options.build(&root).unwrap_or_else(|error| panic!("invalid schema {schema}: {error}"))
+    let options = options.with_registry(&SCHEMAS);
+    options.build(&with_absolute_references(own)).unwrap_or_else(|error| panic!("invalid schema {schema}: {error}"))
+}
+
+/// Returns a schema whose references lead to [`SCHEMAS`].
+fn with_absolute_references(schema: Value) -> Value {
+    let absolute = |(name, value): (String, Value)| match value {
+        Value::String(to) if name == "$ref" => (name, json!(format!("{SCHEMAS_URI}{to}"))),
+        other => (name, with_absolute_references(other)),
+    };
+    match schema {
+        Value::Object(members) => members.into_iter().map(absolute).collect(),
+        Value::Array(all) => all.into_iter().map(with_absolute_references).collect(),
+        other => other,
+    }
 }
 
 /// Returns a schema that refuses undescribed members.

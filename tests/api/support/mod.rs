@@ -14,6 +14,7 @@ pub(crate) mod recorder;
 pub(crate) mod roles;
 pub(crate) mod signup;
 pub(crate) mod stored_signup;
+mod template;
 
 pub(crate) use app::App;
 pub(crate) use client::{Answer, Client};

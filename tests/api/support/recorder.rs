@@ -62,28 +62,50 @@ pub(crate) fn findings() -> Vec<String> {
     findings
 }
 
+/// A route, prepared for the search that each answer makes.
+struct Template {
+    /// The method and path of the route.
+    name: String,
+    method: &'static str,
+    segments: Vec<&'static str>,
+    /// The number of parameters in the path.
+    parameters: usize,
+    is_console: bool,
+}
+
+static TEMPLATES: LazyLock<Vec<Template>> = LazyLock::new(|| {
+    let template = |route: &'static Route| Template {
+        name: format!("{} {}", route.method, route.path),
+        method: route.method.as_str(),
+        segments: route.path.split('/').collect(),
+        parameters: route.path.matches('{').count(),
+        is_console: route.audience == Audience::Staff,
+    };
+    TABLE.routes().iter().map(template).collect()
+});
+
 /// Returns whether the route belongs to the staff console, which the description leaves out.
 pub(super) fn is_console(route_name: &str) -> bool {
-    let name = |route: &Route| format!("{} {}", route.method, route.path);
-    TABLE.routes().iter().any(|route| route.audience == Audience::Staff && name(route) == route_name)
+    TEMPLATES.iter().any(|template| template.is_console && template.name == route_name)
 }
 
 /// Returns the method and path template of the route that a request reaches.
 pub(super) fn route_name(method: &str, path: &str) -> String {
-    let matching: Vec<_> = TABLE.routes().iter().filter(|route| matches_template(route.path, path)).collect();
+    let segments: Vec<&str> = path.split('/').collect();
+    let matching: Vec<&Template> = TEMPLATES.iter().filter(|template| template.matches(&segments)).collect();
     let wanted = if method == "HEAD" { "GET" } else { method };
     // A literal segment wins over a parameter, as in the service.
-    let parameters = |route: &Route| route.path.matches('{').count();
-    let with_method = matching.iter().filter(|route| route.method.as_str() == wanted);
-    match with_method.min_by_key(|route| parameters(route)) {
-        Some(route) => format!("{} {}", route.method, route.path),
-        None if method == "OPTIONS" && !matching.is_empty() => format!("OPTIONS {}", matching[0].path),
+    let with_method = matching.iter().filter(|template| template.method == wanted);
+    match with_method.min_by_key(|template| template.parameters) {
+        Some(template) => template.name.clone(),
+        None if method == "OPTIONS" && !matching.is_empty() => format!("OPTIONS {}", matching[0].segments.join("/")),
         None => NO_ROUTE.to_owned(),
     }
 }
 
-fn matches_template(template: &str, path: &str) -> bool {
-    let (template, path): (Vec<_>, Vec<_>) = (template.split('/').collect(), path.split('/').collect());
-    let segment = |(known, given): (&&str, &&str)| known == given || (known.starts_with('{') && !given.is_empty());
-    template.len() == path.len() && template.iter().zip(&path).all(segment)
+impl Template {
+    fn matches(&self, segments: &[&str]) -> bool {
+        let segment = |(known, given): (&&str, &&str)| known == given || (known.starts_with('{') && !given.is_empty());
+        self.segments.len() == segments.len() && self.segments.iter().zip(segments).all(segment)
+    }
 }
