@@ -5,10 +5,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rusqlite::Connection;
-
 use super::connection::{self, Use};
 use super::job::Grade;
+use super::job_reader::JobReader;
 use super::scheduler::Step;
 use super::tx::{self, Error, Tx};
 use super::writer::Writer;
@@ -155,20 +154,19 @@ pub(crate) enum ClockEvent {
 /// Returns the step of the job that reads the clocks and writes the heartbeat. While the clocks agree, the job calls
 /// `sweep` every few steps. If `sweep` fails, the job calls it again in the next step.
 pub(crate) fn job_step(
-    path: &Path,
+    reader: JobReader,
     clock: Arc<Clock>,
     writer: Arc<Writer>,
     report: impl Fn(ClockEvent) + Send + 'static,
     sweep: impl FnMut(Timestamp) -> Result<(), Error> + Send + 'static,
-) -> Result<Step, Error> {
-    let connection = connection::open(path, Use::Read)?;
+) -> Step {
     let (agreed, steps_until_sweep, last_sweep_failed) = (true, STEPS_BETWEEN_SWEEPS, false);
-    let mut job = ClockJob { connection, clock, writer, report, sweep, agreed, steps_until_sweep, last_sweep_failed };
-    Ok(Box::new(move || job.step()))
+    let mut job = ClockJob { reader, clock, writer, report, sweep, agreed, steps_until_sweep, last_sweep_failed };
+    Box::new(move || job.step())
 }
 
 struct ClockJob<R, S> {
-    connection: Connection,
+    reader: JobReader,
     clock: Arc<Clock>,
     writer: Arc<Writer>,
     report: R,
@@ -193,7 +191,7 @@ impl<R: Fn(ClockEvent), S: FnMut(Timestamp) -> Result<(), Error>> ClockJob<R, S>
     }
 
     fn adopt_confirmation(&self, now: Timestamp) -> Result<(), Error> {
-        let heartbeat = tx::snapshot(&self.connection, now, heartbeat)?;
+        let heartbeat = self.reader.snapshot(now, heartbeat)?;
         if heartbeat.is_some_and(|heartbeat| self.clock.adopt_confirmation(&heartbeat)) {
             (self.report)(ClockEvent::Confirmed(now));
         }

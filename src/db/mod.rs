@@ -19,6 +19,7 @@ pub(crate) mod hooks;
 pub(crate) mod identity;
 pub(crate) mod idle_cache;
 pub(crate) mod job;
+pub(crate) mod job_reader;
 mod page;
 pub(crate) mod page_wiping;
 pub(crate) mod path;

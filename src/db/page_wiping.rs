@@ -2,12 +2,11 @@
 //! in slices, so that other jobs never wait long for the writer. This module does not depend on the reason for the
 //! wiping.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use super::connection::{self, Use};
+use super::job_reader::JobReader;
 use super::page;
 use super::tx::{self, Error, Tx};
 use super::writer::Writer;
@@ -25,20 +24,20 @@ const TRANSACTION_PAGES: usize = 64;
 
 /// The page wiper of a running service. It reads pages on its own connection, and wipes them through the writer.
 pub(crate) struct PageWiper {
-    connection: Connection,
+    reader: JobReader,
     writer: Arc<Writer>,
 }
 
 impl PageWiper {
-    pub(crate) fn open(path: &Path, writer: Arc<Writer>) -> Result<Self, Error> {
-        Ok(Self { connection: connection::open(path, Use::Read)?, writer })
+    pub(crate) fn new(reader: JobReader, writer: Arc<Writer>) -> Self {
+        Self { reader, writer }
     }
 
     /// Wipes a slice that begins at this page. Returns the page where the next slice begins, or `None` after the last
     /// page.
     pub(crate) fn wipe_slice(&self, first: u32) -> Result<Option<u32>, Error> {
         let now = Timestamp::from_micros(0);
-        let (dirty, next) = tx::snapshot(&self.connection, now, |tx| find_dirty(tx, first))?;
+        let (dirty, next) = self.reader.snapshot(now, |tx| find_dirty(tx, first))?;
         for pages in dirty.chunks(TRANSACTION_PAGES) {
             let pages = pages.to_vec();
             self.writer.run(move |tx| wipe(tx, &pages))?;
@@ -100,7 +99,10 @@ fn read<T>(tx: &Tx<'_>, number: u32, f: impl FnOnce(&[u8]) -> T) -> Result<Optio
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::db::connection::{self, Use};
     use crate::db::schema;
 
     /// Returns words that occur nowhere else in a file, in a scattered order.

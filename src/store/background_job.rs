@@ -19,6 +19,7 @@ use super::staging::thread as import;
 use super::usage::{indexing, pruning};
 use super::{backup, cached_state, expiry};
 use crate::db::health::{BackgroundJob, CHECKPOINT, LOG_SIZE, LOG_TRUNCATED, READER};
+use crate::db::job_reader::JobReader;
 use crate::db::scheduler::{ScheduledJob, Scheduler, Step};
 use crate::db::{Error, checkpoint, full_disk};
 
@@ -75,8 +76,9 @@ enum Thread {
     Backups,
 }
 
-/// A job, the rest between two of its steps (in milliseconds), its thread, and the function that prepares its steps.
-type Row = (BackgroundJob, u64, Thread, fn(&Parts) -> Result<Step, Error>);
+/// A job, the rest between two of its steps (in milliseconds), its thread, and the function that prepares its steps. Only
+/// jobs of [`Thread::Writes`] use the reader.
+type Row = (BackgroundJob, u64, Thread, fn(&Parts, &JobReader) -> Result<Step, Error>);
 
 #[rustfmt::skip]
 const TABLE: [Row; 15] = [
@@ -111,9 +113,11 @@ pub(super) fn start_without(parts: &Parts, name: &str) -> Result<Scheduler, Erro
 }
 
 fn start_jobs(parts: &Parts, rows: &[Row]) -> Result<Scheduler, Error> {
+    // The jobs of `Thread::Writes` share a connection. A job on another thread would wait while they read.
+    let reader = JobReader::open(&parts.path)?;
     let (mut writes, mut reads, mut checkpoints, mut backups) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for &(job, rest_ms, thread, prepare) in rows {
-        let scheduled = ScheduledJob { job, rest: Duration::from_millis(rest_ms), step: prepare(parts)? };
+        let scheduled = ScheduledJob { job, rest: Duration::from_millis(rest_ms), step: prepare(parts, &reader)? };
         match thread {
             Thread::Writes => writes.push(scheduled),
             Thread::Reads => reads.push(scheduled),
@@ -126,47 +130,47 @@ fn start_jobs(parts: &Parts, rows: &[Row]) -> Result<Scheduler, Error> {
     Scheduler::start(threads, &parts.health)
 }
 
-fn cached_state(parts: &Parts) -> Result<Step, Error> {
+fn cached_state(parts: &Parts, _: &JobReader) -> Result<Step, Error> {
     cached_state::job_step(&parts.path, Arc::clone(&parts.cached))
 }
 
-fn refusals(parts: &Parts) -> Result<Step, Error> {
+fn refusals(parts: &Parts, _: &JobReader) -> Result<Step, Error> {
     Ok(parts.refusals.job_step())
 }
 
-fn idle_cache(parts: &Parts) -> Result<Step, Error> {
+fn idle_cache(parts: &Parts, _: &JobReader) -> Result<Step, Error> {
     parts.idle_cache.job_step()
 }
 
-fn usage_index(parts: &Parts) -> Result<Step, Error> {
+fn usage_index(parts: &Parts, reader: &JobReader) -> Result<Step, Error> {
     let (unindexed, writer) = (Arc::clone(&parts.cached.unindexed), Arc::clone(&parts.writer));
-    indexing::job_step(&parts.path, unindexed, writer, Arc::clone(&parts.clock), Arc::clone(&parts.log))
+    Ok(indexing::job_step(reader.clone(), unindexed, writer, Arc::clone(&parts.clock), Arc::clone(&parts.log)))
 }
 
-fn usage_pruning(parts: &Parts) -> Result<Step, Error> {
+fn usage_pruning(parts: &Parts, reader: &JobReader) -> Result<Step, Error> {
     let (world, clock, writer) = (Arc::clone(&parts.world), Arc::clone(&parts.clock), Arc::clone(&parts.writer));
-    pruning::job_step(&parts.path, world, clock, writer, Arc::clone(&parts.usage_days))
+    Ok(pruning::job_step(reader.clone(), world, clock, writer, Arc::clone(&parts.usage_days)))
 }
 
-fn clock(parts: &Parts) -> Result<Step, Error> {
-    expiry::job_step(&parts.path, Arc::clone(&parts.clock), Arc::clone(&parts.writer), Arc::clone(&parts.log))
+fn clock(parts: &Parts, reader: &JobReader) -> Result<Step, Error> {
+    Ok(expiry::job_step(reader.clone(), Arc::clone(&parts.clock), Arc::clone(&parts.writer), Arc::clone(&parts.log)))
 }
 
-fn reserve(parts: &Parts) -> Result<Step, Error> {
+fn reserve(parts: &Parts, _: &JobReader) -> Result<Step, Error> {
     Ok(full_disk::job_step(Arc::clone(&parts.reserve), Arc::clone(&parts.writer_thread)))
 }
 
-fn imports(parts: &Parts) -> Result<Step, Error> {
+fn imports(parts: &Parts, reader: &JobReader) -> Result<Step, Error> {
     let (world, erasures) = (Arc::clone(&parts.world), Arc::clone(&parts.erasures));
-    import::job_step(&parts.path, world, erasures, Arc::clone(&parts.writer))
+    import::job_step(reader.clone(), world, erasures, Arc::clone(&parts.writer))
 }
 
-fn sweeping(parts: &Parts) -> Result<Step, Error> {
+fn sweeping(parts: &Parts, reader: &JobReader) -> Result<Step, Error> {
     let (world, erasures) = (Arc::clone(&parts.world), Arc::clone(&parts.erasures));
-    sweep::job_step(&parts.path, world, erasures, Arc::clone(&parts.writer))
+    sweep::job_step(reader.clone(), world, erasures, Arc::clone(&parts.writer))
 }
 
-fn retention_step(parts: &Parts) -> Result<Step, Error> {
+fn retention_step(parts: &Parts, reader: &JobReader) -> Result<Step, Error> {
     let retention_parts = retention::Parts {
         world: Arc::clone(&parts.world),
         clock: Arc::clone(&parts.clock),
@@ -175,10 +179,10 @@ fn retention_step(parts: &Parts) -> Result<Step, Error> {
         log: Arc::clone(&parts.log),
         runs: Arc::clone(&parts.retention_runs),
     };
-    retention::job_step(&parts.path, retention_parts)
+    Ok(retention::job_step(reader.clone(), retention_parts))
 }
 
-fn deferred_erasures(parts: &Parts) -> Result<Step, Error> {
+fn deferred_erasures(parts: &Parts, reader: &JobReader) -> Result<Step, Error> {
     let deferred_parts = deferred_job::Parts {
         world: Arc::clone(&parts.world),
         clock: Arc::clone(&parts.clock),
@@ -186,19 +190,19 @@ fn deferred_erasures(parts: &Parts) -> Result<Step, Error> {
         writer: Arc::clone(&parts.writer),
         log: Arc::clone(&parts.log),
     };
-    deferred_job::job_step(&parts.path, deferred_parts)
+    Ok(deferred_job::job_step(reader.clone(), deferred_parts))
 }
 
-fn role_closing(parts: &Parts) -> Result<Step, Error> {
+fn role_closing(parts: &Parts, reader: &JobReader) -> Result<Step, Error> {
     let (world, clock, writer) = (Arc::clone(&parts.world), Arc::clone(&parts.clock), Arc::clone(&parts.writer));
-    closing::job_step(&parts.path, world, clock, writer)
+    Ok(closing::job_step(reader.clone(), world, clock, writer))
 }
 
-fn wiping(parts: &Parts) -> Result<Step, Error> {
-    erasure::wiping_step(&parts.path, Arc::clone(&parts.erasures), Arc::clone(&parts.writer))
+fn wiping(parts: &Parts, reader: &JobReader) -> Result<Step, Error> {
+    Ok(erasure::wiping_step(reader.clone(), Arc::clone(&parts.erasures), Arc::clone(&parts.writer)))
 }
 
-fn checkpoints(parts: &Parts) -> Result<Step, Error> {
+fn checkpoints(parts: &Parts, _: &JobReader) -> Result<Step, Error> {
     let (world, broken) = (Arc::clone(&parts.world), Arc::clone(parts.writer.broken()));
     let (identity, health) = (Arc::clone(&parts.identity), Arc::clone(&parts.health));
     let erasures = Arc::clone(&parts.erasures);
@@ -207,7 +211,7 @@ fn checkpoints(parts: &Parts) -> Result<Step, Error> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "every row of the table has the same type")]
-fn backup(parts: &Parts) -> Result<Step, Error> {
+fn backup(parts: &Parts, _: &JobReader) -> Result<Step, Error> {
     Ok(backup::job_step(backup::Parts {
         path: parts.path.clone(),
         world: Arc::clone(&parts.world),

@@ -2,37 +2,30 @@
 //! valid again if the clock is set back. The job also logs when the clock jumps, when an admin confirms the time, and
 //! when the clock is believed again.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use super::{api_key, session};
 use crate::db::clock::{self, Clock, ClockEvent};
-use crate::db::connection::{self, Use};
 use crate::db::job::Grade;
-use crate::db::row::Connection;
+use crate::db::job_reader::JobReader;
 use crate::db::scheduler::Step;
 use crate::db::service_log::ServiceLog;
-use crate::db::tx::{self, Error, Tx};
+use crate::db::tx::{Error, Tx};
 use crate::db::writer::Writer;
 use crate::domain::clock::ClockReading;
 use crate::domain::timestamp::Timestamp;
 
 /// Prepares the job that compares the clocks.
-pub(super) fn job_step(
-    path: &Path,
-    clock: Arc<Clock>,
-    writer: Arc<Writer>,
-    log: Arc<ServiceLog>,
-) -> Result<Step, Error> {
-    let connection = connection::open(path, Use::Read)?;
+pub(super) fn job_step(reader: JobReader, clock: Arc<Clock>, writer: Arc<Writer>, log: Arc<ServiceLog>) -> Step {
+    let sweep_reader = reader.clone();
     let sweep_writer = Arc::clone(&writer);
-    let sweep = move |now| record_ends(&connection, &sweep_writer, now);
-    clock::job_step(path, clock, writer, move |event| log.write(describe(&event)), sweep)
+    let sweep = move |now| record_ends(&sweep_reader, &sweep_writer, now);
+    clock::job_step(reader, clock, writer, move |event| log.write(describe(&event)), sweep)
 }
 
-fn record_ends(connection: &Connection, writer: &Writer, now: Timestamp) -> Result<(), Error> {
+fn record_ends(reader: &JobReader, writer: &Writer, now: Timestamp) -> Result<(), Error> {
     let has_ended = |tx: &Tx<'_>| Ok(api_key::any_has_unrecorded_expiry(tx)? || session::any_has_ended(tx)?);
-    if !tx::snapshot(connection, now, has_ended)? {
+    if !reader.snapshot(now, has_ended)? {
         return Ok(());
     }
     writer.run_as(Grade::Durable, |tx| {

@@ -3,16 +3,14 @@
 //! slice at a time, so that other writes and the shutdown do not wait for the whole sweep.
 
 use std::collections::VecDeque;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::erasure::progress::Erasures;
 use super::{SCANNED_MAX, delete_slice, expired_until};
-use crate::db::connection::{self, Use};
-use crate::db::row::Connection;
+use crate::db::job_reader::JobReader;
 use crate::db::scheduler::Step;
-use crate::db::tx::{self, Error, Tx};
+use crate::db::tx::{Error, Tx};
 use crate::db::writer::Writer;
 use crate::domain::id::AttachmentId;
 use crate::domain::timestamp::Timestamp;
@@ -26,12 +24,12 @@ const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// Creates the job that deletes attachments, one slice in each step. Performs the first scan.
 pub(in super::super) fn job_step(
-    path: &Path,
+    reader: JobReader,
     world: Arc<dyn World>,
     erasures: Arc<Erasures>,
     writer: Arc<Writer>,
 ) -> Result<Step, Error> {
-    let mut sweeper = Sweeper::new(path, world, erasures, writer)?;
+    let mut sweeper = Sweeper::new(reader, world, erasures, writer)?;
     Ok(Box::new(move || sweeper.step()))
 }
 
@@ -45,7 +43,7 @@ struct ProcessStart {
 
 /// The state of the job.
 pub(super) struct Sweeper {
-    connection: Connection,
+    reader: JobReader,
     world: Arc<dyn World>,
     erasures: Arc<Erasures>,
     writer: Arc<Writer>,
@@ -64,28 +62,17 @@ pub(super) struct Sweeper {
 impl Sweeper {
     /// Scans once, so that [`Erasures::are_unfinished`] is correct from the start.
     pub(super) fn new(
-        path: &Path,
+        reader: JobReader,
         world: Arc<dyn World>,
         erasures: Arc<Erasures>,
         writer: Arc<Writer>,
     ) -> Result<Self, Error> {
-        let connection = connection::open(path, Use::Read)?;
         let now = world.now();
-        let start = ProcessStart { newest_number: tx::snapshot(&connection, now, newest_number)?, time: now };
+        let start = ProcessStart { newest_number: reader.snapshot(now, newest_number)?, time: now };
         let (queue, scanned_at) = (VecDeque::new(), Duration::ZERO);
         let (seen_erasures, has_swept, has_failed) = (0, false, false);
-        let mut new = Self {
-            connection,
-            world,
-            erasures,
-            writer,
-            start,
-            queue,
-            scanned_at,
-            seen_erasures,
-            has_swept,
-            has_failed,
-        };
+        let mut new =
+            Self { reader, world, erasures, writer, start, queue, scanned_at, seen_erasures, has_swept, has_failed };
         new.has_failed = new.scan().is_err();
         Ok(new)
     }
@@ -128,7 +115,7 @@ impl Sweeper {
     fn scan(&mut self) -> Result<(), Error> {
         self.scanned_at = self.world.monotonic();
         self.seen_erasures = self.erasures.committed_count();
-        let found = tx::snapshot(&self.connection, self.world.now(), |tx| scan(tx, self.start))?;
+        let found = self.reader.snapshot(self.world.now(), |tx| scan(tx, self.start))?;
         if found.is_empty() {
             self.erasures.note_swept(self.seen_erasures);
         } else if !self.erasures.needs_sweep() {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::super::{Store, background_job};
 use super::sweep::Sweeper;
 use super::*;
+use crate::db::job_reader::JobReader;
 use crate::db::scheduler::Scheduler;
 use crate::world::{Scripted, World};
 
@@ -33,7 +34,7 @@ impl Fixture {
     fn sweeper(&self) -> Sweeper {
         let world = Arc::clone(&self.world) as Arc<dyn World>;
         let (erasures, writer) = (Arc::clone(&self.store.parts.erasures), Arc::clone(&self.store.parts.writer));
-        Sweeper::new(&self.path, world, erasures, writer).unwrap()
+        Sweeper::new(JobReader::open(&self.path).unwrap(), world, erasures, writer).unwrap()
     }
 
     fn act(&self, f: impl FnOnce(&Tx<'_>) -> Result<(), Error>) {

@@ -2,19 +2,17 @@
 //! hire was hidden from them. The status page responds as it does to a request for any other erasure, and staff still
 //! see the hire. Meanwhile, staff can erase these candidates, unless a legal hold prevents it.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::deferred::{self, Cursor, DeferredErasure, PAGE_ROWS};
 use super::progress::Erasures;
 use crate::db::clock::Clock;
-use crate::db::connection::{self, Use};
 use crate::db::job::Grade;
-use crate::db::row::Connection;
+use crate::db::job_reader::JobReader;
 use crate::db::scheduler::Step;
 use crate::db::service_log::ServiceLog;
-use crate::db::tx::{self, Error, Tx};
+use crate::db::tx::{Error, Tx};
 use crate::db::writer::Writer;
 use crate::domain::clock::ClockReading;
 use crate::domain::erasure::{CandidateRef, deferred as rule};
@@ -40,10 +38,9 @@ pub(in super::super) struct Parts {
 
 /// Prepares the job that carries out deferred erasures. One step reads a page of the scan, and each later step carries
 /// out one erasure of this page.
-pub(in super::super) fn job_step(path: &Path, parts: Parts) -> Result<Step, Error> {
-    let connection = connection::open(path, Use::Read)?;
+pub(in super::super) fn job_step(reader: JobReader, parts: Parts) -> Step {
     let mut scan = Scan::default();
-    Ok(Box::new(move || scan.step(&connection, &parts)))
+    Box::new(move || scan.step(&reader, &parts))
 }
 
 /// The state of a scan.
@@ -65,14 +62,14 @@ struct Scan {
 impl Scan {
     /// Reads the next page or carries out one erasure. An erasure that fails does not stop the others: the scan goes
     /// on, and reports the failure at its end.
-    fn step(&mut self, connection: &Connection, parts: &Parts) -> Option<Result<(), Error>> {
+    fn step(&mut self, reader: &JobReader, parts: &Parts) -> Option<Result<(), Error>> {
         if let Some(erasure) = self.due.pop() {
             let candidate = erasure.candidate.id.clone();
             if let Err(error) = run_erasure(parts, erasure) {
                 self.fail(&parts.log, &candidate, error);
             }
         } else if self.is_running || self.begin_if_time(parts.world.monotonic()) {
-            if let Err(error) = self.read_page(connection, parts) {
+            if let Err(error) = self.read_page(reader, parts) {
                 self.is_running = false;
                 self.failure.get_or_insert(error);
             }
@@ -112,9 +109,9 @@ impl Scan {
     }
 
     /// Reads a page and finds the erasures that are due.
-    fn read_page(&mut self, connection: &Connection, parts: &Parts) -> Result<(), Error> {
+    fn read_page(&mut self, reader: &JobReader, parts: &Parts) -> Result<(), Error> {
         let reading = parts.clock.read();
-        tx::snapshot(connection, reading.wall, |tx| {
+        reader.snapshot(reading.wall, |tx| {
             let page = deferred::page(tx, self.after)?;
             self.is_running = page.len() == PAGE_ROWS;
             self.after = page.last().map(DeferredErasure::cursor);

@@ -2,22 +2,21 @@
 //! write-ahead log, which removes the last of the erased data. This module schedules the wiping, and `db::page_wiping`
 //! wipes the pages.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use super::progress::Erasures;
+use crate::db::job_reader::JobReader;
 use crate::db::page_wiping::{FIRST_PAGE, PageWiper};
 use crate::db::scheduler::Step;
-use crate::db::tx::Error;
 use crate::db::writer::Writer;
 
 /// Prepares the job that wipes pages, one slice in each step. A slice takes about 10 ms, followed by a rest of 50 ms.
 /// Wiping a large file therefore takes a few seconds per gigabyte and uses at most a fifth of a core.
-pub(in super::super) fn job_step(path: &Path, erasures: Arc<Erasures>, writer: Arc<Writer>) -> Result<Step, Error> {
-    let wiper = PageWiper::open(path, writer)?;
+pub(in super::super) fn job_step(reader: JobReader, erasures: Arc<Erasures>, writer: Arc<Writer>) -> Step {
+    let wiper = PageWiper::new(reader, writer);
     // The first page of the next slice, and the number of commits whose erased data this pass wipes.
     let mut pass = None;
-    Ok(Box::new(move || {
+    Box::new(move || {
         if pass.is_none() && erasures.needs_wiping() {
             pass = Some((FIRST_PAGE, erasures.committed_count()));
         }
@@ -32,5 +31,5 @@ pub(in super::super) fn job_step(path: &Path, erasures: Arc<Erasures>, writer: A
             erasures.note_wiped(commits);
         }
         Some(Ok(()))
-    }))
+    })
 }

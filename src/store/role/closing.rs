@@ -5,18 +5,17 @@
 //! The job relies on the believed clock, so a clock that jumps ahead does not close roles at once. It does not wait for
 //! an hour after a start as retention does, because staff can open a closed role again.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::change::save;
 use super::record::{RoleRecord, find};
 use crate::db::clock::Clock;
-use crate::db::connection::{self, Use};
 use crate::db::job::Grade;
-use crate::db::row::{Columns, Connection};
+use crate::db::job_reader::JobReader;
+use crate::db::row::Columns;
 use crate::db::scheduler::Step;
-use crate::db::tx::{self, Error, Tx};
+use crate::db::tx::{Error, Tx};
 use crate::db::writer::Writer;
 use crate::domain::activity::Action;
 use crate::domain::closing_day::ClosingDay;
@@ -39,22 +38,20 @@ const SCANNED_MAX: usize = 32;
 
 /// Prepares the job that closes roles, one slice in each step.
 pub(in crate::store) fn job_step(
-    path: &Path,
+    reader: JobReader,
     world: Arc<dyn World>,
     clock: Arc<Clock>,
     writer: Arc<Writer>,
-) -> Result<Step, Error> {
-    let connection = connection::open(path, Use::Read)?;
-    let mut worker =
-        Worker { connection, world, clock, writer, begun_at: None, under_way: None, last_run_failed: false };
-    Ok(Box::new(move || worker.step()))
+) -> Step {
+    let mut worker = Worker { reader, world, clock, writer, begun_at: None, under_way: None, last_run_failed: false };
+    Box::new(move || worker.step())
 }
 
 /// The position of a role in the index that the job scans.
 type Position = (String, String);
 
 struct Worker {
-    connection: Connection,
+    reader: JobReader,
     world: Arc<dyn World>,
     clock: Arc<Clock>,
     writer: Arc<Writer>,
@@ -104,7 +101,7 @@ impl Worker {
     fn run_slice(&self, after: &Position) -> Result<Option<Position>, Error> {
         let (reading, world) = (self.clock.read(), self.world.as_ref());
         let at = reading.earliest();
-        let scanned = tx::snapshot(&self.connection, reading.wall, |tx| scan(tx, world, at, after))?;
+        let scanned = self.reader.snapshot(reading.wall, |tx| scan(tx, world, at, after))?;
         let is_last_page = scanned.len() < SCANNED_MAX;
         let next = scanned.last().map(|role| (role.closes_on.to_string(), role.id.to_string()));
         let due: Vec<ScannedRole> = scanned

@@ -2,15 +2,13 @@
 //! also finishes a decided import whose command ended early, for example because the command was killed or the disk was
 //! full. After rows have been dropped, the job requests page wiping and the truncation of the log.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use super::super::erasure::progress::Erasures;
 use super::{WORK_MAX, delete_wiped, drop_slice, dropped, publish_slice, undecided};
-use crate::db::connection::{self, Use};
-use crate::db::row::Connection;
+use crate::db::job_reader::JobReader;
 use crate::db::scheduler::Step;
-use crate::db::tx::{self, Error, Tx};
+use crate::db::tx::{Error, Tx};
 use crate::db::writer::Writer;
 use crate::world::World;
 
@@ -20,19 +18,18 @@ const SCAN_EVERY_STEPS: u32 = 20;
 
 /// Prepares the job that works on imports. Each step runs short transactions.
 pub(in super::super) fn job_step(
-    path: &Path,
+    reader: JobReader,
     world: Arc<dyn World>,
     erasures: Arc<Erasures>,
     writer: Arc<Writer>,
 ) -> Result<Step, Error> {
-    let connection = connection::open(path, Use::Read)?;
-    let undecided = tx::snapshot(&connection, world.now(), undecided)?;
-    let mut worker = Worker { connection, world, erasures, writer, undecided, due: None, wiping: None, idle_steps: 0 };
+    let undecided = reader.snapshot(world.now(), undecided)?;
+    let mut worker = Worker { reader, world, erasures, writer, undecided, due: None, wiping: None, idle_steps: 0 };
     Ok(Box::new(move || worker.step()))
 }
 
 struct Worker {
-    connection: Connection,
+    reader: JobReader,
     world: Arc<dyn World>,
     erasures: Arc<Erasures>,
     writer: Arc<Writer>,
@@ -78,7 +75,7 @@ impl Worker {
 
     /// Publishes rows that no import has published since the last scan. Returns whether there might be more rows.
     fn publish_due(&mut self) -> Result<bool, Error> {
-        let next = tx::snapshot(&self.connection, self.world.now(), next_decided)?;
+        let next = self.reader.snapshot(self.world.now(), next_decided)?;
         let is_left = next.is_some() && next == self.due;
         self.due = next;
         if !is_left {
@@ -89,7 +86,7 @@ impl Worker {
             let begun = world.monotonic();
             publish_slice(tx, &|| world.monotonic().saturating_sub(begun) >= WORK_MAX)
         })?;
-        self.due = tx::snapshot(&self.connection, self.world.now(), next_decided)?;
+        self.due = self.reader.snapshot(self.world.now(), next_decided)?;
         Ok(has_more)
     }
 
@@ -104,7 +101,7 @@ impl Worker {
                 Ok(())
             }
             None => {
-                let imports = tx::snapshot(&self.connection, self.world.now(), dropped)?;
+                let imports = self.reader.snapshot(self.world.now(), dropped)?;
                 if !imports.is_empty() {
                     self.erasures.add_work();
                     self.wiping = Some((imports, self.erasures.committed_count()));

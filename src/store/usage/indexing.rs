@@ -1,7 +1,6 @@
 //! The background job that indexes the usage log, in slices that keep the writer free for other jobs. The job also
 //! redates rows, because indexing and redating both change the usage index.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -9,8 +8,7 @@ use std::time::{Duration, Instant};
 use super::index::{self, MissingIndex};
 use super::redate;
 use crate::db::clock::Clock;
-use crate::db::connection::{self, Use};
-use crate::db::row::Connection;
+use crate::db::job_reader::JobReader;
 use crate::db::scheduler::Step;
 use crate::db::service_log::ServiceLog;
 use crate::db::tx::{self, Error};
@@ -53,24 +51,23 @@ impl UnindexedRows {
 
 /// Prepares the job that indexes and redates rows.
 pub(in crate::store) fn job_step(
-    path: &Path,
+    reader: JobReader,
     unindexed: Arc<UnindexedRows>,
     writer: Arc<Writer>,
     clock: Arc<Clock>,
     log: Arc<ServiceLog>,
-) -> Result<Step, Error> {
-    let connection = connection::open(path, Use::Read)?;
+) -> Step {
     let mut ran_at = Instant::now();
     let mut has_failed = false;
     let mut redated = None;
-    Ok(Box::new(move || {
+    Box::new(move || {
         let rows = unindexed.0.load(Ordering::Relaxed);
         let wait = if has_failed { RETRY_AFTER } else { WAIT_MAX };
         let is_full = rows >= ROWS_MIN && !has_failed;
         let is_due = is_full || (rows > 0 && ran_at.elapsed() >= wait);
         let indexed = (is_due && redated.is_none()).then(|| {
             unindexed.0.fetch_sub(rows, Ordering::Relaxed);
-            let indexed = add_missing(&connection, &writer);
+            let indexed = add_missing(&reader, &writer);
             has_failed = indexed.is_err();
             if has_failed {
                 unindexed.0.fetch_add(rows, Ordering::Relaxed);
@@ -82,7 +79,7 @@ pub(in crate::store) fn job_step(
         // know which rows are ahead.
         let reading = clock.read();
         if reading.agrees()
-            && let Ok(rows @ 1..) = redate_some(&connection, &writer, &clock, &mut redated)
+            && let Ok(rows @ 1..) = redate_some(&reader, &writer, &clock, &mut redated)
         {
             log.write(format!(
                 "the clock was ahead and had dated {rows} usage rows in the future; they are now dated just before {}, \
@@ -91,18 +88,18 @@ pub(in crate::store) fn job_step(
             ));
         }
         indexed
-    }))
+    })
 }
 
 /// Redates rows that are dated in the future, in slices, until no such row is left or the time for one step has passed.
 /// `redated` counts the rows while more might be left. Returns the count when no row is left, and 0 until then.
 fn redate_some(
-    connection: &Connection,
+    reader: &JobReader,
     writer: &Writer,
     clock: &Arc<Clock>,
     redated: &mut Option<usize>,
 ) -> Result<usize, Error> {
-    if redated.is_none() && !tx::snapshot(connection, clock.read().wall, redate::is_due)? {
+    if redated.is_none() && !reader.snapshot(clock.read().wall, redate::is_due)? {
         return Ok(0);
     }
     let begun = Instant::now();
@@ -123,9 +120,8 @@ fn redate_some(
 
 /// Adds the missing part of the usage index. If a run is interrupted between two slices, the usage lists and statistics
 /// still give the same results.
-pub(super) fn add_missing(connection: &Connection, writer: &Writer) -> Result<(), Error> {
-    let MissingIndex { entries, newest, to } =
-        tx::snapshot(connection, Timestamp::from_micros(0), index::missing_index)?;
+pub(super) fn add_missing(reader: &JobReader, writer: &Writer) -> Result<(), Error> {
+    let MissingIndex { entries, newest, to } = reader.snapshot(Timestamp::from_micros(0), index::missing_index)?;
     for slice in entries.chunks(SLICE_ROWS) {
         let slice = slice.to_vec();
         writer.run(move |tx| index::add_entries(tx, &slice))?;

@@ -1,16 +1,15 @@
 //! Prunes the usage log: a background job deletes rows that are older than a configured number of days, in small
 //! slices.
 
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::index::indexed_to;
 use crate::db::clock::Clock;
-use crate::db::connection::{self, Use};
-use crate::db::row::{Columns, Connection};
+use crate::db::job_reader::JobReader;
+use crate::db::row::Columns;
 use crate::db::scheduler::Step;
-use crate::db::tx::{self, Error, Tx};
+use crate::db::tx::{Error, Tx};
 use crate::db::writer::Writer;
 use crate::domain;
 use crate::domain::timestamp::Timestamp;
@@ -29,16 +28,15 @@ const SLICE_ROWS: usize = 512;
 
 /// Prepares the job that deletes old rows, one slice in each step. The job does nothing until `days` is set.
 pub(in crate::store) fn job_step(
-    path: &Path,
+    reader: JobReader,
     world: Arc<dyn World>,
     clock: Arc<Clock>,
     writer: Arc<Writer>,
     days: Arc<OnceLock<u32>>,
-) -> Result<Step, Error> {
-    let connection = connection::open(path, Use::Read)?;
+) -> Step {
     let mut scanned_at = None;
     let mut wait = Duration::ZERO;
-    Ok(Box::new(move || {
+    Box::new(move || {
         let days = *days.get()?;
         let now = world.monotonic();
         if scanned_at.is_some_and(|at| now.saturating_sub(at) < wait) {
@@ -48,19 +46,19 @@ pub(in crate::store) fn job_step(
         // The bound is computed from `earliest`, so that no row is deleted too soon if the clock is ahead.
         let retained_since = domain::usage::retained_since(clock.read().earliest(), days);
         // A full disk, or a lock that another process holds, can make a scan fail. The next scan tries again.
-        let pruned = prune(&connection, &writer, retained_since);
+        let pruned = prune(&reader, &writer, retained_since);
         wait = match pruned {
             Ok(true) => Duration::ZERO,
             Ok(false) => SCAN_EVERY,
             Err(_) => RETRY_AFTER,
         };
         Some(pruned.map(drop))
-    }))
+    })
 }
 
 /// Deletes a slice of the oldest rows. Returns whether more rows might be left.
-fn prune(connection: &Connection, writer: &Writer, retained_since: Timestamp) -> Result<bool, Error> {
-    let rows = tx::snapshot(connection, retained_since, |tx| outdated(tx, retained_since, SLICE_ROWS))?;
+fn prune(reader: &JobReader, writer: &Writer, retained_since: Timestamp) -> Result<bool, Error> {
+    let rows = reader.snapshot(retained_since, |tx| outdated(tx, retained_since, SLICE_ROWS))?;
     let is_full = rows.len() == SLICE_ROWS;
     if !rows.is_empty() {
         writer.run(move |tx| delete(tx, &rows))?;

@@ -6,7 +6,8 @@ use std::sync::{Arc, mpsc};
 use super::indexing::add_missing;
 use super::{LogEntry, UsageRow, index, log, page, pruning};
 use crate::db::connection::{self, Use};
-use crate::db::tx::{self, Tx};
+use crate::db::job_reader::JobReader;
+use crate::db::tx::Tx;
 use crate::domain::api_key::{self, Grant, KeySecret};
 use crate::domain::id::{Id, UserId};
 use crate::domain::text::Email;
@@ -96,14 +97,14 @@ fn pages_and_statistics_are_equal_before_during_and_after_indexing() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
     let store = store(&path);
-    let reader = connection::open(&path, Use::Read).unwrap();
+    let reader = JobReader::open(&path).unwrap();
     let all = |store: &Store| (pages(store, 1), pages(store, 2), statistics(store));
     append(&store, ROWS_PER_KEY);
     let unindexed = all(&store);
     assert_eq!((unindexed.0.len(), unindexed.2[0].1), (ROWS_PER_KEY, ROWS_PER_KEY as i64));
     assert_pages_begin_anywhere(&store, &unindexed.0);
     // The next statements create the state of a file whose process was killed between two slices.
-    let missing = tx::snapshot(&reader, Timestamp::from_micros(0), index::missing_index).unwrap();
+    let missing = reader.snapshot(Timestamp::from_micros(0), index::missing_index).unwrap();
     assert_eq!((missing.entries.len(), missing.newest.len(), missing.to), (2 * ENTRIES_PER_KEY, 2, unindexed.1[0].0));
     store.parts.writer.run(move |tx| index::add_entries(tx, &missing.entries[..ENTRIES_PER_KEY + 1])).unwrap();
     assert_eq!(all(&store), unindexed);
@@ -121,7 +122,7 @@ fn pages_and_statistics_are_equal_before_during_and_after_indexing() {
     add_missing(&reader, &store.parts.writer).unwrap();
     assert_eq!(all(&store), more);
     assert_pages_begin_anywhere(&store, &more.0);
-    let missing = tx::snapshot(&reader, Timestamp::from_micros(0), index::missing_index).unwrap();
+    let missing = reader.snapshot(Timestamp::from_micros(0), index::missing_index).unwrap();
     assert_eq!((missing.entries, missing.newest), (Vec::new(), Vec::new()));
     assert_eq!(check::check(&path, |_| {}).unwrap(), Vec::<String>::new());
 }
@@ -131,9 +132,9 @@ fn pruning_deletes_old_rows_and_retains_statistics_and_row_numbers() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
     let store = store(&path);
-    let reader = connection::open(&path, Use::Read).unwrap();
+    let reader = JobReader::open(&path).unwrap();
     let outdated = |before, rows_max| {
-        tx::snapshot(&reader, Timestamp::from_micros(0), |tx| pruning::outdated(tx, before, rows_max)).unwrap()
+        reader.snapshot(Timestamp::from_micros(0), |tx| pruning::outdated(tx, before, rows_max)).unwrap()
     };
     append(&store, ROWS_PER_KEY);
     let end = Timestamp::from_micros(i64::MAX);
@@ -193,7 +194,7 @@ fn a_check_reports_each_defect_of_the_usage_log() {
         let path = dir.path().join("a.db");
         let store = store(&path);
         append(&store, ROWS_PER_KEY);
-        add_missing(&connection::open(&path, Use::Read).unwrap(), &store.parts.writer).unwrap();
+        add_missing(&JobReader::open(&path).unwrap(), &store.parts.writer).unwrap();
         store.close();
         connection::open(&path, Use::Write).unwrap().execute_batch(statement).unwrap();
         let findings = check::check(&path, |_| {}).unwrap();
@@ -209,7 +210,7 @@ fn row_numbers_continue_after_a_restart_with_and_without_an_index() {
         let first = store(&path);
         append(&first, 5);
         if is_indexed {
-            add_missing(&connection::open(&path, Use::Read).unwrap(), &first.parts.writer).unwrap();
+            add_missing(&JobReader::open(&path).unwrap(), &first.parts.writer).unwrap();
         }
         first.close();
         drop(first);

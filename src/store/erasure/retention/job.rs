@@ -6,7 +6,6 @@
 //! A run works in small steps, so that neither the writer nor the shutdown waits long for it.
 
 use std::collections::VecDeque;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,12 +14,11 @@ use super::super::candidate::erase_by_retention;
 use super::super::progress::Erasures;
 use super::due::{self, ScannedCandidate};
 use crate::db::clock::Clock;
-use crate::db::connection::{self, Use};
 use crate::db::job::Grade;
-use crate::db::row::Connection;
+use crate::db::job_reader::JobReader;
 use crate::db::scheduler::Step;
 use crate::db::service_log::ServiceLog;
-use crate::db::tx::{self, Error, Tx};
+use crate::db::tx::{Error, Tx};
 use crate::db::writer::Writer;
 use crate::domain::clock::{ClockDoubt, ClockReading};
 use crate::domain::id::OrganizationId;
@@ -87,14 +85,13 @@ pub(in crate::store) struct Parts {
 }
 
 /// Prepares the job that runs retention, one slice in each step.
-pub(in crate::store) fn job_step(path: &Path, parts: Parts) -> Result<Step, Error> {
-    let connection = connection::open(path, Use::Read)?;
-    let mut worker = Worker { connection, parts, begun_at: None, under_way: None, has_failed: false };
-    Ok(Box::new(move || worker.step()))
+pub(in crate::store) fn job_step(reader: JobReader, parts: Parts) -> Step {
+    let mut worker = Worker { reader, parts, begun_at: None, under_way: None, has_failed: false };
+    Box::new(move || worker.step())
 }
 
 struct Worker {
-    connection: Connection,
+    reader: JobReader,
     parts: Parts,
     begun_at: Option<Duration>,
     under_way: Option<RunUnderWay>,
@@ -157,7 +154,7 @@ impl Worker {
     }
 
     fn begin(&mut self) -> Option<Result<(), Error>> {
-        let organizations = match tx::snapshot(&self.connection, self.parts.world.now(), due::organizations) {
+        let organizations = match self.reader.snapshot(self.parts.world.now(), due::organizations) {
             Ok(organizations) => organizations,
             Err(error) => return Some(self.fail(error)),
         };
@@ -180,7 +177,7 @@ impl Worker {
 
     fn end(&mut self, doubt: Option<ClockDoubt>, erased: u64, waiting: i64) -> Option<Result<(), Error>> {
         let at = self.parts.world.now();
-        let due = tx::snapshot(&self.connection, at, due::count).unwrap_or_default();
+        let due = self.reader.snapshot(at, due::count).unwrap_or_default();
         if erased > 0 || waiting > 0 {
             self.parts.log.write(format!(
                 "candidates erased by retention: {erased}; still due: {due}; waiting for an admin's confirmation: {waiting}"
@@ -196,7 +193,7 @@ impl Worker {
     fn scan(&self, run: &mut RunUnderWay, organization: &OrganizationId, after: i64) -> Result<Option<Stage>, Error> {
         let world = self.parts.world.as_ref();
         let scan = |tx: &Tx<'_>| due::scan(tx, world, organization, after, SCANNED_MAX);
-        let scanned = tx::snapshot(&self.connection, world.now(), scan)?;
+        let scanned = self.reader.snapshot(world.now(), scan)?;
         let Some(last) = scanned.last().map(|entry| entry.candidate.number) else {
             return self.plan(run, organization);
         };
@@ -220,7 +217,7 @@ impl Worker {
             let Some(today) = due::today(tx, world, organization)? else { return Ok(None) };
             Ok(Some((today, due::day(tx, organization, today)?)))
         };
-        let Some((today, day)) = tx::snapshot(&self.connection, world.now(), load)? else { return Ok(None) };
+        let Some((today, day)) = self.reader.snapshot(world.now(), load)? else { return Ok(None) };
         run.waiting += day.waiting();
         Ok(Some(Stage::Erase { after: 0, today, with_unconfirmed: day.waiting() == 0 }))
     }
@@ -234,7 +231,7 @@ impl Worker {
         with_unconfirmed: bool,
     ) -> Result<Option<Stage>, Error> {
         let load = |tx: &Tx<'_>| due::due_before(tx, organization, today, with_unconfirmed, after, ERASED_MAX);
-        let numbers = tx::snapshot(&self.connection, self.parts.world.now(), load)?;
+        let numbers = self.reader.snapshot(self.parts.world.now(), load)?;
         let Some(last) = numbers.last().copied() else { return Ok(None) };
         let (world, erasures, clock) =
             (Arc::clone(&self.parts.world), Arc::clone(&self.parts.erasures), Arc::clone(&self.parts.clock));
