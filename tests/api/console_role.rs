@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::support::console::form_body;
+use crate::support::console::{follow, form_body};
 use crate::support::race::{Runner, race};
 use crate::support::{Answer, App, Client, Hiring};
 
@@ -391,6 +391,7 @@ fn a_draft_is_deleted_unless_it_has_applications() {
     let pages = format!("/app/{}/roles/{id}", hiring.slug);
     let answer = owner.submit(&format!("{pages}/delete"), &[]).expect(303);
     assert_eq!(answer.header("location"), Some(format!("/app/{}/roles?done=deleted", hiring.slug).as_str()));
+    assert!(follow(&owner, answer).text().contains("The draft was deleted."));
     owner.get(&format!("{pages}/edit")).expect(404);
     assert_eq!(app.check(), Vec::<String>::new());
 }

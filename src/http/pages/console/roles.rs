@@ -75,6 +75,8 @@ struct RolesInput {
     visit: Visit,
     /// The status to show; `None` for the first of [`STATUSES`] in which there is a role.
     status: Option<RoleStatus>,
+    /// The act that led to this page.
+    done: Option<String>,
     page: PageRequest,
     after: Option<TimeCursor<RoleId>>,
 }
@@ -89,7 +91,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<RolesInput, Error> {
     let unknown = || Refusal::invalid("status", "is not a status of roles");
     let status = request.query("status")?.map(|word| RoleStatus::parse(&word).ok_or_else(unknown)).transpose()?;
     let (page, after) = time_cursor::decode_page(request, RoleId::parse)?;
-    Ok(RolesInput { visit: Visit::decode(request)?, status, page, after })
+    Ok(RolesInput { visit: Visit::decode(request)?, status, done: request.query("done")?, page, after })
 }
 
 /// `GET /app/{orgSlug}/roles`: shows a page of the roles in one status, newest first, with the number of their
@@ -116,8 +118,10 @@ fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RolesInput) -> Result<Rep
         count: texts.number(count(known) as f64),
         is_current: known == status,
     };
+    let mut frame = input.visit.frame(tx, who, Some(&organization), NavItem::Roles, FRAME.of(texts).roles.to_owned())?;
+    frame.notice = (input.done.as_deref() == Some("deleted")).then(|| words.done_deleted.to_owned());
     Reply::console(&RolesPage {
-        frame: input.visit.frame(tx, who, Some(&organization), NavItem::Roles, FRAME.of(texts).roles.to_owned())?,
+        frame,
         words,
         path: format!("/app/{}/roles", organization.slug),
         may_create: organization.caller.require_manager().is_ok(),

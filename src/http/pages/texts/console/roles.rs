@@ -37,6 +37,8 @@ pub(in crate::http) struct RolesTexts {
     pub(in crate::http) no_closed: &'static str,
     /// The note for users who may not create roles.
     pub(in crate::http) may_not: &'static str,
+    /// The message after a draft was deleted.
+    pub(in crate::http) done_deleted: &'static str,
 }
 
 pub(in crate::http) static ROLES: ByLanguage<RolesTexts> = ByLanguage {
@@ -64,6 +66,7 @@ pub(in crate::http) static ROLES: ByLanguage<RolesTexts> = ByLanguage {
         no_filled: "No role is filled yet. A role is filled when all its positions are taken.",
         no_closed: "No role has been closed.",
         may_not: "Owners, admins, moderators and HR representatives may create roles.",
+        done_deleted: "The draft was deleted.",
     },
     de: RolesTexts {
         statuses: "Status",
@@ -89,6 +92,7 @@ pub(in crate::http) static ROLES: ByLanguage<RolesTexts> = ByLanguage {
         no_filled: "Es ist noch keine Stelle besetzt. Eine Stelle gilt als besetzt, wenn alle Plätze vergeben sind.",
         no_closed: "Es wurde noch keine Stelle geschlossen.",
         may_not: "Neue Stellen können Eigentümer, Admins, Moderatoren und Personalverantwortliche anlegen.",
+        done_deleted: "Der Entwurf wurde gelöscht.",
     },
     fr: RolesTexts {
         statuses: "Statut",
@@ -114,6 +118,7 @@ pub(in crate::http) static ROLES: ByLanguage<RolesTexts> = ByLanguage {
         no_filled: "Aucun poste n’est encore pourvu. Un poste est pourvu lorsque toutes ses places sont prises.",
         no_closed: "Aucun poste n’a été fermé.",
         may_not: "Les propriétaires, administrateurs, modérateurs et responsables RH peuvent créer des postes.",
+        done_deleted: "Le brouillon a été supprimé.",
     },
     es: RolesTexts {
         statuses: "Estado",
@@ -139,5 +144,6 @@ pub(in crate::http) static ROLES: ByLanguage<RolesTexts> = ByLanguage {
         no_filled: "Todavía no hay puestos cubiertos. Un puesto está cubierto cuando se han ocupado todas sus plazas.",
         no_closed: "No se ha cerrado ningún puesto.",
         may_not: "Los propietarios, administradores, moderadores y responsables de RR. HH. pueden crear puestos.",
+        done_deleted: "El borrador se ha eliminado.",
     },
 };
