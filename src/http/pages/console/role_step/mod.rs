@@ -150,7 +150,7 @@ fn add_default(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleVisit) -> Re
         let tag = input.visit.texts_for(tx, who)?.tag;
         store::role_step::add_default_steps(tx, &*ctx.world, who, &role, tag)?;
     }
-    Ok(done(&organization, &role, "added"))
+    Ok(done(&organization, &role, "default"))
 }
 
 /// A request about one step of a role.

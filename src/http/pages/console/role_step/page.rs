@@ -191,6 +191,7 @@ impl StepPage {
         self.frame.notice = match done {
             Some("created") => Some(words.done_created.to_owned()),
             Some("added") => Some(words.done_added.to_owned()),
+            Some("default") => Some(words.done_default.to_owned()),
             Some("changed") => Some(words.done_changed.to_owned()),
             Some("moved") => Some(words.done_moved.to_owned()),
             Some("removed") => Some(words.done_removed.to_owned()),
