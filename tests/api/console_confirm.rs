@@ -16,6 +16,7 @@ crate::tests![
     a_partial_request_gets_a_dialog,
     a_page_is_opened_after_the_confirmation,
     changing_the_password_requires_a_confirmation_with_the_factor,
+    cancel_leads_to_the_same_page_after_a_wrong_code,
     the_page_is_in_the_users_language,
     a_confirmation_counts_for_its_session_only,
     a_confirmation_leads_only_to_pages_of_the_console,
@@ -160,6 +161,34 @@ fn changing_the_password_requires_a_confirmation_with_the_factor() {
     let answer = owner.submit(next, &[("confirmation.code", &phone.shown(&app))]).expect(303);
     assert_eq!(answer.header("location"), Some("/app/me#password"));
     owner.submit("/app/me/password", &fields).expect(303);
+}
+
+/// Returns the URL to which a confirmation page is sent, and the URL to which its link to cancel leads.
+fn action_and_cancel(page: &str) -> (String, String) {
+    let attribute = |before: &str| page.split_once(before).unwrap().1.split('"').next().unwrap().replace("&#38;", "&");
+    (attribute("<form method=\"post\" action=\""), attribute("<a class=\"button\" href=\""))
+}
+
+fn cancel_leads_to_the_same_page_after_a_wrong_code() {
+    let (app, _, owner, _) = start();
+    app.pass(600);
+    let fields = [("current", PASSWORD), ("new", "nine lanterns at dusk")];
+    for (asked, back) in [
+        (owner.submit("/app/me/password", &fields), "/app/me#password"),
+        (owner.submit(REMOVE, &[]), "/app"),
+        // This page itself requires a confirmation, so it is no page to return to without one.
+        (owner.get(SET_UP), "/app"),
+    ] {
+        let (action, cancel) = action_and_cancel(&asked.expect(403).text());
+        assert_eq!(cancel, back);
+        let page = owner.submit(&action, &[("confirmation.code", "000000")]).expect(403).text();
+        assert_eq!(action_and_cancel(&page), (action, back.to_owned()));
+    }
+    for elsewhere in ["https://evil.example", "javascript:alert(1)"] {
+        let action = format!("/app/confirm?{}", form_body(&[("next", "/app/me"), ("cancel", elsewhere)]));
+        let page = owner.submit(&action, &[("confirmation.code", "")]).expect(403).text();
+        assert_eq!(action_and_cancel(&page).1, "/app", "{elsewhere}");
+    }
 }
 
 fn the_page_is_in_the_users_language() {

@@ -142,11 +142,12 @@ pub(in crate::http::pages) fn instead(
         None if request.is_safe => ("next", target),
         None => ("to", target),
     };
+    let cancel = required.return_to.unwrap_or(START);
     let form = ConfirmForm {
         words: STEP_UP.of(texts),
         passkey: PASSKEY.of(texts),
-        action: action(name, path),
-        cancel: required.return_to.unwrap_or(START).to_owned(),
+        action: action(name, path, cancel),
+        cancel: cancel.to_owned(),
         factors: Factors { has_totp: required.has_totp, passkeys: usize::from(required.has_passkey) },
         error: None,
         fields: if name == "to" { request.fields.clone() } else { Vec::new() },
@@ -154,9 +155,15 @@ pub(in crate::http::pages) fn instead(
     form.render(texts, visit::theme_of(&request.cookies), request.wants_parts)
 }
 
-fn action(name: &str, path: &str) -> String {
-    let path: String = form_urlencoded::byte_serialize(path.as_bytes()).collect();
-    format!("{PATH}?{name}={path}")
+/// Returns the URL that the form is sent to. It also names the page to which the user returns without a confirmation,
+/// because that page cannot be derived from the continuation: some pages that follow require a confirmation themselves.
+fn action(name: &str, path: &str, cancel: &str) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair(name, path);
+    if cancel != START {
+        query.append_pair("cancel", cancel);
+    }
+    format!("{PATH}?{}", query.finish())
 }
 
 /// The continuation after a confirmation.
@@ -201,6 +208,8 @@ enum ConfirmFault {
 struct ConfirmInput {
     visit: Visit,
     then: Then,
+    /// The page to which the user returns without a confirmation.
+    cancel: String,
     fields: Vec<(String, String)>,
     factors: Factors,
     entered: Result<Entered, Refusal>,
@@ -218,6 +227,7 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<ConfirmInput, Error> {
         (Some(target), _) => Then::Repeat(target),
         (None, page) => Then::Open(page.unwrap_or_else(|| START.to_owned())),
     };
+    let cancel = path("cancel")?.unwrap_or_else(|| START.to_owned());
     let code = form.text("confirmation.code")?.unwrap_or_default();
     let password = form.text("confirmation.password")?.unwrap_or_default();
     let who = visit::user_of_session(ctx, request)?;
@@ -237,7 +247,8 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<ConfirmInput, Error> {
         Err(Error::Refused(refusal)) => Err(refusal),
         other => Ok(other?),
     };
-    Ok(ConfirmInput { visit: Visit::decode(request)?, then, fields: form.carried_fields(), factors, entered })
+    let (visit, fields) = (Visit::decode(request)?, form.carried_fields());
+    Ok(ConfirmInput { visit, then, cancel, fields, factors, entered })
 }
 
 /// `POST /app/confirm`: records the confirmation. The browser then sends the carried form again, or opens a page.
@@ -292,8 +303,8 @@ fn refuse(tx: &Tx<'_>, who: &Principal, input: &ConfirmInput, fault: &ConfirmFau
     let form = ConfirmForm {
         words,
         passkey: PASSKEY.of(texts),
-        action: action(name, path),
-        cancel: START.to_owned(),
+        action: action(name, path, &input.cancel),
+        cancel: input.cancel.clone(),
         factors: input.factors,
         error: Some(error),
         fields,
