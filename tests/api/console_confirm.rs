@@ -200,6 +200,8 @@ fn the_page_is_in_the_users_language() {
         let page = page.expect(403).text();
         assert!(page.contains("<html lang=\"de\"") && page.contains("Bitte bestätigen Sie"), "{page}");
     }
+    let unreadable = owner.submit(&confirm(REMOVE), &[("confirmation.client_data", "!")]).expect(403).text();
+    assert!(unreadable.contains("Wir konnten die Anfrage so nicht verarbeiten."), "{unreadable}");
     assert!(dark.submit(REMOVE, &[]).expect(403).text().contains("data-theme=\"dark\""));
 }
 

@@ -111,10 +111,16 @@ fn a_sign_in_from_another_origin_is_forbidden() {
     let hiring = app.hiring();
     let email = hiring.email("owner");
     app.set_password(&email, PASSWORD);
-    for (name, value) in [("Sec-Fetch-Site", "cross-site"), ("Origin", "http://evil.example")] {
-        let client = app.anonymous().with_header(name, value);
+    for (name, value, language, reason) in [
+        ("Sec-Fetch-Site", "cross-site", "en", "We could not process the request"),
+        ("Sec-Fetch-Site", "cross-site", "de", "Wir konnten die Anfrage so nicht verarbeiten"),
+        ("Origin", "http://evil.example", "en", "You opened this service as http://evil.example"),
+        ("Origin", "http://evil.example", "es", "Ha abierto este servicio como http://evil.example"),
+    ] {
+        let client = app.anonymous().with_header(name, value).with_header("Accept-Language", language);
         let answer = client.submit("/sign-in", &[("email", &email), ("password", PASSWORD)]).expect(403);
         assert_eq!(answer.header("set-cookie"), None);
+        assert!(answer.text().contains(reason), "{}", answer.text());
     }
 }
 

@@ -68,8 +68,8 @@ pub(in crate::http) fn page(problem: &FailedRequest<'_>, language: Language) -> 
 /// Returns the title and the paragraphs of the page.
 fn explanation(problem: &FailedRequest<'_>, texts: &'static Texts) -> (&'static str, Vec<String>) {
     let common = &texts.common;
-    if let Error::Refused(Refusal::OtherOrigin { page, own }) = problem.error {
-        return (common.refused, vec![fill(common.other_origin, &[("page", page), ("own", own)])]);
+    if let Error::Refused(refusal @ Refusal::OtherOrigin { .. }) = problem.error {
+        return (common.refused, vec![common.refusal(refusal)]);
     }
     let (title, more) = match problem.status {
         500 if matches!(problem.error, Error::OutcomeUnknown(_)) => (common.failed, common.unknown_more),

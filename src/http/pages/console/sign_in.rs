@@ -101,7 +101,7 @@ impl SignInForm {
         let error = match refusal {
             Refusal::RateLimited { retry_after_s } => fill(words.throttled, &[("seconds", &retry_after_s.to_string())]),
             Refusal::Unauthorized { .. } => words.wrong.to_owned(),
-            other => other.sentence(),
+            other => self.visit.texts().common.refusal(other),
         };
         let page = SignInPage {
             frame: self.visit.plain_frame(words.title),

@@ -17,7 +17,7 @@ use crate::domain::second_factor::{FactorCode, Factors, PENDING_SIGN_IN_FOR};
 use crate::http::api::session::{self, CheckedPassword, FreshSession};
 use crate::http::pages::texts::console::passkey::{PASSKEY, PasskeyTexts};
 use crate::http::pages::texts::console::step_up::{STEP_UP, StepUpTexts};
-use crate::http::pages::texts::fill;
+use crate::http::pages::texts::{Texts, fill};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -59,7 +59,7 @@ impl CodeForm<'_> {
 
     /// Shows the form again after a refused code.
     fn again(&self, refusal: &Refusal) -> Result<Reply, Error> {
-        Reply::console_refusal(refusal, &self.page(Some(fault_text(STEP_UP.of(self.visit.texts()), refusal))))
+        Reply::console_refusal(refusal, &self.page(Some(fault_text(self.visit.texts(), refusal))))
     }
 
     fn page(&self, error: Option<String>) -> CodePage<'_> {
@@ -78,11 +78,12 @@ impl CodeForm<'_> {
 }
 
 /// Returns the reason why a code is refused, in the language of the page.
-pub(super) fn fault_text(words: &StepUpTexts, refusal: &Refusal) -> String {
+pub(super) fn fault_text(texts: &'static Texts, refusal: &Refusal) -> String {
+    let words = STEP_UP.of(texts);
     match refusal {
         Refusal::RateLimited { retry_after_s } => fill(words.throttled, &[("seconds", &retry_after_s.to_string())]),
         Refusal::Unauthorized { .. } => words.wrong_code.to_owned(),
-        other => other.sentence(),
+        other => texts.common.refusal(other),
     }
 }
 

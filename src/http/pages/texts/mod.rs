@@ -13,6 +13,7 @@ mod role_labels;
 
 use self::home::Home;
 use self::role_labels::RoleLabels;
+use crate::domain::refusal::Refusal;
 use crate::http::server::language::Language;
 use crate::http::server::request::Request;
 use crate::store::Error;
@@ -116,6 +117,16 @@ pub(in crate::http) struct Common {
     pub(in crate::http) other_origin: &'static str,
     /// The request id for inquiries: `{number}`.
     pub(in crate::http) ask: &'static str,
+}
+
+impl Common {
+    /// Returns the reason for a refusal that has no text of its own on the page.
+    pub(in crate::http) fn refusal(&self, refusal: &Refusal) -> String {
+        match refusal {
+            Refusal::OtherOrigin { page, own } => fill(self.other_origin, &[("page", page), ("own", own)]),
+            _ => self.refused_more.to_owned(),
+        }
+    }
 }
 
 /// Texts of the portal: the list of roles, the postings and the privacy notice.
