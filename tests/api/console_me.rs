@@ -2,7 +2,7 @@
 
 use crate::console_passkey;
 use crate::support::authenticator::{Authenticator, add_passkey};
-use crate::support::console::{PASSWORD, follow};
+use crate::support::console::{PASSWORD, Phone, follow};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
@@ -13,6 +13,7 @@ crate::tests![
     a_wrong_current_password_changes_nothing,
     a_refused_new_password_changes_nothing,
     wrong_current_passwords_are_throttled,
+    the_page_names_the_users_factors,
     a_user_with_only_passkeys_sets_a_password,
     a_first_password_requires_a_recent_confirmation_by_passkey,
     a_password_that_was_set_meanwhile_is_not_replaced,
@@ -121,6 +122,20 @@ fn with_passkey_only() -> (App, Hiring, Client, Authenticator) {
     app.change(&format!("UPDATE users SET password_hash = NULL WHERE id = '{}'", hiring.staff("owner")));
     let owner = app.browser_with_passkey(&key);
     (app, hiring, owner, key)
+}
+
+fn the_page_names_the_users_factors() {
+    let (app, _, owner, _) = with_passkey_only();
+    let section = || {
+        let page = owner.get("/app/me").expect(200).text();
+        page.split("id=\"second-factor\"").nth(1).unwrap().split("</section>").next().unwrap().to_owned()
+    };
+    assert!(section().contains("<p>1 passkey</p>") && section().contains("Change the second factor"), "{}", section());
+    add_passkey(&owner, &Authenticator::new("second")).expect(303);
+    let phone = Phone::scan(&owner.get("/app/me/authenticator").expect(200).text());
+    let fields = [("form", phone.form.as_str()), ("code", &phone.shown(&app))];
+    owner.submit("/app/me/authenticator", &fields).expect(303);
+    assert!(section().contains("<p>Authenticator app, 2 passkeys</p>"), "{}", section());
 }
 
 fn a_user_with_only_passkeys_sets_a_password() {

@@ -43,7 +43,8 @@ struct MePage {
     password_hint: String,
     password_characters_min: usize,
     factor: &'static SecondFactorTexts,
-    factors: Factors,
+    /// The kinds of the user's second factors; empty if there are none.
+    own_factors: String,
     sessions: Vec<SessionRow>,
     languages: Vec<LanguageOption>,
     has_language: bool,
@@ -139,13 +140,20 @@ fn page(tx: &Tx<'_>, who: &Principal, visit: &Visit) -> Result<MePage, Error> {
         password_hint: password_hint(JOIN.of(texts)),
         password_characters_min: CHARACTERS_MIN,
         factor: SECOND_FACTOR.of(texts),
-        factors: store::second_factor::factors(tx, &who.user_id)?,
+        own_factors: own_factors(texts, store::second_factor::factors(tx, &who.user_id)?),
         sessions: sessions(tx, who, texts)?,
         has_language: chosen.is_some(),
         languages: texts::ALL.iter().map(language).collect(),
         current_password_error: None,
         new_password_error: None,
     })
+}
+
+fn own_factors(texts: &Texts, factors: Factors) -> String {
+    let words = SECOND_FACTOR.of(texts);
+    let app = factors.has_totp.then(|| words.app.to_owned());
+    let passkeys = (factors.passkeys > 0).then(|| texts.counted(&words.passkeys, factors.passkeys));
+    app.into_iter().chain(passkeys).collect::<Vec<_>>().join(", ")
 }
 
 fn sessions(tx: &Tx<'_>, who: &Principal, texts: &'static Texts) -> Result<Vec<SessionRow>, Error> {
