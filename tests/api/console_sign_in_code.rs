@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
+use crate::console_passkey;
 use crate::support::app::Options;
+use crate::support::authenticator::{Authenticator, add_passkey};
 use crate::support::console::{
     PASSWORD, Phone, SAME_ORIGIN, browser_with_app, codes_of, form_body, set_up_app, sign_in_link,
 };
@@ -21,6 +23,7 @@ crate::tests![
     wrong_codes_are_throttled_with_wrong_passwords_and_a_right_password_does_not_help,
     of_two_sign_ins_with_one_code_only_one_succeeds,
     the_page_and_the_form_that_the_person_wanted_survive_both_steps,
+    a_user_without_an_app_is_told_to_enter_another_recovery_code,
     a_code_from_another_origin_is_forbidden,
     a_code_of_another_type_or_size_is_refused,
     the_page_of_the_code_can_be_reloaded,
@@ -230,6 +233,22 @@ fn the_page_and_the_form_that_the_person_wanted_survive_both_steps() {
     assert!(resumed.contains(r#"name="language" value="de""#), "{resumed}");
     let answer = begun.submit(CODE, &[("code", &all.codes[1]), ("next", "//evil.example")]).expect(303);
     assert_eq!(answer.header("location"), Some("/app"));
+}
+
+fn a_user_without_an_app_is_told_to_enter_another_recovery_code() {
+    let (app, hiring) = console_passkey::start(false);
+    let owner = app.browser(&hiring, "owner");
+    add_passkey(&owner, &Authenticator::new("key")).expect(200);
+    let browser = app.anonymous().with_header(SAME_ORIGIN.0, SAME_ORIGIN.1);
+    let fields = [("email", &*hiring.email("owner")), ("password", PASSWORD)];
+    let pending = console_passkey::cookie(&browser.submit("/sign-in", &fields).expect(200));
+    let begun = browser.with_header("Cookie", &pending);
+    for page in [
+        begun.submit(CODE, &[("code", "000000")]).expect(401).text(),
+        owner.submit("/app/confirm?next=%2Fapp", &[("confirmation.code", "000000")]).expect(403).text(),
+    ] {
+        assert!(page.contains("This recovery code is wrong or was used already. Enter another one."), "{page}");
+    }
 }
 
 fn a_code_from_another_origin_is_forbidden() {

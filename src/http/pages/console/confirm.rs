@@ -294,7 +294,7 @@ fn refuse(tx: &Tx<'_>, who: &Principal, input: &ConfirmInput, fault: &ConfirmFau
         ConfirmFault::Entered(Refusal::Unauthorized { .. }) if input.factors.is_empty() => {
             words.wrong_password.to_owned()
         }
-        ConfirmFault::Entered(other) => fault_text(texts, other),
+        ConfirmFault::Entered(other) => fault_text(texts, input.factors, other),
     };
     let (name, path, fields) = match &input.then {
         Then::Repeat(target) => ("to", target, input.fields.clone()),

@@ -59,7 +59,7 @@ impl CodeForm<'_> {
 
     /// Shows the form again after a refused code.
     fn again(&self, refusal: &Refusal) -> Result<Reply, Error> {
-        Reply::console_refusal(refusal, &self.page(Some(fault_text(self.visit.texts(), refusal))))
+        Reply::console_refusal(refusal, &self.page(Some(fault_text(self.visit.texts(), self.factors, refusal))))
     }
 
     fn page(&self, error: Option<String>) -> CodePage<'_> {
@@ -78,11 +78,12 @@ impl CodeForm<'_> {
 }
 
 /// Returns the reason why a code is refused, in the language of the page.
-pub(super) fn fault_text(texts: &'static Texts, refusal: &Refusal) -> String {
+pub(super) fn fault_text(texts: &'static Texts, factors: Factors, refusal: &Refusal) -> String {
     let words = STEP_UP.of(texts);
     match refusal {
         Refusal::RateLimited { retry_after_s } => fill(words.throttled, &[("seconds", &retry_after_s.to_string())]),
-        Refusal::Unauthorized { .. } => words.wrong_code.to_owned(),
+        Refusal::Unauthorized { .. } if factors.has_totp => words.wrong_code.to_owned(),
+        Refusal::Unauthorized { .. } => words.wrong_recovery_code.to_owned(),
         other => texts.common.refusal(other),
     }
 }
