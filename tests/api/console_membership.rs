@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::console::PASSWORD;
+use crate::support::console::{PASSWORD, follow};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
@@ -110,7 +110,8 @@ fn a_person_who_was_invited_elsewhere_gets_no_link_here() {
     let (owner, foreign) = (app.browser(&hiring, "owner"), app.browser(&other, "owner"));
     let typed = invitation("Ingrid", "ingrid@example.com", "member");
     let first = link(&foreign.submit(&path(&other, ""), &typed).expect(200).text());
-    owner.submit(&path(&hiring, ""), &typed).expect(303);
+    let page = follow(&owner, owner.submit(&path(&hiring, ""), &typed)).text();
+    assert!(page.contains("only a platform admin may make a link for them") && !page.contains("as usual"), "{page}");
     owner.submit(&path(&hiring, ""), &typed).expect(409);
     app.anonymous().get(&first).expect(200);
 }

@@ -247,7 +247,7 @@ fn a_user_without_an_app_is_told_to_enter_another_recovery_code() {
         begun.submit(CODE, &[("code", "000000")]).expect(401).text(),
         owner.submit("/app/confirm?next=%2Fapp", &[("confirmation.code", "000000")]).expect(403).text(),
     ] {
-        assert!(page.contains("This recovery code is wrong or was used already. Enter another one."), "{page}");
+        assert!(page.contains("This recovery code is wrong or has already been used. Enter another one."), "{page}");
     }
 }
 

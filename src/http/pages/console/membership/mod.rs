@@ -165,8 +165,11 @@ fn invite(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &InvitationInput) -> R
     add(ctx, tx, who, &organization, existing, &invitation)?;
     let user = store::user::find_by_email(tx, &invitation.email)?.ok_or(ABSENT)?.profile;
     let member = store::membership::find_profile(tx, &organization.id, who, &user.id)?.ok_or(ABSENT)?;
-    if has_account(tx, &member)? || require_resettable(organization.caller, member.facts).is_err() {
+    if has_account(tx, &member)? {
         return Ok(input.list.done(&organization, "added"));
+    }
+    if require_resettable(organization.caller, member.facts).is_err() {
+        return Ok(input.list.done(&organization, "added-without-link"));
     }
     show_link(ctx, tx, who, &input.list, &organization, &member)
 }

@@ -136,6 +136,7 @@ impl MemberPage {
         let words = self.words;
         self.frame.notice = match done {
             Some("added") => Some(words.done_added.to_owned()),
+            Some("added-without-link") => Some(words.done_added_without_link.to_owned()),
             Some("changed") => Some(words.done_changed.to_owned()),
             Some("removed") => Some(words.done_removed.to_owned()),
             _ => None,

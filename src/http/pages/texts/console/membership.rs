@@ -71,6 +71,8 @@ pub(in crate::http) struct MembershipTexts {
     pub(in crate::http) changed_meanwhile: &'static str,
     /// The messages after each act.
     pub(in crate::http) done_added: &'static str,
+    /// The person has no account yet, and the user may not make a link for them.
+    pub(in crate::http) done_added_without_link: &'static str,
     pub(in crate::http) done_changed: &'static str,
     pub(in crate::http) done_removed: &'static str,
 }
@@ -128,6 +130,7 @@ pub(in crate::http) static MEMBERSHIP: ByLanguage<MembershipTexts> = ByLanguage 
         copied: "Copied",
         changed_meanwhile: "Nothing was changed, because somebody else has changed this member in the meantime. This page shows them as they are now.",
         done_added: "The person was added. They sign in as usual.",
+        done_added_without_link: "The person was added, but has no account yet. They are a member of another organization too, so only a platform admin may make a link for them.",
         done_changed: "The role was changed.",
         done_removed: "The person was removed.",
     },
@@ -183,6 +186,7 @@ pub(in crate::http) static MEMBERSHIP: ByLanguage<MembershipTexts> = ByLanguage 
         copied: "Kopiert",
         changed_meanwhile: "Es wurde nichts geändert, weil inzwischen jemand anderes dieses Mitglied geändert hat. Diese Seite zeigt den jetzigen Stand.",
         done_added: "Die Person wurde hinzugefügt. Sie meldet sich an wie gewohnt.",
+        done_added_without_link: "Die Person wurde hinzugefügt, hat aber noch kein Konto. Sie gehört auch einer anderen Organisation an; einen Link für sie darf deshalb nur ein Plattform-Admin erstellen.",
         done_changed: "Die Rolle wurde geändert.",
         done_removed: "Die Person wurde entfernt.",
     },
@@ -238,6 +242,7 @@ pub(in crate::http) static MEMBERSHIP: ByLanguage<MembershipTexts> = ByLanguage 
         copied: "Copié",
         changed_meanwhile: "Rien n’a été changé, car quelqu’un d’autre a modifié ce membre entre-temps. Cette page montre l’état actuel.",
         done_added: "La personne a été ajoutée. Elle se connecte comme d’habitude.",
+        done_added_without_link: "La personne a été ajoutée, mais n’a pas encore de compte. Elle est aussi membre d’une autre organisation\u{a0}: seul un admin de la plateforme peut créer un lien pour elle.",
         done_changed: "Le rôle a été modifié.",
         done_removed: "La personne a été retirée.",
     },
@@ -293,6 +298,7 @@ pub(in crate::http) static MEMBERSHIP: ByLanguage<MembershipTexts> = ByLanguage 
         copied: "Copiado",
         changed_meanwhile: "No se ha cambiado nada porque entretanto otra persona ha cambiado a este miembro. Esta página muestra el estado actual.",
         done_added: "La persona se ha añadido. Entra como siempre.",
+        done_added_without_link: "La persona se ha añadido, pero todavía no tiene cuenta. También pertenece a otra organización, así que solo un administrador de la plataforma puede crear un enlace para ella.",
         done_changed: "La función se ha cambiado.",
         done_removed: "La persona se ha quitado.",
     },
