@@ -118,7 +118,8 @@ fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RolesInput) -> Result<Rep
         count: texts.number(count(known) as f64),
         is_current: known == status,
     };
-    let mut frame = input.visit.frame(tx, who, Some(&organization), NavItem::Roles, FRAME.of(texts).roles.to_owned())?;
+    let mut frame =
+        input.visit.frame(tx, who, Some(&organization), NavItem::Roles, FRAME.of(texts).roles.to_owned())?;
     frame.notice = (input.done.as_deref() == Some("deleted")).then(|| words.done_deleted.to_owned());
     Reply::console(&RolesPage {
         frame,
