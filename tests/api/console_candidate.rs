@@ -47,7 +47,8 @@ fn the_page_shows_every_application_with_steps_forms_and_files() {
     sign_up(&app, &hiring);
     let page = recruiter.get(&page_path(&hiring, 0)).expect(200);
     assert_eq!(page.header("cache-control"), Some("no-store"));
-    let answers = ["First line\nSecond line", "+44 20 7946", "href=\"https://ada.example\"", "My CV.pdf", "PDF, 18 B"];
+    let answers =
+        ["First line\nSecond line", "+44 20 7946", "href=\"https://ada.example\"", "My CV.pdf", "PDF, 1\u{a0}kB"];
     let steps = ["Application</b>", "Call</b>", "here now", "passed", "In progress", "Engineer</a>"];
     let forms = ["Advance to Interview", "Reject at Call", "Skills do not fit", "value=\"cstep_1_1_4\"", "Hire…"];
     let seen = format!("name=\"seen\" value=\"{}\"", hiring.candidates[0].steps[1]);

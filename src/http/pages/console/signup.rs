@@ -61,20 +61,10 @@ impl Place<'_> {
         let kind = attachment.media_type.extension().to_uppercase();
         FileView {
             name: attachment.file_name.clone(),
-            facts: format!("{kind}, {}", self.size(attachment.bytes)),
+            facts: format!("{kind}, {}", self.texts.file_size(attachment.bytes)),
             frame_url: is_shown(attachment.media_type).then(|| format!("{url}/file")),
             download_url: format!("{url}/download"),
             url,
-        }
-    }
-
-    /// Returns a size in bytes, kB or MB, rounded down.
-    fn size(self, bytes: u32) -> String {
-        const KILO: u32 = 1_000;
-        match bytes {
-            0..KILO => format!("{bytes} B"),
-            KILO..1_000_000 => format!("{} kB", self.texts.number(f64::from(bytes / KILO))),
-            _ => format!("{} MB", self.texts.number(f64::from(bytes / 100_000) / 10.0)),
         }
     }
 }

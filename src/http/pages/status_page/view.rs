@@ -20,9 +20,6 @@ use crate::store::{Error, Tx};
 
 const NO_PAGE: Refusal = Refusal::NotFound("the link is unknown or no longer valid");
 
-/// The number of bytes in a kilobyte, and of kilobytes in a megabyte.
-const UNIT_STEP: f64 = 1_000.0;
-
 #[derive(Template)]
 #[template(path = "status.html", config = "src/http/pages/templates/askama.toml")]
 struct StatusTemplate<'a> {
@@ -243,15 +240,8 @@ fn facts(visit: &StatusVisit, texts: &'static Texts, view: &StatusPageView) -> V
     facts
 }
 
-/// Formats an attachment's name and size. The size is in whole kilobytes or tenths of a megabyte, rounded up.
+/// Formats an attachment's name and size.
 fn attachment_text(texts: &Texts, attachment: &Attachment) -> String {
-    let words = &texts.status;
-    let kilobytes = (f64::from(attachment.bytes) / UNIT_STEP).ceil();
-    let (unit, size) = if kilobytes < UNIT_STEP {
-        (words.kilobytes, texts.number(kilobytes))
-    } else {
-        (words.megabytes, texts.number((kilobytes / UNIT_STEP * 10.0).ceil() / 10.0))
-    };
-    let size = fill(unit, &[("size", &size)]);
-    fill(words.document_of, &[("name", &attachment.file_name), ("size", &size)])
+    let size = texts.file_size(attachment.bytes);
+    fill(texts.status.document_of, &[("name", &attachment.file_name), ("size", &size)])
 }

@@ -1,4 +1,4 @@
-//! Formats dates, numbers and salaries. The file of each language contains the formats ([`Forms`]).
+//! Formats dates, numbers, sizes of files and salaries. The file of each language contains the formats ([`Forms`]).
 
 use jiff::civil::Date;
 
@@ -8,6 +8,9 @@ use crate::domain::role::{Salary, SalaryPeriod};
 /// Amounts of at least this size are shown without cents. Salaries are smaller (`SALARY_MAX`), and an `f64` of this
 /// size has hardly any precision left for cents.
 const CENTS_BELOW: f64 = 1e13;
+
+/// The number of bytes in a kilobyte, and of kilobytes in a megabyte.
+const UNIT_STEP: u32 = 1_000;
 
 impl Texts {
     /// Formats a date, such as `22 November 2026`.
@@ -37,6 +40,17 @@ impl Texts {
         }
         fraction.into_iter().for_each(|fraction| formatted.extend([decimal, fraction]));
         formatted
+    }
+
+    /// Formats the size of a file, in whole kilobytes or tenths of a megabyte, rounded up.
+    pub(in crate::http) fn file_size(&self, bytes: u32) -> String {
+        let kilobytes = bytes.div_ceil(UNIT_STEP);
+        let (unit, size) = if kilobytes < UNIT_STEP {
+            (self.status.kilobytes, f64::from(kilobytes))
+        } else {
+            (self.status.megabytes, f64::from(kilobytes.div_ceil(UNIT_STEP / 10)) / 10.0)
+        };
+        fill(unit, &[("size", &self.number(size))])
     }
 
     /// Formats a string that contains a count, such as `1 role` or `2 roles`.
@@ -142,6 +156,23 @@ mod tests {
         ] {
             for (tag, expected) in [("en", en), ("de", de), ("fr", fr), ("es", es)] {
                 assert_eq!(visible_spaces(&of_tag(tag).number(number)), expected, "{tag} {number}");
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_of_files_are_rounded_up() {
+        for (bytes, en, fr) in [
+            (1, "1_kB", "1_Ko"),
+            (1_000, "1_kB", "1_Ko"),
+            (1_001, "2_kB", "2_Ko"),
+            (999_000, "999_kB", "999_Ko"),
+            (999_001, "1_MB", "1_Mo"),
+            (1_000_001, "1.10_MB", "1,10_Mo"),
+            (10_000_000, "10_MB", "10_Mo"),
+        ] {
+            for (tag, expected) in [("en", en), ("fr", fr)] {
+                assert_eq!(visible_spaces(&of_tag(tag).file_size(bytes)), expected, "{tag} {bytes}");
             }
         }
     }
