@@ -35,11 +35,12 @@ impl Factors {
     /// Succeeds if the user can remove one of their factors.
     ///
     /// # Errors
-    /// `conflict` for the last factor of a user who must have one. The user can replace that factor instead.
+    /// `conflict` for the last factor of a user who must have one. The user must add another factor first, or replace
+    /// the authenticator app by a new one.
     pub fn require_removable(self, is_required: bool) -> Result<(), Refusal> {
         if is_required && self.count() == 1 {
             return Err(Refusal::Conflict(
-                "your account needs a second factor, so the last one can be replaced but not removed",
+                "your account needs a second factor, so the last one cannot be removed; add another one first",
             ));
         }
         Ok(())
