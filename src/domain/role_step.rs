@@ -93,7 +93,7 @@ const DEFAULT_LANGUAGES: [&str; 4] = ["en", "de", "fr", "es"];
 /// Steps that are suitable for most roles, with their names in each language. Candidates see the names on their status
 /// pages.
 const DEFAULT_PIPELINE: [(StepType, [&str; 4]); 4] = [
-    (StepType::Application, ["Applied", "Bewerbung", "Candidature", "Solicitud"]),
+    (StepType::Application, ["Applied", "Bewerbung", "Candidature", "Candidatura"]),
     (StepType::Screening, ["Screening", "Vorauswahl", "Présélection", "Preselección"]),
     (StepType::Interview, ["Interview", "Vorstellungsgespräch", "Entretien", "Entrevista"]),
     (StepType::Offer, ["Offer", "Angebot", "Offre", "Oferta"]),
@@ -186,7 +186,7 @@ mod tests {
             ("en", ["Applied", "Screening", "Interview", "Offer"]),
             ("de-CH", ["Bewerbung", "Vorauswahl", "Vorstellungsgespräch", "Angebot"]),
             ("FR", ["Candidature", "Présélection", "Entretien", "Offre"]),
-            ("es", ["Solicitud", "Preselección", "Entrevista", "Oferta"]),
+            ("es", ["Candidatura", "Preselección", "Entrevista", "Oferta"]),
             ("nl", ["Applied", "Screening", "Interview", "Offer"]),
             ("", ["Applied", "Screening", "Interview", "Offer"]),
         ] {
