@@ -162,7 +162,7 @@ impl BatchFacts {
         }
         if now.since(self.created_at) >= UNDO_PERIOD {
             return Err(Refusal::Conflict(
-                "these decisions are more than 10 minutes old; move the candidates back, or reopen the steps with a reason",
+                "these decisions are at least 10 minutes old; move the candidates back, or reopen the steps with a reason",
             ));
         }
         if self.user_id != *caller {

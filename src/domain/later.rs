@@ -86,7 +86,7 @@ pub fn undo(
         return Err(Refusal::Forbidden("only the person who changed the later mark can undo the change"));
     }
     if now.since(last.at) >= UNDO_PERIOD {
-        return Err(Refusal::Conflict("the change to the later mark is more than 10 minutes old"));
+        return Err(Refusal::Conflict("the change to the later mark is at least 10 minutes old"));
     }
     Ok(last.before)
 }
@@ -163,6 +163,8 @@ mod tests {
             let refused = undo(status, last, caller, now).unwrap_err();
             assert_eq!(matches!(refused, Refusal::Forbidden(_)), code == "forbidden", "{refused:?}");
         }
+        let late = undo(ApplicationStatus::InProgress, Some(&last), &own, AT.plus(UNDO_PERIOD)).unwrap_err();
+        assert!(late.sentence().ends_with("is at least 10 minutes old"), "{late:?}");
     }
 
     #[test]

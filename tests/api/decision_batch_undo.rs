@@ -114,7 +114,7 @@ fn a_batch_can_be_undone_for_less_than_10_minutes() {
     let answer = decide(&staff, &hiring, &reject_all(&hiring));
     app.pass(600);
     let problem = staff.post_empty(&undo_path(&hiring, &answer)).refused(409, "conflict").json();
-    assert!(problem["detail"].as_str().unwrap().contains("10 minutes"), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains("at least 10 minutes old"), "{problem}");
     assert_eq!(hiring.step_statuses(&app, 0)[1], "rejected");
 }
 

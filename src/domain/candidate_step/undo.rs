@@ -123,10 +123,10 @@ fn require_undoable(last: &PastAct, now: Timestamp) -> Result<(), Refusal> {
         ActKind::Reopened => "a reopening cannot be undone; reject the candidate again: POST …/reject",
         ActKind::Withdrawn => "a withdrawal cannot be undone; the candidate can apply again",
         ActKind::Rejected if is_too_late => {
-            "the rejection is more than 10 minutes old; reopen the step with a reason: POST …/reopen"
+            "the rejection is at least 10 minutes old; reopen the step with a reason: POST …/reopen"
         }
         ActKind::Validated | ActKind::Moved if is_too_late => {
-            "the decision is more than 10 minutes old; move the candidate back with a reason: POST …/move"
+            "the decision is at least 10 minutes old; move the candidate back with a reason: POST …/move"
         }
         ActKind::Validated | ActKind::Moved | ActKind::Rejected => return Ok(()),
     }))
@@ -281,7 +281,9 @@ mod tests {
             let at = |age| undo(&after, std::slice::from_ref(&act), &user("ingrid"), NOW.plus(age));
             assert!(at(UNDO_PERIOD - Duration::from_micros(1)).is_ok());
             let refused = at(UNDO_PERIOD).unwrap_err();
-            assert!(matches!(refused, Refusal::Conflict(words) if words.ends_with(instead)), "{refused:?}");
+            let words = refused.sentence();
+            assert!(words.contains("is at least 10 minutes old") && words.ends_with(instead), "{words}");
+            assert!(matches!(refused, Refusal::Conflict(_)), "{refused:?}");
         }
     }
 
