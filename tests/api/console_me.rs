@@ -17,7 +17,7 @@ crate::tests![
     a_user_with_only_passkeys_sets_a_password,
     a_first_password_requires_a_recent_confirmation_by_passkey,
     a_password_that_was_set_meanwhile_is_not_replaced,
-    preferences_change_the_language_and_disable_single_keys,
+    preferences_change_the_language_and_single_keys,
     the_theme_is_a_cookie,
     signing_out_ends_the_session,
     the_last_use_of_a_session_is_recorded_at_most_once_a_minute,
@@ -180,16 +180,17 @@ fn a_password_that_was_set_meanwhile_is_not_replaced() {
     assert_eq!(app.sql("SELECT count(*) FROM users WHERE password_hash = 'x'"), ["1"]);
 }
 
-fn preferences_change_the_language_and_disable_single_keys() {
+fn preferences_change_the_language_and_single_keys() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner").with_header("Accept-Language", "fr");
     assert!(owner.get("/app/me").expect(200).text().contains("<html lang=\"fr\""));
     owner.submit("/app/me/preferences", &[("language", "de")]).expect(303);
     let page = owner.get("/app/me?done=preferences").expect(200).text();
-    assert!(page.contains("<html lang=\"de\"") && !page.contains("data-single-keys"), "{page}");
+    assert!(page.contains("<html lang=\"de\"") && page.contains("data-keys=\"off\""), "{page}");
     owner.submit("/app/me/preferences", &[("language", ""), ("single_keys", "on")]).expect(303);
-    assert!(owner.get("/app/me").expect(200).text().contains("<html lang=\"fr\""));
+    let page = owner.get("/app/me").expect(200).text();
+    assert!(page.contains("<html lang=\"fr\"") && !page.contains("data-keys"), "{page}");
     owner.submit("/app/me/preferences", &[("language", "xx")]).expect(400);
     owner.submit("/app/me/preferences", &[("language", "de"), ("language", "en")]).expect(400);
 }

@@ -473,6 +473,8 @@ fn a_repeated_form_does_not_recreate_a_replaced_link() {
     let path = status_path(&form.send(&fixture.app));
     let application = fixture.app.sql("SELECT candidate_role_id FROM signups").remove(0);
     fixture.owner.post_empty(&format!("/api/v1/candidate-roles/{application}/status-link")).expect(200);
+    fixture.app.anonymous().get(&path).expect(404);
     assert_eq!(form.send(&fixture.app).expect(303).header("location"), Some(path.as_str()));
+    fixture.app.anonymous().get(&path).expect(404);
     assert_eq!(fixture.app.sql("SELECT count(*) FROM signups"), ["1"]);
 }
