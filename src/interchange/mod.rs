@@ -9,6 +9,7 @@
 //! writes the typed document to the file, and `export` writes the content of the file as a document.
 
 mod addition;
+mod ats;
 mod candidate;
 mod candidate_step;
 mod content;

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::html;
 use super::item::Item;
-use crate::domain::candidate_step::{OUTCOME_CHARACTERS_MAX, StepType};
+use crate::domain::candidate_step::OUTCOME_CHARACTERS_MAX;
 use crate::domain::role::RoleStatus;
 use crate::domain::text::{self, NAME_CHARACTERS_MAX};
 use crate::domain::timestamp::Timestamp;
+use crate::interchange::ats::html;
 use crate::store::description::Description;
 
 /// The maximum length of a department or location, as in an interchange document. If there are several names, the limit
@@ -113,67 +113,4 @@ pub(super) fn stage(item: &mut Item) -> Option<HarvestStage> {
     item.is_valid().then_some(())?;
     let (priority, is_active) = (priority.unwrap_or(i64::MAX), is_active.unwrap_or(true));
     Some(HarvestStage { id: item.own_id()?, job: job?, name: name?, priority, is_active })
-}
-
-/// Derives the type of a stage from the words in its name, because Greenhouse has no stage types.
-pub(super) fn step_type(name: &str) -> StepType {
-    // The order matters: an "Offer Call" is an offer, and a "Reference Interview" is a reference check.
-    const KNOWN: [(StepType, &[&str]); 6] = [
-        (StepType::Offer, &["offer"]),
-        (StepType::ReferenceCheck, &["reference", "references", "background"]),
-        (
-            StepType::Assessment,
-            &[
-                "test",
-                "tests",
-                "assessment",
-                "assignment",
-                "exercise",
-                "challenge",
-                "take home",
-                "homework",
-                "case study",
-            ],
-        ),
-        (StepType::Interview, &["interview", "interviews", "face to face", "onsite", "on site", "panel"]),
-        (StepType::Screening, &["screen", "screening", "phone", "call", "preliminary"]),
-        (StepType::Application, &["application", "applications", "resume", "cv", "applied"]),
-    ];
-    let name = name.to_lowercase();
-    let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let text = format!(" {} ", words.join(" "));
-    let contains = |wanted: &&str| text.contains(&format!(" {wanted} "));
-    let found = KNOWN.iter().find(|(_, wanted)| wanted.iter().any(&contains));
-    found.map_or(StepType::Other, |(step_type, _)| *step_type)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn step_types_are_derived_from_stage_names() {
-        for (name, expected) in [
-            ("Application Review", StepType::Application),
-            ("Resume review", StepType::Application),
-            ("Preliminary Phone Screen", StepType::Screening),
-            ("Recruiter Phone Screen", StepType::Screening),
-            ("Call", StepType::Screening),
-            ("Phone Interview", StepType::Interview),
-            ("Face to Face", StepType::Interview),
-            ("On-site", StepType::Interview),
-            ("Take Home Test", StepType::Assessment),
-            ("Take-home", StepType::Assessment),
-            ("CASE STUDY", StepType::Assessment),
-            ("Reference Check", StepType::ReferenceCheck),
-            ("Background Check", StepType::ReferenceCheck),
-            ("Offer", StepType::Offer),
-            ("Offer call", StepType::Offer),
-            ("Latest Contestants", StepType::Other),
-            ("Officer", StepType::Other),
-            ("", StepType::Other),
-        ] {
-            assert_eq!(step_type(name), expected, "{name}");
-        }
-    }
 }

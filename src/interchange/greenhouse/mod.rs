@@ -8,11 +8,9 @@
 
 mod application;
 mod export;
-mod html;
 mod id;
 mod item;
 mod job;
-mod markdown_writer;
 mod person;
 mod pipeline;
 mod plan;

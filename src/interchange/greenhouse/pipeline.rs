@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::application::CurrentStage;
 use super::id::{only_step_id, step_id};
-use super::job::{HarvestJob, HarvestStage, step_type};
+use super::job::{HarvestJob, HarvestStage};
 use crate::domain::candidate_step::StepType;
 use crate::domain::role::RoleStatus;
+use crate::interchange::ats::step_type::step_type;
 use crate::store::role_step;
 
 /// The steps of a role, and the step of each stage.

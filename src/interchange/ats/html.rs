@@ -1,4 +1,4 @@
-//! Converts Greenhouse's HTML to Markdown: paragraphs, line breaks, lists and emphasis. Everything else becomes plain
+//! Converts the HTML of exports to Markdown: paragraphs, line breaks, lists and emphasis. Everything else becomes plain
 //! text. `markdown_writer` writes the Markdown.
 //!
 //! This module does not sanitize the text. The code that renders the Markdown sanitizes it.
@@ -27,7 +27,7 @@ struct Tag {
 }
 
 /// Converts HTML to Markdown. Text without tags does not change, except that white space at both ends is removed.
-pub(super) fn to_markdown(html: &str) -> String {
+pub(in crate::interchange) fn to_markdown(html: &str) -> String {
     if !html.match_indices('<').any(|(at, _)| tag(&html[at..]).is_some()) {
         return html.trim().to_owned();
     }
