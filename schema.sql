@@ -489,13 +489,15 @@ CREATE TABLE erasures_asked (
 
 -- Attachments, in chunks of at most 64 KiB. Each chunk is written by a separate job, so that each write is short.
 -- Without a signup, an attachment is staged under a token, and `digest` is the SHA-256 of the token. Staged attachments
--- are deleted after an hour. `bytes`, `media_type` and `sha256` are set when the upload is complete. After the deletion
--- of its signup, an attachment is detached: its `created_at` is 0, and the sweep deletes it in slices. `sha256` is the
--- digest of the whole content, which downloads and `check` compare.
+-- are deleted after an hour. `bytes`, `media_type` and `sha256` are set when the upload is complete. A file that an
+-- import added belongs to an application (`candidate_role_id`) instead of a signup, because nobody submitted a form.
+-- After the deletion of its signup, or the erasure of its candidate, an attachment is detached: its `created_at` is 0,
+-- and the sweep deletes it in slices. `sha256` is the digest of the whole content, which downloads and `check` compare.
 CREATE TABLE documents (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   signup_id TEXT REFERENCES signups (id),
+  candidate_role_id TEXT REFERENCES candidate_roles (id),
   digest BLOB UNIQUE CHECK (length(digest) = 32),
   file_name TEXT NOT NULL CHECK (file_name <> ''),
   media_type TEXT CHECK (media_type <> ''),
@@ -503,10 +505,13 @@ CREATE TABLE documents (
   created_at INTEGER NOT NULL,
   sha256 BLOB CHECK (length(sha256) = 32),
   CHECK ((media_type IS NULL) = (bytes IS NULL)),
-  CHECK (signup_id IS NULL OR bytes IS NOT NULL)
+  CHECK (signup_id IS NULL OR candidate_role_id IS NULL),
+  CHECK ((signup_id IS NULL AND candidate_role_id IS NULL) OR bytes IS NOT NULL)
 ) STRICT;
 CREATE INDEX documents_of_signup ON documents (signup_id) WHERE signup_id IS NOT NULL;
-CREATE INDEX documents_staged ON documents (created_at, bytes, signup_id) WHERE signup_id IS NULL;
+CREATE INDEX documents_of_application ON documents (candidate_role_id) WHERE candidate_role_id IS NOT NULL;
+CREATE INDEX documents_staged ON documents (created_at, bytes, signup_id, candidate_role_id)
+  WHERE signup_id IS NULL AND candidate_role_id IS NULL;
 CREATE TABLE document_pieces (
   document_number INTEGER NOT NULL REFERENCES documents (number),
   number INTEGER NOT NULL CHECK (number >= 1),

@@ -175,7 +175,7 @@ mod tests {
         ("decision_batch_items", "batch_number position activity_number"),
         ("decision_batches", "number id organization_id role_id user_id action created_at undone_at"),
         ("document_pieces", "document_number number"),
-        ("documents", "number id signup_id digest media_type bytes created_at"),
+        ("documents", "number id signup_id candidate_role_id digest media_type bytes created_at"),
         ("erasures_asked", "candidate_number candidate_role_id asked_at"),
         ("form_secrets", "id secret"),
         ("hr_attempts", "delivery_number number at duration status error"),

@@ -3,7 +3,7 @@
 use crate::db::tx::{Error, Tx};
 
 /// Queries for the ids of inconsistent rows, each with a noun for a row and the finding about the row.
-const CHECKS: [(&str, &str, &str); 4] = [
+const CHECKS: [(&str, &str, &str); 5] = [
     (
         "SELECT d.id
          FROM documents d
@@ -41,6 +41,16 @@ const CHECKS: [(&str, &str, &str); 4] = [
          WHERE c.erased_at IS NOT NULL
          LIMIT $1",
         "signup",
+        "belongs to an erased candidate",
+    ),
+    (
+        "SELECT d.id
+         FROM documents d
+         JOIN candidate_roles a ON a.id = d.candidate_role_id
+         JOIN candidates c ON c.id = a.candidate_id
+         WHERE c.erased_at IS NOT NULL
+         LIMIT $1",
+        "attachment",
         "belongs to an erased candidate",
     ),
 ];

@@ -2,15 +2,18 @@
 //!
 //! Each write must be short, so deletion is split into slices ([`delete_slice`]). The background job in `sweep` deletes
 //! attachments that no signup has claimed in time, unfinished uploads of a previous process, and attachments whose
-//! signup was deleted.
+//! signup was deleted. `imported` writes the files of imports, which belong to an application without a signup.
 
 pub(super) mod check;
 pub(crate) mod digest;
+mod imported;
 mod opening;
 pub(super) mod sweep;
 #[cfg(test)]
 mod tests;
 
+pub(super) use self::imported::detach_of_application;
+pub use self::imported::{AttachmentImport, ImportedFile, StoredFile, exists, of_application};
 pub use self::opening::{record_opened, record_opened_in_session};
 use crate::db::row::{Columns, Connection, Row};
 use crate::db::tx::{self, Error, Tx};
@@ -35,7 +38,7 @@ pub struct StagedAttachment {
     pub bytes: u32,
 }
 
-/// An attachment of a signup.
+/// An attachment of a signup, or of an application that an import added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
     pub id: AttachmentId,
@@ -80,7 +83,7 @@ pub fn begin(tx: &Tx<'_>, id: &AttachmentId, token: &AttachmentToken, file_name:
     // Detached attachments only wait for the sweep and are not counted.
     let sql = "SELECT count(*), coalesce(sum(coalesce(bytes, $1)), 0)
                FROM documents
-               WHERE signup_id IS NULL AND created_at > $2";
+               WHERE signup_id IS NULL AND candidate_role_id IS NULL AND created_at > $2";
     let largest = ATTACHMENT_BYTES_MAX as i64;
     let staged: Option<(i64, i64)> = tx.one(sql, (largest, DETACHED_AT), |row| {
         let mut columns = Columns::of(row);
@@ -163,12 +166,12 @@ pub(super) fn detach(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
 /// The maximum number of chunks that one write deletes. `secure_delete` overwrites them, half a megabyte in total.
 const SLICE_CHUNKS: usize = 8;
 
-/// Deletes a slice of an attachment, unless a signup has claimed it. After that, no signup can claim the attachment.
-/// Returns true if nothing is left to delete.
+/// Deletes a slice of an attachment, unless it belongs to a signup or to an application. After that, no signup can claim
+/// the attachment. Returns true if nothing is left to delete.
 pub fn delete_slice(tx: &Tx<'_>, id: &AttachmentId) -> Result<bool, Error> {
     let sql = "UPDATE documents
                SET digest = NULL, media_type = NULL, bytes = NULL, sha256 = NULL, created_at = $1
-               WHERE id = $2 AND signup_id IS NULL
+               WHERE id = $2 AND signup_id IS NULL AND candidate_role_id IS NULL
                RETURNING number";
     let Some(number) = tx.value::<i64>(sql, (DETACHED_AT, id.as_str()))? else { return Ok(true) };
     let sql = "DELETE FROM document_pieces
@@ -186,7 +189,8 @@ pub fn delete_slice(tx: &Tx<'_>, id: &AttachmentId) -> Result<bool, Error> {
 pub fn find_staged(tx: &Tx<'_>, token: &AttachmentToken) -> Result<Option<StagedAttachment>, Error> {
     let sql = "SELECT id, file_name, media_type, bytes
                FROM documents
-               WHERE digest = $1 AND signup_id IS NULL AND bytes IS NOT NULL AND created_at > $2";
+               WHERE digest = $1 AND signup_id IS NULL AND candidate_role_id IS NULL AND bytes IS NOT NULL
+                 AND created_at > $2";
     tx.one(sql, (token.digest(), expired_until(tx.now).micros()), |row| {
         let mut columns = Columns::of(row);
         Ok(StagedAttachment {
@@ -209,7 +213,8 @@ fn expired_until(now: Timestamp) -> Timestamp {
 pub fn claim(tx: &Tx<'_>, token: &AttachmentToken, signup: &SignupId) -> Result<bool, Error> {
     let sql = "UPDATE documents
                SET signup_id = $1, digest = NULL
-               WHERE digest = $2 AND signup_id IS NULL AND bytes IS NOT NULL AND created_at > $3";
+               WHERE digest = $2 AND signup_id IS NULL AND candidate_role_id IS NULL AND bytes IS NOT NULL
+                 AND created_at > $3";
     let params = (signup.as_str(), token.digest(), expired_until(tx.now).micros());
     Ok(tx.run(sql, params)? == 1)
 }
@@ -225,9 +230,9 @@ pub fn find(
         "SELECT ",
         attachment_columns!(),
         " FROM documents d
-          JOIN signups s ON s.id = d.signup_id
-          JOIN candidate_roles a ON a.id = coalesce(s.candidate_role_id, s.later_of)
-          WHERE d.id = $1 AND s.organization_id = $2 AND a.candidate_id = $3"
+          LEFT JOIN signups s ON s.id = d.signup_id
+          JOIN candidate_roles a ON a.id = coalesce(d.candidate_role_id, s.candidate_role_id, s.later_of)
+          WHERE d.id = $1 AND a.organization_id = $2 AND a.candidate_id = $3"
     );
     let params = (id.as_str(), organization.as_str(), candidate.as_str());
     Ok(tx.one(SQL, params, |row: &Row<'_>| read_attachment(&mut Columns::of(row)))?.flatten())
@@ -250,9 +255,9 @@ pub fn find_of_organization(
         "SELECT a.candidate_id, ",
         attachment_columns!(),
         " FROM documents d
-          JOIN signups s ON s.id = d.signup_id
-          JOIN candidate_roles a ON a.id = coalesce(s.candidate_role_id, s.later_of)
-          WHERE d.id = $1 AND s.organization_id = $2"
+          LEFT JOIN signups s ON s.id = d.signup_id
+          JOIN candidate_roles a ON a.id = coalesce(d.candidate_role_id, s.candidate_role_id, s.later_of)
+          WHERE d.id = $1 AND a.organization_id = $2"
     );
     let found = tx.one(SQL, (id.as_str(), organization.as_str()), |row: &Row<'_>| {
         let mut columns = Columns::of(row);
@@ -277,14 +282,14 @@ pub fn require_complete(tx: &Tx<'_>, attachment: &Attachment) -> Result<(), Erro
     if is_complete { Ok(()) } else { Err(Error::Defect(format!("{} is not complete", attachment.id))) }
 }
 
-/// Reads a chunk of a signup's attachment. Returns `None` if the chunk does not exist, or if the attachment has been
+/// Reads a chunk of an attachment of a signup or an application. Returns `None` if the chunk does not exist, or if the attachment has been
 /// detached. Identifies the attachment by its id, because a new attachment may reuse the number of a deleted
 /// attachment.
 pub fn read_chunk(tx: &Tx<'_>, id: &AttachmentId, chunk_number: i64) -> Result<Option<Vec<u8>>, Error> {
     let sql = "SELECT p.content
                FROM documents d
                JOIN document_pieces p ON p.document_number = d.number
-               WHERE d.id = $1 AND d.signup_id IS NOT NULL AND p.number = $2";
+               WHERE d.id = $1 AND (d.signup_id IS NOT NULL OR d.candidate_role_id IS NOT NULL) AND p.number = $2";
     tx.value(sql, (id.as_str(), chunk_number))
 }
 
@@ -292,7 +297,7 @@ pub fn read_chunk(tx: &Tx<'_>, id: &AttachmentId, chunk_number: i64) -> Result<O
 pub(super) fn delete_detached(connection: &Connection) -> Result<(), Error> {
     let sql = "SELECT id
                FROM documents
-               WHERE signup_id IS NULL AND created_at <= $1
+               WHERE signup_id IS NULL AND candidate_role_id IS NULL AND created_at <= $1
                LIMIT $2";
     let now = Timestamp::from_micros(DETACHED_AT);
     loop {

@@ -132,11 +132,11 @@ fn newest_number(tx: &Tx<'_>) -> Result<i64, Error> {
     Ok(tx.value(sql, [])?.unwrap_or(0))
 }
 
-/// Finds attachments without a signup that are detached, too old, or unfinished uploads of a previous process.
+/// Finds attachments without a signup and an application that are detached, too old, or unfinished uploads of a previous process.
 fn scan(tx: &Tx<'_>, start: ProcessStart) -> Result<VecDeque<AttachmentId>, Error> {
     let sql = "SELECT id
                FROM documents
-               WHERE signup_id IS NULL
+               WHERE signup_id IS NULL AND candidate_role_id IS NULL
                  AND (created_at <= $1 OR (bytes IS NULL AND number <= $2 AND created_at < $3))
                ORDER BY created_at
                LIMIT $4";

@@ -60,6 +60,10 @@ macro_rules! select_cards {
                FROM signups g
                JOIN documents d ON d.signup_id = g.id
                WHERE g.candidate_role_id = a.id
+             ) OR EXISTS (
+               SELECT 1
+               FROM documents d
+               WHERE d.candidate_role_id = a.id
              ), a.later_due_on
              FROM roles r
              JOIN candidate_roles a ON a.role_id = r.id

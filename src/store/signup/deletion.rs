@@ -6,13 +6,15 @@ use crate::domain::id::{ApplicationId, CandidateId, Id, SignupId};
 use crate::store::status_page::{self, PageSubject};
 use crate::store::{attachment, signup};
 
-/// Deletes all signups of a candidate, and the status pages of all the candidate's applications.
+/// Deletes all signups of a candidate, and the status pages of all the candidate's applications. Detaches the files that
+/// imports added to the applications.
 pub(in crate::store) fn delete_of_candidate(tx: &Tx<'_>, candidate: &CandidateId) -> Result<(), Error> {
     let sql = "SELECT id
                FROM candidate_roles
                WHERE candidate_id = $1";
     let applications = tx.all(sql, [candidate.as_str()], |row| Columns::of(row).parse(ApplicationId::parse))?;
     for application in applications {
+        attachment::detach_of_application(tx, &application)?;
         status_page::remove(tx, &PageSubject::Application(application))?;
     }
     signup::ids_of_candidate(tx, candidate)?.iter().try_for_each(|signup| delete(tx, signup))

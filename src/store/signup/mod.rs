@@ -42,7 +42,7 @@ pub struct Signup {
     pub attachments: Vec<Attachment>,
 }
 
-/// The signups of one application.
+/// The signups of one application, and its files without a signup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApplicationSignups {
     /// The signup that created the application; `None` if staff or an import added the application, or if the signup
@@ -51,6 +51,8 @@ pub struct ApplicationSignups {
     /// The newest [`LATER_SIGNUPS_MAX`] later signups, oldest first. About the people who sent them, the service knows
     /// only that they entered the candidate's address.
     pub later: Vec<Signup>,
+    /// The files that imports added to the application.
+    pub imported: Vec<Attachment>,
 }
 
 /// The maximum number of later signups of an application that staff see, so that a stranger cannot flood the view.
@@ -150,12 +152,13 @@ pub fn of_application(tx: &Tx<'_>, id: &ApplicationId) -> Result<Option<Signup>,
     Ok(join_rows(rows).pop())
 }
 
-/// Reads the signup that created an application, and the newest later signups.
+/// Reads the signup that created an application, the newest later signups, and the files that imports added.
 pub fn all_of_application(tx: &Tx<'_>, id: &ApplicationId) -> Result<ApplicationSignups, Error> {
     let sql =
         select_signups!("s.number IN (SELECT number FROM signups WHERE later_of = $1 ORDER BY number DESC LIMIT $2)");
     let later = join_rows(tx.all(sql, (id.as_str(), LATER_SIGNUPS_MAX), read_row)?);
-    Ok(ApplicationSignups { original: of_application(tx, id)?, later })
+    let imported = attachment::of_application(tx, id)?;
+    Ok(ApplicationSignups { original: of_application(tx, id)?, later, imported })
 }
 
 /// Finds a signup by its id.

@@ -105,6 +105,8 @@ pub(in crate::http) struct WireApplicationInFull<'a> {
     updated_at: String,
     signup: Option<WireSignup<'a>>,
     later_signups: Vec<WireSignup<'a>>,
+    #[serde(rename = "documents")]
+    imported: Vec<WireAttachment>,
     #[serde(flatten)]
     hire: Option<WireHire<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,6 +124,7 @@ impl<'a> WireApplicationInFull<'a> {
             updated_at: application.updated_at.to_string(),
             signup: signups.original.as_ref().map(WireSignup::new),
             later_signups: signups.later.iter().map(WireSignup::new).collect(),
+            imported: signups.imported.iter().map(WireAttachment::new).collect(),
             hire: application.record.hire.as_ref().map(WireHire::new),
             later_due_on: application.record.later_due_on.map(|day| day.to_string()),
             steps: steps.iter().map(|step| WireStep::new(role_id, id, step)).collect(),

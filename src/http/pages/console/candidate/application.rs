@@ -6,7 +6,7 @@ use crate::http::pages::console::activity::Reader;
 use crate::http::pages::console::decision::panel::DecisionPanel;
 use crate::http::pages::console::due;
 use crate::http::pages::console::labels;
-use crate::http::pages::console::signup::{Place, SignupView};
+use crate::http::pages::console::signup::{FileView, Place, SignupView};
 use crate::http::pages::console::when::{self, When};
 use crate::http::pages::texts::console::candidate::CANDIDATE;
 use crate::store::access::VisibleOrganization;
@@ -25,6 +25,8 @@ pub(super) struct ApplicationView {
     pub(super) applied: When,
     pub(super) steps: Vec<StepView>,
     pub(super) signup: Option<SignupView>,
+    /// The files that imports added.
+    pub(super) imported: Vec<FileView>,
     pub(super) later: Vec<SignupView>,
     pub(super) later_label: String,
     pub(super) hire: Option<HireView>,
@@ -81,6 +83,7 @@ pub(super) fn load(
         panel: (!is_erased).then(panel),
         steps: steps.iter().map(|step| step_view(place, record.status, step)).collect(),
         signup: signups.original.as_ref().map(|signup| place.signup(signup)),
+        imported: signups.imported.iter().map(|attachment| place.file(attachment)).collect(),
         later: signups.later.iter().map(|signup| place.signup(signup)).collect(),
         later_label: texts.counted(&CANDIDATE.of(texts).later, signups.later.len()),
         hire: record.hire.as_ref().map(|hire| hire_view(place, hire)),

@@ -14,7 +14,7 @@ use crate::http::pages::console::due;
 use crate::http::pages::console::frame::{ConsoleFrame, NavItem};
 use crate::http::pages::console::labels;
 use crate::http::pages::console::live::Live;
-use crate::http::pages::console::signup::{Place, SignupView};
+use crate::http::pages::console::signup::{FileView, Place, SignupView};
 use crate::http::pages::console::visit::ABSENT;
 use crate::http::pages::console::when::{self, When};
 use crate::http::pages::texts::console::candidate::{CANDIDATE, CandidateTexts};
@@ -82,6 +82,8 @@ struct Current {
     /// The sentence about a decision that somebody else has made since the queue began.
     meanwhile: Option<String>,
     signup: Option<SignupView>,
+    /// The files of the signup, and those that imports added.
+    files: Vec<FileView>,
     others: Vec<String>,
     /// The forms; `None` for an erased candidate.
     panel: Option<DecisionPanel>,
@@ -201,6 +203,8 @@ impl View<'_> {
         let of = fill(self.words.of, &[("number", &number), ("count", &count)]);
         let back = self.queue.path_after(here);
         let signup = store::signup::of_application(tx, id)?;
+        let mut attachments = store::attachment::of_application(tx, id)?;
+        attachments.extend(signup.iter().flat_map(|signup| signup.attachments.iter().cloned()));
         let others = store::application::of_candidate(tx, &organization.id, &candidate.id)?;
         let others = others.into_iter().filter(|other| other.record.id != *id);
         let other_line = |other: store::application::Application| {
@@ -216,6 +220,7 @@ impl View<'_> {
             applied: self.when(entry.applied_at),
             mark: due_on.map(|due_on| due::mark(texts, today, due_on)),
             meanwhile: entry.decision.as_ref().and_then(|decision| self.meanwhile(decision)),
+            files: attachments.iter().map(|attachment| self.place.file(attachment)).collect(),
             signup: signup.as_ref().map(|signup| self.place.signup(signup)),
             others: others.map(other_line).collect(),
             panel: (!candidate.is_erased)
