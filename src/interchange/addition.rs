@@ -13,7 +13,7 @@ use super::role::Role;
 use crate::domain::application::statuses_at;
 use crate::domain::candidate_step::{ApplicationStatus, CandidateStep, HireRecord, StepStatus};
 use crate::domain::erasure::Privacy;
-use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, OrganizationId};
+use crate::domain::id::{ApplicationId, AttachmentId, CandidateId, CandidateStepId, OrganizationId};
 use crate::domain::organization::StatusCounts;
 use crate::domain::refusal::Refusal;
 use crate::domain::role::Seats;
@@ -72,8 +72,25 @@ pub struct ImportPlan {
     pub addition: Addition,
     /// Everything that cannot be imported.
     pub refused: Vec<RefusedItem>,
+    /// The files to add to applications of the addition, or to applications that an earlier import added.
+    pub attachments: Vec<PlannedAttachment>,
+    /// Files that cannot be imported. They do not prevent the import of their applications.
+    pub refused_files: Vec<RefusedItem>,
     /// Sentences about facts that are not faults, but that the person who runs the import should know.
     pub notices: Vec<String>,
+}
+
+/// A file of the export, and the application to which it will belong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedAttachment {
+    /// The id, which is the same in every import of the file.
+    pub id: AttachmentId,
+    /// The application.
+    pub application: ApplicationId,
+    /// The path in the folder of the export, with `/` between its parts.
+    pub path: String,
+    /// The file's name for people.
+    pub name: String,
 }
 
 impl Addition {

@@ -1,5 +1,6 @@
 //! The interchange document of `import` and `export`: its members, its rules, and findings that name their location.
-//! `csv` and `greenhouse` import the data of other programs.
+//! `csv` imports tables. `greenhouse` imports exports of an applicant tracking system, with what further systems will
+//! share in `ats`.
 //!
 //! This module uses the store and the rules, but neither HTTP nor the command line. It opens no transaction: functions
 //! that use the file accept a transaction as a parameter.
@@ -9,7 +10,7 @@
 //! writes the typed document to the file, and `export` writes the content of the file as a document.
 
 mod addition;
-mod ats;
+pub mod ats;
 mod candidate;
 mod candidate_step;
 mod content;
@@ -30,7 +31,8 @@ mod role_step;
 mod user;
 
 pub use addition::{
-    AddedRole, Addition, Applicant, ImportPlan, RefusedItem, add, add_without_applications, staged_addition_rows,
+    AddedRole, Addition, Applicant, ImportPlan, PlannedAttachment, RefusedItem, add, add_without_applications,
+    staged_addition_rows,
 };
 pub use candidate::Application;
 pub use content::Content;

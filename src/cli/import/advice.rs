@@ -24,20 +24,20 @@ fn advice(format: Format, content: Content) -> Option<String> {
         Format::Csv => "a CSV file with a line of headings",
         Format::Greenhouse => "JSON from Greenhouse's Harvest API",
     };
+    let is_text = format == Format::Csv;
     let table = "--format csv --organization SLUG";
     let needs_table_flags = if format == Format::Csv { String::new() } else { format!(" with {table}") };
     Some(match content {
         Content::Empty => format!("is empty; this import reads {wanted}"),
-        Content::Json if format == Format::Csv => {
-            "looks like JSON; for a document from `appliance export`, omit --format; for Greenhouse's JSON, use --format \
-             greenhouse"
+        Content::Json if is_text => {
+            "looks like JSON; for a document from `appliance export`, omit --format; for JSON from another program, use \
+             --format greenhouse"
                 .to_owned()
         }
         Content::Json => return None,
         Content::JsonInUtf16 => "is JSON in UTF-16; save it as UTF-8, and import it again".to_owned(),
-        Content::Table if format == Format::Csv => return None,
+        Content::Table | Content::Text if is_text => return None,
         Content::Table => format!("looks like a table (CSV); import it with {table}"),
-        Content::Text if format == Format::Csv => return None,
         Content::Text => format!("is text, but not JSON; this import reads {wanted}"),
         Content::Workbook => {
             format!("looks like a spreadsheet (Excel or LibreOffice); save it as CSV, and import that{needs_table_flags}")

@@ -11,6 +11,8 @@ use crate::cli::failure::{EXIT_USAGE, Failure};
 use crate::cli::value::parse_slug;
 use crate::domain::id::{Id, RoleId};
 use crate::domain::text::Slug;
+use crate::interchange::ats::System;
+use crate::interchange::greenhouse::GREENHOUSE;
 
 /// Import users, organizations, roles and candidates into the file.
 ///
@@ -20,10 +22,10 @@ use crate::domain::text::Slug;
 /// exists in the file is an error. Creates the file if it does not exist. Required members: the email and name of users
 /// and candidates, the slug and name of organizations, and the name of roles and steps.
 ///
-/// `--format csv` imports a table of candidates. `--format greenhouse` imports jobs, candidates and applications from
-/// Greenhouse's Harvest API. Both need an organization that exists in the file. The command writes each refused row or
-/// item to standard output, with its location and all reasons. If any row or item is refused, nothing is imported
-/// unless `--partial` is given. The exit status is 0 if everything was imported, and 1 if anything was refused.
+/// `--format csv` imports a table of candidates. `--format greenhouse` imports jobs, candidates, applications and files
+/// from Greenhouse. All need an organization that exists in the file. The command writes each refused row or item to
+/// standard output, with its location and all reasons. If any row or item is refused, nothing is imported unless
+/// `--partial` is given. The exit status is 0 if everything was imported, and 1 if anything was refused.
 ///
 /// Up to 20,000 applications can be imported while `serve` runs, without blocking requests. If there are more than 200,
 /// they are first staged, and nobody can see them. They become visible a few at a time after the import is committed. A
@@ -39,7 +41,7 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_FORMAT", value_name = "FORMAT", default_value = "document")]
     pub(super) format: Format,
 
-    /// The slug of the organization into which a table or a Greenhouse export is imported.
+    /// The slug of the organization into which a table or an export of another system is imported.
     #[arg(long, env = "APPLIANCE_ORGANIZATION", value_name = "SLUG", value_parser = parse_slug)]
     pub(super) organization: Option<Slug>,
 
@@ -48,11 +50,11 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_ROLE", value_name = "ID", value_parser = parse_role_id)]
     pub(super) role: Option<RoleId>,
 
-    /// Import the valid rows or items of a table or Greenhouse export, even if others are refused.
+    /// Import the valid rows or items of a table or an export, even if others are refused.
     #[arg(long, env = "APPLIANCE_PARTIAL", value_parser = BoolishValueParser::new())]
     pub(super) partial: bool,
 
-    /// The document (a JSON file), a CSV file, or Greenhouse's JSON files or the directory that contains them. `-`
+    /// The document (a JSON file), a CSV file, or the files of another system or the directory that contains them. `-`
     /// means standard input.
     #[arg(value_name = "DOCUMENT", required = true)]
     pub(super) documents: Vec<PathBuf>,
@@ -66,6 +68,25 @@ pub(super) enum Format {
     Csv,
     /// JSON from Greenhouse's Harvest API.
     Greenhouse,
+}
+
+impl Format {
+    /// Returns the value of `--format`.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Document => "document",
+            Self::Csv => "csv",
+            Self::Greenhouse => "greenhouse",
+        }
+    }
+
+    /// Returns the system whose exports the format imports.
+    pub(super) fn system(self) -> Option<&'static System> {
+        match self {
+            Self::Document | Self::Csv => None,
+            Self::Greenhouse => Some(&GREENHOUSE),
+        }
+    }
 }
 
 impl Args {

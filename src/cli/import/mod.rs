@@ -3,7 +3,9 @@
 
 mod advice;
 mod args;
+mod attachment;
 mod document;
+mod folder;
 mod help;
 mod input;
 mod other_formats;
@@ -20,11 +22,11 @@ pub use self::args::Args;
 /// Exit status 1 if the document cannot be read, has errors, conflicts with the file, or is too large to import while
 /// the service runs. In these cases, nothing is imported. If the document has errors, no file is created. The exit
 /// status is also 1 if a staged import skipped applications or is not complete yet. For the other formats, it is also 1
-/// if any row or item is refused. Exit status 2 if the flags are not valid for the format.
+/// if any row, item or file is refused. Exit status 2 if the flags are not valid for the format.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
-    match args.format {
-        Format::Document => document::import(args, world),
-        Format::Csv => other_formats::csv(args, world),
-        Format::Greenhouse => other_formats::greenhouse(args, world),
+    match args.format.system() {
+        Some(system) => other_formats::system(args, world, system),
+        None if args.format == Format::Csv => other_formats::csv(args, world),
+        None => document::import(args, world),
     }
 }

@@ -1,6 +1,25 @@
-//! What the imports from applicant tracking systems (ATS) share: the conversion of HTML to Markdown, and the types of
-//! steps.
+//! Imports exports of applicant tracking systems (ATS): what the imports from all systems share. Each system has a
+//! module of its own beside this one, with a [`System`] and functions that read its items.
+//!
+//! `reader` splits JSON files into items, and `item` reads the members of one item. `model` contains the items in the
+//! form that all systems share, and `export` collects them. `plan` combines the items and compares them with the
+//! database file.
 
+mod export;
+pub(super) mod file;
 pub(super) mod html;
+mod id;
+pub(super) mod item;
 mod markdown_writer;
+pub(super) mod model;
+mod pipeline;
+mod plan;
+mod planned_role;
+mod progress;
+mod reader;
 pub(super) mod step_type;
+pub(super) mod system;
+
+pub use export::Export;
+pub use plan::plan;
+pub use system::System;

@@ -46,7 +46,7 @@ pub fn plan(
     let added = planner.roles.into_iter().filter_map(|role| role.added);
     let roles = added.filter(|added| !added.role.applications.is_empty()).collect();
     let addition = Addition { organization, candidates: planner.applicants.into_all(), roles };
-    Ok(ImportPlan { addition, refused, notices })
+    Ok(ImportPlan { addition, refused, attachments: Vec::new(), refused_files: Vec::new(), notices })
 }
 
 /// The organization's roles and people, with the rows accepted so far.

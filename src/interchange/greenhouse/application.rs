@@ -3,32 +3,15 @@
 
 use serde_json::Value;
 
-use super::item::Item;
 use crate::domain::candidate_step::OUTCOME_CHARACTERS_MAX;
 use crate::domain::text::NAME_CHARACTERS_MAX;
-use crate::domain::timestamp::Timestamp;
-
-/// An application to a job.
-#[derive(Debug)]
-pub(super) struct HarvestApplication {
-    pub(super) id: u64,
-    pub(super) location: String,
-    /// Whether the person is a prospect, who has not applied and may have no job or several jobs.
-    pub(super) is_prospect: bool,
-    pub(super) person: u64,
-    pub(super) job: Option<u64>,
-    pub(super) status: HarvestStatus,
-    pub(super) applied_at: Option<Timestamp>,
-    pub(super) rejected_at: Option<Timestamp>,
-    pub(super) last_activity_at: Option<Timestamp>,
-    pub(super) stage: Option<CurrentStage>,
-    /// The id of the rejection reason, and the copy of the reason inside the application.
-    pub(super) reason: (Option<u64>, HarvestReason),
-}
+use crate::interchange::ats::Export;
+use crate::interchange::ats::item::Item;
+use crate::interchange::ats::model::{Application, CurrentStage, Offer, Reason, Status};
 
 /// Greenhouse's status of an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HarvestStatus {
+enum HarvestStatus {
     Active,
     Rejected,
     Hired,
@@ -36,29 +19,11 @@ pub(super) enum HarvestStatus {
     Converted,
 }
 
-/// The job stage that an application is at, or the job stage at which the application ended.
-#[derive(Debug, Clone)]
-pub(super) struct CurrentStage {
-    pub(super) id: u64,
-    pub(super) name: String,
+pub(super) fn application(export: &mut Export, item: &mut Item) {
+    export.applications.extend(read_application(item));
 }
 
-/// A rejection reason.
-#[derive(Debug, Clone, Default)]
-pub(super) struct HarvestReason {
-    pub(super) name: Option<String>,
-    pub(super) type_name: Option<String>,
-}
-
-/// An accepted offer.
-#[derive(Debug, Clone)]
-pub(super) struct HarvestOffer {
-    pub(super) version: u64,
-    pub(super) resolved_at: Option<Timestamp>,
-    pub(super) opening_id: Option<String>,
-}
-
-pub(super) fn application(item: &mut Item) -> Option<HarvestApplication> {
+fn read_application(item: &mut Item) -> Option<Application> {
     let prospect = item.optional("prospect", "true or false", Value::as_bool);
     let must_be = "one of active, rejected, hired, converted";
     let status = item.required("status", must_be, &format!("is missing; it must be {must_be}"), |value| {
@@ -84,19 +49,25 @@ pub(super) fn application(item: &mut Item) -> Option<HarvestApplication> {
         ["applied_at", "rejected_at", "last_activity_at"].map(|path| item.time(path));
     let stage = if item.get("current_stage").is_some() { at_stage(item) } else { None };
     let reason = named_reason(item, "rejection_reason.name", "rejection_reason.type.name");
-    let reason = (item.optional_id("rejection_reason.id"), reason);
+    let reason_id = item.optional_id("rejection_reason.id");
     item.is_valid().then_some(())?;
-    Some(HarvestApplication {
+    let status = match status? {
+        HarvestStatus::Active | HarvestStatus::Converted => Status::Active,
+        HarvestStatus::Rejected => Status::Rejected,
+        HarvestStatus::Hired => Status::Hired,
+    };
+    Some(Application {
         id: item.own_id()?,
         location: item.location().to_owned(),
         is_prospect,
         person: person?,
         job: jobs.into_iter().next(),
-        status: status?,
+        status,
         applied_at,
-        rejected_at,
+        ended_at: rejected_at.filter(|_| status == Status::Rejected),
         last_activity_at,
         stage,
+        reason_id,
         reason,
     })
 }
@@ -107,37 +78,40 @@ fn at_stage(item: &mut Item) -> Option<CurrentStage> {
     Some(CurrentStage { id: id?, name: name? })
 }
 
-fn named_reason(item: &mut Item, name: &str, type_name: &str) -> HarvestReason {
-    HarvestReason {
+fn named_reason(item: &mut Item, name: &str, type_name: &str) -> Reason {
+    Reason {
         name: item.text(name, OUTCOME_CHARACTERS_MAX),
-        type_name: item.text(type_name, OUTCOME_CHARACTERS_MAX),
+        outcome_type: item.text(type_name, OUTCOME_CHARACTERS_MAX).as_deref().map(outcome_type),
+        is_hire: false,
     }
 }
 
-/// Parses a rejection reason. Returns its id and the reason.
-pub(super) fn reason(item: &mut Item) -> Option<(u64, HarvestReason)> {
+/// Reads a rejection reason.
+pub(super) fn reason(export: &mut Export, item: &mut Item) {
     let reason = named_reason(item, "name", "type.name");
-    item.is_valid().then_some((item.own_id()?, reason))
+    if let (Some(id), true) = (item.own_id(), item.is_valid()) {
+        export.reasons.insert(id, reason);
+    }
 }
 
-/// Parses an offer. Returns the id of its application and the offer, or `None` if the offer was not accepted or has a
-/// fault.
-pub(super) fn offer(item: &mut Item) -> Option<(u64, HarvestOffer)> {
+/// Reads an offer, if it was accepted.
+pub(super) fn offer(export: &mut Export, item: &mut Item) {
     let application = item.id("application_id", "is missing; every offer belongs to an application");
     let version = item.optional("version", "a whole number", Value::as_u64).unwrap_or(0);
-    let resolved_at = item.time("resolved_at");
-    let opening_id = item.text("opening.opening_id", OUTCOME_CHARACTERS_MAX);
+    let accepted_at = item.time("resolved_at");
+    let code = item.text("opening.opening_id", OUTCOME_CHARACTERS_MAX);
     let is_accepted = item.get("status").and_then(Value::as_str) == Some("accepted");
-    (is_accepted && item.is_valid()).then_some(())?;
-    Some((application?, HarvestOffer { version, resolved_at, opening_id }))
+    if let (Some(application), true) = (application, is_accepted && item.is_valid()) {
+        export.add_offer(application, Offer { version, accepted_at, code, opening: None });
+    }
 }
 
 /// Derives the outcome type from the name of the reason's type. Greenhouse's documentation lists "We rejected them",
 /// "They rejected us" and "None specified", and says that the ids of types differ between organizations.
-pub(super) fn outcome_type(type_name: Option<&str>) -> &'static str {
-    match type_name.map(str::to_lowercase).as_deref() {
-        Some("we rejected them") => "rejected_by_organization",
-        Some("they rejected us") => "rejected_by_candidate",
+fn outcome_type(type_name: &str) -> &'static str {
+    match type_name.to_lowercase().as_str() {
+        "we rejected them" => "rejected_by_organization",
+        "they rejected us" => "rejected_by_candidate",
         _ => "other",
     }
 }
@@ -148,9 +122,9 @@ mod tests {
 
     #[test]
     fn outcome_types_are_derived_from_reason_types() {
-        assert_eq!(outcome_type(Some("We rejected them")), "rejected_by_organization");
-        assert_eq!(outcome_type(Some("They Rejected Us")), "rejected_by_candidate");
-        for other in [Some("None specified"), Some("None Specified"), Some(""), None] {
+        assert_eq!(outcome_type("We rejected them"), "rejected_by_organization");
+        assert_eq!(outcome_type("They Rejected Us"), "rejected_by_candidate");
+        for other in ["None specified", "None Specified", ""] {
             assert_eq!(outcome_type(other), "other", "{other:?}");
         }
     }

@@ -2,21 +2,39 @@
 //! "List Job Stages", "List Candidates", "List Applications", "List Rejection Reasons" and "List Offers". Their items
 //! become roles with steps, candidates and applications in an existing organization.
 //!
-//! `reader` splits the files into items, and `item` reads the members of one item. `job`, `person` and `application`
-//! read the members that each resource needs, and ignore all others. `export` collects the items. `plan` combines the
-//! items and compares them with the database file.
+//! `job`, `person` and `application` read the members that each resource needs, and ignore all others.
 
 mod application;
-mod export;
-mod id;
-mod item;
 mod job;
 mod person;
-mod pipeline;
-mod plan;
-mod reader;
-mod resource;
 
-pub use export::HarvestExport;
-pub use plan::plan;
-pub use resource::HarvestResource;
+use super::ats::Export;
+use super::ats::file::FILES;
+use super::ats::system::{IdKind, Resource, System};
+
+/// Greenhouse.
+pub static GREENHOUSE: System = System {
+    export_noun: "a Greenhouse export",
+    prefix: "gh",
+    ids: IdKind::Number,
+    jobs: "jobs",
+    people: "candidates",
+    stage: "current_stage",
+    has_stages_of_jobs: true,
+    are_stages_named: false,
+    attachment_folders: &[FILES],
+    has_column_names: false,
+    resources: &[
+        Resource::required("jobs", job::job),
+        Resource::optional("job_stages", job::stage),
+        Resource::required("candidates", person::person),
+        Resource::required("applications", application::application),
+        Resource::optional("rejection_reasons", application::reason),
+        Resource::optional("offers", application::offer),
+    ],
+    envelope: None,
+    paging: &[],
+    is_file: System::is_json_file,
+    read: Export::read_json,
+    complete: Export::require_resources,
+};

@@ -1,0 +1,116 @@
+//! Imports the attachments of an export, after its applications. A refused file does not prevent the import.
+
+use std::path::Path;
+
+use super::folder::{Files, read_attachment};
+use super::other_formats::report;
+use crate::cli::failure::Failure;
+use crate::cli::output::print_message;
+use crate::cli::progress::Progress;
+use crate::domain::id::OrganizationId;
+use crate::interchange::{PlannedAttachment, RefusedItem};
+use crate::store::attachment::{AttachmentImport, ImportedFile, StoredFile};
+use crate::store::file::Lock;
+use crate::store::{self, Error, OpenError};
+use crate::world::World;
+
+/// The import of attachments into a file.
+pub(super) struct Attachments<'a> {
+    pub(super) path: &'a Path,
+    pub(super) world: &'a dyn World,
+    pub(super) organization: OrganizationId,
+    /// The value of `--format`.
+    pub(super) format: &'static str,
+}
+
+impl Attachments<'_> {
+    /// Imports the planned files, and reports the refused files on standard output. Returns their number.
+    ///
+    /// # Errors
+    /// Fails if the database file cannot be written. The applications and the files so far have been imported, and
+    /// another import adds the rest.
+    pub(super) fn import(
+        &self,
+        folder: Option<(&Path, Files)>,
+        planned: Vec<PlannedAttachment>,
+        mut refused: Vec<RefusedItem>,
+    ) -> Result<usize, Failure> {
+        let Some((export, files)) = folder else { return Ok(0) };
+        refused.extend(files.refused);
+        let mut stored = 0;
+        if !planned.is_empty() {
+            let outcome = self.store(export, &planned, &mut refused, &mut stored);
+            print_message(&format!("attachments imported: {stored}"));
+            outcome.map_err(|error| unfinished(&error))?;
+        }
+        report(&refused)?;
+        Ok(refused.len())
+    }
+
+    fn store(
+        &self,
+        export: &Path,
+        planned: &[PlannedAttachment],
+        refused: &mut Vec<RefusedItem>,
+        stored: &mut usize,
+    ) -> Result<(), Error> {
+        // While the lock is held, no service can start.
+        let lock = match Lock::take(self.path) {
+            Ok(lock) => Some(lock),
+            Err(OpenError::Held(_)) => None,
+            Err(error) => return Err(Error::Unavailable(error.to_string())),
+        };
+        let import = AttachmentImport::begin(self.path, self.world, self.organization.clone(), lock.is_none())?;
+        let progress = Progress::of_transfer("importing files", bytes_of(export, planned));
+        for file in planned {
+            match read_attachment(export, &file.path) {
+                Ok((media_type, content)) => {
+                    let checked = ImportedFile {
+                        id: &file.id,
+                        application: &file.application,
+                        name: &file.name,
+                        media_type,
+                        content: &content,
+                    };
+                    match import.store(&checked)? {
+                        StoredFile::Stored => *stored += 1,
+                        StoredFile::Exists => {}
+                        StoredFile::NoApplication => {
+                            refused.push(refuse(file, "belongs to an application that is gone"))
+                        }
+                    }
+                }
+                Err(reason) => refused.push(refuse(file, &reason)),
+            }
+        }
+        drop(progress);
+        if *stored > 0 {
+            store::act_alone(self.path, self.world, |tx| self.record(tx, *stored))?;
+        }
+        Ok(())
+    }
+
+    /// Records the imported files as platform activity.
+    fn record(&self, tx: &store::Tx<'_>, stored: usize) -> Result<(), Error> {
+        let facts = serde_json::json!({ "format": self.format, "imported": format!("attachments {stored}") });
+        store::activity::platform::record_command(tx, self.world, "import", &facts)
+    }
+}
+
+fn refuse(file: &PlannedAttachment, reason: &str) -> RefusedItem {
+    RefusedItem { location: file.path.clone(), reasons: vec![reason.to_owned()] }
+}
+
+/// Returns about how many bytes the import of these files reads and writes: each file is read once, and written to the
+/// log and to the file.
+fn bytes_of(export: &Path, planned: &[PlannedAttachment]) -> u64 {
+    let bytes = planned.iter().filter_map(|file| std::fs::symlink_metadata(export.join(&file.path)).ok());
+    bytes.map(|metadata| metadata.len()).fold(0, u64::saturating_add).saturating_mul(3)
+}
+
+fn unfinished(error: &Error) -> Failure {
+    Failure::new(format!(
+        "the items were imported, but not all of their attachments: {error}. Import the same export again to add the \
+         others"
+    ))
+}
