@@ -1,6 +1,6 @@
 //! The interchange document of `import` and `export`: its members, its rules, and findings that name their location.
-//! `csv` imports tables. `greenhouse` imports exports of an applicant tracking system, with what further systems will
-//! share in `ats`.
+//! `csv` imports tables. `greenhouse` and `lever` import exports of applicant tracking systems, with what they share in
+//! `ats`.
 //!
 //! This module uses the store and the rules, but neither HTTP nor the command line. It opens no transaction: functions
 //! that use the file accept a transaction as a parameter.
@@ -24,6 +24,7 @@ mod findings;
 pub mod greenhouse;
 mod import;
 pub mod json;
+pub mod lever;
 mod organization;
 mod reader;
 mod role;

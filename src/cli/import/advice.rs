@@ -23,6 +23,7 @@ fn advice(format: Format, content: Content) -> Option<String> {
         Format::Document => "a JSON document from `appliance export`",
         Format::Csv => "a CSV file with a line of headings",
         Format::Greenhouse => "JSON from Greenhouse's Harvest API",
+        Format::Lever => "JSON from Lever's API",
     };
     let is_text = format == Format::Csv;
     let table = "--format csv --organization SLUG";
@@ -31,7 +32,7 @@ fn advice(format: Format, content: Content) -> Option<String> {
         Content::Empty => format!("is empty; this import reads {wanted}"),
         Content::Json if is_text => {
             "looks like JSON; for a document from `appliance export`, omit --format; for JSON from another program, use \
-             --format greenhouse"
+             --format greenhouse or lever"
                 .to_owned()
         }
         Content::Json => return None,
@@ -68,6 +69,7 @@ mod tests {
         for (format, accepted) in [
             (Format::Document, &[Content::Json][..]),
             (Format::Greenhouse, &[Content::Json]),
+            (Format::Lever, &[Content::Json]),
             (Format::Csv, &[Content::Table, Content::Text]),
         ] {
             for content in [Content::Json, Content::JsonInUtf16, Content::Table, Content::Text, Content::Zip] {

@@ -13,6 +13,7 @@ use crate::domain::id::{Id, RoleId};
 use crate::domain::text::Slug;
 use crate::interchange::ats::System;
 use crate::interchange::greenhouse::GREENHOUSE;
+use crate::interchange::lever::LEVER;
 
 /// Import users, organizations, roles and candidates into the file.
 ///
@@ -22,10 +23,11 @@ use crate::interchange::greenhouse::GREENHOUSE;
 /// exists in the file is an error. Creates the file if it does not exist. Required members: the email and name of users
 /// and candidates, the slug and name of organizations, and the name of roles and steps.
 ///
-/// `--format csv` imports a table of candidates. `--format greenhouse` imports jobs, candidates, applications and files
-/// from Greenhouse. All need an organization that exists in the file. The command writes each refused row or item to
-/// standard output, with its location and all reasons. If any row or item is refused, nothing is imported unless
-/// `--partial` is given. The exit status is 0 if everything was imported, and 1 if anything was refused.
+/// `--format csv` imports a table of candidates. `--format greenhouse` and `lever` import jobs, candidates,
+/// applications and files from these systems. All need an organization that exists in the file. The command writes each
+/// refused row or item to standard output, with its location and all reasons. If any row or item is refused, nothing is
+/// imported unless `--partial` is given. The exit status is 0 if everything was imported, and 1 if anything was
+/// refused.
 ///
 /// Up to 20,000 applications can be imported while `serve` runs, without blocking requests. If there are more than 200,
 /// they are first staged, and nobody can see them. They become visible a few at a time after the import is committed. A
@@ -68,6 +70,8 @@ pub(super) enum Format {
     Csv,
     /// JSON from Greenhouse's Harvest API.
     Greenhouse,
+    /// JSON from Lever's API.
+    Lever,
 }
 
 impl Format {
@@ -77,6 +81,7 @@ impl Format {
             Self::Document => "document",
             Self::Csv => "csv",
             Self::Greenhouse => "greenhouse",
+            Self::Lever => "lever",
         }
     }
 
@@ -85,6 +90,7 @@ impl Format {
         match self {
             Self::Document | Self::Csv => None,
             Self::Greenhouse => Some(&GREENHOUSE),
+            Self::Lever => Some(&LEVER),
         }
     }
 }
