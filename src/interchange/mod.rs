@@ -1,6 +1,6 @@
 //! The interchange document of `import` and `export`: its members, its rules, and findings that name their location.
-//! `csv` imports tables. `greenhouse` and `lever` import exports of applicant tracking systems, with what they share in
-//! `ats`.
+//! `csv` imports tables. `greenhouse`, `lever` and `ashby` import exports of applicant tracking systems, with what they
+//! share in `ats`.
 //!
 //! This module uses the store and the rules, but neither HTTP nor the command line. It opens no transaction: functions
 //! that use the file accept a transaction as a parameter.
@@ -10,6 +10,7 @@
 //! writes the typed document to the file, and `export` writes the content of the file as a document.
 
 mod addition;
+pub mod ashby;
 pub mod ats;
 mod candidate;
 mod candidate_step;

@@ -24,6 +24,7 @@ fn advice(format: Format, content: Content) -> Option<String> {
         Format::Csv => "a CSV file with a line of headings",
         Format::Greenhouse => "JSON from Greenhouse's Harvest API",
         Format::Lever => "JSON from Lever's API",
+        Format::Ashby => "JSON from Ashby's API",
     };
     let is_text = format == Format::Csv;
     let table = "--format csv --organization SLUG";
@@ -32,7 +33,7 @@ fn advice(format: Format, content: Content) -> Option<String> {
         Content::Empty => format!("is empty; this import reads {wanted}"),
         Content::Json if is_text => {
             "looks like JSON; for a document from `appliance export`, omit --format; for JSON from another program, use \
-             --format greenhouse or lever"
+             --format greenhouse, lever or ashby"
                 .to_owned()
         }
         Content::Json => return None,
@@ -70,6 +71,7 @@ mod tests {
             (Format::Document, &[Content::Json][..]),
             (Format::Greenhouse, &[Content::Json]),
             (Format::Lever, &[Content::Json]),
+            (Format::Ashby, &[Content::Json]),
             (Format::Csv, &[Content::Table, Content::Text]),
         ] {
             for content in [Content::Json, Content::JsonInUtf16, Content::Table, Content::Text, Content::Zip] {

@@ -11,6 +11,7 @@ use crate::cli::failure::{EXIT_USAGE, Failure};
 use crate::cli::value::parse_slug;
 use crate::domain::id::{Id, RoleId};
 use crate::domain::text::Slug;
+use crate::interchange::ashby::ASHBY;
 use crate::interchange::ats::System;
 use crate::interchange::greenhouse::GREENHOUSE;
 use crate::interchange::lever::LEVER;
@@ -23,7 +24,7 @@ use crate::interchange::lever::LEVER;
 /// exists in the file is an error. Creates the file if it does not exist. Required members: the email and name of users
 /// and candidates, the slug and name of organizations, and the name of roles and steps.
 ///
-/// `--format csv` imports a table of candidates. `--format greenhouse` and `lever` import jobs, candidates,
+/// `--format csv` imports a table of candidates. `--format greenhouse`, `lever` and `ashby` import jobs, candidates,
 /// applications and files from these systems. All need an organization that exists in the file. The command writes each
 /// refused row or item to standard output, with its location and all reasons. If any row or item is refused, nothing is
 /// imported unless `--partial` is given. The exit status is 0 if everything was imported, and 1 if anything was
@@ -72,6 +73,8 @@ pub(super) enum Format {
     Greenhouse,
     /// JSON from Lever's API.
     Lever,
+    /// JSON from Ashby's API.
+    Ashby,
 }
 
 impl Format {
@@ -82,6 +85,7 @@ impl Format {
             Self::Csv => "csv",
             Self::Greenhouse => "greenhouse",
             Self::Lever => "lever",
+            Self::Ashby => "ashby",
         }
     }
 
@@ -91,6 +95,7 @@ impl Format {
             Self::Document | Self::Csv => None,
             Self::Greenhouse => Some(&GREENHOUSE),
             Self::Lever => Some(&LEVER),
+            Self::Ashby => Some(&ASHBY),
         }
     }
 }
