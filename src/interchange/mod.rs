@@ -1,6 +1,6 @@
 //! The interchange document of `import` and `export`: its members, its rules, and findings that name their location.
-//! `csv` imports tables. `greenhouse`, `lever` and `ashby` import exports of applicant tracking systems, with what they
-//! share in `ats`.
+//! `csv` imports tables. `greenhouse`, `lever`, `ashby` and `workable` import exports of applicant tracking systems,
+//! with what they share in `ats`.
 //!
 //! This module uses the store and the rules, but neither HTTP nor the command line. It opens no transaction: functions
 //! that use the file accept a transaction as a parameter.
@@ -31,6 +31,7 @@ mod reader;
 mod role;
 mod role_step;
 mod user;
+pub mod workable;
 
 pub use addition::{
     AddedRole, Addition, Applicant, ImportPlan, PlannedAttachment, RefusedItem, add, add_without_applications,

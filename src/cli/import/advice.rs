@@ -25,6 +25,7 @@ fn advice(format: Format, content: Content) -> Option<String> {
         Format::Greenhouse => "JSON from Greenhouse's Harvest API",
         Format::Lever => "JSON from Lever's API",
         Format::Ashby => "JSON from Ashby's API",
+        Format::Workable => "JSON from Workable's API",
     };
     let is_text = format == Format::Csv;
     let table = "--format csv --organization SLUG";
@@ -33,7 +34,7 @@ fn advice(format: Format, content: Content) -> Option<String> {
         Content::Empty => format!("is empty; this import reads {wanted}"),
         Content::Json if is_text => {
             "looks like JSON; for a document from `appliance export`, omit --format; for JSON from another program, use \
-             --format greenhouse, lever or ashby"
+             --format greenhouse, lever, ashby or workable"
                 .to_owned()
         }
         Content::Json => return None,
@@ -72,6 +73,7 @@ mod tests {
             (Format::Greenhouse, &[Content::Json]),
             (Format::Lever, &[Content::Json]),
             (Format::Ashby, &[Content::Json]),
+            (Format::Workable, &[Content::Json]),
             (Format::Csv, &[Content::Table, Content::Text]),
         ] {
             for content in [Content::Json, Content::JsonInUtf16, Content::Table, Content::Text, Content::Zip] {
