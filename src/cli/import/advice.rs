@@ -26,12 +26,15 @@ fn advice(format: Format, content: Content) -> Option<String> {
         Format::Lever => "JSON from Lever's API",
         Format::Ashby => "JSON from Ashby's API",
         Format::Workable => "JSON from Workable's API",
+        Format::OpenCats => "a SQL dump of OpenCATS",
     };
-    let is_text = format == Format::Csv;
+    let is_text = matches!(format, Format::Csv | Format::OpenCats);
     let table = "--format csv --organization SLUG";
     let needs_table_flags = if format == Format::Csv { String::new() } else { format!(" with {table}") };
     Some(match content {
         Content::Empty => format!("is empty; this import reads {wanted}"),
+        // The comment at the beginning of a dump begins like a negative number.
+        Content::Json if format == Format::OpenCats => return None,
         Content::Json if is_text => {
             "looks like JSON; for a document from `appliance export`, omit --format; for JSON from another program, use \
              --format greenhouse, lever, ashby or workable"
@@ -75,6 +78,7 @@ mod tests {
             (Format::Ashby, &[Content::Json]),
             (Format::Workable, &[Content::Json]),
             (Format::Csv, &[Content::Table, Content::Text]),
+            (Format::OpenCats, &[Content::Json, Content::Table, Content::Text]),
         ] {
             for content in [Content::Json, Content::JsonInUtf16, Content::Table, Content::Text, Content::Zip] {
                 assert_eq!(advice(format, content).is_none(), accepted.contains(&content), "{format:?}: {content:?}");

@@ -15,6 +15,7 @@ use crate::interchange::ashby::ASHBY;
 use crate::interchange::ats::System;
 use crate::interchange::greenhouse::GREENHOUSE;
 use crate::interchange::lever::LEVER;
+use crate::interchange::opencats::OPENCATS;
 use crate::interchange::workable::WORKABLE;
 
 /// Import users, organizations, roles and candidates into the file.
@@ -25,11 +26,11 @@ use crate::interchange::workable::WORKABLE;
 /// exists in the file is an error. Creates the file if it does not exist. Required members: the email and name of users
 /// and candidates, the slug and name of organizations, and the name of roles and steps.
 ///
-/// `--format csv` imports a table of candidates. `--format greenhouse`, `lever`, `ashby` and `workable` import jobs,
-/// candidates, applications and files from these systems. All need an organization that exists in the file. The command
-/// writes each refused row or item to standard output, with its location and all reasons. If any row or item is
-/// refused, nothing is imported unless `--partial` is given. The exit status is 0 if everything was imported, and 1 if
-/// anything was refused.
+/// `--format csv` imports a table of candidates. `--format greenhouse`, `lever`, `ashby`, `workable` and `opencats`
+/// import jobs, candidates, applications and files from these systems. All need an organization that exists in the
+/// file. The command writes each refused row or item to standard output, with its location and all reasons. If any row
+/// or item is refused, nothing is imported unless `--partial` is given. The exit status is 0 if everything was
+/// imported, and 1 if anything was refused.
 ///
 /// Up to 20,000 applications can be imported while `serve` runs, without blocking requests. If there are more than 200,
 /// they are first staged, and nobody can see them. They become visible a few at a time after the import is committed. A
@@ -78,6 +79,9 @@ pub(super) enum Format {
     Ashby,
     /// JSON from Workable's API.
     Workable,
+    /// A SQL dump of OpenCATS.
+    #[value(name = "opencats")]
+    OpenCats,
 }
 
 impl Format {
@@ -90,6 +94,7 @@ impl Format {
             Self::Lever => "lever",
             Self::Ashby => "ashby",
             Self::Workable => "workable",
+            Self::OpenCats => "opencats",
         }
     }
 
@@ -101,6 +106,7 @@ impl Format {
             Self::Lever => Some(&LEVER),
             Self::Ashby => Some(&ASHBY),
             Self::Workable => Some(&WORKABLE),
+            Self::OpenCats => Some(&OPENCATS),
         }
     }
 }
