@@ -27,6 +27,7 @@ fn advice(format: Format, content: Content) -> Option<String> {
         Format::Ashby => "JSON from Ashby's API",
         Format::Workable => "JSON from Workable's API",
         Format::OpenCats => "a SQL dump of OpenCATS",
+        Format::Reqcore => "JSON from Reqcore's API or database",
     };
     let is_text = matches!(format, Format::Csv | Format::OpenCats);
     let table = "--format csv --organization SLUG";
@@ -37,7 +38,7 @@ fn advice(format: Format, content: Content) -> Option<String> {
         Content::Json if format == Format::OpenCats => return None,
         Content::Json if is_text => {
             "looks like JSON; for a document from `appliance export`, omit --format; for JSON from another program, use \
-             --format greenhouse, lever, ashby or workable"
+             --format greenhouse, lever, ashby, workable or reqcore"
                 .to_owned()
         }
         Content::Json => return None,
@@ -77,6 +78,7 @@ mod tests {
             (Format::Lever, &[Content::Json]),
             (Format::Ashby, &[Content::Json]),
             (Format::Workable, &[Content::Json]),
+            (Format::Reqcore, &[Content::Json]),
             (Format::Csv, &[Content::Table, Content::Text]),
             (Format::OpenCats, &[Content::Json, Content::Table, Content::Text]),
         ] {

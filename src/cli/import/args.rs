@@ -16,6 +16,7 @@ use crate::interchange::ats::System;
 use crate::interchange::greenhouse::GREENHOUSE;
 use crate::interchange::lever::LEVER;
 use crate::interchange::opencats::OPENCATS;
+use crate::interchange::reqcore::REQCORE;
 use crate::interchange::workable::WORKABLE;
 
 /// Import users, organizations, roles and candidates into the file.
@@ -26,11 +27,10 @@ use crate::interchange::workable::WORKABLE;
 /// exists in the file is an error. Creates the file if it does not exist. Required members: the email and name of users
 /// and candidates, the slug and name of organizations, and the name of roles and steps.
 ///
-/// `--format csv` imports a table of candidates. `--format greenhouse`, `lever`, `ashby`, `workable` and `opencats`
-/// import jobs, candidates, applications and files from these systems. All need an organization that exists in the
-/// file. The command writes each refused row or item to standard output, with its location and all reasons. If any row
-/// or item is refused, nothing is imported unless `--partial` is given. The exit status is 0 if everything was
-/// imported, and 1 if anything was refused.
+/// `--format csv` imports a table of candidates. `--format greenhouse`, `lever`, `ashby`, `workable`, `opencats` and
+/// `reqcore` import jobs, candidates, applications and files from these systems. All need an organization that exists in the file. The command writes each refused row or
+/// item to standard output, with its location and all reasons. If any row or item is refused, nothing is imported
+/// unless `--partial` is given. The exit status is 0 if everything was imported, and 1 if anything was refused.
 ///
 /// Up to 20,000 applications can be imported while `serve` runs, without blocking requests. If there are more than 200,
 /// they are first staged, and nobody can see them. They become visible a few at a time after the import is committed. A
@@ -82,6 +82,8 @@ pub(super) enum Format {
     /// A SQL dump of OpenCATS.
     #[value(name = "opencats")]
     OpenCats,
+    /// JSON from Reqcore's API or database.
+    Reqcore,
 }
 
 impl Format {
@@ -95,6 +97,7 @@ impl Format {
             Self::Ashby => "ashby",
             Self::Workable => "workable",
             Self::OpenCats => "opencats",
+            Self::Reqcore => "reqcore",
         }
     }
 
@@ -107,6 +110,7 @@ impl Format {
             Self::Ashby => Some(&ASHBY),
             Self::Workable => Some(&WORKABLE),
             Self::OpenCats => Some(&OPENCATS),
+            Self::Reqcore => Some(&REQCORE),
         }
     }
 }
