@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use tikv_jemallocator::Jemalloc;
 
-/// The allocator is jemalloc. With glibc's allocator, 20 to 25 MB more memory stays resident after a load of uploads,
-/// lists and imports.
+/// The allocator is jemalloc. With glibc's allocator, about 40 MB more memory stays resident after a mixed load; see
+/// `docs/decisions/0012-jemalloc.md`.
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 

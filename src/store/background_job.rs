@@ -85,7 +85,7 @@ const TABLE: [Row; 15] = [
     // Job          Rest ms  Thread                Prepared by        What it does
     (CACHED_STATE,     100,  Thread::Reads,        cached_state),     // Invalidates cached state after changes by jobs that are not durable and by other processes. Portals must show changes within 200 ms.
     (REFUSALS,         500,  Thread::Reads,        refusals),         // Queues the due counts of refused keys and failed sign-ins.
-    (IDLE_CACHE,    30_000,  Thread::Reads,        idle_cache),       // Frees the page caches of connections if no request has read since the last step.
+    (IDLE_CACHE,    30_000,  Thread::Reads,        idle_cache),       // Frees the page caches of connections if no request has read from the file since the last step.
     (USAGE_INDEX,      100,  Thread::Writes,       usage_index),      // Indexes new usage rows, and redates rows from a clock that was ahead.
     (USAGE_PRUNING,    100,  Thread::Writes,       usage_pruning),    // Deletes usage rows that are too old: every 10 minutes, one slice in each step.
     (CLOCK,          1_000,  Thread::Writes,       clock),            // Compares the clocks, writes the heartbeat, records expired keys and deletes ended sessions.

@@ -13,7 +13,7 @@ crate::tests![
     pending_counts_are_written_when_the_service_stops,
     creating_and_changing_users_is_recorded,
     sign_ins_and_failed_sign_ins_are_recorded,
-    changes_of_an_hr_target_are_recorded_without_secrets,
+    changes_to_an_hr_target_are_recorded_without_secrets,
     downloading_an_attachment_is_recorded,
     the_list_is_paged_and_filtered_by_action,
     rows_have_no_personal_data,
@@ -98,7 +98,7 @@ fn the_reason_for_refusing_a_key_is_recorded() {
     app.admin().patch(&format!("{USERS}/{}", hiring.staff("owner")), &json!({ "enabled": false })).expect(200);
     disabled.get("/api/v1/me").refused(401, "unauthorized");
     let short = app.make_key_with(&json!({ "name": "n", "userId": "user_admin", "expiresInDays": 1 })).1;
-    // The service caches the key here. Its refusal a day later involves both the cache and the file.
+    // The service caches the key here. A day later, the cached key is refused from memory, and the file records that it has expired.
     app.key(&short).get("/api/v1/me").expect(200);
     app.pass(86_400);
     app.key(&short).get("/api/v1/me").refused(401, "unauthorized");
@@ -174,7 +174,7 @@ fn sign_ins_and_failed_sign_ins_are_recorded() {
     assert_eq!(rows(&app, "session.signed_in").len(), 1);
 }
 
-fn changes_of_an_hr_target_are_recorded_without_secrets() {
+fn changes_to_an_hr_target_are_recorded_without_secrets() {
     let app = App::start();
     let hiring = app.hiring();
     let integration = format!("/api/admin/organizations/{}/hr-integration", hiring.organization_id);

@@ -1,5 +1,5 @@
 // A browser that reports faults in pages: requests to other origins, violations of the content security policy, and
-// errors of scripts.
+// script errors.
 
 import { chromium } from 'playwright-core';
 
@@ -7,8 +7,8 @@ import { base } from './company.mjs';
 
 export const LANGUAGES = ['en', 'de', 'fr', 'es'];
 
-/// Returns whether this run checks pages in this language in every look. A short run checks them so in English. In the
-/// other languages, it checks each page once and without the rules about colours, because other looks change no words, and
+/// Returns whether this run checks pages in this language at every width and in every colour scheme. A short run does so
+/// only in English. In the other languages, it checks each page once and without the rules about colours, because widths and colours change no words, and
 /// other languages no colours.
 export const hasEveryLook = (lang) => lang === 'en' || !process.env.SHORT;
 

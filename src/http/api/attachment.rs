@@ -36,7 +36,7 @@ struct DownloadInput {
 }
 
 /// # Errors
-/// `not_found` if the path has no valid id.
+/// `not_found` if an id in the path is not valid.
 fn decode(_: &Ctx, request: &Request) -> Result<DownloadInput, Error> {
     Ok(DownloadInput {
         candidate_id: request.id_param("id", CANDIDATE_NOT_VISIBLE)?,

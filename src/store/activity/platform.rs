@@ -26,7 +26,7 @@ pub(in crate::store) const OF_PLATFORM_BY_ACTION: &str =
      ORDER BY a.number DESC
      LIMIT $3";
 
-/// Appends a row for an act by `who`; `None` means a command or the service itself.
+/// Appends a row for an act by `who`: `None` for a command, for the service itself, and for an unknown actor.
 pub fn record(
     tx: &Tx<'_>,
     stamp: &Stamp,

@@ -21,8 +21,8 @@ from common.service import Directory, Service, environment, run as run_command
 
 KINDS = [c.hire, c.reject, c.withdraw, c.hold, c.erase, c.sign_up, c.attach, c.create_user]
 CANDIDATES = 600
-# A restore ends sessions and sign-in links, deletes passkey challenges, records itself in the activity, and writes a
-# mark.
+# A restore ends sessions and sign-in links, deletes passkey challenges, records itself in the activity, and writes
+# the random mark by which a running service notices that its file was replaced.
 CHANGED_BY_RESTORE = {"activities", "sessions", "sign_in_links", "form_secrets", "credential_changes", "service_marks",
                       "passkey_challenges"}
 

@@ -1,4 +1,4 @@
-//! Pages that show the changes of others while they are open. While such a page is visible, the module `live.js` asks
+//! Pages that, while open, show what others change. While such a page is visible, the module `live.js` asks
 //! every few seconds for the changes since a cursor, and replaces the parts of the page that have changed. Each page
 //! has its own handler for these requests. This file has the code that the handlers share.
 //!
@@ -40,11 +40,10 @@ pub(super) fn route<W: Send + 'static>(
     Route::staff(Method::GET, path, decode, act).without_use_of_session()
 }
 
-/// The address at which a page asks for changes. `templates/console/live.html` renders it; it expects a variable
-/// `live`.
+/// The address at which a page asks for changes. `templates/console/live.html` renders it from a variable `live`.
 pub(super) struct Live {
     pub(super) url: String,
-    /// Whether more changes follow at once.
+    /// Whether more changes are ready, so that the page asks again at once.
     pub(super) has_more: bool,
 }
 
@@ -66,8 +65,8 @@ impl Live {
     }
 }
 
-/// Returns the changes in an organization after a cursor, or `None` if there are none. Without a cursor, there are no
-/// changes, only the current cursor.
+/// Returns the changes in an organization after a cursor, or `None` if nothing has changed since the cursor. Without
+/// a cursor, returns an empty list with the newest cursor.
 ///
 /// # Errors
 /// `gone` if the organization has no such cursor.
@@ -192,8 +191,8 @@ impl LiveInput {
     }
 }
 
-/// The notice that the content of a page has changed, and the link that loads it. `templates/console/changed.html`
-/// renders it; it expects a variable `changed`.
+/// The notice that the content of a page has changed, and the link that loads the new content.
+/// `templates/console/changed.html` renders the notice from a variable `changed`.
 pub(super) struct Changed {
     pub(super) sentence: String,
     pub(super) url: String,
