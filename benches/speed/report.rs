@@ -124,7 +124,7 @@ impl Measured {
 
 /// Returns the directory for reports and for files that later runs use again.
 pub(crate) fn folder() -> PathBuf {
-    // Cargo places this directory in the target directory.
+    // Cargo creates `CARGO_TARGET_TMPDIR` in the target directory; `bench` is beside it.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("bench");
     std::fs::create_dir_all(&folder).unwrap();
     folder

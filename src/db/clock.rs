@@ -123,7 +123,7 @@ fn begin(tx: &Tx<'_>) -> Result<Heartbeat, Error> {
     heartbeat(tx)?.ok_or_else(|| Error::Defect("the file has no heartbeat".to_owned()))
 }
 
-/// Writes the heartbeat, unless an admin has since confirmed another time.
+/// Writes the heartbeat, unless an admin has confirmed the wall clock after the heartbeat was prepared.
 fn beat(tx: &Tx<'_>, heartbeat: &Heartbeat) -> Result<(), Error> {
     let sql = "UPDATE believed_clock
                SET believed_at = $1
@@ -205,7 +205,7 @@ impl<R: Fn(ClockEvent), S: FnMut(Timestamp) -> Result<(), Error>> ClockJob<R, S>
         Ok(())
     }
 
-    /// Runs a sweep if one is due. A failed sweep is tried again in the next step.
+    /// Runs a sweep if one is due. A failed sweep is tried again in the next step in which the clocks agree.
     fn sweep(&mut self, reading: &ClockReading) -> Result<(), Error> {
         self.steps_until_sweep = self.steps_until_sweep.saturating_sub(1);
         if !reading.agrees() || (self.steps_until_sweep > 0 && !self.last_sweep_failed) {

@@ -1,5 +1,5 @@
-//! The parts of the subject-access export that only this export needs: stored responses about the candidate, all of the
-//! candidate's signups, and the activity row of the export. Also counts all signups, for the command `export`.
+//! Queries that only the subject-access export uses: the stored responses about the candidate, and all of the candidate's
+//! signups. Also records the export in the activity, and counts all signups for the command `export`.
 
 use super::activity;
 use super::signup::{self, Signup};

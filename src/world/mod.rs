@@ -1,7 +1,7 @@
 //! The outside world: time, time zones, random bytes, disk space, and the cost of password hashing. The world is real,
 //! or scripted by tests.
 //!
-//! Only this module reads the system's wall clock, time zones and random source. Only this module uses argon2.
+//! Only this module reads the system's wall clock and random source. Only this module uses argon2.
 
 mod hashing;
 
@@ -48,7 +48,8 @@ pub trait World: Send + Sync {
     /// unknown zone or a day outside the calendar.
     fn days_before(&self, zone: &str, at: Timestamp, days: i64) -> Option<Timestamp>;
 
-    /// Returns the local day of `at` in this time zone, or `None` for an unknown zone.
+    /// Returns the local day of `at` in this time zone, or `None` for an unknown zone or a
+    /// time outside the calendar.
     fn day(&self, zone: &str, at: Timestamp) -> Option<Date>;
 
     /// Returns the beginning of a local day, or `None` for an unknown zone or a day outside the calendar.
@@ -85,8 +86,8 @@ impl dyn World + '_ {
         self.day(zone, at).or_else(|| self.day("UTC", at)).unwrap_or(Date::MIN)
     }
 
-    /// Returns the first moment after a local day. An unknown zone is treated as UTC. Returns `None` for the last day
-    /// of the calendar.
+    /// Returns the first moment after a local day. An unknown zone is treated as UTC. Returns `None` if the next
+    /// day does not begin within the calendar.
     pub fn day_end(&self, zone: &str, day: Date) -> Option<Timestamp> {
         let next = day.tomorrow().ok()?;
         self.day_begin(zone, next).or_else(|| self.day_begin("UTC", next))

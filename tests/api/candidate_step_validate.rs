@@ -13,8 +13,8 @@ crate::tests![
     validating_a_step_of_an_ended_application_is_a_conflict,
     an_imported_application_without_a_current_step_continues_at_its_first_pending_step,
     applications_of_a_closed_role_can_be_validated,
-    a_validation_writes_an_activity_with_before_and_after,
-    validating_a_parallel_step_leaves_the_time_at_the_current_step,
+    a_validation_writes_an_activity_row_with_the_states_before_and_after,
+    validating_a_parallel_step_does_not_change_the_time_at_the_current_step,
     long_notes_and_other_errors_are_reported_together,
 ];
 
@@ -110,7 +110,7 @@ fn applications_of_a_closed_role_can_be_validated() {
     assert_eq!(hiring.step_statuses(&app, 0)[2], "in_progress");
 }
 
-fn a_validation_writes_an_activity_with_before_and_after() {
+fn a_validation_writes_an_activity_row_with_the_states_before_and_after() {
     let (app, hiring, staff) = start();
     app.set_clock(NOW);
     staff.post(&hiring.decision(0, 1, "validate"), &json!({ "outcomeNotes": "knows turbines" })).expect(200);
@@ -143,7 +143,7 @@ fn a_validation_writes_an_activity_with_before_and_after() {
 }
 
 /// An import can place a candidate at two steps. Validating one of them leaves the candidate at the other.
-fn validating_a_parallel_step_leaves_the_time_at_the_current_step() {
+fn validating_a_parallel_step_does_not_change_the_time_at_the_current_step() {
     let app = App::start();
     let steps = ["in_progress", "in_progress", "pending", "pending"];
     let hiring = app.hiring_with(|document| set_steps(document, 0, "In Progress", &steps));

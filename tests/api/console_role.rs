@@ -11,17 +11,17 @@ crate::tests![
     a_role_is_created_previewed_and_opened,
     a_form_that_is_sent_twice_creates_one_role,
     an_offered_id_of_another_role_is_not_used,
-    each_refused_value_is_shown_beside_its_field_and_stays,
-    fewer_positions_than_hires_are_refused_beside_the_field,
+    each_refused_value_has_an_error_beside_its_field,
+    fewer_positions_than_hires_give_an_error_beside_the_field,
     a_copy_has_the_values_and_the_steps_of_its_source,
     a_change_by_somebody_else_shows_both_versions,
-    changes_of_steps_and_hires_are_no_conflict,
+    step_changes_and_hires_do_not_conflict,
     a_change_that_was_taken_back_is_a_conflict,
-    a_change_of_other_facts_is_no_conflict,
+    other_changes_do_not_conflict,
     two_forms_that_race_save_one_version,
     saving_and_opening_says_why_a_role_stays_a_draft,
     a_role_is_closed_with_a_reason_and_reopened,
-    a_role_that_somebody_else_has_changed_is_shown_as_it_is,
+    an_act_that_the_state_forbids_shows_the_role_as_it_is,
     the_board_and_the_list_of_roles_show_the_closing_date_until_the_role_ends,
     a_draft_is_deleted_unless_it_has_applications,
     acts_that_are_sent_twice_act_once,
@@ -138,7 +138,7 @@ fn an_offered_id_of_another_role_is_not_used() {
     assert_eq!(app.sql(&format!("SELECT name, organization_id FROM roles WHERE id = '{id}'")), ["Theirs|org_2"]);
 }
 
-fn each_refused_value_is_shown_beside_its_field_and_stays() {
+fn each_refused_value_has_an_error_beside_its_field() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -192,7 +192,7 @@ fn form_twice(name: &str) -> Vec<(&str, &str)> {
     vec![(name, "a"), (name, "b")]
 }
 
-fn fewer_positions_than_hires_are_refused_beside_the_field() {
+fn fewer_positions_than_hires_give_an_error_beside_the_field() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -250,7 +250,7 @@ fn a_change_by_somebody_else_shows_both_versions() {
     owner.submit(&path(&hiring, "edit"), &missing).expect(409);
 }
 
-fn a_change_of_other_facts_is_no_conflict() {
+fn other_changes_do_not_conflict() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -261,7 +261,7 @@ fn a_change_of_other_facts_is_no_conflict() {
     assert_eq!(role(&app, &hiring, "name, hired"), "New|1");
 }
 
-fn changes_of_steps_and_hires_are_no_conflict() {
+fn step_changes_and_hires_do_not_conflict() {
     let app = App::start();
     let hiring = app.hiring();
     let (owner, admin) = (app.browser(&hiring, "owner"), app.user_with_all(&hiring.staff("admin")));
@@ -343,7 +343,7 @@ fn a_role_is_closed_with_a_reason_and_reopened() {
     assert_eq!(role(&app, &hiring, "status, close_reason"), "open|null");
 }
 
-fn a_role_that_somebody_else_has_changed_is_shown_as_it_is() {
+fn an_act_that_the_state_forbids_shows_the_role_as_it_is() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");

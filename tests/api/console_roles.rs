@@ -1,11 +1,11 @@
-//! `GET /app/{orgSlug}/roles`: the organization's roles by status, with the numbers of their candidates.
+//! `GET /app/{orgSlug}/roles`: the organization's roles by status, with counts of their candidates.
 
 use serde_json::json;
 
 use crate::support::App;
 
 crate::tests![
-    a_role_has_the_numbers_of_its_candidates,
+    each_role_shows_its_candidate_counts,
     the_first_status_with_roles_is_shown,
     every_status_has_its_roles_and_its_count,
     the_list_says_when_a_status_has_no_roles,
@@ -34,7 +34,7 @@ fn with_roles(document: &mut serde_json::Value, statuses: &[&str]) {
     }
 }
 
-fn a_role_has_the_numbers_of_its_candidates() {
+fn each_role_shows_its_candidate_counts() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         let steps = ["in_progress", "pending", "pending", "pending"];

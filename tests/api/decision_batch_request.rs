@@ -9,7 +9,7 @@ crate::tests![
     a_batch_has_1_to_500_items,
     invalid_members_are_reported_together,
     the_step_of_a_move_must_be_a_step_of_the_role,
-    a_role_of_another_organization_is_answered_like_an_unknown_role,
+    a_role_of_another_organization_gets_the_answer_of_an_unknown_role,
     a_dry_run_is_answered_like_the_batch_and_changes_nothing,
     a_repeated_request_decides_once,
     the_stored_response_about_one_erased_candidate_is_gone,
@@ -103,7 +103,7 @@ fn the_step_of_a_move_must_be_a_step_of_the_role() {
     assert_eq!(answer["items"][0]["detail"], "the application does not have this step");
 }
 
-fn a_role_of_another_organization_is_answered_like_an_unknown_role() {
+fn a_role_of_another_organization_gets_the_answer_of_an_unknown_role() {
     let (app, hiring, staff) = start();
     let other = app.hiring();
     let problem = |role: &str| {

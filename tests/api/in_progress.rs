@@ -11,9 +11,9 @@ crate::tests![
     the_remaining_candidates_of_a_closed_role_are_listed,
     ended_applications_and_erased_candidates_are_not_listed,
     a_candidate_without_a_current_step_is_listed,
-    pages_reach_the_end_while_candidates_are_decided_on,
+    paging_reaches_the_end_while_candidates_are_decided_on,
     invalid_parameters_are_reported_together,
-    a_role_of_another_organization_is_answered_like_an_unknown_role,
+    a_role_of_another_organization_gets_the_answer_of_an_unknown_role,
 ];
 
 fn path(hiring: &Hiring) -> String {
@@ -98,7 +98,7 @@ fn a_candidate_without_a_current_step_is_listed() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn pages_reach_the_end_while_candidates_are_decided_on() {
+fn paging_reaches_the_end_while_candidates_are_decided_on() {
     let app = App::start();
     let hiring = app.hiring();
     crowd::add(&app, &hiring, 205);
@@ -126,7 +126,7 @@ fn invalid_parameters_are_reported_together() {
     assert_eq!(staff.get(&foreign).refused(400, "validation_error").fields(), ["cursor"]);
 }
 
-fn a_role_of_another_organization_is_answered_like_an_unknown_role() {
+fn a_role_of_another_organization_gets_the_answer_of_an_unknown_role() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let staff = staff(&app, &hiring);

@@ -6,7 +6,7 @@ use crate::support::App;
 use crate::support::signup::{Form, fields_with_errors, input_value, status_path, text_area_value};
 
 crate::tests![
-    values_are_stored_as_they_were_typed,
+    values_are_stored_trimmed_and_otherwise_as_typed,
     optional_fields_can_be_empty_or_missing,
     limits_accept_the_bound_and_refuse_the_value_beyond_it,
     an_invalid_address_is_reported,
@@ -21,7 +21,7 @@ crate::tests![
     a_body_that_is_not_a_form_is_refused,
 ];
 
-fn values_are_stored_as_they_were_typed() {
+fn values_are_stored_trimmed_and_otherwise_as_typed() {
     let app = App::start();
     let hiring = app.hiring();
     let mut form = Form::for_role(&app, &hiring).with("name", "  Ada  Lovelace ").with("email", " Ada@Example.org ");
@@ -196,7 +196,7 @@ fn all_errors_are_shown_together_with_the_input() {
     }
     assert!(!text.contains(" checked"), "{text}");
     assert!(text.contains("<title>Error: Apply for Engineer at Acme 1</title>"), "{text}");
-    // The corrected form is accepted, and the consent in it is preserved.
+    // A form with one remaining error is shown again with its consent, and the corrected form is accepted.
     let right = Form::from_page(&text, &form.path).with("phone", &"1".repeat(51));
     let text = right.send(&app).expect(400).text();
     assert!(text.contains(" checked") && fields_with_errors(&text) == ["phone"], "{text}");

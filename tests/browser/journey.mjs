@@ -1,5 +1,5 @@
 // The journey of a candidate: portal, role, form, confirmation, status page, withdrawal. Four candidates make this
-// journey, at two widths, with JavaScript and without, each in another language.
+// journey, at two widths, with JavaScript and without, each in a different language.
 
 import { base, call, download } from './company.mjs';
 import { WORDS, apply, field, fill, inspect, open, screenshot, send, inParallel, visitor } from './browser.mjs';
@@ -121,6 +121,6 @@ async function checkStoredData(context, status, acme, person, lang, expect) {
   expect('staff see no attachment', attachments.length > 0);
   if (attachments.length > 0) {
     const { status: answer, bytes } = await download(`/api/v1/candidates/${id}/documents/${attachments[0]}`);
-    expect(`staff get another attachment (${answer}, ${bytes.length} bytes)`, bytes.equals(cv(lang)));
+    expect(`staff get a different attachment (${answer}, ${bytes.length} bytes)`, bytes.equals(cv(lang)));
   }
 }

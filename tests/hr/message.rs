@@ -16,7 +16,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// Reads the next message of a connection. Returns `None` if the connection ends first.
+    /// Reads the next message of a connection. Returns `None` if the connection ends first or the message is malformed.
     pub(crate) fn read(source: impl Read) -> Option<Self> {
         let mut source = BufReader::new(source);
         let mut line = || {

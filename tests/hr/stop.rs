@@ -10,7 +10,8 @@ use crate::support::{RunningService, WorkDir};
 /// The maximum duration of a stop. After this time, supervisors kill the process.
 const STOP_MAX: Duration = Duration::from_secs(30);
 
-/// Starts the service with a long time limit, so that a stop cannot wait until attempts time out.
+/// Starts the service with a time limit for attempts that is longer than [`STOP_MAX`], so that a stop that waits for
+/// attempts to time out fails the test.
 fn serve(dir: &WorkDir, fixture: &Fixture) -> (RunningService, Admin) {
     let fixed = ["--allow-private-hr-targets", "--hr-retry-schedule", "168h", "--hr-timeout", "2m"];
     let service = dir.serve(&[&fixed[..], &["--db", fixture.db()]].concat());

@@ -13,7 +13,7 @@ words! {
         Validated = "validated",
         /// The candidate was rejected at the step.
         Rejected = "rejected",
-        /// The candidate moved past the step without passing it.
+        /// The candidate went on to a later step, or was hired, without a decision on this step.
         Skipped = "skipped",
     }
 }

@@ -13,7 +13,7 @@ use crate::domain::timestamp::Timestamp;
 const ORIGIN: &str = "https://jobs.example.com";
 const CREDENTIAL_ID: &[u8] = b"credential-1";
 
-/// The public key of a 2048-bit RSA key that OpenSSL generated, and its signature of [`Answer::GOOD`].
+/// The public key of a 2048-bit RSA key pair that OpenSSL generated, and the pair's signature over [`Answer::GOOD`].
 const RSA_SPKI: &str = "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA1GU1QwtCqkAaMxhpV2SMN+gEAeoFiIfWKdGEDNbHN3mjj3TO+ai+zYqV\
     wSB1lwylACRqhtRHmylov4m1dJNwgkeXNcG/xZr2Yht9S00tLxNELmggJJFCO8+/o+zNqy8IXrvtGo2a0m7qIlxvjkf4kTqDTQrX\
     m1d2W+pWcUMdVsR9Qsn4nROdO67MlzwOD5QOsAmCwTdr3/GulmyI//qVGJWjAIxnp59T43k6KR7kDFgRUubNDAWRpSUjql6yvbLe\
@@ -279,7 +279,7 @@ fn a_counter_must_rise_unless_the_authenticator_does_not_count() {
 }
 
 #[test]
-fn an_rsa_signature_of_openssl_is_verified() {
+fn an_rsa_signature_made_by_openssl_is_verified() {
     let (spki, signature) = (STANDARD.decode(RSA_SPKI).unwrap(), STANDARD.decode(RSA_SIGNATURE).unwrap());
     let stored = VerifiedKey { key: PasskeyKey::parse(PasskeyAlgorithm::Rs256, &spki).unwrap(), counter: 0 };
     let (json, data) = (Answer::GOOD.json(), Answer::GOOD.authenticator_data());

@@ -231,7 +231,7 @@ fn change_password(
             store::user::change_password(tx, &who.user_id, hash, Some(&session_digest(who)?))?;
             return Ok(Reply::see_other("/app/me?done=first-password"));
         }
-        // The user has set a password in another browser in the meantime.
+        // The current password is wrong, or it is missing because the user has meanwhile set one in another browser.
         PasswordChange::AcceptedFirst(_) | PasswordChange::WrongCurrent(Refusal::Unauthorized { .. }) => {
             let page = page(tx, who, visit)?;
             MePage { current_password_error: Some(page.words.wrong_password), ..page }
@@ -290,7 +290,7 @@ fn decode_preferences(_: &Ctx, request: &Request) -> Result<PreferencesInput, Er
     Ok(PreferencesInput { preferences, theme: form.text("theme")?.and_then(visit::theme) })
 }
 
-/// `POST /app/me/preferences`: saves the language, the theme and the keyboard shortcuts.
+/// `POST /app/me/preferences`: saves the language, the theme, and whether single letters are keyboard shortcuts.
 fn save_preferences(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &PreferencesInput) -> Result<Reply, Error> {
     store::user::save_preferences(tx, &who.user_id, &input.preferences)?;
     let secure = if ctx.settings.is_https() { "; Secure" } else { "" };

@@ -112,7 +112,7 @@ fn refuse_for_trouble(ctx: &Ctx, visit: SignupVisit, sent: &Form, trouble: Troub
 /// `POST /signup/{token}`: shows the form again after the service failed to accept it.
 ///
 /// # Errors
-/// The errors of [`refuse`].
+/// The errors of [`decode`] and [`refuse`].
 pub(super) fn show_again(ctx: &Ctx, tx: &Tx<'_>, request: &Request, trouble: Trouble) -> Result<Reply, Error> {
     let sent = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     refuse(ctx, tx, &refuse_for_trouble(ctx, SignupVisit::decode(request)?, sent, trouble))
