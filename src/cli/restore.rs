@@ -19,8 +19,8 @@ const TRANSFERS_OF_COPY: u64 = 7;
 /// Checks the backup, and prints what is lost and what comes back. The old file stays beside the new file as
 /// FILE.before-restore-TIME. If the command is killed, FILE is the old or the new file; run the command again.
 ///
-/// Access that was withdrawn after the backup does not come back: revoked keys, ended sessions, old passwords, disabled
-/// users, removed members and second factors. These facts come from the old file. If the old file cannot be read or is
+/// Access that was withdrawn after the backup does not come back, such as revoked keys, ended sessions, old passwords,
+/// earlier roles, disabled users, removed members and second factors. These facts come from the old file. If the old file cannot be read or is
 /// damaged, or if neither the file nor the backup is a later state of the other, all sessions and sign-in links end.
 /// The next start of the service again erases the candidates on the erasure list FILE.erased, to which the command adds
 /// the list COPY.erased.
@@ -33,7 +33,7 @@ pub struct Args {
     #[arg(value_name = "COPY")]
     copy: PathBuf,
 
-    /// Revoke all API keys. Then create new keys with `bootstrap-admin` and `key create`.
+    /// Revoke all API keys. Afterwards, you must create new keys with `bootstrap-admin` and `key create`.
     #[arg(long, env = "APPLIANCE_REVOKE_KEYS", value_parser = clap::builder::BoolishValueParser::new())]
     revoke_keys: bool,
 
@@ -44,7 +44,7 @@ pub struct Args {
 
 /// # Errors
 /// Fails if another process uses the file, if the backup is not sound, or if a file cannot be written. The file is then
-/// not replaced.
+/// not replaced, unless only the sync of its directory failed.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let (file, copy) = (args.db.db.display(), args.copy.display());
     let failure = |refused| failure(refused, args);
@@ -82,7 +82,7 @@ fn failure(refused: Refused, args: &Args) -> Failure {
     let (file, copy) = (args.db.db.display(), args.copy.display());
     let failure = match refused {
         Refused::Open(OpenError::Foreign(path)) if path != args.copy => Failure::new(format!(
-            "{file} is empty, damaged at its beginning, or belongs to another program; move it away and run the command again"
+            "{file} is empty, is damaged at its beginning, or belongs to another program; move it away and run the command again"
         )),
         Refused::Open(error) => Failure::from(error),
         Refused::Store(error) => Failure::from(error),

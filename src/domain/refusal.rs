@@ -37,7 +37,7 @@ pub fn sentences(errors: &[FieldError]) -> String {
 pub enum Refusal {
     /// The syntax is invalid, or a decision breaks a rule (`bad_request`).
     BadRequest(String, Vec<FieldError>),
-    /// Fields are missing, have the wrong type or are out of range (`validation_error`).
+    /// Fields are missing or invalid (`validation_error`).
     Invalid(Vec<FieldError>),
     /// The request has no valid credential.
     Unauthorized {
@@ -51,7 +51,7 @@ pub enum Refusal {
     InsufficientScope(Scope),
     /// The credential is valid, but its user does not have the necessary rights.
     Forbidden(&'static str),
-    /// A signed-in browser sent the request from a page of another origin. The usual cause is a `--base-url` that is
+    /// A browser sent the request from a page of another origin. The usual cause is a `--base-url` that is
     /// not the address in the browser.
     OtherOrigin {
         /// The origin of the page.
@@ -74,7 +74,7 @@ pub enum Refusal {
     /// An earlier request with the same `Idempotency-Key` succeeded. Its response contained a secret and was not
     /// stored. The value is the id of the created resource.
     CreatedBefore(String),
-    /// The resource existed and was removed.
+    /// The resource or link is no longer available, or the service does not know the state that the caller names.
     Gone(&'static str),
     /// The resource is no longer in a version that `If-Match` names. The value lists the changes since that version,
     /// newest first. If the resource never had such a version, the value contains only the newest change, if any.
@@ -173,7 +173,8 @@ impl Refusal {
                 "your account needs a second factor; set one up at /app/me/second-factor".to_owned()
             }
             Self::ConfirmationRequired(_) => {
-                "this act requires a confirmation with a second factor, or the password, within the last 10 minutes"
+                "this act requires that you have confirmed your identity within the last 10 minutes, with a second factor \
+                 or, if you have none, with the password"
                     .to_owned()
             }
             Self::InsufficientScope(scope) => {

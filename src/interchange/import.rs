@@ -194,8 +194,8 @@ pub fn insert(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
     Ok(counts)
 }
 
-/// Inserts a document whose candidates and applications are staged. The returned counts include the staged candidates
-/// and applications.
+/// Inserts a document without its candidates and applications, which the caller inserts or has staged. The returned
+/// counts include them.
 ///
 /// # Errors
 /// The errors of [`insert`].

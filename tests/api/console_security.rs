@@ -14,7 +14,7 @@ crate::tests![
     twenty_members_are_named_and_the_others_are_counted,
     only_owners_and_admins_see_and_change_the_setting,
     a_change_requires_a_recent_confirmation,
-    an_unreadable_value_is_refused,
+    an_invalid_value_is_refused,
     the_page_and_the_api_change_the_same_setting,
     a_demonstration_says_that_it_requires_nothing,
     scripts_in_names_are_text,
@@ -149,7 +149,7 @@ fn a_change_requires_a_recent_confirmation() {
     assert_eq!(changes(&app).len(), 2);
 }
 
-fn an_unreadable_value_is_refused() {
+fn an_invalid_value_is_refused() {
     let (app, hiring) = start(false);
     let owner = app.browser(&hiring, "owner");
     for fields in [&[][..], &[(FIELD, "")], &[(FIELD, "yes")], &[(FIELD, "true"), (FIELD, "true")]] {

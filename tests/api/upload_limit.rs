@@ -80,7 +80,7 @@ fn staged_attachments_count_towards_the_total() {
         form.with_file("cv.pdf", PDF)
     };
     status_path(&form("a@example.org").send(&app));
-    // This file is only staged, because its form has another error.
+    // This file is only staged, because the name in its form is missing.
     let text = form("b@example.org").with("name", "").send(&app).expect(400).text();
     assert!(input_value(&text, "cvToken").is_some(), "{text}");
     assert_form_shown_again(&form("c@example.org").send(&app));

@@ -135,7 +135,7 @@ export async function check(browser, _, fault) {
       fault(`${name}: the second act was answered with ${status}: ${text.slice(0, 300)}`);
     }
   }
-  console.log(`  ${PAIRS.length} ordered pairs: ${counts.both} times both acts, ${counts.one} times the first only`);
+  console.log(`  ${PAIRS.length} ordered pairs: both acts succeeded for ${counts.both}, only the first for ${counts.one}`);
   service.kill();
   await new Promise((resolve) => service.on('exit', resolve));
   await run('check', '--db', 'two.db');

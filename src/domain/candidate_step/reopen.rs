@@ -35,7 +35,7 @@ pub struct Rejection {
 /// while another step is rejected. Otherwise, the application gets its earlier status back too. A reversed hire is an
 /// exception: it is not restored. `rejections` are the application's rejections, newest first. For an imported
 /// rejection, the earlier state is unknown. The rule then assumes that the candidate was at the rejected step, unless
-/// another step is in progress.
+/// another step is in progress. If the final step is validated, the steps after the rejected one first become pending.
 ///
 /// # Errors
 /// `forbidden` without authority over the steps; `conflict` if the candidate was erased or has withdrawn, or the step
@@ -82,7 +82,7 @@ fn require_rejected(facts: &StepFacts) -> Result<(), Refusal> {
     }
 }
 
-/// Sets the later steps to pending, because the hire that passed them was reversed. Rejected steps stay rejected.
+/// Sets the later steps to pending, because the hire that validated or skipped them was reversed. Rejected steps stay rejected.
 fn reset_to_pending(later: &mut [CandidateStep]) {
     for step in later.iter_mut().filter(|step| step.status != StepStatus::Rejected) {
         step.return_to(StepStatus::Pending, None);

@@ -40,7 +40,7 @@ def run(outcome, binary):
         elif newer is not None:
             kill_upgrades(outcome, newer, company)
         else:
-            outcome.report("a newer file is refused; the long form builds a next version and kills its upgrade")
+            outcome.report("a newer file is refused; the long form builds the next version and kills upgrades to it")
 
 
 def version(path):
@@ -130,7 +130,7 @@ def start(newer, company, directory, *armed):
 
 
 def count_operations(newer, company, old):
-    """Returns the number of operations until the service listens on an upgraded file."""
+    """Returns the number of operations until the service has upgraded the file and listens."""
     with Directory() as directory:
         service, path, control = start(newer, company, directory)
         assert service.port, service.output()

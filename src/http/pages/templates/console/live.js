@@ -1,5 +1,6 @@
 // Shows what others change while the page is visible: asks the service every few seconds, and replaces only the parts
-// that changed. Focus, selection, scroll position and typed text stay. The element `live` has the address to ask.
+// that changed. Focus, selection, scroll position and typed text stay. The element with the id `live`
+// has the URL to poll.
 
 const LIVE_PAUSE_MS = 5000;
 const LIVE_PAUSE_MS_MAX = 60_000;
@@ -14,11 +15,11 @@ const liveSource = () => document.getElementById("live");
 /** Whether a form is being sent or a card is being dragged. Both change the page themselves. */
 const isBusy = () => Boolean(document.querySelector("form[aria-busy], .ghost"));
 const isTyped = (field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked;
-/** Whether a form of this part is open or filled in. */
+/** Whether a form of this part is open, has the focus or has been changed. */
 const isInUse = (part) =>
   Boolean(part.querySelector("details[open] form, form :is(input, textarea, select):focus")) || [...part.querySelectorAll("input, textarea")].some(isTyped);
 
-/** Keeps a part with `data-held` if the user is using one of its forms, and shows that notice in the part. */
+/** If the template has `data-held` and the user is using a form of the part: shows that text as a notice in the part, and returns true. */
 function holdPart(part, { held }) {
   if (held === undefined || !isInUse(part)) return false;
   part.querySelector(".held")?.remove();
@@ -73,7 +74,7 @@ function waitForChanges() {
   clearTimeout(liveTimer);
   const source = liveSource();
   if (!source || document.hidden) return;
-  // After an error, or while the page is busy, even changes that are ready wait.
+  // After an error, or while the page is busy, the next request waits even if more changes are ready.
   const asksAtOnce = "more" in source.dataset && livePause === LIVE_PAUSE_MS && !isBusy();
   liveTimer = setTimeout(askForChanges, asksAtOnce ? 0 : livePause);
 }

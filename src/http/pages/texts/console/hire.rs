@@ -42,7 +42,7 @@ pub(in crate::http) static HIRE: ByLanguage<HireTexts> = ByLanguage {
         fills_public: "This is the last position, so the role becomes filled and leaves the career page.",
         skips: "Skips the open steps: {steps}.",
         hr_notified: "The HR system is notified immediately.",
-        hr_held: "The HR integration is switched off. The HR system is notified when it is switched on.",
+        hr_held: "The HR integration is switched off. The HR system is notified when the integration is switched on again.",
         hr_none: "No HR system is connected, so none is notified.",
         hired_date: "Date of the hire (optional)",
         hired_date_hint: "If you leave this empty, the date is today.",
