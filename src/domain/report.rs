@@ -45,7 +45,7 @@ pub struct TimeToHire {
 }
 
 /// Computes how long hires took, from pairs of application and hire times. A hire that is dated before its application
-/// took no time. Returns `None` if there are no hires.
+/// counts as zero time. Returns `None` if there are no hires.
 pub fn time_to_hire(hires: &[(Timestamp, Timestamp)]) -> Option<TimeToHire> {
     let mut took: Vec<Duration> = hires.iter().map(|(applied_at, hired_at)| hired_at.since(*applied_at)).collect();
     took.sort_unstable();
