@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use super::folder::{Files, read_attachment};
-use super::other_formats::report;
+use super::report::report;
 use crate::cli::failure::Failure;
 use crate::cli::output::print_message;
 use crate::cli::progress::Progress;
 use crate::domain::id::OrganizationId;
 use crate::interchange::{PlannedAttachment, RefusedItem};
-use crate::store::attachment::{AttachmentImport, ImportedFile, StoredFile};
+use crate::store::attachment::imported::{AttachmentImport, ImportedFile, StoredFile};
 use crate::store::file::Lock;
 use crate::store::{self, Error, OpenError};
 use crate::world::World;

@@ -10,6 +10,7 @@ mod help;
 mod input;
 mod other_formats;
 mod record;
+mod report;
 mod strategy;
 
 use self::args::Format;

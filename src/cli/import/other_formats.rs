@@ -3,7 +3,7 @@
 //!
 //! The report of refused rows and items is data. It goes to standard output before anything is imported.
 
-use std::io::{self, BufWriter, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::advice;
@@ -12,6 +12,7 @@ use super::attachment::Attachments;
 use super::folder::Files;
 use super::input::{INPUT_BYTES_MAX, read};
 use super::record::record_import;
+use super::report::report;
 use super::strategy::{Strategy, lock_for, show_progress};
 use crate::cli::failure::Failure;
 use crate::cli::output::print_message;
@@ -20,7 +21,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::text::Slug;
 use crate::interchange::ats::{self, Export, System};
 use crate::interchange::csv::{self, Table};
-use crate::interchange::{self, Counts, ImportPlan, RefusedItem};
+use crate::interchange::{self, Counts, ImportPlan};
 use crate::store::file::{self, Missing, Older};
 use crate::store::{self, Error, Tx};
 use crate::world::World;
@@ -204,17 +205,6 @@ fn nothing_imported(error: Error) -> Failure {
     match error {
         Error::Refused(refusal) => Failure::new(format!("nothing was imported: {}", refusal.sentence())),
         error => error.into(),
-    }
-}
-
-/// Writes one line for each refused row, item or file. Succeeds even if the reader closes the pipe early, as `head` does.
-pub(super) fn report(refused: &[RefusedItem]) -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    let written = refused.iter().try_for_each(|refused| writeln!(out, "{refused}")).and_then(|()| out.flush());
-    match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written
-            .map_err(|error| Failure::new(format!("nothing was imported: cannot write to standard output: {error}"))),
     }
 }
 

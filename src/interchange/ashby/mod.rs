@@ -8,10 +8,10 @@ mod application;
 mod job;
 
 use super::ats::Export;
+use super::ats::export::{Resource, System};
 use super::ats::file::FILES;
-use super::ats::item::Item;
+use super::ats::item::{IdKind, Item};
 use super::ats::model::{FileOwner, NamedFile, Person};
-use super::ats::system::{IdKind, Resource, System};
 use crate::domain::text::NAME_CHARACTERS_MAX;
 
 /// Ashby.

@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::export::System;
 use super::model::{FileOwner, NamedFile};
-use super::system::System;
 use crate::domain::id::ApplicationId;
 use crate::interchange::addition::{PlannedAttachment, RefusedItem};
 use crate::interchange::findings::escaped;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::system::System;
+use super::export::System;
 use crate::domain::attachment::AttachmentDigest;
 use crate::domain::id::{ApplicationId, AttachmentId, CandidateId, CandidateStepId, Id, RoleId, RoleStepId};
 

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use super::system::{IdKind, Resource};
 use crate::domain::plain;
 use crate::domain::text::{self, Email};
 use crate::domain::timestamp::{Rounding, Timestamp};
@@ -21,9 +20,19 @@ const ID_CHARACTERS_MAX: usize = 255;
 /// The latest time in milliseconds since 1970 that is accepted: the end of the year 9999, as in RFC 3339.
 const MILLIS_MAX: i64 = 253_402_300_799_999;
 
+/// The form of a system's ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::interchange) enum IdKind {
+    Number,
+    Text,
+}
+
 /// One item of an export, or an object within an item.
 pub(in crate::interchange) struct Item {
-    resource: &'static Resource,
+    /// The name of the resource.
+    resource: &'static str,
+    /// The member that identifies the item.
+    key: &'static str,
     ids: IdKind,
     members: Map<String, Value>,
     location: String,
@@ -33,22 +42,19 @@ pub(in crate::interchange) struct Item {
 impl Item {
     /// Creates an item at location `at` of the export.
     pub(in crate::interchange) fn new(
-        resource: &'static Resource,
+        resource: &'static str,
+        key: &'static str,
         ids: IdKind,
         at: &str,
         members: Map<String, Value>,
     ) -> Self {
-        let id = match (members.get(resource.key), ids) {
+        let id = match (members.get(key), ids) {
             (None, _) => "without an id".to_owned(),
             (Some(Value::String(id)), IdKind::Text) => id.clone(),
             (Some(id), _) => id.to_string(),
         };
-        let location = format!("{} {} ({at})", resource.name, text::cut(&id, ID_EXCERPT_CHARACTERS));
-        Self { resource, ids, members, location, faults: Vec::new() }
-    }
-
-    pub(in crate::interchange) fn resource(&self) -> &'static Resource {
-        self.resource
+        let location = format!("{resource} {} ({at})", text::cut(&id, ID_EXCERPT_CHARACTERS));
+        Self { resource, key, ids, members, location, faults: Vec::new() }
     }
 
     /// Returns the resource, id and location of the item, for reports.
@@ -78,7 +84,7 @@ impl Item {
 
     /// Returns the item's own id. [`Export`](super::export::Export) has already reported a missing or invalid id.
     pub(in crate::interchange) fn own_id(&self) -> Option<String> {
-        self.get(self.resource.key).and_then(|id| source_id(self.ids, id))
+        self.get(self.key).and_then(|id| source_id(self.ids, id))
     }
 
     /// Reads an optional member. Adds a fault and returns `None` if the member is invalid.
@@ -216,8 +222,8 @@ impl Item {
                 self.fault(format!("{path}/{index} must be an object"));
                 continue;
             };
-            let (resource, ids) = (self.resource, self.ids);
-            let mut inner = Self { resource, ids, members, location: String::new(), faults: Vec::new() };
+            let (resource, key, ids) = (self.resource, self.key, self.ids);
+            let mut inner = Self { resource, key, ids, members, location: String::new(), faults: Vec::new() };
             items.extend(read(&mut inner));
             self.faults.extend(inner.faults.into_iter().map(|fault| format!("{path}/{index}/{fault}")));
         }

@@ -5,7 +5,7 @@
 //! form that all systems share, and `export` collects them. `plan` combines the items and compares them with the
 //! database file.
 
-mod export;
+pub(super) mod export;
 pub(super) mod file;
 pub(super) mod html;
 mod id;
@@ -18,8 +18,6 @@ mod planned_role;
 mod progress;
 mod reader;
 pub(super) mod step_type;
-pub(super) mod system;
 
-pub use export::Export;
+pub use export::{Export, System};
 pub use plan::plan;
-pub use system::System;

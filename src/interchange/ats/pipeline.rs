@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::export::System;
 use super::model::{CurrentStage, Job, JobStatus, Stage, StageMeaning, StageOwner};
 use super::step_type::step_type;
-use super::system::System;
 use crate::domain::candidate_step::StepType;
 use crate::domain::id::RoleStepId;
 use crate::store::role_step;

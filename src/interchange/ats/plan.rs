@@ -5,12 +5,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::export::Export;
+use super::export::{Export, System};
 use super::file::{self, AssignedFiles, Owners};
 use super::model::{Application, CurrentStage, Job, Person, Stage, StageMeaning, Status};
 use super::pipeline::{self, StageLists, UsedStages, stage_order};
 use super::planned_role::PlannedRole;
-use super::system::System;
 use crate::domain::id::{ApplicationId, OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;
 use crate::domain::text::Email;
@@ -78,7 +77,7 @@ pub fn plan(tx: &Tx<'_>, mut export: Export, organization: OrganizationId) -> Re
 fn remove_stored(tx: &Tx<'_>, attachments: &mut Vec<PlannedAttachment>) -> Result<(), Error> {
     let all = std::mem::take(attachments);
     for attachment in all {
-        if !store::attachment::exists(tx, &attachment.id)? {
+        if !store::attachment::imported::exists(tx, &attachment.id)? {
             attachments.push(attachment);
         }
     }

@@ -8,9 +8,8 @@ use std::fmt;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::export::Export;
+use super::export::{Export, Resource, System};
 use super::item::Item;
-use super::system::{Resource, System};
 use crate::interchange::findings::escaped;
 use crate::interchange::json::{self, Strict};
 
@@ -142,7 +141,9 @@ impl<'de> Visitor<'de> for ItemsSeed<'_> {
             let members = if let Value::Object(members) = value { members } else { Map::new() };
             let members = if self.export.system.has_column_names { with_member_names(members) } else { members };
             let ids = self.export.system.ids;
-            self.export.add_item(Item::new(self.resource, ids, &format!("{}/{index}", self.at), members));
+            let Resource { name, key, .. } = *self.resource;
+            let item = Item::new(name, key, ids, &format!("{}/{index}", self.at), members);
+            self.export.add_item(self.resource, item);
         }
         Ok(())
     }

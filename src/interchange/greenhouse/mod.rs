@@ -9,8 +9,9 @@ mod job;
 mod person;
 
 use super::ats::Export;
+use super::ats::export::{Resource, System};
 use super::ats::file::FILES;
-use super::ats::system::{IdKind, Resource, System};
+use super::ats::item::IdKind;
 
 /// Greenhouse.
 pub static GREENHOUSE: System = System {

@@ -10,10 +10,10 @@ mod opportunity;
 mod posting;
 
 use super::ats::Export;
+use super::ats::export::{Resource, System};
 use super::ats::file::FILES;
-use super::ats::item::Item;
+use super::ats::item::{IdKind, Item};
 use super::ats::model::{Stage, StageMeaning, StageOwner};
-use super::ats::system::{IdKind, Resource, System};
 use crate::domain::text::NAME_CHARACTERS_MAX;
 
 /// Lever.

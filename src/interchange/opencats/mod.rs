@@ -10,7 +10,8 @@ mod sql;
 
 use self::mapping::read;
 use super::ats::Export;
-use super::ats::system::{IdKind, System};
+use super::ats::export::System;
+use super::ats::item::IdKind;
 
 /// OpenCATS.
 pub static OPENCATS: System = System {

@@ -266,7 +266,7 @@ mod tests {
     fn rows_get_the_columns_of_their_table() {
         let dump = "-- MySQL dump\n/*!40101 SET NAMES utf8 */;\nDROP TABLE IF EXISTS `t`;\nCREATE TABLE `t` (\n  `a` int(11) \
                     NOT NULL DEFAULT '0',\n  `b` varchar(64) COMMENT 'x, `y`',\n  PRIMARY KEY (`a`),\n  KEY `k` (`b`(8))\n) \
-                    ENGINE=InnoDB;\nINSERT INTO `t` VALUES \n('1','it\\'s; (b)'),\n(2,NULL);\nINSERT INTO `v` VALUES (1);\n\
+                    ENGINE=InnoDB;\ninsert into `t` VALUES \n('1','it\\'s; (b)'),\n(2,NULL);\ninsert into `v` VALUES (1);\n\
                     insert  into `u`(`c`) values (_binary 'x''y'),(-5);";
         let rows = rows(dump).unwrap();
         let read: Vec<_> = rows.iter().map(|row| (row.table.as_str(), row.columns.join(" "))).collect();
@@ -280,15 +280,15 @@ mod tests {
     #[test]
     fn whatever_is_never_closed_is_reported_with_its_line() {
         for (dump, sentence) in [
-            ("\nINSERT INTO `t` VALUES ('a", "line 2: the string is never closed"),
+            ("\ninsert into `t` VALUES ('a", "line 2: the string is never closed"),
             ("CREATE TABLE `t", "line 1: the name is never closed"),
             ("\n\n/* x", "line 3: the comment is never closed"),
-            ("INSERT INTO `t` VALUES (1,", "line 1: the row is never closed"),
-            ("INSERT INTO `t` VALUES (1(", "line 1: the row has an unexpected"),
+            ("insert into `t` VALUES (1,", "line 1: the row is never closed"),
+            ("insert into `t` VALUES (1(", "line 1: the row has an unexpected"),
         ] {
             assert!(rows(dump).unwrap_err().starts_with(sentence), "{dump}: {:?}", rows(dump));
         }
-        for dump in ["", ";", "hello", "INSERT", "INSERT INTO `t`", "INSERT INTO `t` VALUES", "CREATE", "/**/"] {
+        for dump in ["", ";", "hello", "INSERT", "insert into `t`", "insert into `t` VALUES", "CREATE", "/**/"] {
             assert_eq!(rows(dump), Ok(Vec::new()), "{dump}");
         }
     }
@@ -298,14 +298,14 @@ mod tests {
         fn written_values_parse_to_the_same_texts(values in prop::collection::vec("[a-zé'\"\\\\,;()`\n]{0,8}", 1..6)) {
             let quoted = |value: &String| format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"));
             let list = values.iter().map(quoted).collect::<Vec<_>>().join(",");
-            let read = rows(&format!("INSERT INTO `t` VALUES ({list});")).unwrap();
+            let read = rows(&format!("insert into `t` VALUES ({list});")).unwrap();
             prop_assert_eq!(&read[0].values, &values.into_iter().map(Some).collect::<Vec<_>>());
         }
 
         #[test]
         fn any_bytes_parse_without_a_panic(
             pieces in prop::collection::vec(prop::sample::select(vec![
-                "INSERT INTO `t` VALUES ", "CREATE TABLE `t` ", "(", ")", ",", ";", "'", "\\", "`", "\"", "/*", "*/", "--", " ",
+                "insert into `t` VALUES ", "CREATE TABLE `t` ", "(", ")", ",", ";", "'", "\\", "`", "\"", "/*", "*/", "--", " ",
                 "\n", "NULL", "1", "é", "-", "#",
             ]), 0..30),
         ) {

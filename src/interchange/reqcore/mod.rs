@@ -9,14 +9,14 @@
 use serde_json::Value;
 
 use super::ats::Export;
+use super::ats::export::{Resource, System};
 use super::ats::file::FILES;
 use super::ats::html;
-use super::ats::item::{Item, TEXT_CHARACTERS_MAX};
+use super::ats::item::{IdKind, Item, TEXT_CHARACTERS_MAX};
 use super::ats::model::{
     Application, CurrentStage, FileOwner, Job, JobStatus, NamedFile, Person, Reason, Stage, StageMeaning, StageOwner,
     Status,
 };
-use super::ats::system::{IdKind, Resource, System};
 use crate::domain::candidate_step::StepType;
 use crate::domain::text::NAME_CHARACTERS_MAX;
 use crate::store::description::Description;

@@ -6,14 +6,12 @@
 
 pub(super) mod check;
 pub(crate) mod digest;
-mod imported;
+pub mod imported;
 mod opening;
 pub(super) mod sweep;
 #[cfg(test)]
 mod tests;
 
-pub(super) use self::imported::detach_of_application;
-pub use self::imported::{AttachmentImport, ImportedFile, StoredFile, exists, of_application};
 pub use self::opening::{record_opened, record_opened_in_session};
 use crate::db::row::{Columns, Connection, Row};
 use crate::db::tx::{self, Error, Tx};

@@ -14,7 +14,7 @@ pub(in crate::store) fn delete_of_candidate(tx: &Tx<'_>, candidate: &CandidateId
                WHERE candidate_id = $1";
     let applications = tx.all(sql, [candidate.as_str()], |row| Columns::of(row).parse(ApplicationId::parse))?;
     for application in applications {
-        attachment::detach_of_application(tx, &application)?;
+        attachment::imported::detach_of_application(tx, &application)?;
         status_page::remove(tx, &PageSubject::Application(application))?;
     }
     signup::ids_of_candidate(tx, candidate)?.iter().try_for_each(|signup| delete(tx, signup))

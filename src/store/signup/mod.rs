@@ -157,7 +157,7 @@ pub fn all_of_application(tx: &Tx<'_>, id: &ApplicationId) -> Result<Application
     let sql =
         select_signups!("s.number IN (SELECT number FROM signups WHERE later_of = $1 ORDER BY number DESC LIMIT $2)");
     let later = join_rows(tx.all(sql, (id.as_str(), LATER_SIGNUPS_MAX), read_row)?);
-    let imported = attachment::of_application(tx, id)?;
+    let imported = attachment::imported::of_application(tx, id)?;
     Ok(ApplicationSignups { original: of_application(tx, id)?, later, imported })
 }
 

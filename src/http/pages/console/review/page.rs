@@ -203,7 +203,7 @@ impl View<'_> {
         let of = fill(self.words.of, &[("number", &number), ("count", &count)]);
         let back = self.queue.path_after(here);
         let signup = store::signup::of_application(tx, id)?;
-        let mut attachments = store::attachment::of_application(tx, id)?;
+        let mut attachments = store::attachment::imported::of_application(tx, id)?;
         attachments.extend(signup.iter().flat_map(|signup| signup.attachments.iter().cloned()));
         let others = store::application::of_candidate(tx, &organization.id, &candidate.id)?;
         let others = others.into_iter().filter(|other| other.record.id != *id);
