@@ -17,6 +17,7 @@ mod api_key_revoke;
 mod api_key_usage;
 mod attachment;
 mod attachment_download;
+mod attachment_import;
 mod board;
 mod body;
 mod candidate_add;
@@ -191,6 +192,7 @@ fn main() -> ExitCode {
         api_key_usage::tests(),
         attachment::tests(),
         attachment_download::tests(),
+        attachment_import::tests(),
         board::tests(),
         body::tests(),
         candidate_add::tests(),
