@@ -1,4 +1,4 @@
-//! Tests of imports and exports: findings and their locations, limits, and round trips. `command`, `csv` and `harvest`
+//! Tests of imports and exports: findings and their locations, limits, and round trips. `command`, `csv`, `harvest` and `systems`
 //! run the command line; the others call the library.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue must fail")]
@@ -15,4 +15,5 @@ mod round_trip;
 #[path = "../rounds/mod.rs"]
 mod rounds;
 mod support;
+mod systems;
 mod value;
