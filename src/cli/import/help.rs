@@ -1,6 +1,6 @@
 //! The parts of `import --help` about the formats, with examples.
 
-/// The part of `import --help` about tables and Greenhouse exports.
+/// The part of `import --help` about tables and exports of other systems.
 pub(super) const FORMATS: &str = "\
 A table is a CSV file (RFC 4180) in UTF-8, with cells separated by commas, semicolons or tabs. UTF-16 with a byte order
 mark and windows-1252 are also accepted. The first line contains the headings, in any order and case. White space around
@@ -23,10 +23,22 @@ the content of a cell is ignored. Columns:
 A Greenhouse export consists of responses of the Harvest API, saved as jobs.json, candidates.json, applications.json and
 optionally job_stages.json, rejection_reasons.json and offers.json (further pages as jobs-2.json, …), or as one object
 with these members. Jobs become roles that are not public. Prospects are skipped. Jobs and applications from an earlier
-import are skipped and counted, so that refused items can be corrected and imported later.";
+import are skipped and counted, so that refused items can be corrected and imported later.
+
+The other systems are imported in the same way, from these files (* is required):
+  lever     postings.json*, opportunities.json*, applications.json, stages.json, archive_reasons.json
+  ashby     jobs.json*, candidates.json*, applications.json*, interview_stages.json, archive_reasons.json, offers.json
+  workable  jobs.json*, candidates.json*, stages.json
+  opencats  the file `database` of an unpacked backup, or a file that ends in .sql
+  reqcore   jobs.json*, candidates.json*, applications.json*, stages.json, documents.json
+
+The files in the folder `files` of a directory are imported as attachments (for OpenCATS, those in `attachments`). The
+name of each file begins with the id of its application or candidate, as in files/ID.pdf or files/ID/cv.pdf. A refused
+file is reported and does not prevent the import.";
 
 pub(super) const EXAMPLES: &str = "Examples:
   appliance import --db jobs.db company.json
   appliance import --db jobs.db --format csv --organization acme candidates.csv
   appliance import --db jobs.db --format csv --organization acme --role role_01k… --partial candidates.csv
-  appliance import --db jobs.db --format greenhouse --organization acme harvest/";
+  appliance import --db jobs.db --format greenhouse --organization acme harvest/
+  appliance import --db jobs.db --format lever --organization acme --partial lever/";
