@@ -32,14 +32,14 @@ impl Attachments<'_> {
     pub(super) fn import(
         &self,
         folder: Option<(&Path, Files)>,
-        planned: Vec<PlannedAttachment>,
+        planned: &[PlannedAttachment],
         mut refused: Vec<RefusedItem>,
     ) -> Result<usize, Failure> {
         let Some((export, files)) = folder else { return Ok(0) };
         refused.extend(files.refused);
         let mut stored = 0;
         if !planned.is_empty() {
-            let outcome = self.store(export, &planned, &mut refused, &mut stored);
+            let outcome = self.store(export, planned, &mut refused, &mut stored);
             print_message(&format!("attachments imported: {stored}"));
             outcome.map_err(|error| unfinished(&error))?;
         }
@@ -75,9 +75,7 @@ impl Attachments<'_> {
                     match import.store(&checked)? {
                         StoredFile::Stored => *stored += 1,
                         StoredFile::Exists => {}
-                        StoredFile::NoApplication => {
-                            refused.push(refuse(file, "belongs to an application that is gone"))
-                        }
+                        StoredFile::NoApplication => refused.push(refuse(file, GONE)),
                     }
                 }
                 Err(reason) => refused.push(refuse(file, &reason)),
@@ -96,6 +94,9 @@ impl Attachments<'_> {
         store::activity::platform::record_command(tx, self.world, "import", &facts)
     }
 }
+
+/// The fault of a file whose application was removed, or whose candidate was erased, during the import.
+const GONE: &str = "belongs to an application that is gone";
 
 fn refuse(file: &PlannedAttachment, reason: &str) -> RefusedItem {
     RefusedItem { location: file.path.clone(), reasons: vec![reason.to_owned()] }

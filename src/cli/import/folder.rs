@@ -2,7 +2,7 @@
 //!
 //! Symbolic links are not followed, because the folder may come from somebody else.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -73,7 +73,7 @@ impl Files {
 pub(super) fn read_attachment(export: &Path, relative: &str) -> Result<(MediaType, Vec<u8>), String> {
     let path = export.join(relative);
     let unreadable = |error: io::Error| format!("cannot be read: {error}");
-    let is_file = fs::symlink_metadata(&path).as_ref().map(Metadata::is_file).unwrap_or(false);
+    let is_file = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());
     if !is_file {
         return Err("is not a regular file any more".to_owned());
     }

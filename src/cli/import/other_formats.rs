@@ -84,7 +84,7 @@ fn collect(source: &Path, system: &System) -> Result<Files, Failure> {
 ///
 /// # Errors
 /// Fails if there are several, because a path would be ambiguous.
-fn only_folder<'a>(folders: Vec<(&'a Path, Files)>) -> Result<Option<(&'a Path, Files)>, Failure> {
+fn only_folder(folders: Vec<(&Path, Files)>) -> Result<Option<(&Path, Files)>, Failure> {
     let mut with_files = folders.into_iter().filter(|(_, files)| !files.paths.is_empty() || !files.refused.is_empty());
     let first = with_files.next();
     match with_files.next() {
@@ -191,7 +191,7 @@ fn import(
         imported.lock_report
     ));
     let files = Attachments { path, world, organization, format };
-    let refused_files = files.import(folder, attachments, refused_files)?;
+    let refused_files = files.import(folder, &attachments, refused_files)?;
     imported.require_nothing_skipped()?;
     match (refused.is_empty(), refused_files) {
         (true, 0) => Ok(()),

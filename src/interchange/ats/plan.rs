@@ -94,7 +94,8 @@ fn prepare_applications(export: &mut Export, notices: &mut Vec<String>) -> Vec<A
     notices.extend(skip_notice(prospects.len(), "prospects", "they have not applied"));
     notices.extend(skip_notice(others, "candidates", "they have no application"));
     let outcomes = outcomes(&export.stages);
-    let ids_by_name = export.system.are_stages_named.then(|| ids_by_name(&export.stages)).unwrap_or_default();
+    let named: &[Stage] = if export.system.are_stages_named { &export.stages } else { &[] };
+    let ids_by_name = ids_by_name(named);
     for application in &mut applications {
         if let Some(stage) = &mut application.stage
             && let Some(id) = ids_by_name.get(&folded(&stage.id))

@@ -132,7 +132,7 @@ impl Tables {
         }
         self.add_stages(export);
         add_rows(export, std::mem::take(&mut self.jobs), "joborder_id", |export, row| {
-            export.jobs.extend(self.job(row))
+            export.jobs.extend(self.job(row));
         });
         add_rows(export, std::mem::take(&mut self.candidates), "candidate_id", |export, row| {
             export.people.extend(person(row));

@@ -29,7 +29,7 @@ pub static OPENCATS: System = System {
     envelope: None,
     paging: &[],
     is_file: |_, name| name == "database" || name.ends_with(".sql"),
-    read: read,
+    read,
     complete: require_dump,
 };
 
