@@ -190,7 +190,7 @@ fn preferences_change_the_language_and_single_keys() {
     assert!(page.contains("<html lang=\"de\"") && page.contains("data-keys=\"off\""), "{page}");
     owner.submit("/app/me/preferences", &[("language", ""), ("single_keys", "on")]).expect(303);
     let page = owner.get("/app/me").expect(200).text();
-    assert!(page.contains("<html lang=\"fr\"") && !page.contains("data-keys"), "{page}");
+    assert!(page.contains("<html lang=\"fr\"") && !page.contains("data-keys=\"off\""), "{page}");
     owner.submit("/app/me/preferences", &[("language", "xx")]).expect(400);
     owner.submit("/app/me/preferences", &[("language", "de"), ("language", "en")]).expect(400);
 }
