@@ -15,6 +15,7 @@ pub(super) mod model;
 mod pipeline;
 mod plan;
 mod planned_role;
+mod preparation;
 mod progress;
 mod reader;
 pub(super) mod step_type;

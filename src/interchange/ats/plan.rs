@@ -7,9 +7,10 @@ use std::collections::{HashMap, HashSet};
 
 use super::export::{Export, System};
 use super::file::{self, AssignedFiles, Owners};
-use super::model::{Application, CurrentStage, Job, Person, Stage, StageMeaning, Status};
+use super::model::{Application, CurrentStage, Job, Person, Stage, Status};
 use super::pipeline::{self, StageLists, UsedStages, stage_order};
 use super::planned_role::PlannedRole;
+use super::preparation::{prepare_applications, skip_notice};
 use crate::domain::id::{ApplicationId, OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;
 use crate::domain::text::Email;
@@ -39,8 +40,8 @@ pub fn plan(tx: &Tx<'_>, mut export: Export, organization: OrganizationId) -> Re
         jobs: HashMap::new(),
         existing_roles: existing_roles(tx, &organization)?,
         roles: Vec::new(),
-        organization: organization.clone(),
         applicants: Applicants::new(tx, organization.clone()),
+        organization,
         applied: HashSet::new(),
         owners: Owners::default(),
         skipped: Skipped::default(),
@@ -55,22 +56,35 @@ pub fn plan(tx: &Tx<'_>, mut export: Export, organization: OrganizationId) -> Re
             planner.refused.push(RefusedItem { location: application.location, reasons });
         }
     }
-    let AssignedFiles { mut attachments, refused: refused_files, notices: about_files } =
-        file::assign(planner.system, &folder, &named_files, &planner.owners);
+    let files = file::assign(planner.system, &folder, &named_files, &planner.owners);
+    finish(planner, first, files, notices)
+}
+
+/// Turns what was accepted and refused into the plan.
+///
+/// # Errors
+/// A refusal if an earlier import already added everything. `first` is the role of the export's first job.
+fn finish(
+    planner: Planner<'_>,
+    first: Option<RoleId>,
+    files: AssignedFiles,
+    mut notices: Vec<String>,
+) -> Result<ImportPlan, Error> {
+    let Planner { tx, system, roles, organization, applicants, skipped, refused, .. } = planner;
+    let AssignedFiles { mut attachments, refused: refused_files, notices: about_files } = files;
     remove_stored(tx, &mut attachments)?;
-    let roles: Vec<AddedRole> = planner.roles.into_iter().filter_map(PlannedRole::into_added).collect();
-    let is_nothing_new = roles.is_empty() && planner.refused.is_empty() && attachments.is_empty();
-    if let (Some(first), true) = (first, is_nothing_new && planner.skipped.jobs > 0) {
+    let roles: Vec<AddedRole> = roles.into_iter().filter_map(PlannedRole::into_added).collect();
+    let is_nothing_new = roles.is_empty() && refused.is_empty() && attachments.is_empty();
+    if let (Some(first), true) = (first, is_nothing_new && skipped.jobs > 0) {
         let sentence =
             format!("an earlier import already added all jobs of this export; the first job is the role {first}");
         return Err(Refusal::bad_request(sentence).into());
     }
-    let jobs = planner.system.jobs;
-    notices.extend(skip_notice(planner.skipped.jobs, jobs, "the file has them already"));
-    notices.extend(skip_notice(planner.skipped.applications, "applications", "the file has them already"));
+    notices.extend(skip_notice(skipped.jobs, system.jobs, "the file has them already"));
+    notices.extend(skip_notice(skipped.applications, "applications", "the file has them already"));
     notices.extend(about_files);
-    let addition = Addition { organization, candidates: planner.applicants.into_all(), roles };
-    Ok(ImportPlan { addition, refused: planner.refused, attachments, refused_files, notices })
+    let addition = Addition { organization, candidates: applicants.into_all(), roles };
+    Ok(ImportPlan { addition, refused, attachments, refused_files, notices })
 }
 
 /// Removes the attachments that an earlier import stored.
@@ -84,48 +98,6 @@ fn remove_stored(tx: &Tx<'_>, attachments: &mut Vec<PlannedAttachment>) -> Resul
     Ok(())
 }
 
-/// Takes the applications from the export, without prospects. Completes their jobs and statuses.
-fn prepare_applications(export: &mut Export, notices: &mut Vec<String>) -> Vec<Application> {
-    let all = std::mem::take(&mut export.applications);
-    let (prospects, mut applications): (Vec<_>, Vec<_>) =
-        all.into_iter().partition(|application| application.is_prospect);
-    let applicants: HashSet<&str> = applications.iter().map(|application| application.person.as_str()).collect();
-    let others = export.people.iter().filter(|person| !applicants.contains(person.id.as_str())).count();
-    notices.extend(skip_notice(prospects.len(), "prospects", "they have not applied"));
-    notices.extend(skip_notice(others, "candidates", "they have no application"));
-    let outcomes = outcomes(&export.stages);
-    let named: &[Stage] = if export.system.are_stages_named { &export.stages } else { &[] };
-    let ids_by_name = ids_by_name(named);
-    for application in &mut applications {
-        if let Some(stage) = &mut application.stage
-            && let Some(id) = ids_by_name.get(&folded(&stage.id))
-        {
-            stage.id.clone_from(id);
-        }
-        let job = export.jobs_of_applications.get(&application.id);
-        application.job = application.job.take().or_else(|| job.cloned());
-        export.settle(application, &outcomes);
-    }
-    applications
-}
-
-/// Returns the meanings of the stages that are outcomes, not steps.
-fn outcomes(stages: &[Stage]) -> HashMap<String, StageMeaning> {
-    let outcomes = stages.iter().filter(|stage| stage.meaning != StageMeaning::Step);
-    outcomes.map(|stage| (stage.id.clone(), stage.meaning)).collect()
-}
-
-/// Returns the ids of stages by their names. A name that is also an id refers to the stage with this id.
-fn ids_by_name(stages: &[Stage]) -> HashMap<String, String> {
-    let names = stages.iter().map(|stage| (folded(&stage.name), stage.id.clone()));
-    names.chain(stages.iter().map(|stage| (folded(&stage.id), stage.id.clone()))).collect()
-}
-
-/// Normalizes a name for comparison.
-fn folded(name: &str) -> String {
-    name.trim().to_lowercase()
-}
-
 /// Returns the organization's existing roles, by id.
 fn existing_roles(
     tx: &Tx<'_>,
@@ -133,10 +105,6 @@ fn existing_roles(
 ) -> Result<HashMap<RoleId, store::role::RoleRecord>, Error> {
     let roles = store::role::of_organization(tx, organization)?;
     Ok(roles.into_iter().map(|role| (role.id.clone(), role)).collect())
-}
-
-fn skip_notice(count: usize, items: &str, why: &str) -> Option<String> {
-    (count > 0).then(|| format!("{items} skipped: {count}, because {why}"))
 }
 
 /// The items accepted and refused so far.
