@@ -242,7 +242,10 @@ fn a_decision_from_an_old_page_is_refused_with_the_current_step() {
     // The states of applications that have ended are compared too.
     act(&ingrid, &hiring, 0, "reject", 2, &[("seen", &hiring.candidates[0].steps[2])]).expect(303);
     let page = act(&recruiter, &hiring, 0, "withdraw", 2, &[("seen", &hiring.candidates[0].steps[2])]).expect(409);
-    assert_has(&page, &["Rejected at Interview, by The moderator", "The application of Candidate 1 is: Not selected."]);
+    assert_has(
+        &page,
+        &["Rejected at Interview, by The moderator", "The status of Candidate 1’s application: Not selected."],
+    );
     act(&recruiter, &hiring, 0, "reopen", 2, &[("seen", "Not Selected"), ("reason", "x")]).expect(303);
 }
 

@@ -120,9 +120,12 @@ fn without_a_terminal_missing_flags_are_named_and_nothing_is_created() {
     let dir = WorkDir::new();
     let https = ["--base-url", "https://jobs.acme.example"];
     for (flags, missing) in [
-        (&[][..], "needed: --organization-name, --email, --base-url\n"),
-        (&["--organization-name", "東京", "--email", "a@acme.example", https[0], https[1]], "needed: --slug, --tls\n"),
-        (&[&FLAGS[..4], &https, &["--tls", "files", "--tls-key", KEY]].concat(), "needed: --tls-cert\n"),
+        (&[][..], "required: --organization-name, --email, --base-url\n"),
+        (
+            &["--organization-name", "東京", "--email", "a@acme.example", https[0], https[1]],
+            "required: --slug, --tls\n",
+        ),
+        (&[&FLAGS[..4], &https, &["--tls", "files", "--tls-key", KEY]].concat(), "required: --tls-cert\n"),
         (&[&FLAGS[..], &["--tls", "files", "--tls-cert", CERT, "--tls-key", KEY]].concat(), "needs an https URL"),
         (&[&FLAGS[..4], &https, &["--tls", "proxy", "--tls-key", KEY]].concat(), "need --tls files"),
         (&[&FLAGS[..4], &https, &["--tls", "acme", "--tls-key", KEY]].concat(), "need --tls files"),

@@ -149,7 +149,7 @@ fn a_file_that_is_not_a_database_is_not_replaced() {
     let (dir, key) = file();
     dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
     dir.write("a.db", "letters");
-    restore_failed(&dir, "a.db is empty, damaged at its beginning, or belongs to another program; move it away");
+    restore_failed(&dir, "a.db is empty, is damaged at its beginning, or belongs to another program; move it away");
     assert_eq!(dir.read("a.db"), b"letters");
     std::fs::remove_file(dir.path("a.db")).unwrap();
     // A write-ahead log without its file must not stay beside the new file.

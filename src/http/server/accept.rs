@@ -123,7 +123,13 @@ impl Server {
             Some(halt) => Closed::Halted(halt),
             None => {
                 let ctx = Arc::clone(&ctx);
-                let closed = tokio::task::spawn_blocking(move || ctx.store.close()).await;
+                let close = move || {
+                    let closed = ctx.store.close();
+                    // The lines of the last requests come before the line that reports the stop.
+                    ctx.telemetry.flush();
+                    closed
+                };
+                let closed = tokio::task::spawn_blocking(close).await;
                 closed.unwrap_or_else(|_| Closed::LogLeft("closing the file panicked".to_owned()))
             }
         };
@@ -131,6 +137,7 @@ impl Server {
             (Closed::Halted(halt), _) => {
                 // Leak the store: dropping its last connection would checkpoint the log, but a halted file must not
                 // change.
+                ctx.telemetry.flush();
                 std::mem::forget(ctx);
                 Stopped::Broken(halt)
             }

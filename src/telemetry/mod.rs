@@ -4,26 +4,18 @@
 //! The line of a request never contains a path, query, address or user agent, because these can contain tokens and
 //! personal data.
 
+mod log;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use self::log::Log;
 use crate::domain::timestamp::Timestamp;
 
 /// The upper bounds of the duration histogram, in seconds.
 const BUCKETS_S: [f64; 9] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
-
-/// The size of the waiting log lines, in bytes, from which further lines are dropped: about ten thousand lines.
-const WAITING_BYTES_MAX: usize = 1_024 * 1_024;
-
-/// The time for which the log thread gathers lines before it writes them.
-const GATHER: Duration = Duration::from_millis(5);
-
-/// The maximum time for which a stopping service waits until the last lines are written.
-const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,28 +83,6 @@ pub struct Telemetry {
 /// Method, route and status.
 type RouteStatus = (&'static str, &'static str, u16);
 
-/// The log. Its thread gathers lines for a moment and writes them together, because waking the thread for each line
-/// would cost more than the rest of a request. If the reader of standard error is slow or stuck, lines are dropped and
-/// counted, and no request waits.
-#[derive(Debug)]
-struct Log {
-    waiting: Arc<Waiting>,
-    ended: Mutex<Receiver<()>>,
-}
-
-#[derive(Debug, Default)]
-struct Waiting {
-    lines: Mutex<Lines>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct Lines {
-    text: String,
-    dropped: u64,
-    ending: bool,
-}
-
 #[derive(Debug, Default, Clone)]
 struct Histogram {
     count: u64,
@@ -133,7 +103,15 @@ impl Telemetry {
     }
 
     fn start(format: LogFormat, has_priorities: bool) -> Self {
-        let log = (format != LogFormat::Off).then(|| Log::start(format, has_priorities));
+        let describe_dropped = move |count| {
+            let sentence = format!("{count} log lines were dropped: standard error was not read in time");
+            let prefix = if has_priorities { Priority::Warning.prefix() } else { "" };
+            match format {
+                LogFormat::Json => format!("{prefix}{{\"message\":{}}}\n", json_string(&sentence)),
+                LogFormat::Text | LogFormat::Off => format!("{prefix}{sentence}\n"),
+            }
+        };
+        let log = (format != LogFormat::Off).then(|| Log::start(describe_dropped));
         Self { format, has_priorities, routes: Mutex::default(), hr_attempts: Mutex::default(), log }
     }
 
@@ -214,81 +192,22 @@ impl Telemetry {
         text
     }
 
+    /// Waits until the lines so far are written, for a second at most.
+    pub fn flush(&self) {
+        if let Some(log) = &self.log {
+            log.flush();
+        }
+    }
+
     fn write(&self, priority: Priority, line: impl FnOnce(&mut String) -> std::fmt::Result) {
         let Some(log) = &self.log else { return };
-        let mut lines = log.waiting.lock();
-        if lines.text.len() >= WAITING_BYTES_MAX {
-            lines.dropped += 1;
-            return;
-        }
-        let is_first = lines.text.is_empty();
-        if self.has_priorities {
-            lines.text.push_str(priority.prefix());
-        }
-        // Writing to a string cannot fail.
-        let _ = line(&mut lines.text);
-        if is_first {
-            log.waiting.changed.notify_one();
-        }
-    }
-}
-
-impl Waiting {
-    fn lock(&self) -> MutexGuard<'_, Lines> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits for lines and returns them with the number of dropped lines. Returns `None` when the service has stopped
-    /// and no lines are left.
-    fn take(&self, spare: String) -> Option<(String, u64)> {
-        let mut lines = self.lock();
-        while lines.text.is_empty() && !lines.ending {
-            lines = self.changed.wait(lines).unwrap_or_else(PoisonError::into_inner);
-        }
-        if !lines.ending {
-            let gathered = self.changed.wait_timeout_while(lines, GATHER, |lines| !lines.ending);
-            lines = gathered.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        let text = std::mem::replace(&mut lines.text, spare);
-        (!text.is_empty()).then(|| (text, std::mem::take(&mut lines.dropped)))
-    }
-}
-
-impl Log {
-    fn start(format: LogFormat, has_priorities: bool) -> Self {
-        let (end, ended) = mpsc::channel();
-        let waiting = Arc::new(Waiting::default());
-        let shared = Arc::clone(&waiting);
-        std::thread::spawn(move || {
-            let mut spare = String::new();
-            while let Some((mut text, dropped)) = shared.take(std::mem::take(&mut spare)) {
-                // The service must continue if standard error is closed.
-                let mut out = std::io::stderr().lock();
-                let _ = out.write_all(text.as_bytes());
-                if dropped > 0 {
-                    let words = format!("{dropped} log lines were dropped: standard error was not read in time");
-                    let prefix = if has_priorities { Priority::Warning.prefix() } else { "" };
-                    let _ = match format {
-                        LogFormat::Json => writeln!(out, "{prefix}{{\"message\":{}}}", json_string(&words)),
-                        _ => writeln!(out, "{prefix}{words}"),
-                    };
-                }
-                text.clear();
-                spare = text;
+        log.push(|text| {
+            if self.has_priorities {
+                text.push_str(priority.prefix());
             }
-            let _ = end.send(());
+            // Writing to a string cannot fail.
+            let _ = line(text);
         });
-        Self { waiting, ended: Mutex::new(ended) }
-    }
-}
-
-/// Waits until the waiting lines are written, for at most [`FLUSH_TIMEOUT`], because the reader of standard error might
-/// be stuck.
-impl Drop for Log {
-    fn drop(&mut self) {
-        self.waiting.lock().ending = true;
-        self.waiting.changed.notify_one();
-        let _ = self.ended.get_mut().unwrap_or_else(PoisonError::into_inner).recv_timeout(FLUSH_TIMEOUT);
     }
 }
 
