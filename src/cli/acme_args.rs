@@ -16,7 +16,7 @@ const DIRECTORY: &str = "https://acme-v02.api.letsencrypt.org/directory";
 #[derive(Debug, clap::Args)]
 pub(super) struct AcmeArgs {
     /// Order the certificate for this name, and renew it, by ACME (RFC 8555). With this option, you agree to the terms of
-    /// service of the authority (Let's Encrypt: https://letsencrypt.org/repository/). The authority checks the name on
+    /// service of the authority (Let's Encrypt: `https://letsencrypt.org/repository/`). The authority checks the name on
     /// port 80, so --redirect-from is needed. The account and the certificate are in the folder FILE.acme beside the
     /// database. SIGHUP makes the next attempt early.
     #[arg(long, env = "APPLIANCE_ACME_DOMAIN", value_name = "NAME", value_parser = Domain::parse)]
@@ -27,7 +27,7 @@ pub(super) struct AcmeArgs {
     acme_contact: Option<Email>,
 
     /// The directory of another authority than Let's Encrypt, such as its test environment
-    /// https://acme-staging-v02.api.letsencrypt.org/directory.
+    /// `https://acme-staging-v02.api.letsencrypt.org/directory`.
     #[arg(long, env = "APPLIANCE_ACME_DIRECTORY", value_name = "URL", value_parser = parse_directory)]
     acme_directory: Option<String>,
 

@@ -25,7 +25,7 @@ crate::tests![
     a_dry_run_changes_nothing,
     a_demoted_person_cannot_undo,
     steps_of_other_organizations_are_not_found,
-    after_an_undo_the_candidate_can_be_decided_again,
+    after_an_undo_the_candidate_can_be_decided_on_again,
     eight_concurrent_undos_undo_one_decision,
 ];
 
@@ -336,7 +336,7 @@ fn steps_of_other_organizations_are_not_found() {
     assert_eq!(other.step_statuses(&fixture.app, 0)[1], "rejected");
 }
 
-fn after_an_undo_the_candidate_can_be_decided_again() {
+fn after_an_undo_the_candidate_can_be_decided_on_again() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         set_steps(document, 0, "Withdrawn", &["validated", "in_progress", "pending", "pending"]);

@@ -13,7 +13,7 @@ crate::tests![
     a_refused_part_is_explained_in_a_dialog,
     a_key_does_not_open_the_console,
     a_form_of_another_origin_is_forbidden,
-    a_form_of_another_type_or_size_is_refused,
+    a_form_of_another_type_or_over_the_limit_is_refused,
     a_repeated_language_is_refused,
     every_route_is_rate_limited,
     other_organizations_and_their_records_are_answered_like_unknown_ones,
@@ -109,13 +109,13 @@ fn a_form_of_another_origin_is_forbidden() {
             client.submit(&path, &[]).expect(403);
         }
     }
-    // The page names both addresses, because a wrong base URL has the same effect.
+    // The page names the form's origin and the configured address, because a wrong base URL also leads to this refusal.
     let answer = session.with_header("Origin", "http://other.example").submit("/app/sign-out", &[]).expect(403);
     assert!(answer.text().contains("http://other.example"), "{}", answer.text());
     session.get("/app").expect(200);
 }
 
-fn a_form_of_another_type_or_size_is_refused() {
+fn a_form_of_another_type_or_over_the_limit_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");

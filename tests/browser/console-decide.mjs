@@ -28,7 +28,7 @@ async function said(page, text, fault) {
   }
 }
 
-/// Advances the first candidate of a queue, undoes it, and rejects the candidate, with one to three keys each.
+/// Advances the first candidate of a queue, undoes the advance, and rejects the candidate, with one to three keys each.
 async function review(browser, fault) {
   const context = await signedIn(browser, fault, RECRUITER);
   const page = await context.newPage();

@@ -135,7 +135,7 @@ pub(super) static TEXTS: Texts = Texts {
         withdraw_more: "{organization} will see that you do not want to continue, and your application ends. You cannot undo this here.",
         withdraw_button: "Withdraw now",
         delete: "Delete your data",
-        delete_more: "This deletes what you sent, your documents and this page for good. An application that is still in progress ends. If it is your only one at {organization}, everything stored about you here is deleted. If you have other applications there, they are not deleted, and each keeps its own link. This cannot be undone.",
+        delete_more: "This deletes what you sent, your documents and this page for good. If this application is still in progress, it ends. If it is your only application at {organization}, everything stored about you here is deleted. If you have other applications there, they are not deleted, and each keeps its own link. This cannot be undone.",
         delete_button: "Delete for good",
         held: "Your data cannot be deleted yet",
         held_more: "You asked for this on {date}, and your request was recorded. {organization} must keep your data for now, for example because of a legal case. Ask them when it will be deleted.",

@@ -32,7 +32,7 @@ struct FactorsPage {
     is_last: bool,
     factors: Vec<FactorRow>,
     has_totp: bool,
-    /// The number of unused recovery codes, in words; `None` if the user has no factor.
+    /// The text about the number of unused recovery codes; `None` if the user has no factor.
     recovery: Option<String>,
     /// The query that names the page that opens after the user has set up a factor.
     next: String,
