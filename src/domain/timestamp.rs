@@ -20,7 +20,7 @@ pub struct Timestamp(i64);
 pub enum Rounding {
     /// Drops the digits: a point in time belongs to the microsecond in which it lies.
     Down,
-    /// Adds a microsecond if any of the digits is not zero, so that no older row is lost between two pages.
+    /// Adds a microsecond if any of the digits is not zero, so that no older row is lost between two pages of a list.
     Up,
 }
 

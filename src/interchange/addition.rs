@@ -44,7 +44,7 @@ pub struct Applicant {
 /// A role with the applications to add to it.
 #[derive(Debug, Clone)]
 pub struct AddedRole {
-    /// The role after the import, with all its steps, but only with its new applications.
+    /// The role after the import, with all its steps, but with only its new applications.
     pub role: Role,
     /// The seats that an existing role had when the import was planned; `None` for a new role.
     pub before: Option<Seats>,
@@ -89,7 +89,7 @@ pub struct PlannedAttachment {
     pub application: ApplicationId,
     /// The path in the folder of the export, with `/` between its parts.
     pub path: String,
-    /// The file's name for people.
+    /// The file name that people see.
     pub name: String,
 }
 

@@ -77,13 +77,13 @@ fn other_types_are_only_downloaded() {
 fn content_is_never_shown_as_something_else() {
     let (app, hiring, member) = start();
     let html = b"<!doctype html><script>alert(1)</script>";
-    // The service detects the type of an upload from its content, so a file under another name is text.
+    // The service detects the type of an upload from its content, so HTML in a file named `cv.pdf` is text.
     let path = applied(&app, &hiring, 0, "cv.pdf", MediaType::Text, html);
     assert_eq!(
         member.get(&format!("{path}/file")).expect(200).header("content-type"),
         Some("text/plain; charset=utf-8")
     );
-    // Even if the database file has another media type, only a PDF is shown as a PDF.
+    // Even if the stored media type is wrongly that of a PDF, content that does not begin with `%PDF-` is not shown as one.
     for content in [&html[..], b" %PDF-1.7", b"%PDF", b"%PDX-1.7"] {
         app.change("DELETE FROM document_pieces WHERE document_number = (SELECT max(number) FROM documents)");
         let hex: String = content.iter().map(|byte| format!("{byte:02x}")).collect();

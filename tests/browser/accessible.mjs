@@ -20,8 +20,8 @@ export function rulesFor(lang, colorScheme) {
   return hasEveryLook(lang) ? {} : { without: COLOUR_RULES };
 }
 
-/// Returns violations of all rules except experimental ones, each with the elements concerned. `only` are the rules to
-/// apply, and `without` the rules to leave out.
+/// Returns the violations of axe-core's default rules and of `target-size`, each with at most three of its elements.
+/// `only` restricts the check to these rules, and `without` leaves rules out.
 export async function violations(page, { only, without = [] } = {}) {
   if (!(await page.evaluate(() => 'axe' in window))) {
     await page.evaluate(axe);

@@ -71,7 +71,7 @@ fn a_read_only_file_can_be_checked_exported_and_backed_up() {
     dir.imported("a.db");
     dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
     let expected = dir.run(&["export", "--db", "a.db"]).succeeded().stdout;
-    // The file of a service has a write-ahead log; a backup has none.
+    // `a.db` is in write-ahead-log mode, like every file of a service. A backup is not.
     for name in ["a.db", "copy.db"] {
         let read_only = ReadOnly::holding(|directory| copy_into(directory, &dir, &[name]));
         assert!(read_only.run(&["check"]).succeeded().stderr.ends_with("is sound\n"));

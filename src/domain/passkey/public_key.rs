@@ -121,7 +121,7 @@ fn value(tag: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(length)
 }
 
-/// Reads one DER value with this tag and nothing after it.
+/// Reads one DER value with this tag. Returns `None` if anything follows it.
 fn only(tag: u8, bytes: &[u8]) -> Option<&[u8]> {
     value(tag, bytes).filter(|(_, rest)| rest.is_empty()).map(|(contents, _)| contents)
 }

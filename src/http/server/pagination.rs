@@ -41,8 +41,8 @@ impl PageRequest {
     /// is out of bounds is replaced with the nearest bound.
     ///
     /// # Errors
-    /// `validation_error` if `limit` is not an integer, if `cursor` is not a cursor of this list, or if either is
-    /// repeated.
+    /// `validation_error` if `limit` is not an integer, if `cursor` is not a cursor with this number of parts, or if
+    /// either is repeated.
     pub(in crate::http) fn parse(request: &Request, parts: usize) -> Result<Self, Refusal> {
         let limit = request.query("limit").and_then(|text| text.as_deref().map(page_limit).transpose());
         let cursor = request.query("cursor").and_then(|text| text.map(|text| decode_cursor(&text, parts)).transpose());

@@ -334,7 +334,8 @@ fn insert(tx: &Tx<'_>, staged: &StagedApplication) -> Result<bool, Error> {
 }
 
 /// Returns the candidate of the application: the staged candidate, or a candidate who has since been added under the
-/// same address. Returns `None` if the candidate is erased in the file but not in the import, or the reverse.
+/// same address. Returns `None` if the candidate is erased in the file but not in the import, or the reverse, or if the
+/// id is taken in another organization.
 fn find_or_insert_candidate(
     tx: &Tx<'_>,
     staged: &StagedApplication,

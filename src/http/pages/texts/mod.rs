@@ -84,7 +84,7 @@ pub(in crate::http) struct Counted {
     pub(in crate::http) many: &'static str,
 }
 
-/// Texts of all pages.
+/// Texts that pages share.
 pub(in crate::http) struct Common {
     /// The link that skips to the content, first in the tab order.
     pub(in crate::http) skip: &'static str,

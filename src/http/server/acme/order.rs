@@ -1,4 +1,4 @@
-//! One order, as the authority sees it: the account, the order, the challenge, and the certificate.
+//! The exchange with the authority for one order: the account, the order, the challenge, and the certificate.
 
 use std::time::Duration;
 
@@ -14,18 +14,18 @@ use super::settings::AcmeSettings;
 use crate::domain::acme::advice;
 use crate::domain::text;
 
-/// The maximum time for which the authority may validate the name, and for which it may issue the certificate. Both take
-/// seconds at most authorities.
+/// The maximum time that the authority may take to validate the name, and again to issue the certificate. With most
+/// authorities, each takes seconds.
 const POLL: RetryPolicy = RetryPolicy::new().timeout(Duration::from_secs(90));
 
-/// The maximum length of a sentence with text from the authority, in characters.
+/// The maximum length of a text from the authority within a sentence, in characters.
 const SENTENCE_CHARACTERS_MAX: usize = 800;
 
 /// The errors after which an account is of no use: the authority does not know it, for example because its test
 /// environment was reset, or has closed it.
 const ACCOUNT_ERRORS: [&str; 2] = ["accountDoesNotExist", "unauthorized"];
 
-/// The answer of the authority to an order.
+/// The result of an order: the certificates from the authority, and the private key that was generated for them here.
 pub(super) struct Issued {
     /// The certificates in PEM, that of the service first.
     pub(super) chain: String,
@@ -74,7 +74,7 @@ async fn with_stored_account(
             account.update_contacts(&contacts.iter().map(String::as_str).collect::<Vec<_>>()).await?;
             let credentials = serde_json::from_value(serialized)?;
             let (directory, contact) = (settings.directory.clone(), settings.contact.clone());
-            // Without a stored contact, the next order sends it again.
+            // If this write fails, the next order sends the new contact again.
             let _ = folder.write_account(&StoredAccount { directory, contact, credentials });
         }
         let order = account.new_order(&NewOrder::new(&identifiers(settings))).await?;
@@ -95,7 +95,7 @@ async fn with_new_account(
 ) -> Result<(Account, Order), String> {
     let contacts = contacts(settings);
     let contacts: Vec<&str> = contacts.iter().map(String::as_str).collect();
-    // --acme-domain says that the operator agrees.
+    // By setting --acme-domain, the operator agrees to the terms of service.
     let new = NewAccount { contact: &contacts, terms_of_service_agreed: true, only_return_existing: false };
     let created = Account::builder_with_http(Box::new(client)).create(&new, settings.directory.clone(), None).await;
     let (account, credentials) = created.map_err(|error| sentence(&error))?;
@@ -144,7 +144,11 @@ async fn answer_challenges(order: &mut Order, orders: &Orders) -> Result<(), Str
         match authorization.status {
             AuthorizationStatus::Valid => continue,
             AuthorizationStatus::Pending => {}
-            status => return Err(format!("the authority has a used authorization ({status:?}) in a new order")),
+            status => {
+                return Err(format!(
+                    "the authority answered the new order with an authorization that can no longer be used (its status is {status:?})"
+                ));
+            }
         }
         let mut challenge = authorization.challenge(ChallengeType::Http01).ok_or(
             "the authority offers no challenge by HTTP (http-01) for the name; choose another --acme-directory",
@@ -155,7 +159,7 @@ async fn answer_challenges(order: &mut Order, orders: &Orders) -> Result<(), Str
     Ok(())
 }
 
-/// Returns the reason for which a challenge failed.
+/// Returns the reason why a challenge failed.
 async fn failed_challenge(order: &mut Order) -> Option<String> {
     let mut authorizations = order.authorizations();
     while let Some(Ok(mut authorization)) = authorizations.next().await {
@@ -192,7 +196,7 @@ fn refusal(problem: &Problem) -> String {
     format!("the authority refused ({kind}): {detail}; {}", advice(kind))
 }
 
-/// Shortens a sentence, and replaces control characters, such as line breaks, by spaces. It may have text from outside.
+/// Shortens a sentence, and replaces control characters, such as line breaks, by spaces. The sentence can contain text from outside.
 fn one_line(sentence: &str) -> String {
     text::cut(sentence, SENTENCE_CHARACTERS_MAX).replace(|c: char| c.is_control(), " ")
 }

@@ -46,7 +46,7 @@ impl IdempotentRequest {
     /// Reads the idempotency key of a request. Returns `None` if the request has no key, or if its route ignores keys.
     ///
     /// # Errors
-    /// `validation_error` if the key is invalid or repeated.
+    /// `validation_error` if the key is invalid, or if the request has more than one `Idempotency-Key`.
     pub(super) fn read(route: &Route, request: &Request, id: &RequestId) -> Result<Option<Self>, Refusal> {
         let Idempotency::ByKey(resource) = route.idempotency else { return Ok(None) };
         let values = request.header_values(&IDEMPOTENCY_KEY);
