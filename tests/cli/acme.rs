@@ -293,6 +293,25 @@ fn a_service_that_is_killed_during_an_order_keeps_its_certificate_and_waits() {
 }
 
 #[test]
+fn an_order_begins_again_when_the_authority_refuses_its_nonces() {
+    // An order begins six times, and the library sends each request three times.
+    let fixture = Fixture::new();
+    fixture.server.refuse_nonces(17);
+    let mut service = fixture.serve_validated();
+    service.wait_for(|line| line.contains(IN_USE));
+    service.stop("TERM").succeeded();
+    assert_eq!((fixture.server.count("/account"), fixture.server.count("/order")), (18, 1));
+
+    let fixture = Fixture::new();
+    fixture.server.refuse_nonces(18);
+    let mut service = fixture.serve_validated();
+    let line = failed(&mut service);
+    assert!(line.contains("the authority refused (badNonce): this nonce is unknown"), "{line}");
+    service.stop("TERM").succeeded();
+    assert_eq!((fixture.server.count("/account"), fixture.server.count("/order")), (18, 0));
+}
+
+#[test]
 fn hostile_answers_of_the_directory_are_failures_and_leave_the_certificate() {
     for (fault, part) in [
         (Fault::Endless, "the answer is larger than 256 KiB"),

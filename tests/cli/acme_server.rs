@@ -53,6 +53,8 @@ pub(crate) enum Fault {
 #[derive(Default)]
 struct State {
     nonces: HashSet<String>,
+    /// The number of requests whose nonces are still to be refused.
+    nonces_to_refuse: usize,
     /// The public key of each account, and its thumbprint.
     accounts: HashMap<String, (Vec<u8>, String)>,
     contacts: Vec<Value>,
@@ -106,6 +108,11 @@ impl AcmeServer {
     /// Sets the fault, and the address at which names are validated.
     pub(crate) fn set_fault(&self, fault: Option<Fault>) {
         self.state.lock().unwrap().fault = fault;
+    }
+
+    /// Refuses the nonces of the next requests.
+    pub(crate) fn refuse_nonces(&self, count: usize) {
+        self.state.lock().unwrap().nonces_to_refuse = count;
     }
 
     pub(crate) fn validate_at(&self, address: SocketAddr) {
@@ -213,6 +220,14 @@ impl AcmeServer {
         nonce
     }
 
+    /// Uses up a nonce. Returns whether the request may use it.
+    fn take_nonce(&self, nonce: &str) -> bool {
+        let mut state = self.state.lock().unwrap();
+        let is_refused = state.nonces_to_refuse > 0;
+        state.nonces_to_refuse = state.nonces_to_refuse.saturating_sub(1);
+        state.nonces.remove(nonce) && !is_refused
+    }
+
     /// Verifies a signed request and answers it.
     fn answer(&self, path: &str, body: &[u8]) -> Reply {
         let outer: Value = serde_json::from_slice(body).unwrap();
@@ -220,7 +235,7 @@ impl AcmeServer {
         let decode = |text: &str| BASE64_URL_SAFE_NO_PAD.decode(text).unwrap();
         let protected: Value = serde_json::from_slice(&decode(part("protected"))).unwrap();
         assert_eq!((protected["alg"].as_str(), protected["url"].as_str()), (Some("ES256"), Some(&*self.url(path))));
-        if !self.state.lock().unwrap().nonces.remove(protected["nonce"].as_str().unwrap()) {
+        if !self.take_nonce(protected["nonce"].as_str().unwrap()) {
             return problem(400, "badNonce", "this nonce is unknown");
         }
         let (key, thumbprint) = match protected["kid"].as_str() {

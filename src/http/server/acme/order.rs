@@ -25,12 +25,50 @@ const SENTENCE_CHARACTERS_MAX: usize = 800;
 /// environment was reset, or has closed it.
 const ACCOUNT_ERRORS: [&str; 2] = ["accountDoesNotExist", "unauthorized"];
 
+/// The maximum number of times that an order begins. The library repeats a request twice if the authority refuses its nonce,
+/// and RFC 8555 §6.5 sets no number, so an order begins again after a third refusal. The authority then returns the order
+/// that it already has.
+const BEGINNINGS_MAX: u32 = 6;
+
 /// The result of an order: the certificates from the authority, and the private key that was generated for them here.
 pub(super) struct Issued {
     /// The certificates in PEM, that of the service first.
     pub(super) chain: String,
     /// The private key in PEM. Each certificate has a new one.
     pub(super) key: String,
+}
+
+/// The reason why there is no certificate: a sentence for operators.
+enum Failure {
+    /// The authority refused the nonces of a request.
+    Nonce(String),
+    /// The authority refused something else.
+    Refused(String),
+    Other(String),
+}
+
+impl Failure {
+    fn into_sentence(self) -> String {
+        match self {
+            Self::Nonce(sentence) | Self::Refused(sentence) | Self::Other(sentence) => sentence,
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match &error {
+            Error::Api(problem) if kind(problem) == "badNonce" => Self::Nonce(sentence(&error)),
+            Error::Api(_) => Self::Refused(sentence(&error)),
+            _ => Self::Other(sentence(&error)),
+        }
+    }
+}
+
+impl From<String> for Failure {
+    fn from(sentence: String) -> Self {
+        Self::Other(sentence)
+    }
 }
 
 /// Orders a certificate with the stored account, or with a new one. `client` returns a client for each account.
@@ -43,14 +81,28 @@ pub(super) async fn order(
     orders: &Orders,
     client: impl Fn() -> DirectoryClient,
 ) -> Result<Issued, String> {
+    let mut beginnings = 1;
+    loop {
+        match order_once(settings, folder, orders, &client).await {
+            Err(Failure::Nonce(_)) if beginnings < BEGINNINGS_MAX => beginnings += 1,
+            ended => return ended.map_err(Failure::into_sentence),
+        }
+    }
+}
+
+async fn order_once(
+    settings: &AcmeSettings,
+    folder: &AcmeFolder,
+    orders: &Orders,
+    client: impl Fn() -> DirectoryClient,
+) -> Result<Issued, Failure> {
     let stored = folder.account().filter(|account| account.directory == settings.directory);
     let known = match stored {
         Some(stored) => with_stored_account(settings, stored, folder, client()).await,
         None => None,
     };
     let (account, order) = match known {
-        Some(Ok(known)) => known,
-        Some(Err(error)) => return Err(sentence(&error)),
+        Some(known) => known?,
         None => with_new_account(settings, folder, client()).await?,
     };
     let issued = complete(order, orders).await;
@@ -92,19 +144,19 @@ async fn with_new_account(
     settings: &AcmeSettings,
     folder: &AcmeFolder,
     client: DirectoryClient,
-) -> Result<(Account, Order), String> {
+) -> Result<(Account, Order), Failure> {
     let contacts = contacts(settings);
     let contacts: Vec<&str> = contacts.iter().map(String::as_str).collect();
     // By setting --acme-domain, the operator agrees to the terms of service.
     let new = NewAccount { contact: &contacts, terms_of_service_agreed: true, only_return_existing: false };
-    let created = Account::builder_with_http(Box::new(client)).create(&new, settings.directory.clone(), None).await;
-    let (account, credentials) = created.map_err(|error| sentence(&error))?;
+    let builder = Account::builder_with_http(Box::new(client));
+    let (account, credentials) = builder.create(&new, settings.directory.clone(), None).await?;
     let (directory, contact) = (settings.directory.clone(), settings.contact.clone());
     folder.write_account(&StoredAccount { directory, contact, credentials }).map_err(|error| {
         format!("the account cannot be stored in {}: {error}; make room on the disk", folder.path().display())
     })?;
-    let order = account.new_order(&NewOrder::new(&identifiers(settings))).await;
-    order.map(|order| (account, order)).map_err(|error| sentence(&error))
+    let order = account.new_order(&NewOrder::new(&identifiers(settings))).await?;
+    Ok((account, order))
 }
 
 fn contacts(settings: &AcmeSettings) -> Vec<String> {
@@ -116,45 +168,43 @@ fn identifiers(settings: &AcmeSettings) -> [Identifier; 1] {
 }
 
 /// Answers the challenges of an order, and waits for its certificate.
-async fn complete(mut order: Order, orders: &Orders) -> Result<Issued, String> {
+async fn complete(mut order: Order, orders: &Orders) -> Result<Issued, Failure> {
     answer_challenges(&mut order, orders).await?;
     if order.state().status != OrderStatus::Ready {
-        let ready = order.poll_ready(&POLL).await;
-        match ready {
+        match order.poll_ready(&POLL).await.map_err(Failure::from) {
             Ok(OrderStatus::Ready) => {}
-            Err(error) if !matches!(error, Error::Api(_)) => return Err(sentence(&error)),
+            Err(failure @ (Failure::Nonce(_) | Failure::Other(_))) => return Err(failure),
             refused => {
                 // The order says only that it failed. The challenge says why.
-                let why = refused.err().map(|error| sentence(&error));
                 let unknown = || "the authority refused the order and gave no reason".to_owned();
-                return Err(failed_challenge(&mut order).await.or(why).unwrap_or_else(unknown));
+                let refusal = refused.err().map_or_else(unknown, Failure::into_sentence);
+                return Err(Failure::Other(failed_challenge(&mut order).await.unwrap_or(refusal)));
             }
         }
     }
-    let key = order.finalize().await.map_err(|error| sentence(&error))?;
-    let chain = order.poll_certificate(&POLL).await.map_err(|error| sentence(&error))?;
+    let key = order.finalize().await?;
+    let chain = order.poll_certificate(&POLL).await?;
     Ok(Issued { chain, key })
 }
 
 /// Publishes the answers to the challenges, and tells the authority to look for them.
-async fn answer_challenges(order: &mut Order, orders: &Orders) -> Result<(), String> {
+async fn answer_challenges(order: &mut Order, orders: &Orders) -> Result<(), Failure> {
     let mut authorizations = order.authorizations();
     while let Some(authorization) = authorizations.next().await {
-        let mut authorization = authorization.map_err(|error| sentence(&error))?;
+        let mut authorization = authorization?;
         match authorization.status {
             AuthorizationStatus::Valid => continue,
             AuthorizationStatus::Pending => {}
             status => {
-                return Err(format!(
+                return Err(Failure::Other(format!(
                     "the authority answered the new order with an authorization that can no longer be used (its status is {status:?})"
-                ));
+                )));
             }
         }
-        let mut challenge = authorization.challenge(ChallengeType::Http01).ok_or(
-            "the authority offers no challenge by HTTP (http-01) for the name; choose another --acme-directory",
-        )?;
+        let none = "the authority offers no challenge by HTTP (http-01) for the name; choose another --acme-directory";
+        let mut challenge = authorization.challenge(ChallengeType::Http01).ok_or_else(|| none.to_owned())?;
         orders.add(&challenge.token, challenge.key_authorization().as_str());
-        challenge.set_ready().await.map_err(|error| sentence(&error))?;
+        challenge.set_ready().await?;
     }
     Ok(())
 }
