@@ -1,10 +1,10 @@
 """Claim: a clock that jumps forward or back by an hour, a day or a year, or that stops, causes no erasure, makes no
-revoked key or ended session valid again, and delays no delivery to an HR system. Candidates who are due are erased
+revoked or expired key and no ended session valid again, and delays no delivery to an HR system. Candidates who are due are erased
 after the time has really passed.
 
 Method: the shim moves the clocks of a running service. After two hours of uptime, the wall clock jumps, and half an
 hour passes, in which retention runs three times. Then the jump is undone. During and after each jump, the experiment
-counts erased candidates and tries a revoked key and an ended session. It also hires a candidate, whose message must
+counts erased candidates and tries a revoked key, an expired key and an ended session. It also hires a candidate, whose message must
 arrive, except while the clock is wrong by a year. At the end, days pass on both clocks, and retention must erase the
 candidates who are due. The short form leaves out two of the jumps.
 
@@ -76,6 +76,7 @@ class World:
         status, text = self.admin.send("PUT", "/api/admin/organizations/org_acme/hr-integration",
                                        {"url": f"http://127.0.0.1:{receiver.port}/"})
         assert status == 200, text
+        self.expired = self.let_a_key_expire()
         self.pass_time(2.2 * HOUR)
 
     # Each call returns a new client, because the service closes idle connections when time passes.
@@ -91,6 +92,18 @@ class World:
         """Lets time pass on both clocks, and gives the service half a second to act."""
         self.shim.pass_time(seconds)
         time.sleep(0.5)
+
+    def let_a_key_expire(self):
+        """Creates a key for one day, lets the day pass, and returns the key."""
+        wanted = {"userId": "user_owner", "name": "short", "expiresInDays": 1}
+        key = self.admin.call("POST", "/api/admin/api-keys", wanted)["data"]["key"]
+        self.outcome.check(self.status_of(key) == 200, "a key is accepted before it expires")
+        self.pass_time(1.1 * DAY)
+        self.outcome.check(self.status_of(key) == 401, "a key is refused after it has expired")
+        return key
+
+    def status_of(self, key):
+        return self.service.client().send("GET", "/api/v1/me", key=key)[0]
 
     def believed(self):
         return self.service.metrics().get("appliance_clock_believed") == 1
@@ -186,6 +199,8 @@ class Access:
         client = self.world.service.client()
         status, _ = client.send("GET", "/api/v1/me", key=self.revoked)
         self.world.outcome.check(status == 401, f"a revoked key is refused {when}", status)
+        status = self.world.status_of(self.world.expired)
+        self.world.outcome.check(status == 401, f"an expired key is refused {when}", status)
         status, _ = client.send("GET", "/api/v1/me", fields=self.session)
         self.world.outcome.check(status == 401, f"an ended session is refused {when}", status)
         if is_used:

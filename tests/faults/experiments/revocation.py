@@ -1,9 +1,10 @@
 """Claim: after the answer to the revocation of a key, the removal of its member or the disabling of its user, the key
-never acts again.
+never acts again. After the answer to a sign-out, the session is never accepted again.
 
 Method: six threads put candidates on hold with one key, without a pause. Meanwhile an admin revokes the key over HTTP
 or with the command, removes the member, or disables the user. Requests that begin after the answer must be refused. The
-activity gives the order of all acts; no act of the key may follow its revocation.
+activity gives the order of all acts; no act of the key may follow its revocation. In the same way, six threads ask who
+they are with one session, while its user signs out.
 
 If the claim were false: a request that began after the answer would have been answered with 200, or the activity would
 have an act of the key after its revocation.
@@ -20,6 +21,7 @@ from common.outcome import rounds
 from common.service import Directory, Service, run as run_command
 
 THREADS = 6
+PASSWORD = "nine blue herons argue"
 WAYS = ("request", "command", "member", "user")
 
 
@@ -32,10 +34,15 @@ def run(outcome, binary):
             way = WAYS[nth % len(WAYS)]
             done, tried = race(outcome, binary, service, company, nth, way)
             acts, late = acts + done, late + tried
+        run_command(binary, "set-password", "--db", company.path, "--email", "owner@acme.example", text=PASSWORD, check=True)
+        sessions = count // len(WAYS)
+        for _ in range(sessions):
+            sign_out(outcome, service)
         outcome.check(acts > 0 and late > 0, "there are acts before and requests after each revocation", (acts, late))
         service.stop()
         verdict.sound(outcome, binary, company.path, "after the revocations")
-    outcome.report(f"{count} revocations, {acts} acts before them, {late} requests after their answers")
+    outcome.report(f"{count} revocations, {acts} acts before them, {late} requests after their answers; "
+                   f"{sessions} sign-outs")
 
 
 def race(outcome, binary, service, company, nth, way):
@@ -43,16 +50,47 @@ def race(outcome, binary, service, company, nth, way):
     user = admin.call("POST", "/api/admin/users", {"email": f"u{nth}@acme.example", "name": "U"})["data"]["id"]
     admin.call("PUT", f"/api/admin/organizations/org_acme/memberships/{user}", {"orgRole": "owner"})
     key = admin.call("POST", "/api/admin/api-keys", {"userId": user, "name": f"k{nth}", "scopes": c.SCOPES})["data"]
+
+    def act(client, number, attempt):
+        return client.send("PUT", f"/api/v1/candidates/cand_{number}/hold", {"reason": f"{nth}/{number}/{attempt}"})
+
+    def end():
+        revoke(binary, admin, company, key["id"], user, f"u{nth}@acme.example", way)
+
+    statuses, late = during(outcome, lambda: service.client(key["key"]), act, end)
+    outcome.check(late and all(status in (401, 403, 404) for status in late),
+                  f"no request after the answer acts ({way})", sorted(set(late)))
+    follow_the_record(outcome, company.path, key["id"], user, way)
+    return statuses.count(200), len(late)
+
+
+def sign_out(outcome, service):
+    client = service.client()
+    status, text = client.send("POST", "/api/auth/sign-in", {"email": "owner@acme.example", "password": PASSWORD})
+    assert status == 200, (status, text)
+    session = {"Cookie": client.headers["Set-Cookie"].split(";")[0]}
+
+    def end():
+        status, text = client.send("POST", "/api/auth/sign-out", {}, {**session, "Sec-Fetch-Site": "same-origin"})
+        assert status in (200, 204), (status, text)
+
+    _, late = during(outcome, service.client, lambda client, *_: client.send("GET", "/api/v1/me", fields=session), end)
+    outcome.check(late and all(status == 401 for status in late), "no session is accepted after the sign-out",
+                  sorted(set(late)))
+
+
+def during(outcome, connect, act, end):
+    """Sends requests from all threads, ends their credential, and lets them send some more. Returns the statuses of all
+    requests, and of those that began after the answer."""
     moments, lock, ended = [], threading.Lock(), threading.Event()
 
     def work(number):
-        client = service.client(key["key"])
+        client = connect()
         attempt = 0
         while not ended.is_set():
             attempt += 1
             begun = time.monotonic()
-            status, _ = client.send("PUT", f"/api/v1/candidates/cand_{number}/hold",
-                                    {"reason": f"{nth}/{number}/{attempt}"})
+            status, _ = act(client, number, attempt)
             with lock:
                 moments.append((begun, status))
 
@@ -62,7 +100,7 @@ def race(outcome, binary, service, company, nth, way):
     while not any(status == 200 for _, status in list(moments)):
         time.sleep(0.001)
     time.sleep(outcome.random.random() * 0.05)
-    revoke(binary, admin, company, key["id"], user, f"u{nth}@acme.example", way)
+    end()
     answered = time.monotonic()
     count = len(moments)
     while len(moments) < count + 4 * THREADS:
@@ -70,11 +108,7 @@ def race(outcome, binary, service, company, nth, way):
     ended.set()
     for thread in threads:
         thread.join()
-    late = [status for begun, status in moments if begun > answered]
-    outcome.check(late and all(status in (401, 403, 404) for status in late),
-                  f"no request after the answer acts ({way})", sorted(set(late)))
-    follow_the_record(outcome, company.path, key["id"], user, way)
-    return sum(status == 200 for _, status in moments), len(late)
+    return [status for _, status in moments], [status for begun, status in moments if begun > answered]
 
 
 def revoke(binary, admin, company, key_id, user, email, way):
