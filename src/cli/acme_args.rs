@@ -18,15 +18,15 @@ pub(super) struct AcmeArgs {
     /// Order the certificate for this name, and renew it, by ACME (RFC 8555). With this option, you agree to the terms of
     /// service of the authority (Let's Encrypt: `https://letsencrypt.org/repository/`). The authority checks the name on
     /// port 80, so --redirect-from is needed. The account and the certificate are in the folder FILE.acme beside the
-    /// database. SIGHUP makes the next attempt early.
+    /// database. On SIGHUP, the service makes the next attempt early.
     #[arg(long, env = "APPLIANCE_ACME_DOMAIN", value_name = "NAME", value_parser = Domain::parse)]
     acme_domain: Option<Domain>,
 
-    /// An email address for the authority. Let's Encrypt sends no mail; other authorities send warnings.
+    /// An email address for the authority. Let's Encrypt sends no mail; other authorities may send warnings.
     #[arg(long, env = "APPLIANCE_ACME_CONTACT", value_name = "ADDRESS", value_parser = parse_new_email)]
     acme_contact: Option<Email>,
 
-    /// The directory of another authority than Let's Encrypt, such as its test environment
+    /// The directory of an authority other than Let's Encrypt, such as the test environment of Let's Encrypt
     /// `https://acme-staging-v02.api.letsencrypt.org/directory`.
     #[arg(long, env = "APPLIANCE_ACME_DIRECTORY", value_name = "URL", value_parser = parse_directory)]
     acme_directory: Option<String>,
@@ -47,13 +47,12 @@ impl AcmeArgs {
         self.acme_domain.as_ref().map(|domain| format!("https://{}", domain.as_str()))
     }
 
-    /// Returns the options that contradict each other, or that others exclude.
+    /// Returns the options that lack another option, or that contradict another option.
     pub(super) fn contradictions(&self, has_files: bool, base_url: Option<&str>, redirects: bool) -> Vec<Finding> {
         let has_domain = self.is_set();
         let needs = |option, is_set| Finding::needs(option, is_set, "acme-domain", has_domain);
         let both = (has_files && has_domain).then(|| {
-            "--acme-domain orders a certificate, and --tls-cert and --tls-key are a certificate in files; use one of both"
-                .to_owned()
+            "--acme-domain orders a certificate, but --tls-cert and --tls-key name one; use one or the other".to_owned()
         });
         let port = (has_domain && !redirects).then(|| {
             "--acme-domain needs --redirect-from 0.0.0.0:80, because the authority checks the name on port 80"

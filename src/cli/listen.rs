@@ -1,4 +1,4 @@
-//! The addresses of `--listen` and `--metrics-listen`.
+//! The addresses of `--listen`, `--redirect-from` and `--metrics-listen`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

@@ -20,10 +20,10 @@ const TRANSFERS_OF_COPY: u64 = 7;
 /// FILE.before-restore-TIME. If the command is killed, FILE is the old or the new file; run the command again.
 ///
 /// Access that was withdrawn after the backup does not come back, such as revoked keys, ended sessions, old passwords,
-/// earlier roles, disabled users, removed members and second factors. These facts come from the old file. If the old file cannot be read or is
-/// damaged, or if neither the file nor the backup is a later state of the other, all sessions and sign-in links end.
-/// The next start of the service again erases the candidates on the erasure list FILE.erased, to which the command adds
-/// the list COPY.erased.
+/// earlier roles, disabled users, removed members and second factors. These facts come from the old file. If the old
+/// file cannot be read or is damaged, or if neither the file nor the backup is a later state of the other, all sessions
+/// and sign-in links end. The next start of the service again erases the candidates on the erasure list FILE.erased, to
+/// which the command adds the list COPY.erased.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -2,8 +2,8 @@
 //! a failed one.
 //!
 //! Authorities limit failed orders (Let's Encrypt: five failed validations of a name per hour) and certificates for the
-//! same name (five per week). An attempt that fails too often would make the next ones fail too, so the times here stay
-//! well below these limits, also across restarts and with a wrong clock.
+//! same name (five per week). Too many failed attempts would make later attempts fail too. The delays here
+//! keep the service well below these limits, even across restarts and with a wrong clock.
 
 use std::time::Duration;
 
@@ -25,26 +25,26 @@ const DELAYS: [Duration; 6] = [
 ];
 const DELAY_MAX: Duration = HOUR.saturating_mul(6);
 
-/// The maximum part of a delay that is added at random, so that services that failed together, because the authority was
-/// down, do not come back together.
+/// A random part of the delay is added to it: at most the delay divided by this number. Services that failed together,
+/// because the authority was down, therefore do not all try again together.
 const JITTER_PART: u32 = 5;
 
-/// The minimum time between two attempts, also if an operator asks for one.
+/// The minimum time between two attempts, even if an operator asks for one.
 const REST_MIN: Duration = MINUTE;
 
 /// The maximum wait that an authority may ask for. Let's Encrypt counts certificates for a week.
 pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(7 * 86_400);
 
-/// The number of failed attempts to renew a certificate after which operators are warned. Until then, half an hour at
-/// most has passed, and authorities are down for minutes now and then.
+/// The number of failed attempts to renew a certificate after which operators are warned. By the delays above, the
+/// fourth failure comes at least 42 minutes after the first, so a shorter outage of the authority causes no warning.
 const FAILURES_TO_WARN: u32 = 4;
 
 /// A certificate is renewed when this part of its period is over, as authorities recommend: a certificate for 90 days
 /// after 60 days.
 const RENEWAL: (u32, u32) = (2, 3);
 
-/// After an order, the next one waits for this part of the new certificate's period, whatever the clock says. If the
-/// clock is ahead, a new certificate seems to be old.
+/// After an order, the next one waits for the new certificate's period divided by this number, even if the certificate
+/// seems to be due. If the clock is ahead, a new certificate seems to be old.
 const ORDER_PART: u32 = 3;
 
 /// The lengths of a DNS name and of its labels (RFC 1035 §2.3.4).
@@ -118,7 +118,7 @@ impl Attempts {
         *self = Self { ordered_at: Some(now), ..Self::default() };
     }
 
-    /// Replaces times that are later than now by now, because the clock was set back. Each wait then begins again.
+    /// Moves back the times that are too far ahead of `now`, because the clock was set back. Waits then begin again.
     pub fn correct(&mut self, now: Timestamp) {
         for time in [&mut self.failed_at, &mut self.ordered_at] {
             *time = time.map(|time| time.min(now));
@@ -134,8 +134,8 @@ impl Attempts {
         [after_failure, after_order, self.not_before].into_iter().flatten().fold(due, Timestamp::max)
     }
 
-    /// Returns the time from which an operator may have an attempt. The waits that protect the operator do not apply,
-    /// and those that the authority asks for do.
+    /// Returns the time from which an operator may ask for an attempt. Only `REST_MIN` and the wait that
+    /// the authority asked for apply.
     pub fn next_on_demand(&self) -> Timestamp {
         let rested = [self.failed_at, self.ordered_at].into_iter().flatten().map(|at| at.plus(REST_MIN));
         rested.chain(self.not_before).fold(Timestamp::from_micros(i64::MIN), Timestamp::max)
@@ -168,13 +168,13 @@ pub fn advice(kind: &str) -> &'static str {
         }
         "caa" => "a CAA record of the name forbids this authority; add the authority to the record",
         "rateLimited" => "the authority limits the number of orders; wait, and do not delete the stored certificate",
-        "rejectedIdentifier" | "malformed" => "the authority may issue nothing for this name; check --acme-domain",
-        "invalidContact" | "unsupportedContact" => "the authority refuses the address; check --acme-contact",
+        "rejectedIdentifier" | "malformed" => "the authority issues no certificate for this name; check --acme-domain",
+        "invalidContact" | "unsupportedContact" => "the authority refuses the email address; check --acme-contact",
         "externalAccountRequired" => {
-            "the authority wants an account made on its site, which the service cannot use; choose another \
+            "the authority requires an account from its site, and the service cannot use one; choose another \
              --acme-directory"
         }
-        "userActionRequired" => "the authority wants its new terms of service accepted; read them at its site",
+        "userActionRequired" => "the authority requires you to accept its new terms of service; do so on its site",
         _ => "if this continues, see the status page of the authority",
     }
 }

@@ -121,7 +121,7 @@ fn hire(fields: &mut Fields<'_, '_>, status: Option<ApplicationStatus>) -> Optio
     let external_position_id = fields.optional_text("externalPositionId", OUTCOME_CHARACTERS_MAX);
     let notes = fields.optional_lines("hireNotes", NOTES_CHARACTERS_MAX);
     let (hired_date, offer_accepted_date, notes) = (hired_date?, offer_accepted_date?, notes?);
-    // A blank value is treated as missing, as the `hire` endpoint does.
+    // A blank value is treated as missing, as in the `hire` endpoint.
     let external_position_id = external_position_id?.filter(|id| !id.trim().is_empty());
     if status? == ApplicationStatus::Hired {
         let hired_date = hired_date.unwrap_or(fields.context.now);

@@ -287,7 +287,7 @@ impl<'a> StepMatcher<'a> {
             let advice = "include all of them, or state the `order` of each step";
             return Some(format!("do not include the role's steps {missing}; {advice}"));
         }
-        steps.is_empty().then(|| "must have at least one".to_owned())
+        steps.is_empty().then(|| "must have at least one step".to_owned())
     }
 }
 

@@ -6,7 +6,7 @@
 //! query.
 //!
 //! The document omits API keys, passwords, the usage log, activity, deliveries to HR systems, signups, attachments,
-//! logos and other data.
+//! uploaded logos and other data.
 
 use std::io::{self, Write};
 

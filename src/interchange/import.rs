@@ -205,7 +205,7 @@ pub fn insert_without_applications(tx: &Tx<'_>, document: &Document) -> Result<C
     let mut times = Timestamps::starting_at(tx.now);
     for (index, user) in document.users.iter().enumerate() {
         let is_new = store::user::insert_new(tx, user, times.next())?;
-        require_new(is_new, users.item(index), format_args!("the user {} or the email", user.id))?;
+        require_new(is_new, users.item(index), format_args!("a user with the id {} or the same email", user.id))?;
     }
     // Lists of API keys show the earliest membership of each user. Therefore new memberships must be later than all
     // existing memberships, even if the clock was set back.

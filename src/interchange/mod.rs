@@ -1,6 +1,6 @@
 //! The interchange document of `import` and `export`: its members, its rules, and findings that name their location.
-//! `csv` imports tables. `greenhouse`, `lever`, `ashby`, `workable`, `opencats` and `reqcore` import exports of applicant
-//! tracking systems, with what they share in `ats`.
+//! `csv` imports tables. `greenhouse`, `lever`, `ashby`, `workable`, `opencats` and `reqcore` import exports of
+//! applicant tracking systems. `ats` contains the code that they share.
 //!
 //! This module uses the store and the rules, but neither HTTP nor the command line. It opens no transaction: functions
 //! that use the file accept a transaction as a parameter.

@@ -34,7 +34,7 @@ struct Waiting {
 struct Lines {
     text: String,
     dropped: u64,
-    /// Somebody waits until the lines are written, so they are written at once.
+    /// Whether a caller waits until the lines are written. If so, the thread writes them at once.
     flushing: bool,
     ending: bool,
 }

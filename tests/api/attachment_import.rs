@@ -1,4 +1,4 @@
-//! Files that an import added to an application without a signup: staff see and download them, other organizations do
+//! Files that an import added to an application, without a signup. Staff see and download them, other organizations do
 //! not, and an erasure removes them.
 
 use appliance::domain::attachment::MediaType;

@@ -51,7 +51,7 @@ impl Fixture {
         (service, address)
     }
 
-    /// Starts a service that can be validated.
+    /// Starts a service whose name the authority can validate.
     fn serve_validated(&self) -> RunningService {
         let (service, redirects) = self.serve(&[]);
         self.server.validate_at(redirects);
@@ -73,7 +73,7 @@ impl Fixture {
         serde_json::from_slice(&self.dir.read(STATE)).unwrap()
     }
 
-    /// Makes the last failure an hour older.
+    /// Moves the last failure to the start of 2026, so that the delay after it is over.
     fn age_failure(&self) {
         let mut state = self.state();
         state["failedAt"] = json!("2026-01-01T00:00:00Z");
@@ -172,7 +172,7 @@ fn a_failed_attempt_is_remembered_across_restarts_and_repeated_on_demand() {
     let mut service = fixture.dir.serve(&args);
     service.wait_for(|line| line.starts_with("the last attempt failed: ") && line.ends_with(", or on SIGHUP"));
     service.signal("HUP");
-    service.wait_for(|line| line.contains("SIGHUP: the next attempt for a certificate may be at"));
+    service.wait_for(|line| line.contains("SIGHUP: the next attempt to get a certificate may be at"));
     service.stop("TERM").succeeded();
     assert_eq!(fixture.state()["failures"], 1);
     fixture.age_failure();
@@ -180,7 +180,7 @@ fn a_failed_attempt_is_remembered_across_restarts_and_repeated_on_demand() {
     failed(&mut service);
     assert_eq!(fixture.state()["failures"], 2);
     service.stop("TERM").succeeded();
-    // Another authority owes the first one no wait.
+    // The delay after a failure with one authority does not apply to another authority.
     let mut service = fixture.serve_validated();
     service.wait_for(|line| line.contains(IN_USE));
     assert_eq!(fixture.state()["failures"], 0);
@@ -188,7 +188,7 @@ fn a_failed_attempt_is_remembered_across_restarts_and_repeated_on_demand() {
 }
 
 #[test]
-fn a_refused_order_names_the_reason_and_the_wait_of_the_authority_applies_to_everybody() {
+fn a_refused_order_names_the_reason_and_the_wait_of_the_authority_also_applies_to_sighup() {
     let fixture = Fixture::new();
     fixture.server.set_fault(Some(Fault::Refuse("rateLimited", 429, "86400")));
     let mut service = fixture.serve_validated();
@@ -214,7 +214,7 @@ fn a_refused_order_names_the_reason_and_the_wait_of_the_authority_applies_to_eve
 }
 
 #[test]
-fn a_failed_challenge_says_what_the_authority_saw() {
+fn a_failed_challenge_shows_what_the_authority_saw() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for (is_elsewhere, part) in
         [(false, "(connection): refused; port 80 must be open"), (true, "(unauthorized): another answer")]
@@ -236,7 +236,7 @@ fn a_stored_certificate_that_cannot_be_used_is_moved_aside_and_replaced() {
     let other = Authority::new().certify(|_| {});
     for (text, part) in [
         (String::new(), "it has no private key"),
-        ("x".repeat(2_000_000), "larger than 1 MB"),
+        ("x".repeat(2_000_000), "larger than 1 MiB"),
         (other.1.clone(), "it has no certificate"),
         (Authority::new().certify(|_| {}).1 + &other.0, "keys may not be consistent"),
     ] {
@@ -251,7 +251,7 @@ fn a_stored_certificate_that_cannot_be_used_is_moved_aside_and_replaced() {
         assert_eq!(fixture.dir.read("a.db.acme/certificate.pem.broken"), text.as_bytes());
         service.stop("TERM").succeeded();
     }
-    // Broken files of account and state, and an account that the authority does not know, cost nothing.
+    // A stored certificate for another name, and broken account and state files, count as missing.
     let fixture = Fixture::new();
     let now = SystemTime::now();
     fixture.server.store(&fixture.dir, "other.example.com", now - DAY, now + 30 * DAY);
@@ -315,13 +315,13 @@ fn an_order_begins_again_when_the_authority_refuses_its_nonces() {
 fn hostile_answers_of_the_directory_are_failures_and_leave_the_certificate() {
     for (fault, part) in [
         (Fault::Endless, "the answer is larger than 256 KiB"),
-        (Fault::Slow, "no whole answer within 30 seconds"),
+        (Fault::Slow, "no complete answer within 30 seconds"),
         (Fault::Redirect, "redirects are not followed"),
         (Fault::Text("<html>"), "an answer that cannot be read"),
         (Fault::Text("[]"), "an answer that cannot be read"),
         (Fault::Text("{\"newNonce\": 1}"), "an answer that cannot be read"),
         (Fault::PlainUrls, "a URL that is not https"),
-        (Fault::NoUrls, "an address that is no URL"),
+        (Fault::NoUrls, "an address that is not a URL"),
         (Fault::OtherName, "it is not for jobs.example.com"),
         (Fault::OtherKey, "the authority sent a certificate that cannot be used"),
     ] {
@@ -374,7 +374,7 @@ fn options_that_contradict_each_other_are_refused() {
     let domain = ["--acme-domain", DOMAIN];
     let with = |args: &[&[&str]]| dir.run(&[&serve[..], &args.concat()].concat());
     with(&[&domain]).misused("--acme-domain needs --redirect-from 0.0.0.0:80");
-    with(&[&domain, &redirect, &["--tls-cert", "a", "--tls-key", "b"]]).misused("use one of both");
+    with(&[&domain, &redirect, &["--tls-cert", "a", "--tls-key", "b"]]).misused("use one or the other");
     with(&[&["--acme-contact", "a@example.org"]]).misused("--acme-contact needs --acme-domain, which is not set");
     with(&[&["--acme-directory", "https://a.example/"]]).misused("--acme-directory needs --acme-domain");
     with(&[&["--acme-ca-file", "a"]]).misused("--acme-ca-file needs --acme-domain");

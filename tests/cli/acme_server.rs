@@ -32,7 +32,7 @@ pub(crate) enum Fault {
     Refuse(&'static str, u16, &'static str),
     /// The directory is an answer that never ends.
     Endless,
-    /// The directory comes one byte a second.
+    /// The directory arrives at one byte a second.
     Slow,
     /// The directory redirects.
     Redirect,
@@ -40,7 +40,7 @@ pub(crate) enum Fault {
     Text(&'static str),
     /// The directory names addresses that are not https.
     PlainUrls,
-    /// The directory names an address that is no URL.
+    /// The directory names an address that is not a URL.
     NoUrls,
     /// The certificate names another host.
     OtherName,
@@ -94,7 +94,7 @@ impl AcmeServer {
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let server = Arc::clone(&accepting);
-                // A client that ends a connection early makes this thread panic, which concerns no other connection.
+                // A client that ends a connection early makes this thread panic, which affects no other connection.
                 std::thread::spawn(move || server.serve(stream));
             }
         });
@@ -105,7 +105,7 @@ impl AcmeServer {
         format!("https://localhost:{}/directory", self.address.port())
     }
 
-    /// Sets the fault, and the address at which names are validated.
+    /// Sets or clears the fault.
     pub(crate) fn set_fault(&self, fault: Option<Fault>) {
         self.state.lock().unwrap().fault = fault;
     }
@@ -115,12 +115,13 @@ impl AcmeServer {
         self.state.lock().unwrap().nonces_to_refuse = count;
     }
 
+    /// Sets the address at which names are validated.
     pub(crate) fn validate_at(&self, address: SocketAddr) {
         self.state.lock().unwrap().validation = Some(address);
         self.changed.notify_all();
     }
 
-    /// Returns how many requests a path got.
+    /// Returns the number of requests to a path.
     pub(crate) fn count(&self, path: &str) -> usize {
         self.state.lock().unwrap().paths.iter().filter(|seen| *seen == path).count()
     }
@@ -132,8 +133,8 @@ impl AcmeServer {
     /// Waits until a path has got a request.
     pub(crate) fn wait_for(&self, path: &str) {
         let state = self.state.lock().unwrap();
-        let seen = |state: &mut State| !state.paths.iter().any(|seen| seen == path);
-        let (_state, waited) = self.changed.wait_timeout_while(state, PATIENCE, seen).unwrap();
+        let is_unseen = |state: &mut State| !state.paths.iter().any(|seen| seen == path);
+        let (_state, waited) = self.changed.wait_timeout_while(state, PATIENCE, is_unseen).unwrap();
         assert!(!waited.timed_out(), "{path} got no request");
     }
 
@@ -175,7 +176,7 @@ impl AcmeServer {
         let _ = stream.conn.complete_io(&mut stream.sock);
     }
 
-    /// Sends a directory that is not one. Returns whether it has.
+    /// Sends a bad answer in place of the directory, if the fault is of this kind. Returns whether it has sent one.
     fn spoil_directory(&self, fault: Fault, stream: &mut impl Write) -> bool {
         let begin = |status| format!("HTTP/1.1 {status} X\r\nConnection: close\r\n");
         match fault {
@@ -330,11 +331,11 @@ impl AcmeServer {
         json!({ "status": status, "identifier": identifier, "challenges": [challenge] }).to_string()
     }
 
-    /// Requests the answer to the challenge (RFC 8555 §8.3). Returns what is wrong with it.
+    /// Requests the answer to the challenge (RFC 8555 §8.3). Returns the problem, or null.
     fn validate(&self, thumbprint: &str) -> Value {
         let state = self.state.lock().unwrap();
-        let known = |state: &mut State| state.validation.is_none();
-        let (state, _) = self.changed.wait_timeout_while(state, PATIENCE, known).unwrap();
+        let is_unknown = |state: &mut State| state.validation.is_none();
+        let (state, _) = self.changed.wait_timeout_while(state, PATIENCE, is_unknown).unwrap();
         let address = state.validation.unwrap();
         drop(state);
         let Ok(probe) = TcpStream::connect(address) else { return problem_json("connection", "refused") };
@@ -396,7 +397,7 @@ fn read_request(stream: &mut impl Read) -> (String, String, Vec<u8>) {
     (words.next().unwrap(), words.next().unwrap(), body)
 }
 
-/// Returns a public key as ring wants it, and its thumbprint (RFC 7638).
+/// Returns a public key as ring expects it, and its thumbprint (RFC 7638).
 fn public_key(jwk: &Value) -> (Vec<u8>, String) {
     let (x, y) = (jwk["x"].as_str().unwrap(), jwk["y"].as_str().unwrap());
     let point = |text: &str| BASE64_URL_SAFE_NO_PAD.decode(text).unwrap();

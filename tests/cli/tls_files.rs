@@ -36,7 +36,7 @@ fn files_that_cannot_be_used_cause_exit_status_78_and_no_database_file() {
         (&key, &key, "fullchain.pem has no certificate; --tls-cert takes the file with the certificate"),
         (&pem("CERTIFICATE"), &key, "the first certificate in fullchain.pem cannot be read"),
         ("-----BEGIN CERTIFICATE-----\n", &key, "the certificate fullchain.pem is damaged"),
-        (&large, &key, "the certificate fullchain.pem is larger than 1 MB"),
+        (&large, &key, "the certificate fullchain.pem is larger than 1 MiB"),
         (&expired, &expired_key, "the certificate fullchain.pem expired at 2020-01-01T00:00:00.000000Z; renew it"),
         (&later, &later_key, "the certificate fullchain.pem is not valid before 4000-01-01T00:00:00.000000Z"),
         (&certificate, "", "the key privkey.pem is not PEM"),
@@ -46,7 +46,7 @@ fn files_that_cannot_be_used_cause_exit_status_78_and_no_database_file() {
         (&certificate, older_encrypted, "openssl pkey -in privkey.pem"),
         (&certificate, &other_key, "the key privkey.pem does not belong to the first certificate in fullchain.pem"),
         (&unordered, &key, "put the certificate of the service before those of its authorities"),
-        (&certificate, &large, "the key privkey.pem is larger than 1 MB"),
+        (&certificate, &large, "the key privkey.pem is larger than 1 MiB"),
     ];
     for (certificate, key, sentence) in cases {
         let dir = WorkDir::new();

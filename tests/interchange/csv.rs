@@ -67,7 +67,7 @@ fn the_role_flag_applies_to_all_rows() {
         let ended = company.csv_with(&["--role", role], "name,email\nDan,dan@x.org\n");
         ended.failed(1, &format!("nothing was imported: the organization has no role with the id {role}"));
     }
-    company.csv("name,email\nDan,dan@x.org\n").failed(1, "line 1: the column role is missing");
+    company.csv("name,email\nDan,dan@x.org\n").failed(1, "the column role is missing");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The export of an application that was hired, rejected or moved is a document that `import` accepts.
+//! The export of a file in which candidates were hired, rejected or moved is a document that `import` accepts.
 
 use appliance::domain::activity::Action;
 use appliance::domain::candidate_step::{

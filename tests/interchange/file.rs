@@ -136,7 +136,7 @@ fn the_first_membership_in_the_document_is_the_oldest() {
     set(&mut document, "/organizations/-", second);
     let file = File::new();
     file.import(&read(&document)).unwrap();
-    // The members of a later document are later, even if the clock does not move.
+    // The memberships in a later document are newer, even if the clock does not move.
     let third = json!({ "organizations": [
         { "id": "org_", "slug": "third", "name": "Third", "members": [{ "userId": "user_1" }, { "userId": "user_2" }] },
     ] });

@@ -162,7 +162,7 @@ fn a_rejection_is_imported_with_date_reason_and_outcome_type() {
 }
 
 #[test]
-fn a_reason_given_by_id_is_looked_up() {
+fn a_reason_given_by_id_comes_from_the_list_of_reasons() {
     let company = Company::new();
     company.harvest(&[], &with("/applications/7/rejection_reason", json!({ "id": 11 }))).fine();
     let step = company.application("gh_job_502", "jon@home.example")["steps"][0].clone();

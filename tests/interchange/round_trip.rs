@@ -236,7 +236,7 @@ fn whole_amounts_have_no_fraction_and_members_have_the_documented_order() {
 }
 
 /// Returns the valid document after one step was added, one step was removed and the others were reordered. Two
-/// applications still have the old steps.
+/// applications still have the steps of earlier pipelines.
 fn with_a_pipeline_that_was_changed() -> Value {
     let mut document = sound();
     let pipeline = json!([
@@ -254,7 +254,7 @@ fn with_a_pipeline_that_was_changed() -> Value {
 }
 
 #[test]
-fn applications_keep_their_steps_after_a_change_to_the_pipeline() {
+fn applications_retain_their_steps_after_a_change_to_the_pipeline() {
     let document = with_a_pipeline_that_was_changed();
     let output = through(&document);
     assert_within(

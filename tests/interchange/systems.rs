@@ -121,7 +121,7 @@ fn ashby_jobs_candidates_and_applications_are_imported() {
     let glazier = "ab_job_10b00000-0000-4000-8000-000000000001";
     let role = company.role(glazier);
     assert_eq!((&role["status"], &role["positions"], &role["location"]), (&json!("open"), &json!(2), &json!("Lyon")));
-    // The stages of leads, hires and archived applications are no steps.
+    // The stages of leads, hires and archived applications are not steps.
     assert_eq!(each(&role["steps"], "name"), ["Application Review", "First Interview", "Offer"]);
     assert_eq!(each(&role["steps"], "stepType"), ["screening", "interview", "offer"]);
     let alix = company.application(glazier, "alix@home.example");
@@ -224,7 +224,7 @@ fn an_opencats_dump_is_imported_with_its_history() {
 }
 
 #[test]
-fn reqcore_applications_are_imported_from_both_generations() {
+fn reqcore_applications_of_first_and_later_versions_are_imported() {
     let company = Company::new();
     let ended = company.sample_of("reqcore").fine().says("for acme: roles 2, candidates 3, applications 3;");
     ended.says("attachments imported: 1").says("files missing: 1;");
@@ -305,7 +305,7 @@ fn each_unacceptable_file_is_reported_and_the_others_are_imported() {
     ];
     assert_eq!((lines.as_slice(), ended.code), (&expected[..], Some(1)), "{ended:?}");
     let ended = ended.says("attachments imported: 2").says("files refused: 4; everything else was imported");
-    ended.says("files skipped: 1, because their names in the folder files begin with no id of an imported item");
+    ended.says("files skipped: 1, because their names in the folder files do not begin with the id of an imported ");
     let eleni = company.application("wk_job_BAKE001", "eleni@home.example");
     assert_eq!(company.files(&eleni), ["large.txt"]);
 }

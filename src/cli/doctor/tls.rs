@@ -41,7 +41,8 @@ pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
     }
 }
 
-/// Examines the certificate that the service has ordered. The service renews it, so each problem is one of orders.
+/// Examines the certificate that the service has ordered. The service renews the certificate itself, so the command for
+/// most problems shows the log of its attempts.
 fn examine_ordered(patient: &Patient<'_>, domain: &str, report: &mut Report) {
     let folder = AcmeFolder::of(&patient.path);
     if let Err(sentence) = folder.check() {
@@ -64,7 +65,7 @@ fn examine_ordered(patient: &Patient<'_>, domain: &str, report: &mut Report) {
             format!("openssl x509 -in {shown} -noout -ext subjectAltName"),
         ),
         Ok(_) if !because.is_empty() => {
-            report.add(Urgency::Soon, AREA, format!("the certificate {shown} is not renewed{because}"), log);
+            report.add(Urgency::Soon, AREA, format!("the certificate {shown} was not renewed{because}"), log);
         }
         Ok(_) => {}
     }

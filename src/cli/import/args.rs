@@ -22,20 +22,21 @@ use crate::interchange::workable::WORKABLE;
 /// Import users, organizations, roles and candidates into the file.
 ///
 /// By default, the input is a document from `appliance export`; examples/demo.json is an example. The import is all or
-/// nothing: if the document has an error, the command reports every finding with its JSON Pointer, and the file does
+/// nothing: if the document has errors, the command reports the first 20 with their JSON Pointers, and the file does
 /// not change. The command uses the ids in the document and generates missing ones. An id, email or slug that already
 /// exists in the file is an error. Creates the file if it does not exist. Required members: the email and name of users
 /// and candidates, the slug and name of organizations, and the name of roles and steps.
 ///
 /// `--format csv` imports a table of candidates. `--format greenhouse`, `lever`, `ashby`, `workable`, `opencats` and
-/// `reqcore` import jobs, candidates, applications and files from these systems. All need an organization that exists in the file. The command writes each refused row or
-/// item to standard output, with its location and all reasons. If any row or item is refused, nothing is imported
-/// unless `--partial` is given. The exit status is 0 if everything was imported, and 1 if anything was refused.
+/// `reqcore` import jobs, candidates, applications and files from these systems. All these formats need an organization
+/// that exists in the file. The command writes each refused row, item or file to standard output, with its location and
+/// all reasons. If any row or item is refused, nothing is imported unless `--partial` is given. The exit status is 0 if
+/// everything was imported, and 1 if anything was refused.
 ///
 /// Up to 20,000 applications can be imported while `serve` runs, without blocking requests. If there are more than 200,
 /// they are first staged, and nobody can see them. They become visible a few at a time after the import is committed. A
-/// committed import is always completed: if the command is killed, `serve` or the next import completes it. Reads at
-/// most 512 MiB.
+/// committed import is always completed: if the command is killed, `serve` or the next import completes it. An import
+/// reads at most 512 MiB.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = format!("{}\n\n{}", help::FORMATS, help::EXAMPLES))]
 pub struct Args {
@@ -59,8 +60,8 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_PARTIAL", value_parser = BoolishValueParser::new())]
     pub(super) partial: bool,
 
-    /// The document (a JSON file), a CSV file, or the files of another system or the directory that contains them. `-`
-    /// means standard input.
+    /// The document (a JSON file), a CSV file, the files of another system, or the directory that contains these files.
+    /// `-` means standard input.
     #[arg(value_name = "DOCUMENT", required = true)]
     pub(super) documents: Vec<PathBuf>,
 }

@@ -24,7 +24,8 @@ pub(super) struct Attachments<'a> {
 }
 
 impl Attachments<'_> {
-    /// Imports the planned files, and reports the refused files on standard output. Returns their number.
+    /// Imports the planned files, and reports the refused files on standard output. Returns the number
+    /// of refused files.
     ///
     /// # Errors
     /// Fails if the database file cannot be written. The applications and the files so far have been imported, and
@@ -43,7 +44,7 @@ impl Attachments<'_> {
             print_message(&format!("attachments imported: {stored}"));
             outcome.map_err(|error| unfinished(&error))?;
         }
-        report(&refused)?;
+        report(&refused, "the import is committed, but its refused files are not listed")?;
         Ok(refused.len())
     }
 
@@ -96,14 +97,14 @@ impl Attachments<'_> {
 }
 
 /// The fault of a file whose application was removed, or whose candidate was erased, during the import.
-const GONE: &str = "belongs to an application that is gone";
+const GONE: &str = "belongs to an application that was removed or whose candidate was erased";
 
 fn refuse(file: &PlannedAttachment, reason: &str) -> RefusedItem {
     RefusedItem { location: file.path.clone(), reasons: vec![reason.to_owned()] }
 }
 
-/// Returns about how many bytes the import of these files reads and writes: each file is read once, and written to the
-/// log and to the file.
+/// Estimates the number of bytes that the import of these files reads and writes. Each file is read once, and written
+/// to the write-ahead log and to the database file.
 fn bytes_of(export: &Path, planned: &[PlannedAttachment]) -> u64 {
     let bytes = planned.iter().filter_map(|file| std::fs::symlink_metadata(export.join(&file.path)).ok());
     bytes.map(|metadata| metadata.len()).fold(0, u64::saturating_add).saturating_mul(3)

@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::domain::attachment::{ATTACHMENT_BYTES_MAX, AttachmentFault, CHUNK_BYTES_MAX, MediaType, MediaTypeScan};
 use crate::interchange::RefusedItem;
 
-/// The maximum number of files and folders of which the command keeps the names. An export with more of them is refused.
+/// The maximum number of files and folders whose names the command holds in memory. A larger export is refused.
 const ENTRIES_MAX: usize = 1_000_000;
 
 /// The maximum depth of folders. Every layout in the documentation is shallower.
@@ -25,8 +25,8 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Collects the files in a folder of an export, at this path relative to the export. Does nothing if there is no such
-    /// folder.
+    /// Collects the files in a folder of an export, at this path relative to the export. Does nothing if there is no
+    /// such folder.
     ///
     /// # Errors
     /// An I/O error if a folder cannot be read, or if there are too many entries.

@@ -22,8 +22,8 @@ the content of a cell is ignored. Columns:
 
 A Greenhouse export consists of responses of the Harvest API, saved as jobs.json, candidates.json, applications.json and
 optionally job_stages.json, rejection_reasons.json and offers.json (further pages as jobs-2.json, …), or as one object
-with these members. Jobs become roles that are not public. Prospects are skipped. Jobs and applications from an earlier
-import are skipped and counted, so that refused items can be corrected and imported later.
+with the members jobs, candidates, and so on. Jobs become roles that are not public. Prospects are skipped. Jobs and
+applications from an earlier import are skipped and counted, so that refused items can be corrected and imported later.
 
 The other systems are imported in the same way, from these files (* is required):
   lever     postings.json*, opportunities.json*, applications.json, stages.json, archive_reasons.json
@@ -33,8 +33,9 @@ The other systems are imported in the same way, from these files (* is required)
   reqcore   jobs.json*, candidates.json*, applications.json*, stages.json, documents.json
 
 The files in the folder `files` of a directory are imported as attachments (for OpenCATS, those in `attachments`). The
-name of each file begins with the id of its application or candidate, as in files/ID.pdf or files/ID/cv.pdf. A refused
-file is reported and does not prevent the import.";
+name of each file, or of its folder, begins with the id of the application, candidate or file, as in files/ID.pdf or
+files/ID/cv.pdf. Exports of OpenCATS and Reqcore name the path of each file instead. A refused file is reported and does
+not prevent the import.";
 
 pub(super) const EXAMPLES: &str = "Examples:
   appliance import --db jobs.db company.json

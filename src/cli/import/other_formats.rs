@@ -98,7 +98,7 @@ fn only_folder(folders: Vec<(&Path, Files)>) -> Result<Option<(&Path, Files)>, F
     }
 }
 
-/// Returns `source` itself, or, if `source` is a directory, its files that are named after a resource, sorted by name.
+/// Returns `source` itself, or, if `source` is a directory, its files that belong to an export, sorted by name.
 fn files(source: &Path, export: &mut Export) -> Result<Vec<PathBuf>, Failure> {
     if !source.is_dir() {
         return Ok(vec![source.to_owned()]);
@@ -163,7 +163,7 @@ fn import(
     let (plan, organization) = planned.map_err(nothing_imported)?;
     let ImportPlan { addition, refused, attachments, refused_files, notices } = plan;
     notices.iter().for_each(|notice| print_message(notice));
-    report(&refused)?;
+    report(&refused, "nothing was imported")?;
     let verdict = format!("{} of {total} {} refused", refused.len(), if refused.len() == 1 { "was" } else { "were" });
     if !refused.is_empty() && (!args.partial || (addition.roles.is_empty() && attachments.is_empty())) {
         let advice = if args.partial {

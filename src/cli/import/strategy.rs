@@ -100,7 +100,7 @@ impl Imported {
         match self.skipped {
             0 => Ok(()),
             skipped => Err(Failure::new(format!(
-                "applications skipped: {skipped}. In each case, the candidate applied for the same role or was erased \
+                "applications skipped: {skipped}. In each case, the candidate applied to the same role or was erased \
                  during the import, or the role or one of its steps was removed"
             ))),
         }

@@ -141,10 +141,10 @@ fn tls(args: &Args, answer: &Source, base_url: &str, email: &Email, world: &dyn 
         return match args.tls {
             Some(kind @ (Tls::Files | Tls::Acme)) => {
                 let kind = if kind == Tls::Files { "files" } else { "acme" };
-                Err(misused(&format!("--tls {kind} needs an https URL, and --base-url is {base_url}")))
+                Err(misused(&format!("--tls {kind} needs an https URL, but --base-url is {base_url}")))
             }
             _ if !is_here(base_url) => Err(misused(&format!(
-                "candidates and staff need an https URL, and --base-url is {base_url}; http is for this machine only, \
+                "candidates and staff need an https URL, but --base-url is {base_url}; http is for this machine only, \
                  such as http://127.0.0.1:8080"
             ))),
             Some(Tls::Proxy) | None => Ok(TlsAnswer::Plain),

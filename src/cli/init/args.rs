@@ -85,7 +85,7 @@ pub(in crate::cli) struct Args {
     #[arg(long, env = "APPLIANCE_ACME_CONTACT", value_name = "ADDRESS", value_parser = parse_new_email)]
     pub(super) acme_contact: Option<Email>,
 
-    /// The directory of another authority than Let's Encrypt, for --tls acme.
+    /// The directory of an authority other than Let's Encrypt, for --tls acme.
     #[arg(long, env = "APPLIANCE_ACME_DIRECTORY", value_name = "URL", value_parser = parse_directory)]
     pub(super) acme_directory: Option<String>,
 
@@ -125,8 +125,8 @@ pub(super) enum Portal {
 pub(super) enum Tls {
     /// A proxy on this machine, such as Caddy or nginx. The service listens on 127.0.0.1:8080.
     Proxy,
-    /// The service itself, with a certificate that it orders from Let's Encrypt and renews. It listens on the ports 443
-    /// and 80. You agree to the terms of service of the authority.
+    /// The service itself, with a certificate that it orders from Let's Encrypt and renews. It listens on the port of
+    /// the base URL and on port 80. You agree to the terms of service of the authority.
     Acme,
     /// The service itself, with the certificate and its key in two files. It listens on the port of the base URL. If
     /// that port is 443, the service also redirects requests from port 80.

@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args, resolved: &Resolved, world: &dyn World) -> Result
     if let TlsAnswer::Acme(acme) = &answers.tls {
         print_message(&format!(
             "The service orders its certificate when it starts. Before that, {} needs an A or AAAA record with the address \
-             of this machine, and the ports 80 and 443 must be open to the internet.",
+             of this machine, and ports 80 and 443 must be open to the internet.",
             acme.domain.as_str()
         ));
     }

@@ -62,8 +62,8 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
     text
 }
 
-/// Returns the gauges of the certificate. Without a certificate, there are no days left, so an alert on a missing number
-/// also detects a first order that fails.
+/// Returns the gauges of the certificate. Without a certificate, there is no gauge of the days left, so an alert on a
+/// missing gauge also detects a first order that fails.
 fn certificate_gauges(ctx: &Ctx) -> Vec<(&'static str, &'static str, f64)> {
     let Some(tls) = &ctx.tls else { return Vec::new() };
     let days = tls.period().map(|period| period.days_left(ctx.world.now()));
@@ -72,7 +72,7 @@ fn certificate_gauges(ctx: &Ctx) -> Vec<(&'static str, &'static str, f64)> {
     let state = match tls.orders() {
         Some(orders) => (
             "appliance_certificate_order_failures",
-            "Failed attempts to get a certificate since the last one.",
+            "Failed attempts to get a certificate since the last certificate.",
             f64::from(orders.failures()),
         ),
         None => (

@@ -29,7 +29,7 @@ const CLIENT_REDIRECT_CONNECTIONS_MAX: usize = 256;
 
 /// The answer while there is no certificate yet, and the seconds after which clients should try again. An order takes
 /// less.
-const NO_CERTIFICATE: &str = "the service waits for its first certificate; try again in a minute";
+const NO_CERTIFICATE: &str = "the service is waiting for its first certificate; try again in a minute";
 const NO_CERTIFICATE_RETRY_S: u64 = 60;
 
 /// Serves `/metrics` while the future is polled. Other paths get an empty 404.

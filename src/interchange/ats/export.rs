@@ -20,7 +20,7 @@ pub struct System {
     pub(in crate::interchange) jobs: &'static str,
     /// The resource that becomes candidates.
     pub(in crate::interchange) people: &'static str,
-    /// The name of an application's stage, for messages.
+    /// The member or column of an application that refers to its stage, for messages.
     pub(in crate::interchange) stage: &'static str,
     /// Whether each stage belongs to one job. Otherwise, several jobs can have the same stage.
     pub(in crate::interchange) has_stages_of_jobs: bool,
@@ -180,8 +180,8 @@ impl Export {
         }
         let (missing, all) = (missing.join(", "), self.system.resource_names(".json, "));
         Err(format!(
-            "the export lacks {missing}; an export may contain the files {all}.json, or consist of one JSON object with \
-             these members"
+            "the export lacks {missing}; an export may contain the files {all}.json, or consist of one JSON object \
+             whose members have these names without .json"
         ))
     }
 

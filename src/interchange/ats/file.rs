@@ -1,8 +1,8 @@
 //! Assigns the files in the folder of an export to applications.
 //!
-//! A file belongs to an application because the export names its path, or because its own name begins with the id of the
-//! application, of the candidate or of the file: `files/ID.pdf`, `files/ID-name.pdf` or `files/ID/name.pdf`. This module
-//! reads no file.
+//! A file belongs to an application if the export names the path of the file, or if the path in the folder `files`
+//! begins with the id of the application, of the candidate or of the file: `files/ID.pdf`, `files/ID-name.pdf` or
+//! `files/ID/name.pdf`. This module reads no file.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -22,7 +22,7 @@ const MISSING_LISTED_MAX: usize = 5;
 #[derive(Default)]
 pub(super) struct Owners {
     applications: HashMap<String, ApplicationId>,
-    /// The application of each candidate that gets the candidate's own files: the first one in the export.
+    /// For each candidate, the application that gets the candidate's own files: the first application in the export.
     people: HashMap<String, ApplicationId>,
 }
 
@@ -40,7 +40,7 @@ impl Owners {
     }
 }
 
-/// The files of an export.
+/// The files of an export after their assignment: planned attachments, refused files, and notices about the others.
 #[derive(Default)]
 pub(super) struct AssignedFiles {
     pub(super) attachments: Vec<PlannedAttachment>,
@@ -75,11 +75,11 @@ pub(super) fn assign(
     }
     let ids: HashMap<&str, &FileOwner> = named.iter().map(|file| (file.id.as_str(), &file.owner)).collect();
     let mut found: HashMap<&ApplicationId, usize> = HashMap::new();
-    let mut strangers = 0;
+    let mut unassigned = 0;
     for path in folder.iter().filter(|path| !used.contains(path.as_str())) {
         let Some(rest) = path.strip_prefix(FILES).and_then(|rest| rest.strip_prefix('/')) else { continue };
         let Some((application, name)) = owner_of_path(rest, owners, &ids) else {
-            strangers += 1;
+            unassigned += 1;
             continue;
         };
         *found.entry(application).or_default() += 1;
@@ -93,9 +93,10 @@ pub(super) fn assign(
         }
     }
     assigned.notices.extend(missing_notice(&missing));
-    if strangers > 0 {
+    if unassigned > 0 {
         assigned.notices.push(format!(
-            "files skipped: {strangers}, because their names in the folder {FILES} begin with no id of an imported item"
+            "files skipped: {unassigned}, because their names in the folder {FILES} do not begin with the id of an \
+             imported item"
         ));
     }
     assigned
@@ -124,7 +125,7 @@ fn find<'a>(folder: &'a BTreeSet<String>, path: &str) -> Result<Option<&'a str>,
     Ok(found.map(String::as_str))
 }
 
-/// Returns the application of a path in the folder `files`, and the file's name for people.
+/// Returns the application to which a path in the folder `files` belongs, and the file name that people see.
 fn owner_of_path<'a, 'p>(
     path: &'p str,
     owners: &'a Owners,

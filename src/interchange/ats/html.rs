@@ -1,5 +1,5 @@
-//! Converts the HTML of exports to Markdown: paragraphs, line breaks, lists and emphasis. Everything else becomes plain
-//! text. `markdown_writer` writes the Markdown.
+//! Converts the HTML of exports to Markdown: paragraphs, line breaks, lists and emphasis. All other text becomes plain
+//! text, without comments, scripts and styles. `markdown_writer` writes the Markdown.
 //!
 //! This module does not sanitize the text. The code that renders the Markdown sanitizes it.
 
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn line_breaks_between_text_are_kept() {
+    fn line_breaks_between_text_remain() {
         assert_converted(&[
             ("a<br>b", "a\\\nb"),
             ("a <br> \n b", "a\\\nb"),

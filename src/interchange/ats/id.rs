@@ -7,8 +7,9 @@ use super::export::System;
 use crate::domain::attachment::AttachmentDigest;
 use crate::domain::id::{ApplicationId, AttachmentId, CandidateId, CandidateStepId, Id, RoleId, RoleStepId};
 
-/// The maximum length of another system's id from which an id is derived as it is. With the longest prefix and the number
-/// of a step, the derived id has at most 64 characters. UUIDs have 36. Other ids contain a digest of the system's id.
+/// The maximum length of another system's id that a derived id contains unchanged. With the longest prefix and the
+/// number of a step, the derived id has at most 64 characters. UUIDs have 36 characters. For any other id, the derived
+/// id contains a digest.
 const SOURCE_ID_CHARACTERS_MAX: usize = 40;
 
 /// The number of bytes of a digest in an id (128 bits, in hexadecimal).
@@ -19,12 +20,12 @@ impl System {
         derived(&format!("{}_job_{}", self.prefix, source(job)))
     }
 
-    /// Returns the id of a step of a stage that belongs to one job.
+    /// Returns the id of the step that is created from a stage of one job.
     pub(super) fn step_id(&self, stage: &str) -> RoleStepId {
         derived(&format!("{}_stage_{}", self.prefix, source(stage)))
     }
 
-    /// Returns the id of a job's step of a stage that several jobs share.
+    /// Returns the id of the step that is created for this job from a stage that several jobs share.
     pub(super) fn shared_step_id(&self, job: &str, stage: &str) -> RoleStepId {
         derived(&format!("{}_stage_{}", self.prefix, digest(&[job, stage])))
     }
@@ -77,7 +78,7 @@ fn digest(parts: &[&str]) -> String {
 }
 
 fn derived<I: Id>(text: &str) -> I {
-    I::parse(text).expect("letters, digits and underscores are allowed, and every part is short enough")
+    I::parse(text).expect("letters, digits, underscores and hyphens are allowed, and every part is short enough")
 }
 
 #[cfg(test)]

@@ -153,7 +153,8 @@ impl Item {
         text
     }
 
-    /// Reads a name that consists of several optional members. Adds a fault if all of them are blank.
+    /// Reads a name that consists of several optional members. Adds a fault if all of them are blank, or if the name is
+    /// too long.
     pub(in crate::interchange) fn joined_name(&mut self, paths: &[&str], characters_max: usize) -> Option<String> {
         let names: Vec<String> = paths.iter().filter_map(|path| self.text(path, characters_max)).collect();
         let name = names.join(" ");
@@ -179,8 +180,8 @@ impl Item {
         text.filter(|text| !text.is_empty())
     }
 
-    /// Returns the first valid address among these members, which are strings or objects with a `value`. An invalid
-    /// address is treated as missing, because the person may have another address.
+    /// Returns the first valid address among these members. A member is a string, an object with a `value`, or an array
+    /// of both. An invalid address is treated as missing, because the person may have another address.
     pub(in crate::interchange) fn email(&self, paths: &[&str]) -> Option<Email> {
         let address = |value: &Value| Email::parse(value.get("value").unwrap_or(value).as_str()?);
         paths.iter().find_map(|path| match self.get(path)? {

@@ -62,8 +62,8 @@ enum Line {
 }
 
 /// Builds a Markdown text. Gaps, markers of items and the start markers of emphasis are written only before the next
-/// character. Therefore, no gap is at the beginning or end of the text, no item or emphasis is empty, and no white
-/// space follows a start marker.
+/// character. Therefore, the text does not begin or end with a gap, no item or emphasis is empty, and no white space
+/// follows a start marker.
 #[derive(Default)]
 pub(super) struct MarkdownWriter {
     out: String,
@@ -231,8 +231,8 @@ impl MarkdownWriter {
         }
     }
 
-    /// Writes the end markers of the emphasis from this one on, the innermost first. The next character begins it
-    /// again.
+    /// Writes the end markers of the emphasis from the index `from` on, the innermost first. The next character begins
+    /// that emphasis again.
     fn interrupt_emphasis(&mut self, from: usize) {
         for (emphasis, is_written) in self.emphasis[from..].iter_mut().rev() {
             if std::mem::take(is_written) {

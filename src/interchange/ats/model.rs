@@ -19,11 +19,12 @@ pub(in crate::interchange) struct Job {
     pub(in crate::interchange) department: String,
     pub(in crate::interchange) location: String,
     pub(in crate::interchange) created_at: Option<Timestamp>,
-    /// The number of open positions; `None` if the system does not count positions. An open role then stays open.
+    /// The number of open positions; `None` if the system does not count positions. In that case, an open role gets one
+    /// open position.
     pub(in crate::interchange) open_positions: Option<i64>,
     pub(in crate::interchange) openings: Vec<Opening>,
-    /// The lists of stages of this job, if several jobs can share a list. The role gets all stages of the first list, and
-    /// those of the others that its applications need.
+    /// The lists of stages of this job, if several jobs can share a list. The role gets all stages of the first list,
+    /// and the stages of the other lists that its applications need.
     pub(in crate::interchange) plans: Vec<String>,
 }
 
@@ -82,7 +83,8 @@ pub(in crate::interchange) enum StageOwner {
     AllJobs,
 }
 
-/// The meaning of a stage for the applications at it. Some systems show an outcome as a stage, which becomes no step.
+/// The meaning of a stage for the applications at it. Some systems show an outcome as a stage. Such a stage does not
+/// become a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::interchange) enum StageMeaning {
     Step,
@@ -170,7 +172,7 @@ pub(in crate::interchange) struct NamedFile {
     pub(in crate::interchange) owner: FileOwner,
     /// The id of the file in the system.
     pub(in crate::interchange) id: String,
-    /// The file's name for people.
+    /// The file name that people see.
     pub(in crate::interchange) name: String,
     /// The paths at which the file may be in the folder of the export. Empty if the file is found by its owner.
     pub(in crate::interchange) paths: Vec<String>,

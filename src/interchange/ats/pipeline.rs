@@ -48,7 +48,7 @@ impl StageLists {
         lists
     }
 
-    /// Returns the stages of a job. Removes those that belong only to this job.
+    /// Returns the stages of a job. Removes the stages that belong only to this job from the lists.
     pub(super) fn take(&mut self, job: &Job) -> Vec<Stage> {
         let mut stages = self.of_jobs.remove(&job.id).unwrap_or_default();
         for (number, plan) in (0..).zip(&job.plans) {

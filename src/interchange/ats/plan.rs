@@ -22,7 +22,7 @@ use crate::store::{self, Error, Tx};
 /// Plans the import of an export.
 ///
 /// # Errors
-/// A refusal if an earlier import already added all jobs and applications. Otherwise a SQLite error.
+/// A refusal if an earlier import already added all jobs, applications and files. Otherwise a SQLite error.
 pub fn plan(tx: &Tx<'_>, mut export: Export, organization: OrganizationId) -> Result<ImportPlan, Error> {
     let mut notices = std::mem::take(&mut export.notices);
     let first = export.jobs.first().map(|job| export.system.role_id(&job.id));
@@ -60,7 +60,7 @@ pub fn plan(tx: &Tx<'_>, mut export: Export, organization: OrganizationId) -> Re
     finish(planner, first, files, notices)
 }
 
-/// Turns what was accepted and refused into the plan.
+/// Creates the plan from the accepted and refused items.
 ///
 /// # Errors
 /// A refusal if an earlier import already added everything. `first` is the role of the export's first job.
@@ -223,7 +223,8 @@ impl Planner<'_> {
         Ok(known.filter(|known| known.role_id == role.role.record.id))
     }
 
-    /// Counts an application of an earlier import. It can get further files, unless its candidate has been erased.
+    /// Counts an application of an earlier import. The application can get further files, unless its candidate has been
+    /// erased.
     fn add_imported(
         &mut self,
         application: &Application,

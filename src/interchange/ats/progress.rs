@@ -1,4 +1,4 @@
-//! The progress of an imported application: what became of it, at which step, and when.
+//! The progress of an imported application: its outcome, its step and the time.
 
 use std::collections::HashMap;
 

@@ -16,10 +16,10 @@ use crate::interchange::json::{self, Strict};
 impl Export {
     /// Parses a file: an array of the resource that the file is named after, a response that contains this array, or an
     /// object in which each member is an array of the resource that the member is named after. Ignores members with
-    /// other names, and adds a notice about each of them.
+    /// other names, and adds a notice about each of them that is not in [`System::paging`].
     ///
     /// # Errors
-    /// A sentence with the position of the error if the file is neither of these or is not JSON.
+    /// A sentence with the position of the error if the file is none of these or is not JSON.
     pub(in crate::interchange) fn read_json(&mut self, name: &str, bytes: &[u8]) -> Result<(), String> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         json::parse_with(FileSeed { name, export: self }, bytes).map_err(|error| escaped(&format!("{name}: {error}")))
@@ -149,7 +149,7 @@ impl<'de> Visitor<'de> for ItemsSeed<'_> {
     }
 }
 
-/// Replaces names of columns (`first_name`) by the names of members (`firstName`).
+/// Replaces the names of columns (`first_name`) with the names of members (`firstName`).
 fn with_member_names(columns: Map<String, Value>) -> Map<String, Value> {
     let name = |column: &str| {
         let mut words = column.split('_');

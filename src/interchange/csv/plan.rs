@@ -33,7 +33,7 @@ pub fn plan(
         let missing = || Refusal::bad_request(format!("the organization has no role with the id {role}"));
         planner.only_role = Some(index.ok_or_else(missing)?);
     } else if !has_role {
-        let detail = "line 1: the column role is missing; add it, or use --role to give one role for all rows";
+        let detail = "the column role is missing; add it, or use --role to give one role for all rows";
         return Err(Refusal::bad_request(detail).into());
     }
     let mut refused = Vec::new();

@@ -81,11 +81,13 @@ impl<'a> Records<'a> {
         }
         self.rest = &self.rest[1..];
         if !self.plain().iter().all(|byte| *byte == b' ') {
-            let place = match self.line {
+            let location = match self.line {
                 line if line == begins_in => format!("the cell on line {line}"),
                 line => format!("the cell that begins on line {begins_in} and ends on line {line}"),
             };
-            faults.push(format!("{place} continues after its closing quote; write a quote inside a quoted cell twice"));
+            faults.push(format!(
+                "{location} continues after its closing quote; write a quote inside a quoted cell twice"
+            ));
         }
         cell
     }

@@ -2,7 +2,7 @@
 //! "List Job Stages", "List Candidates", "List Applications", "List Rejection Reasons" and "List Offers". Their items
 //! become roles with steps, candidates and applications in an existing organization.
 //!
-//! `job`, `person` and `application` read the members that each resource needs, and ignore all others.
+//! `job`, `person` and `application` read the members of each resource that the import needs, and ignore all others.
 
 mod application;
 mod job;

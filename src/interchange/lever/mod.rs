@@ -1,10 +1,10 @@
 //! Imports saved responses from Lever's API (v1), namely those of `GET /postings`, `GET /opportunities`,
-//! `GET /opportunities/:id/applications`, `GET /stages` and `GET /archive_reasons`. An opportunity is one candidacy of a
-//! contact, so it becomes an application, and its contact a candidate.
+//! `GET /opportunities/:id/applications`, `GET /stages` and `GET /archive_reasons`. An opportunity is one candidacy of
+//! a contact, so it becomes an application, and its contact a candidate.
 //!
-//! The members follow Lever's developer documentation as an open-source client for the API repeats it, type by type; the
-//! documentation itself was not at hand in full. A response to a request with `expand=applications` or `expand=stage`
-//! contains objects instead of ids; both are read.
+//! The members follow an open-source client for the API, which reproduces the types in Lever's developer documentation.
+//! The documentation itself was not completely available. A response to a request with `expand=applications` or
+//! `expand=stage` contains objects instead of ids. This module reads both.
 
 mod opportunity;
 mod posting;

@@ -53,7 +53,8 @@ fn stage(item: &mut Item) -> Option<CurrentStage> {
     Some(CurrentStage { id: id?, name: name? })
 }
 
-/// The applications of an opportunity. It has at most one. An opportunity without an application is a prospect.
+/// The applications of an opportunity. An opportunity has at most one. An opportunity without an application is a
+/// prospect.
 #[derive(Default)]
 struct Applications {
     count: usize,
@@ -81,7 +82,8 @@ fn applications(item: &mut Item) -> Applications {
     read
 }
 
-/// Reads an application from a response of its own. It names the posting of an opportunity.
+/// Reads an application from a response of `GET /opportunities/:id/applications`. The application names the posting of
+/// its opportunity.
 pub(super) fn application(export: &mut Export, item: &mut Item) {
     let opportunity = item.id("opportunityId", "is missing; every application belongs to an opportunity");
     let posting = item.optional_id("posting");

@@ -53,15 +53,15 @@ const STEPS: [(&str, &str, StepType, bool); 8] = [
 /// Reads a dump.
 ///
 /// # Errors
-/// A sentence with the line if the dump cannot be parsed, if it has no candidates and job orders, or if it contains
-/// several sites of OpenCATS.
+/// A sentence with the line if the dump cannot be parsed. A sentence if the dump has neither candidates nor job orders,
+/// contains several sites of OpenCATS, or is not the only dump.
 pub(super) fn read(export: &mut Export, name: &str, dump: &[u8]) -> Result<(), String> {
     let mut tables = Tables::default();
     sql::parse(dump, &TABLES, |row| tables.take(Row::new(name, row)))
         .map_err(|error| escaped(&format!("{name}: {error}")))?;
     if tables.jobs.is_empty() && tables.candidates.is_empty() {
         return Err(escaped(&format!(
-            "{name} has no rows of the tables joborder and candidate; import the dump of a database of OpenCATS"
+            "{name} has no rows of the tables joborder and candidate; import a dump of an OpenCATS database"
         )));
     }
     if !export.jobs.is_empty() || !export.people.is_empty() {
@@ -145,7 +145,7 @@ impl Tables {
         }
     }
 
-    /// Adds the statuses that are steps: those of OpenCATS, and further ones of this database.
+    /// Adds the statuses that are steps: the standard statuses of OpenCATS, and further statuses of this database.
     fn add_stages(&self, export: &mut Export) {
         let own = self.statuses.keys().map(String::as_str);
         let known: BTreeSet<&str> = STEPS.iter().map(|step| step.0).chain(own).collect();
@@ -178,7 +178,7 @@ impl Tables {
         if name.is_none() && row.is_valid() {
             row.fault("title is missing".to_owned());
         }
-        // The configuration of OpenCATS can add statuses. Their meaning is unknown, so their role is a draft.
+        // The configuration of OpenCATS can add statuses. A role whose status has an unknown meaning is a draft.
         let status = match row.get("status") {
             Some("Active" | "On Hold" | "OnHold" | "Full") => JobStatus::Open,
             Some("Closed" | "Canceled") => JobStatus::Closed,
@@ -216,7 +216,7 @@ impl Tables {
         let meaning = meaning(&status);
         let step = match meaning {
             StageMeaning::Step => Some(status.as_str()),
-            // The step from which the application ended.
+            // The step at which the application ended.
             _ => {
                 let before = changes.iter().rev().map(|change| change.from.as_str());
                 before.into_iter().find(|from| self::meaning(from) == StageMeaning::Step)

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// A value of a row. Numbers are text too, as in the dumps of OpenCATS. `NULL` is `None`.
+/// A value of a row. Numbers are text too, as in the dumps of OpenCATS. A minus sign is dropped. `NULL` is `None`.
 pub(super) type Value = Option<String>;
 
 /// A row of an `INSERT` statement.
@@ -83,8 +83,8 @@ impl Parser<'_> {
         taken
     }
 
-    /// Skips white space and comments. The content of a comment for certain versions (`/*!40101 … */`) is skipped too,
-    /// because dumps contain only settings in them.
+    /// Skips white space and comments. Also skips the content of a comment for certain versions (`/*!40101 … */`),
+    /// because such comments in dumps contain no rows, and no definitions of the tables that are read.
     fn skip_space_and_comments(&mut self) -> Result<(), String> {
         loop {
             let spaces = self.rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -222,7 +222,10 @@ impl Parser<'_> {
                 Token::Word(word) if word.starts_with('_') => {}
                 Token::Word(word) => value = Some(Some(word)),
                 Token::Symbol(b'-') => {}
-                token => return Err(format!("line {line}: the row has an unexpected {token:?}")),
+                Token::Symbol(symbol) => {
+                    return Err(format!("line {line}: the row has an unexpected {:?}", char::from(symbol)));
+                }
+                Token::Name(name) => return Err(format!("line {line}: the row has an unexpected name {name:?}")),
             }
         }
     }
@@ -278,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_never_closed_is_reported_with_its_line() {
+    fn unclosed_text_and_rows_are_reported_with_their_line() {
         for (dump, sentence) in [
             ("\ninsert into `t` VALUES ('a", "line 2: the string is never closed"),
             ("CREATE TABLE `t", "line 1: the name is never closed"),

@@ -47,7 +47,7 @@ pub static REQCORE: System = System {
     complete: add_fixed_stages,
 };
 
-/// The stages of the first versions, with the migration's names, in order.
+/// The stages of Reqcore's first versions, in order. The names are those that Reqcore's later migration gave them.
 const FIXED_STAGES: [(&str, &str, Option<StepType>, StageMeaning); 6] = [
     ("new", "New", Some(StepType::Application), StageMeaning::Step),
     ("screening", "Screening", Some(StepType::Screening), StageMeaning::Step),

@@ -1,6 +1,6 @@
 //! Imports saved responses from Workable's API (v3), namely those of `GET /jobs`, `GET /candidates` and `GET /stages`.
-//! A candidate of Workable belongs to one job, so it becomes a candidate and an application. The details of a candidate
-//! or a job have more members; they can be in the same arrays.
+//! A candidate of Workable belongs to one job, so it becomes a candidate and an application. The responses for a single
+//! candidate or job have more members. Their items can be in the same arrays.
 //!
 //! The members follow Workable's API reference.
 
@@ -28,12 +28,12 @@ pub static WORKABLE: System = System {
     people: "candidates",
     stage: "stage",
     has_stages_of_jobs: false,
-    // The reference shows a stage's slug, and its examples a stage's name.
+    // According to Workable's reference, a candidate has the slug of a stage. The examples there show a stage's name.
     are_stages_named: true,
     attachment_folders: &[FILES],
     has_column_names: false,
     resources: &[
-        // Candidates refer to jobs by their code.
+        // Candidates refer to a job by its shortcode.
         Resource::required("jobs", job).with_key("shortcode"),
         Resource::required("candidates", candidate),
         Resource::optional("stages", stage).with_key("slug"),

@@ -1,5 +1,5 @@
-//! Files of an import, which belong to an application without a signup. They are written in transactions so short that
-//! the requests of a running service do not wait.
+//! Files of an import, which belong to an application, not to a signup. Each transaction that writes them is short, so
+//! that the requests of a running service do not wait for long.
 
 use std::path::Path;
 use std::time::Duration;
@@ -72,8 +72,8 @@ impl<'w> AttachmentImport<'w> {
     /// Stores a file. If the import is killed, the sweep deletes an unfinished file.
     ///
     /// # Errors
-    /// [`Error::Full`] if the disk is full; [`Error::Unavailable`] if another process holds the write lock for too long,
-    /// or if too many uploads are staged.
+    /// [`Error::Full`] if the disk is full; [`Error::Unavailable`] if another process holds the write lock for too
+    /// long, or if too many uploads are staged.
     pub fn store(&self, file: &ImportedFile<'_>) -> Result<StoredFile, Error> {
         match self.act(|tx| is_stored(tx, file.id))? {
             Some(true) => return Ok(StoredFile::Exists),

@@ -1,8 +1,9 @@
 //! Attachments: written chunk by chunk during the upload, staged until a signup claims them, and read chunk by chunk.
 //!
 //! Each write must be short, so deletion is split into slices ([`delete_slice`]). The background job in `sweep` deletes
-//! attachments that no signup has claimed in time, unfinished uploads of a previous process, and attachments whose
-//! signup was deleted. `imported` writes the files of imports, which belong to an application without a signup.
+//! staged attachments that no signup has claimed in time, unfinished uploads of a previous process, and attachments
+//! that were detached from their signup or application. `imported` writes the files of imports, which belong to an
+//! application, not to a signup.
 
 pub(super) mod check;
 pub(crate) mod digest;
@@ -36,7 +37,7 @@ pub struct StagedAttachment {
     pub bytes: u32,
 }
 
-/// An attachment of a signup, or of an application that an import added.
+/// An attachment of a signup, or an attachment that an import added to an application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
     pub id: AttachmentId,
@@ -164,8 +165,8 @@ pub(super) fn detach(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
 /// The maximum number of chunks that one write deletes. `secure_delete` overwrites them, half a megabyte in total.
 const SLICE_CHUNKS: usize = 8;
 
-/// Deletes a slice of an attachment, unless it belongs to a signup or to an application. After that, no signup can claim
-/// the attachment. Returns true if nothing is left to delete.
+/// Deletes a slice of an attachment, unless the attachment belongs to a signup or to an application. After that, no
+/// signup can claim the attachment. Returns true if nothing is left to delete.
 pub fn delete_slice(tx: &Tx<'_>, id: &AttachmentId) -> Result<bool, Error> {
     let sql = "UPDATE documents
                SET digest = NULL, media_type = NULL, bytes = NULL, sha256 = NULL, created_at = $1
@@ -280,9 +281,9 @@ pub fn require_complete(tx: &Tx<'_>, attachment: &Attachment) -> Result<(), Erro
     if is_complete { Ok(()) } else { Err(Error::Defect(format!("{} is not complete", attachment.id))) }
 }
 
-/// Reads a chunk of an attachment of a signup or an application. Returns `None` if the chunk does not exist, or if the attachment has been
-/// detached. Identifies the attachment by its id, because a new attachment may reuse the number of a deleted
-/// attachment.
+/// Reads a chunk of an attachment of a signup or an application. Returns `None` if the chunk does not exist, or if the
+/// attachment has been detached. Identifies the attachment by its id, because a new attachment may reuse the number of
+/// a deleted attachment.
 pub fn read_chunk(tx: &Tx<'_>, id: &AttachmentId, chunk_number: i64) -> Result<Option<Vec<u8>>, Error> {
     let sql = "SELECT p.content
                FROM documents d
@@ -312,7 +313,7 @@ pub(super) fn delete_detached(connection: &Connection) -> Result<(), Error> {
     }
 }
 
-/// The maximum number of attachments that one scan for attachments to delete returns.
+/// The maximum number of attachments to delete that one scan returns.
 const SCANNED_MAX: i64 = 64;
 
 fn attachment_id(row: &Row<'_>) -> Result<AttachmentId, Error> {

@@ -1,6 +1,7 @@
-//! The sweep: a background job that deletes attachments without a signup. It deletes staged attachments after an hour,
-//! detached attachments at the next scan, and, after a start, unfinished uploads of a previous process. It deletes one
-//! slice at a time, so that other writes and the shutdown do not wait for the whole sweep.
+//! The sweep: a background job that deletes attachments that belong to neither a signup nor an application. It deletes
+//! staged attachments after an hour, detached attachments at the next scan, and, after a start, unfinished uploads of a
+//! previous process. It deletes one slice at a time, so that other writes and the shutdown do not wait for the whole
+//! sweep.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -105,7 +106,7 @@ impl Sweeper {
         self.queue.pop_front();
         if self.queue.is_empty() && std::mem::take(&mut self.has_swept) {
             // The pages of the file and the log still contain the deleted content, perhaps of an erased candidate, so
-            // they must be wiped. Another scan might find more attachments.
+            // they must be wiped. The request also causes another scan, which might find more attachments.
             self.erasures.add_work();
         }
         let has_succeeded = self.queue.is_empty() && !self.has_failed;
@@ -132,7 +133,8 @@ fn newest_number(tx: &Tx<'_>) -> Result<i64, Error> {
     Ok(tx.value(sql, [])?.unwrap_or(0))
 }
 
-/// Finds attachments without a signup and an application that are detached, too old, or unfinished uploads of a previous process.
+/// Finds attachments that belong to neither a signup nor an application and that are detached, too old, or unfinished
+/// uploads of a previous process.
 fn scan(tx: &Tx<'_>, start: ProcessStart) -> Result<VecDeque<AttachmentId>, Error> {
     let sql = "SELECT id
                FROM documents

@@ -4,9 +4,9 @@ after the time has really passed.
 
 Method: the shim moves the clocks of a running service. After two hours of uptime, the wall clock jumps, and half an
 hour passes, in which retention runs three times. Then the jump is undone. During and after each jump, the experiment
-counts erased candidates and tries a revoked key, an expired key and an ended session. It also hires a candidate, whose message must
-arrive, except while the clock is wrong by a year. At the end, days pass on both clocks, and retention must erase the
-candidates who are due. The short form leaves out two of the jumps.
+counts erased candidates and tries a revoked key, an expired key and an ended session. It also hires a candidate, and
+the delivery must arrive, except while the clock is wrong by a year. At the end, days pass on both clocks, and
+retention must erase the candidates who are due. The short form leaves out two of the jumps.
 
 If the claim were false: a candidate would be erased after a jump, a refused credential would be accepted again, or a
 message would not arrive within 20 seconds. If the shim did not reach the service, nobody would be erased at the end.

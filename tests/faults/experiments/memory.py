@@ -5,7 +5,7 @@ decisions, exports and sign-ins while it runs imports, and waits. After the sign
 resident memory with the limit. The wait exceeds the 60 s after which the service frees the memory that sign-ins use.
 The long form loads the service for 30 minutes. The limit holds for a release build.
 
-If the claim were false: memory would grow with the number of requests, or memory of a load would not be freed.
+If the claim were false: memory would grow with the number of requests, or memory would not be freed after a load.
 """
 
 import http.client

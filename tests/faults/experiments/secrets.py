@@ -84,7 +84,7 @@ def act(outcome, binary, service, company):
 
 
 def read_everything(service, company):
-    """Returns the answers to GET requests with an admin key and a staff key, for all paths with at most a known id."""
+    """Returns the answers to GET requests with an admin key and a staff key, for paths with no ids or known ids."""
     client = service.client()
     description = client.call("GET", "/api/openapi.json")
     texts = []

@@ -52,7 +52,7 @@ DEFECTS = [
     defect("reserve-kept", "full_disk", "the reserved space is not released on a full disk", (
         "src/db/reserve.rs", "        let bytes = self.bytes();\n        if bytes == 0 {",
         f'        let bytes = self.bytes();\n        if bytes == 0 || {on("reserve-kept")} {{')),
-    defect("no-room-check", "histories", "a hire does not look at the number of positions", (
+    defect("no-room-check", "histories", "a hire does not check the number of positions", (
         "src/domain/candidate_step/hire.rs", "    require_room(facts.seats)?;",
         f'    if !{on("no-room-check")} {{ require_room(facts.seats)?; }}')),
     defect("hire-twice", "histories", "a candidate who is hired or rejected can be hired", (
@@ -70,7 +70,7 @@ DEFECTS = [
         "src/store/api_key/mod.rs", "    let Some((user_id, is_enabled)) = found else { return Ok(false) };",
         "    let Some((user_id, is_enabled)) = found else { return Ok(false) };\n"
         f'    let is_enabled = is_enabled && !{on("revocation-lost")};')),
-    defect("panic", "mutations", "a query that is no date causes a panic", (
+    defect("panic", "mutations", "a query that is not a date causes a panic", (
         "src/http/api/usage.rs", "    let moment = Timestamp::parse(&text.replace(' ', \"+\"), Rounding::Up);",
         "    let moment = Timestamp::parse(&text.replace(' ', \"+\"), Rounding::Up);\n"
         f'    assert!(moment.is_some() || !{on("panic")});')),

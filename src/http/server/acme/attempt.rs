@@ -16,7 +16,8 @@ use crate::http::server::tls::certificate::Tls;
 use crate::http::server::tls::files::Pair;
 use crate::world::World;
 
-/// The maximum time of an attempt. An order takes seconds; a certificate after a few minutes is possible.
+/// The maximum time of an attempt. An order usually takes seconds, but an authority can take minutes to issue a
+/// certificate.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Everything that an attempt needs and changes.
@@ -38,12 +39,12 @@ pub(super) enum Outcome {
 }
 
 impl Orderer {
-    /// Makes an attempt. A panic of the library, for example at an answer that it does not expect, is a failure.
+    /// Makes an attempt. A panic in the library, for example on an answer that it does not expect, counts as a failure.
     pub(super) fn attempt(&mut self) -> Outcome {
         let retry_after = RetryAfter::default();
         self.store_begin();
         let tried = catch_unwind(AssertUnwindSafe(|| self.order(&retry_after)));
-        let defect = || "the attempt ended by a defect of this program at an answer of the authority".to_owned();
+        let defect = || "a defect in this program ended the attempt".to_owned();
         let ordered = tried.unwrap_or_else(|_| Err(defect()));
         self.orders.clear();
         let now = self.world.now();
@@ -69,7 +70,7 @@ impl Orderer {
         }
     }
 
-    /// Orders a certificate, takes it into use, and stores it. Returns a note for the log.
+    /// Orders a certificate, starts to use it, and stores it. Returns a note for the log.
     fn order(&self, retry_after: &RetryAfter) -> Result<String, String> {
         let full = |error: std::io::Error| {
             let folder = self.folder.path().display();
@@ -78,7 +79,7 @@ impl Orderer {
                      the disk, and let the user of the service write there"
             )
         };
-        // An authority counts certificates, so none is ordered that could not be stored.
+        // An authority limits the number of certificates, so the service orders none that it could not store.
         let reserved = self.folder.reserve_certificate().map_err(full)?;
         let issued = match self.request(retry_after).and_then(|issued| self.pair(&issued).map(|pair| (issued, pair))) {
             Ok(issued) => issued,
@@ -93,7 +94,7 @@ impl Orderer {
         let stored = reserved.fill(format!("{}\n{}", issued.key.trim_end(), issued.chain).as_bytes());
         Ok(match stored {
             Err(error) => format!(". It could not be stored ({error}), so a restart will order another one"),
-            Ok(()) if !is_valid => ". The clock of this machine is outside this time; correct the clock".to_owned(),
+            Ok(()) if !is_valid => ". By the clock of this machine, it is not valid now; correct the clock".to_owned(),
             Ok(()) => String::new(),
         })
     }
@@ -112,12 +113,12 @@ impl Orderer {
             let late = || format!("the order was not complete within {} seconds", ATTEMPT_TIMEOUT.as_secs());
             tokio::time::timeout(ATTEMPT_TIMEOUT, ordering).await.unwrap_or_else(|_| Err(late()))
         });
-        // A look-up of a host may still block a thread of the runtime.
+        // A lookup of a host name may still block a thread of the runtime.
         runtime.shutdown_background();
         ordered
     }
 
-    /// Checks the certificate of the authority.
+    /// Checks the certificate that the authority issued.
     fn pair(&self, issued: &Issued) -> Result<Pair, String> {
         let domain = self.settings.domain.as_str();
         let unusable = |why: String| format!("the authority sent a certificate that cannot be used: {why}");
@@ -125,15 +126,15 @@ impl Orderer {
         if pair.is_for(domain) { Ok(pair) } else { Err(unusable(format!("it is not for {domain}"))) }
     }
 
-    /// Returns the period of the certificate in use if it is from the authority of the settings. A certificate from a
-    /// test environment is replaced when the settings name the real one.
+    /// Returns the period of the certificate in use, or `None` if another authority than that of the settings is known
+    /// to have issued it. The service then replaces, for example, a certificate from a test environment.
     pub(super) fn period_in_use(&self) -> Option<ValidityPeriod> {
         let is_other = self.ordered_from.as_ref().is_some_and(|directory| *directory != self.settings.directory);
         self.tls.period().filter(|_| !is_other)
     }
 
-    /// Stores the attempt as a failed one until it has ended. A service that is killed in each attempt therefore makes ever
-    /// fewer of them.
+    /// Stores the attempt as failed until it has ended. A service that is killed during each attempt therefore makes
+    /// attempts less and less often.
     fn store_begin(&self) {
         let mut begun = self.attempts.clone();
         begun.fail(self.world.now(), None, 0);
@@ -141,7 +142,8 @@ impl Orderer {
         let _ = self.folder.write_state(&State::new(&self.settings, &begun, self.ordered_from.clone(), why));
     }
 
-    /// Stores the state. If that fails, restarts may cause attempts, but only while the disk has room for a certificate.
+    /// Stores the state. If the state cannot be stored, restarts may cause attempts, but only while the disk has room
+    /// for a certificate.
     fn store_state(&self, last_failure: Option<String>) {
         self.orders.report(&self.attempts);
         let _ = self.folder.write_state(&State::new(

@@ -29,7 +29,7 @@ const BODY_BYTES_MAX: usize = 256 * 1_024;
 /// The maximum size of the head of an answer.
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
 
-/// The maximum time of one request. Let's Encrypt answers within a second, and within some seconds under load.
+/// The maximum time of one request. Let's Encrypt answers within a second, and within a few seconds under load.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The `User-Agent` by which an authority can recognize the service in its logs (RFC 8555 §6.1).
@@ -58,7 +58,7 @@ impl HttpClient for DirectoryClient {
         let url = request.uri().clone();
         Box::pin(async move {
             let answered = tokio::time::timeout(REQUEST_TIMEOUT, exchange(trust, request)).await;
-            let late = || format!("no whole answer within {} seconds", REQUEST_TIMEOUT.as_secs()).into();
+            let late = || format!("no complete answer within {} seconds", REQUEST_TIMEOUT.as_secs()).into();
             let response = answered.unwrap_or_else(|_| Err(late()));
             let response = response.map_err(|error| Error::Other(format!("{url}: {error}").into()))?;
             let asked = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
@@ -117,7 +117,7 @@ fn target(url: &Uri) -> Result<(String, u16), BoxedError> {
 }
 
 /// Refuses answers that the library would misread: redirects, which it takes for successes, refusals without a problem
-/// document, and a directory with an address that is no URL.
+/// document, and a directory with an address that is not a URL.
 fn require_readable(response: &Response<Bytes>) -> Result<(), String> {
     let status = response.status();
     if status.is_redirection() {
@@ -131,7 +131,7 @@ fn require_readable(response: &Response<Bytes>) -> Result<(), String> {
     }
     let nonce = body.as_ref().and_then(|body| body.get("newNonce")).and_then(serde_json::Value::as_str);
     match nonce.map(str::parse::<Uri>) {
-        Some(Err(_)) => Err("the directory has an address that is no URL".to_owned()),
+        Some(Err(_)) => Err("the directory has an address that is not a URL".to_owned()),
         _ => Ok(()),
     }
 }
@@ -162,7 +162,7 @@ mod tests {
             (201, "-----BEGIN CERTIFICATE-----", None),
             (200, r#"{"newNonce": "https://a.example/nonce"}"#, None),
             (400, r#"{"type": "urn:ietf:params:acme:error:badNonce"}"#, None),
-            (200, r#"{"newNonce": "no url\n"}"#, Some("no URL")),
+            (200, r#"{"newNonce": "no url\n"}"#, Some("not a URL")),
             (301, "", Some("redirects are not followed")),
             (303, "", Some("redirects are not followed")),
             (502, "<html>", Some("502 Bad Gateway and no explanation")),

@@ -1,8 +1,8 @@
 //! The folder `FILE.acme` beside the database: the account, the certificate with its key, and the state of orders.
 //!
-//! Each file is written under another name and renamed, so a process that is killed leaves the old or the new one. The
-//! certificate and its key are one file, so they always belong together. The lock of the database file protects the folder
-//! too, so only one service writes to it.
+//! Each file is written under another name and renamed, so a process that is killed leaves the old or the new file. The
+//! certificate and its key are one file, so they always belong together. The lock of the database file protects the
+//! folder too, so only one service writes to it.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _, Seek as _, Write as _};
@@ -37,7 +37,7 @@ pub(super) struct StoredAccount {
     pub(super) credentials: AccountCredentials,
 }
 
-/// The folder of a database file. It may not exist.
+/// The folder of a database file. The folder might not exist.
 #[derive(Debug, Clone)]
 pub struct AcmeFolder(PathBuf);
 
@@ -73,10 +73,10 @@ impl AcmeFolder {
         }
     }
 
-    /// Checks a folder that exists.
+    /// Checks the folder, if it exists.
     ///
     /// # Errors
-    /// A sentence for operators, with the remedy: it is not a folder, or it is open to other users.
+    /// A sentence for operators if the folder cannot be used, is not a folder, or is open to other users.
     pub fn check(&self) -> Result<(), String> {
         let shown = self.0.display();
         match fs::symlink_metadata(&self.0) {
@@ -97,14 +97,15 @@ impl AcmeFolder {
         self.read(CERTIFICATE)
     }
 
-    /// Moves a certificate that cannot be used aside, for a person. Replaces one that was moved before.
+    /// Moves an unusable certificate aside, so that a person can examine it. Replaces a certificate that was moved
+    /// aside before.
     pub(super) fn set_certificate_aside(&self) -> io::Result<PathBuf> {
         let aside = self.0.join("certificate.pem.broken");
         fs::rename(self.certificate_path(), &aside)?;
         Ok(aside)
     }
 
-    /// Returns the account. One that cannot be read counts as missing, because a new one costs nothing.
+    /// Returns the account. An account that cannot be read counts as missing, because a new account costs nothing.
     pub(super) fn account(&self) -> Option<StoredAccount> {
         serde_json::from_slice(&self.read(ACCOUNT).ok()??).ok()
     }
@@ -123,7 +124,7 @@ impl AcmeFolder {
         self.write(STATE, &serde_json::to_vec_pretty(state)?)
     }
 
-    /// Returns the reason of the last failed attempt, if no certificate came after it.
+    /// Returns the reason why the last attempt failed, if it failed.
     pub fn last_failure(&self) -> Option<String> {
         self.state().last_failure
     }
@@ -146,7 +147,7 @@ impl AcmeFolder {
         let mut bytes = Vec::new();
         file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > FILE_BYTES_MAX {
-            return Err(io::Error::new(ErrorKind::InvalidData, "the file is larger than 1 MB"));
+            return Err(io::Error::new(ErrorKind::InvalidData, "the file is larger than 1 MiB"));
         }
         Ok(Some(bytes))
     }
@@ -167,7 +168,7 @@ pub(super) struct Reserved {
 }
 
 impl Reserved {
-    /// Writes a certificate with its key into the space, and gives it its name.
+    /// Writes a certificate with its key into the space, and gives the file its final name.
     pub(super) fn fill(mut self, pem: &[u8]) -> io::Result<()> {
         self.file.rewind()?;
         self.file.write_all(pem)?;
@@ -181,7 +182,7 @@ impl Reserved {
     }
 }
 
-/// Creates a file, or empties one that a killed process left.
+/// Creates a file. Removes a file of this name first, because a killed process may have left one.
 fn create(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),

@@ -17,7 +17,7 @@ use crate::http::server::tls::certificate::Tls;
 use crate::http::server::tls::files::Pair;
 use crate::world::World;
 
-/// The time between two comparisons with the clock, which may jump.
+/// The time between two checks whether an attempt is due. The clock may jump, so one long wait would not do.
 const REST: Duration = Duration::from_secs(1);
 
 /// A service's certificate by ACME, before the service accepts connections.
@@ -28,8 +28,8 @@ pub struct Acme {
 }
 
 impl Acme {
-    /// Opens the folder, and reads the stored certificate. A stored certificate is used whatever the clock says, because
-    /// the clock may be wrong, and no certificate is better.
+    /// Opens the folder, and reads the stored certificate. The service uses a stored certificate even if the clock
+    /// shows a time outside its period, because the clock may be wrong, and there is no better certificate.
     ///
     /// # Errors
     /// A sentence for operators if the folder cannot be used.
@@ -71,7 +71,7 @@ impl Acme {
     }
 }
 
-/// Reads the stored certificate. Moves one that cannot be used aside.
+/// Reads the stored certificate. Moves an unusable certificate aside.
 ///
 /// # Errors
 /// A sentence for operators.
@@ -96,11 +96,11 @@ fn read_stored(folder: &AcmeFolder) -> Result<Option<Pair>, String> {
 /// Makes an attempt whenever one is due, or when a SIGHUP asks for one. Runs until the future is dropped.
 pub async fn follow(acme: Acme, ctx: Arc<Ctx>, mut hangups: Signal) {
     let orderer = Arc::new(Mutex::new(acme.orderer));
-    let mut looks = tokio::time::interval(REST);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut checks = tokio::time::interval(REST);
+    checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let is_asked = tokio::select! {
-            _ = looks.tick() => false,
+            _ = checks.tick() => false,
             Some(()) = hangups.recv() => true,
         };
         let now = ctx.world.now();
@@ -115,11 +115,11 @@ pub async fn follow(acme: Acme, ctx: Arc<Ctx>, mut hangups: Signal) {
                 Some(Outcome::Failed(line)) => ctx.telemetry.warn(ctx.world.now(), &line),
                 None => {
                     orderer.lock().unwrap_or_else(PoisonError::into_inner).attempts.fail(now, None, 0);
-                    ctx.telemetry.warn(ctx.world.now(), "no attempt for a certificate: the system has no free thread");
+                    ctx.telemetry.warn(ctx.world.now(), "cannot order a certificate: the system has no free thread");
                 }
             }
         } else if is_asked {
-            ctx.telemetry.note(now, None, &format!("SIGHUP: the next attempt for a certificate may be at {next}"));
+            ctx.telemetry.note(now, None, &format!("SIGHUP: the next attempt to get a certificate may be at {next}"));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The certificate of the service from an authority, by ACME (RFC 8555): the first one, and each renewal.
 //!
-//! The service proves that it has its name by a file on port 80 (the challenge http-01), which the listener for redirects
-//! answers. Each attempt has a thread and a runtime of its own, so that a slow name server or disk never blocks a thread
-//! that handles requests. `domain/acme` decides when the next attempt is due.
+//! The service proves that it controls its name by answering a request on port 80 (the challenge http-01). The listener
+//! for redirects sends the answer. Each attempt has a thread and a runtime of its own, so that a slow name server or
+//! disk never blocks a thread that handles requests. `domain/acme` decides when the next attempt is due.
 
 mod attempt;
 mod client;

@@ -25,9 +25,9 @@ const SENTENCE_CHARACTERS_MAX: usize = 800;
 /// environment was reset, or has closed it.
 const ACCOUNT_ERRORS: [&str; 2] = ["accountDoesNotExist", "unauthorized"];
 
-/// The maximum number of times that an order begins. The library repeats a request twice if the authority refuses its nonce,
-/// and RFC 8555 §6.5 sets no number, so an order begins again after a third refusal. The authority then returns the order
-/// that it already has.
+/// The maximum number of times that an order begins. If the authority refuses the nonce of a request, the library
+/// repeats the request twice. RFC 8555 §6.5 sets no limit, so an order begins again after a third refusal. The
+/// authority then returns the order that it already has.
 const BEGINNINGS_MAX: u32 = 6;
 
 /// The result of an order: the certificates from the authority, and the private key that was generated for them here.
@@ -175,7 +175,7 @@ async fn complete(mut order: Order, orders: &Orders) -> Result<Issued, Failure> 
             Ok(OrderStatus::Ready) => {}
             Err(failure @ (Failure::Nonce(_) | Failure::Other(_))) => return Err(failure),
             refused => {
-                // The order says only that it failed. The challenge says why.
+                // The order shows only that it failed. The challenge shows the reason.
                 let unknown = || "the authority refused the order and gave no reason".to_owned();
                 let refusal = refused.err().map_or_else(unknown, Failure::into_sentence);
                 return Err(Failure::Other(failed_challenge(&mut order).await.unwrap_or(refusal)));
@@ -187,7 +187,7 @@ async fn complete(mut order: Order, orders: &Orders) -> Result<Issued, Failure> 
     Ok(Issued { chain, key })
 }
 
-/// Publishes the answers to the challenges, and tells the authority to look for them.
+/// Publishes the answers to the challenges, and asks the authority to fetch them.
 async fn answer_challenges(order: &mut Order, orders: &Orders) -> Result<(), Failure> {
     let mut authorizations = order.authorizations();
     while let Some(authorization) = authorizations.next().await {
@@ -246,7 +246,8 @@ fn refusal(problem: &Problem) -> String {
     format!("the authority refused ({kind}): {detail}; {}", advice(kind))
 }
 
-/// Shortens a sentence, and replaces control characters, such as line breaks, by spaces. The sentence can contain text from outside.
+/// Shortens a sentence, and replaces control characters, such as line breaks, with spaces. The sentence can contain
+/// text from outside.
 fn one_line(sentence: &str) -> String {
     text::cut(sentence, SENTENCE_CHARACTERS_MAX).replace(|c: char| c.is_control(), " ")
 }

@@ -1,5 +1,5 @@
-//! The state of orders in JSON: the attempts, for whom they were made, and the last failure. It survives restarts, so
-//! that they cause no attempts.
+//! The state of orders in JSON: the attempts, the name and the authority that they were for, and the last failure. The
+//! state survives restarts, so that a restart causes no attempt.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub(super) struct State {
     ordered_at: Option<String>,
     /// The directory of the authority that issued the stored certificate.
     pub(super) ordered_from: Option<String>,
-    /// The reason of the last failure, with the advice.
+    /// The reason for the last failure, with advice.
     pub(super) last_failure: Option<String>,
 }
 

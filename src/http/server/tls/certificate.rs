@@ -33,7 +33,7 @@ impl Tls {
         Ok(Self { files: Some(files), current, has_unusable_files: AtomicBool::new(false), orders: None })
     }
 
-    /// Creates the certificate of a service that orders it, with the stored one if there is one.
+    /// Creates the value for a service that orders its certificate. `stored` is the stored certificate, if any.
     pub(in crate::http::server) fn ordered(stored: Option<Pair>, orders: Arc<Orders>) -> Self {
         let current = Mutex::new(stored);
         Self { files: None, current, has_unusable_files: AtomicBool::new(false), orders: Some(orders) }
@@ -49,8 +49,8 @@ impl Tls {
         self.period()?.reminder(now)
     }
 
-    /// Returns a warning while there is no certificate or it is not valid, while it is not renewed, or while the changed
-    /// files cannot be used.
+    /// Returns a warning while there is no valid certificate, while attempts to renew the certificate fail, or while
+    /// the changed files cannot be used.
     pub(in crate::http) fn warning(&self, now: Timestamp) -> Option<&'static str> {
         let Some(period) = self.period() else {
             return Some("there is no certificate yet; the log shows the reason");
@@ -59,7 +59,7 @@ impl Tls {
         match &self.orders {
             Some(_) if !is_valid => Some("the certificate is not valid now; the log shows why there is no new one"),
             None if !is_valid => Some("the certificate is not valid now; renew it"),
-            Some(orders) if orders.is_worrying() => Some("the certificate is not renewed; the log shows the reason"),
+            Some(orders) if orders.is_worrying() => Some("the certificate was not renewed; the log shows the reason"),
             _ if self.has_unusable_files() => Some("the new certificate cannot be used; the log shows the reason"),
             _ => None,
         }

@@ -209,7 +209,7 @@ fn read(path: &Path, name: &str, flag: &str) -> Result<Vec<u8>, String> {
     let file = File::open(path).map_err(failed)?;
     file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(format!("the {name} {shown} is larger than 1 MB; give the path of a PEM file with {flag}"));
+        return Err(format!("the {name} {shown} is larger than 1 MiB; give the path of a PEM file with {flag}"));
     }
     Ok(bytes)
 }
