@@ -38,25 +38,37 @@ def apply(root):
     return missing
 
 
-def copy_source(target):
-    """Copies what a build of the program needs."""
+def make_source(directory):
+    """Copies what a build of the program needs, and adds the switch."""
     for entry in os.scandir(ROOT):
         if entry.is_file():
-            shutil.copy(entry.path, target)
+            shutil.copy(entry.path, directory)
     for name in (".cargo", "src", "examples", "benches", "tests"):
-        shutil.copytree(os.path.join(ROOT, name), os.path.join(target, name))
+        shutil.copytree(os.path.join(ROOT, name), os.path.join(directory, name), ignore=shutil.ignore_patterns("node_modules"))
+    with open(os.path.join(directory, "src", "lib.rs"), "a", encoding="utf-8") as file:
+        file.write(SWITCH)
+
+
+def check(directory):
+    """Returns whether a source with all defects compiles."""
+    # Clippy has checked the dependencies in this directory.
+    target = os.path.realpath(os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target")))
+    return cargo("check", "--lib", directory, target).returncode == 0
 
 
 def build(directory):
-    """Builds the copy and returns the path of its binary."""
-    copy_source(directory)
+    """Builds a copy of the source with all defects. Returns the path of its binary."""
+    make_source(directory)
     missing = apply(directory)
     if missing:
         raise RuntimeError("; ".join(missing))
-    with open(os.path.join(directory, "src", "lib.rs"), "a", encoding="utf-8") as file:
-        file.write(SWITCH)
     target = os.environ.get("FAULTS_TARGET_DIR", os.path.join(ROOT, "target", "faults"))
-    cargo = os.environ.get("FAULTS_CARGO", "cargo").split()
-    subprocess.run([*cargo, "build", "--quiet", "--locked", "--bin", "appliance"], cwd=directory, check=True,
-                   env={**os.environ, "CARGO_TARGET_DIR": target})
+    if cargo("build", "--bin=appliance", directory, target).returncode != 0:
+        raise RuntimeError("the copy with the deliberate defects does not compile")
     return os.path.join(target, "debug", "appliance")
+
+
+def cargo(command, what, directory, target):
+    words = os.environ.get("FAULTS_CARGO", "cargo").split()
+    return subprocess.run([*words, command, "--quiet", "--locked", what], cwd=directory, check=False,
+                          env={**os.environ, "CARGO_TARGET_DIR": target})

@@ -130,9 +130,9 @@ DEFECTS = [
 NEXT_VERSION = [
     ("src/store/schema.rs", "    version: 1,\n", "    version: 2,\n"),
     ("src/store/schema.rs", "    upgrades: &[],\n",
-     "    upgrades: &[&[\n"
+     "    upgrades: &[crate::db::schema::Upgrade { name: \"notes\", steps: &[\n"
      '        crate::db::schema::Step::Sql("ALTER TABLE candidates ADD COLUMN faults_note TEXT"),\n'
      '        crate::db::schema::Step::Sql("UPDATE candidates SET faults_note = hex(randomblob(200))"),\n'
      '        crate::db::schema::Step::Sql("CREATE INDEX faults_notes ON candidates (faults_note)"),\n'
-     "    ]],\n"),
+     "    ] }],\n"),
 ]

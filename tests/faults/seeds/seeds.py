@@ -32,13 +32,16 @@ def main(arguments):
 
 
 def show_that_all_apply():
+    """Applies all defects to a copy of the source, and checks that the copy compiles."""
     with tempfile.TemporaryDirectory(prefix="faults-seeds.") as directory:
-        build.copy_source(directory)
+        build.make_source(directory)
         missing = build.apply(directory)
-    for sentence in missing:
-        print(f"FAILED  seeds: {sentence}")
-    print(f"seeds: {len(DEFECTS)} deliberate defects, {len(missing)} replacements do not apply")
-    return 1 if missing else 0
+        for sentence in missing:
+            print(f"FAILED  seeds: {sentence}")
+        compiles = not missing and build.check(directory)
+    print(f"seeds: {len(DEFECTS)} deliberate defects, {len(missing)} replacements do not apply"
+          + (", and the copy compiles" if compiles else ""))
+    return 0 if compiles else 1
 
 
 def is_caught(defect, binary):
