@@ -2,9 +2,9 @@
 //!
 //! A board can have many cards, so the queries read only columns that the board needs.
 
-use std::collections::HashMap;
+use std::ops::ControlFlow;
 
-use crate::db::row::{Columns, Row};
+use crate::db::row::{Columns, Row, word};
 use crate::db::tx::{Error, Tx};
 use crate::domain::due_day::DueDay;
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId, RoleStepId};
@@ -25,6 +25,15 @@ pub struct BoardCard {
     pub has_attachment: bool,
     /// The day until which staff put the application aside. The day can be in the past.
     pub later_due_on: Option<DueDay>,
+    /// The other roles to which the candidate has applied.
+    pub other_roles: Vec<OtherRole>,
+}
+
+/// Another role to which the candidate of a card has applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherRole {
+    pub id: RoleId,
+    pub name: String,
 }
 
 /// A hired candidate.
@@ -38,7 +47,9 @@ pub struct HiredCard {
 /// Returns the candidates at the steps of a role, grouped by step. At each step, candidates who have been there the
 /// longest come first.
 pub fn cards(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Result<Vec<BoardCard>, Error> {
-    tx.all(CARDS, (organization.as_str(), role.as_str()), board_card)
+    let mut cards = Vec::new();
+    tx.each(CARDS, (organization.as_str(), role.as_str()), |row| add(&mut cards, row))?;
+    Ok(cards)
 }
 
 /// Returns the card of one application to a role, or `None` if the application is not in progress or has no current
@@ -49,26 +60,28 @@ pub fn card(
     role: &RoleId,
     application: &ApplicationId,
 ) -> Result<Option<BoardCard>, Error> {
-    tx.one(CARD, (organization.as_str(), role.as_str(), application.as_str()), board_card)
+    let mut cards = Vec::new();
+    tx.each(CARD, (organization.as_str(), role.as_str(), application.as_str()), |row| add(&mut cards, row))?;
+    Ok(cards.pop())
 }
 
+// Outer joins read the attachments and the other roles. A subquery for each application would take longer, because SQLite
+// opens its indexes again each time. An application with several attachments or other roles has several rows, one after
+// the other.
 macro_rules! select_cards {
     ($condition:literal) => {
         concat!(
-            "SELECT a.id, a.at_role_step_id, s.id, c.id, c.name, a.at_since, EXISTS (
-               SELECT 1
-               FROM signups g
-               JOIN documents d ON d.signup_id = g.id
-               WHERE g.candidate_role_id = a.id
-             ) OR EXISTS (
-               SELECT 1
-               FROM documents d
-               WHERE d.candidate_role_id = a.id
-             ), a.later_due_on
+            "SELECT a.id, d.signup_id IS NOT NULL OR e.candidate_role_id IS NOT NULL, o.id, o.name,
+               a.at_role_step_id, s.id, c.id, c.name, a.at_since, a.later_due_on
              FROM roles r
              JOIN candidate_roles a ON a.role_id = r.id
              JOIN candidates c ON c.number = a.candidate_number
              JOIN candidate_role_steps s ON s.candidate_role_id = a.id AND s.role_step_id = a.at_role_step_id
+             LEFT JOIN signups g ON g.candidate_role_id = a.id
+             LEFT JOIN documents d ON d.signup_id = g.id
+             LEFT JOIN documents e ON e.candidate_role_id = a.id
+             LEFT JOIN candidate_roles b ON b.candidate_id = c.id AND b.role_id <> r.id
+             LEFT JOIN roles o ON o.id = b.role_id
              ",
             $condition
         )
@@ -85,58 +98,36 @@ pub(in super::super) const CARD: &str = select_cards!(
        AND a.at_role_step_id IS NOT NULL"
 );
 
-fn board_card(row: &Row<'_>) -> Result<BoardCard, Error> {
+/// Adds the card of a row, or completes the last card if the row belongs to the same application.
+fn add(cards: &mut Vec<BoardCard>, row: &Row<'_>) -> Result<ControlFlow<()>, Error> {
     let mut columns = Columns::of(row);
-    Ok(BoardCard {
-        application_id: columns.parse(ApplicationId::parse)?,
-        role_step_id: columns.parse(RoleStepId::parse)?,
-        candidate_step_id: columns.parse(CandidateStepId::parse)?,
-        candidate_id: columns.parse(CandidateId::parse)?,
-        candidate_name: columns.read()?,
-        since: columns.time()?,
-        has_attachment: columns.read()?,
-        later_due_on: columns.parse_or_none(DueDay::parse)?,
-    })
-}
-
-/// Returns the names of the other roles to which the role's candidates in progress have applied, by application.
-pub fn other_roles(
-    tx: &Tx<'_>,
-    organization: &OrganizationId,
-    role: &RoleId,
-) -> Result<HashMap<ApplicationId, Vec<String>>, Error> {
-    let mut found: HashMap<ApplicationId, Vec<String>> = HashMap::new();
-    let rows = tx.all(OTHER_ROLES, (organization.as_str(), role.as_str()), |row| {
-        let mut columns = Columns::of(row);
-        Ok((columns.parse(ApplicationId::parse)?, columns.read::<String>()?))
-    })?;
-    for (application, name) in rows {
-        found.entry(application).or_default().push(name);
+    let application = columns.text()?;
+    let has_attachment: bool = columns.read()?;
+    let other_role = (columns.parse_or_none(RoleId::parse)?, columns.read::<Option<String>>()?);
+    let is_next = cards.last().is_none_or(|last| last.application_id.as_str() != application);
+    if is_next {
+        cards.push(BoardCard {
+            application_id: word(application, ApplicationId::parse)?,
+            role_step_id: columns.parse(RoleStepId::parse)?,
+            candidate_step_id: columns.parse(CandidateStepId::parse)?,
+            candidate_id: columns.parse(CandidateId::parse)?,
+            candidate_name: columns.read()?,
+            since: columns.time()?,
+            has_attachment: false,
+            later_due_on: columns.parse_or_none(DueDay::parse)?,
+            other_roles: Vec::new(),
+        });
     }
-    Ok(found)
+    if let Some(card) = cards.last_mut() {
+        card.has_attachment |= has_attachment;
+        if let (Some(id), Some(name)) = other_role
+            && card.other_roles.iter().all(|known| known.id != id)
+        {
+            card.other_roles.push(OtherRole { id, name });
+        }
+    }
+    Ok(ControlFlow::Continue(()))
 }
-
-pub(in super::super) const OTHER_ROLES: &str = "SELECT a.id, o.name
-     FROM roles r
-     JOIN candidate_roles a ON a.role_id = r.id
-     JOIN candidate_roles b ON b.candidate_id = a.candidate_id AND b.role_id <> a.role_id
-     JOIN roles o ON o.id = b.role_id
-     WHERE r.organization_id = $1 AND r.id = $2 AND a.status = 'In Progress'";
-
-/// Returns the names of the other roles to which the candidate of an application has applied.
-pub fn other_roles_of(
-    tx: &Tx<'_>,
-    organization: &OrganizationId,
-    application: &ApplicationId,
-) -> Result<Vec<String>, Error> {
-    tx.values(OTHER_ROLES_OF, (organization.as_str(), application.as_str()))
-}
-
-pub(in super::super) const OTHER_ROLES_OF: &str = "SELECT o.name
-     FROM candidate_roles a
-     JOIN candidate_roles b ON b.candidate_id = a.candidate_id AND b.role_id <> a.role_id
-     JOIN roles o ON o.id = b.role_id
-     WHERE a.organization_id = $1 AND a.id = $2";
 
 /// Returns the time at which a candidate reached a step. `position` is the position of the candidate at the step,
 /// counted from 0. The candidate who has been there the longest comes first.

@@ -3,7 +3,7 @@
 
 pub(super) mod card;
 
-pub use self::card::{BoardCard, HiredCard, card, cards, hired, other_roles, other_roles_of, since_at};
+pub use self::card::{BoardCard, HiredCard, OtherRole, card, cards, hired, since_at};
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::candidate_step::StepType;

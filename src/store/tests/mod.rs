@@ -72,16 +72,9 @@ fn no_query_for_a_page_sorts_rows_or_reads_unrelated_rows() {
             "INDEX candidate_roles_of_role (role_id=? AND status=? AND candidate_number<?)",
         ),
         (board::PAGE.to_owned(), &format!("{rows_at_step}(at_since,id)>(?,?))")),
-        (card::CARDS.to_owned(), "SEARCH a USING INDEX candidate_roles_at_step (role_id=?"),
+        (card::CARDS.to_owned(), "SEARCH a USING COVERING INDEX candidate_roles_at_step (role_id=?"),
         (card::CARD.to_owned(), "SEARCH a USING INDEX sqlite_autoindex_candidate_roles_"),
-        (
-            card::OTHER_ROLES.to_owned(),
-            "SEARCH b USING COVERING INDEX sqlite_autoindex_candidate_roles_2 (candidate_id=?)",
-        ),
-        (
-            card::OTHER_ROLES_OF.to_owned(),
-            "SEARCH b USING COVERING INDEX sqlite_autoindex_candidate_roles_2 (candidate_id=?)",
-        ),
+        (card::CARDS.to_owned(), "SEARCH b USING COVERING INDEX sqlite_autoindex_candidate_roles_2 (candidate_id=?)"),
         (card::SINCE_AT.to_owned(), "INDEX candidate_roles_at_step (role_id=? AND at_role_step_id=?"),
         (card::HIRED.to_owned(), "SEARCH a USING INDEX candidate_roles_of_role (role_id=? AND status=?)"),
         (inbox::WITHDRAWALS.to_owned(), "SEARCH v USING INDEX activities_by_action (organization_id=? AND action=?)"),

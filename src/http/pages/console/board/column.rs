@@ -1,7 +1,5 @@
 //! The columns and the cards of a board.
 
-use std::collections::HashMap;
-
 use jiff::civil::Date;
 
 use crate::domain::board;
@@ -22,8 +20,6 @@ pub(super) struct CardFacts {
     pub(super) now: Timestamp,
     /// The current day in the organization's time zone.
     pub(super) today: Date,
-    /// The names of the other roles to which a candidate has applied.
-    pub(super) other_roles: HashMap<ApplicationId, Vec<String>>,
 }
 
 /// A step and its candidates.
@@ -86,13 +82,14 @@ impl Card {
         let words = BOARD.of(facts.texts);
         let days = board::days(facts.now.since(card.since));
         let is_aside = card.later_due_on.is_some_and(|due_on| due_on.0 > facts.today);
-        let also = facts.other_roles.get(&card.application_id);
+        let other_roles: Vec<&str> = card.other_roles.iter().map(|role| role.name.as_str()).collect();
+        let also = (!other_roles.is_empty()).then(|| fill(words.also, &[("roles", &other_roles.join(", "))]));
         Self {
             wait: match days {
                 0 => words.since_today.to_owned(),
                 days => facts.texts.counted(&words.days_here, usize::try_from(days).unwrap_or(usize::MAX)),
             },
-            also: also.map(|names| fill(words.also, &[("roles", &names.join(", "))])),
+            also,
             id: card.application_id,
             step: card.candidate_step_id.into(),
             candidate_id: card.candidate_id.into(),

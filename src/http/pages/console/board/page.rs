@@ -181,12 +181,15 @@ fn columns(
     organization: &VisibleOrganization,
     role: &RoleId,
 ) -> Result<Vec<Column>, Error> {
+    // The cards are grouped by step.
+    let mut cards = board::cards(tx, &organization.id, role)?.into_iter().peekable();
     let mut by_step: HashMap<RoleStepId, Vec<BoardCard>> = HashMap::new();
-    for card in board::cards(tx, &organization.id, role)? {
-        by_step.entry(card.role_step_id.clone()).or_default().push(card);
+    while let Some(first) = cards.next() {
+        let step = first.role_step_id.clone();
+        let others = std::iter::from_fn(|| cards.next_if(|card| card.role_step_id == step));
+        by_step.insert(step.clone(), std::iter::once(first).chain(others).collect());
     }
-    let today = when::today(&organization.time_zone, tx.now);
-    let facts = CardFacts { texts, now: tx.now, today, other_roles: board::other_roles(tx, &organization.id, role)? };
+    let facts = CardFacts { texts, now: tx.now, today: when::today(&organization.time_zone, tx.now) };
     let steps = board::steps(tx, &organization.id, role)?.into_iter();
     let steps = steps.map(|step| (by_step.remove(&step.id).unwrap_or_default(), step));
     let shown = steps.filter(|(cards, step)| step.order.is_some() || !cards.is_empty());

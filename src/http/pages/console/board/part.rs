@@ -92,10 +92,8 @@ impl<'a> PartSource<'a> {
         let next = board::page(tx, organization, role, step, (card.since.micros(), id.as_str()), 1)?;
         let late_after = board_rule::late_after(tx.now.since(self.median(step)?));
         let is_late = tx.now.since(card.since) > late_after;
-        let other_roles = board::other_roles_of(tx, organization, id)?;
-        let other_roles = HashMap::from_iter((!other_roles.is_empty()).then(|| (id.clone(), other_roles)));
         let today = when::today(&self.scene.organization.time_zone, tx.now);
-        let facts = CardFacts { texts: self.texts, now: tx.now, today, other_roles };
+        let facts = CardFacts { texts: self.texts, now: tx.now, today };
         Ok(Part {
             id: id.clone(),
             step: step.to_string(),
