@@ -19,7 +19,7 @@ from common.operations import Numbered
 from common.outcome import IS_LONG, rounds
 from common.service import Directory, Service, run as run_command
 
-UNKNOWN = "it may or may not have taken effect"
+UNKNOWN = "the change may or may not have been saved"
 UNKNOWN_PAGE = "We cannot tell whether it went through"
 KINDS = shim.ALL_KINDS | 1 << shim.OPEN
 SHORT = {("erased", errno.EIO), ("erased", errno.ENOSPC), ("hired", errno.EIO), ("attachment", errno.ENOSPC)}
@@ -37,7 +37,8 @@ def run(outcome, binary):
         for act, error in tries:
             if not IS_LONG and (act.name, error) not in SHORT:
                 continue
-            for action in (shim.FAIL, shim.FAIL_FROM) if IS_LONG else (shim.FAIL,):
+            actions = (shim.FAIL, shim.FAIL_FROM)
+            for action in actions if IS_LONG else (outcome.random.choice(actions),):
                 faults = 0
                 for nth in positions(outcome):
                     injected = attempt(outcome, binary, company, before, act, action, error, nth, counts)
@@ -46,6 +47,8 @@ def run(outcome, binary):
                         break
                 outcome.check(faults > 0, f"faults are injected into {act.name}")
                 outcome.report(f"{act.name}, {errno.errorcode[error]}: {faults} faults")
+        if IS_LONG:
+            outcome.check(counts["unknown"] > 0, "some answers report an unknown outcome")
         outcome.report(", ".join(f"{count} {what}" for what, count in counts.items()))
 
 
