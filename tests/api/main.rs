@@ -153,6 +153,11 @@ mod wrong_clock;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
+use tikv_jemallocator::Jemalloc;
+
+/// The tests run the service in their own process, so they use its allocator.
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 /// Lists a file's tests under the name of the file.
 macro_rules! tests {
