@@ -247,7 +247,7 @@ CREATE TABLE api_key_usage_moves (
 
 -- Stored responses to requests with an Idempotency-Key. A response is valid for a day. `fingerprint` is the SHA-256 of
 -- the request. If a response contains a secret, only the id of the created record is stored. If the candidate of a
--- response was erased, the row contains neither the body nor the fingerprint.
+-- response was erased, the row has no body, and its fingerprint is 32 zero bytes.
 CREATE TABLE idempotency_keys (
   key_number INTEGER NOT NULL REFERENCES api_keys (number),
   idempotency_key TEXT NOT NULL CHECK (length(idempotency_key) BETWEEN 1 AND 255),
@@ -262,11 +262,11 @@ CREATE TABLE idempotency_keys (
 CREATE INDEX idempotency_keys_by_time ON idempotency_keys (created_at);
 CREATE INDEX idempotency_keys_of_candidate ON idempotency_keys (candidate_id) WHERE candidate_id IS NOT NULL;
 
--- An open position, or several equal ones. `hired` is the number of filled `positions`: all of them in a filled role,
--- and fewer in an open one. `close_reason`: why the role was closed. `shown_since`: when the public part of the role
--- last changed, except by a decision, because decisions become visible later. `closes_on`: the last day on which the
--- role accepts signups, in the organization's time zone; the service closes the role on the next day. `ended_at`: the
--- time since which the role has been filled or closed.
+-- A job at an organization, with one or more equal positions. `hired` is the number of filled `positions`: all of them
+-- in a filled role, and fewer in an open one. `close_reason`: why the role was closed. `shown_since`: when the public
+-- part of the role last changed, except by a decision, because decisions become visible later. `closes_on`: the last
+-- day on which the role accepts signups, in the organization's time zone; the service closes the role on the next day.
+-- `ended_at`: the time since which the role has been filled or closed.
 CREATE TABLE roles (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
@@ -494,7 +494,7 @@ CREATE TABLE erasures_asked (
 -- are deleted after an hour. `bytes`, `media_type` and `sha256` are set when the upload is complete. A file that an
 -- import added belongs to an application (`candidate_role_id`) instead of a signup, because nobody submitted a form.
 -- After the deletion of its signup, or the erasure of its candidate, an attachment is detached: its `created_at` is 0,
--- and the sweep deletes it in slices. `sha256` is the digest of the whole content, which downloads and `check` compare.
+-- and the sweep deletes it in slices. `sha256` is the digest of the whole content; downloads and `check` verify it.
 CREATE TABLE documents (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),

@@ -254,8 +254,8 @@ matches "$(header Allow)" 'GET' 'the 405 names the methods that work'
 
 section 'GET /api/public/portal/{orgSlug}'
 
-# The expected values come from the document, so a change to the document needs no
-# change to this script.
+# The expected list comes from the document, so a role that is added to the document
+# needs no change to this script.
 open_roles=$(jq --compact-output \
   '[.organizations[] | select(.slug == "halmwind").roles[] | select(.status == "open" and .public)]
    | sort_by(.createdAt) | reverse | map(.id)' "$document")
@@ -272,7 +272,7 @@ holds 'all(.roles[]; (.name | length > 0) and (.description | type == "object") 
 holds '.roles[] | select(.id == "role_wind-turbine-technician")
        | .salaryMin == 24.5 and .salaryMax == 31 and .salaryCurrency == "EUR" and .salaryPeriod == "hour"' 'the salary is shown'
 holds '.roles[] | select(.id == "role_treasury-analyst") | keys | any(startswith("salary")) | not' \
-  'a role without a salary has none of its fields'
+  'a role without a salary has no salary fields'
 holds '.roles[] | select(.id == "role_treasury-analyst") | .workType == null and .collarType == null' \
   'a work type and a collar type can be null'
 equals "$(header Access-Control-Allow-Origin)" '*' 'any site may read the portal'
@@ -349,9 +349,9 @@ matches "$(header WWW-Authenticate)" 'error="invalid_token"' 'the 401 for a mist
 expect 401:unauthorized POST /api/auth/sign-in "${json[@]}" "{\"email\": \"$admin_email\", \"password\": \"not the passphrase\"}"
 expect 200 POST /api/auth/sign-in --cookie-jar "$work/cookies" "${json[@]}" \
   "{\"email\": \"$admin_email\", \"password\": \"$password\"}"
-holds '.auth.type == "session" and .user.role == "admin"' 'sign-in answers like me'
+holds '.auth.type == "session" and .user.role == "admin"' 'sign-in answers in the form of /api/v1/me'
 matches "$(header Set-Cookie)" 'HttpOnly' 'no script can read the session cookie'
-matches "$(header Set-Cookie)" 'SameSite=Lax' 'no other site can send the session cookie with a form'
+matches "$(header Set-Cookie)" 'SameSite=Lax' 'no other site can send the session cookie with a POST form'
 
 # The next requests only read the jar, so they send the same cookie even after the
 # sign-out.
@@ -584,7 +584,7 @@ expect 403:forbidden GET "$deliveries" "${as_hr[@]}"
 exits 0 'no delivery is stuck' "$appliance" hr-deliveries --db "$db"
 equals "$(cat "$work/out")" '' 'the list of stuck deliveries is empty'
 
-# Decisions work while the HR system is unreachable.
+# A ping is accepted while the HR system is unreachable, and its delivery fails.
 kill -KILL "$hr_system"
 wait "$hr_system" 2>/dev/null || true
 hr_system=

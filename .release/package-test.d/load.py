@@ -3,7 +3,7 @@
     load.py once KEY    one request
     load.py load KEY    requests from eight clients until the file load.stop exists
 
-Fails if a connection was refused, or a request got no answer or another status than 200.
+Fails if a connection was refused, or a request got no answer or a status other than 200.
 """
 
 import os

@@ -152,7 +152,9 @@ impl Seats {
     pub fn reopened(self, steps: usize) -> Result<Self, Refusal> {
         if self.status != RoleStatus::Closed {
             let status = self.status.as_str();
-            return Err(Refusal::ConflictWith(format!("only a closed role can be reopened; the role is {status}")));
+            return Err(Refusal::ConflictWith(format!(
+                "only a closed role can be reopened; the role's status is {status}"
+            )));
         }
         require_steps(steps)?;
         Ok(self.in_use())

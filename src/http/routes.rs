@@ -1,4 +1,4 @@
-//! The route table of this service. It contains every endpoint.
+//! The route table of this service. It contains every endpoint except those of the metrics and redirect listeners.
 
 use std::sync::Arc;
 
@@ -110,7 +110,8 @@ mod tests {
         }
     }
 
-    /// The reserve is for erasures, revocations, sign-ins and the pages that lead to them. Edits of roles wait for space.
+    /// The reserve is for erasures, revocations, sign-ins and the pages that lead to them. Edits of
+    /// roles are refused until there is space.
     #[test]
     fn acts_on_roles_do_not_use_the_reserve_of_disk_space() {
         let mut count = 0;

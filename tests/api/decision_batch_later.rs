@@ -11,7 +11,7 @@ crate::tests![
     applications_are_put_aside_at_any_step,
     an_application_with_the_same_due_day_is_done_and_not_undone,
     an_undo_restores_the_earlier_due_days,
-    a_mark_that_something_has_followed_is_left_and_reported,
+    a_mark_that_was_followed_by_another_act_is_left_and_reported,
     an_invalid_due_day_refuses_the_batch,
     a_due_day_belongs_to_the_action_later,
     a_dry_run_changes_nothing,
@@ -115,7 +115,7 @@ fn an_undo_restores_the_earlier_due_days() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_mark_that_something_has_followed_is_left_and_reported() {
+fn a_mark_that_was_followed_by_another_act_is_left_and_reported() {
     let (app, hiring, staff) = start();
     let owner = app.user(&hiring.staff("owner"));
     let batch = decide(&staff, &hiring, &later(&hiring, 3));

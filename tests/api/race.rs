@@ -211,8 +211,8 @@ fn a_concurrent_hire_and_rejection_happen_in_sequence() {
                     (First::Right, "candidate_step.rejected")
                 }
             };
-            // A rejection before the hire finds the other step unchanged. A rejection after the hire finds it
-            // reversed or skipped.
+            // A rejection before the hire leaves the other step unchanged. After the hire, the other step is the final
+            // step, whose validation the rejection reverses, or the first step, which the hire has skipped.
             let steps = match (round % 2, first) {
                 (0, _) => "rejected,pending",
                 (_, First::Left) => "skipped,rejected",

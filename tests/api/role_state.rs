@@ -139,10 +139,10 @@ fn other_changes_of_status_are_a_conflict() {
     let detail = |path: &str| client.post_empty(path).refused(409, "conflict").json()["detail"].clone();
     let role = hiring.role();
     let path = draft(&client, &hiring, &["Call"]);
-    assert_eq!(detail(&format!("{path}/reopen")), "only a closed role can be reopened; the role is draft");
+    assert_eq!(detail(&format!("{path}/reopen")), "only a closed role can be reopened; the role's status is draft");
     let reason = json!({ "reason": "r" });
     client.post(&format!("{path}/close"), &reason).refused(409, "conflict");
-    assert_eq!(detail(&format!("{role}/reopen")), "only a closed role can be reopened; the role is open");
+    assert_eq!(detail(&format!("{role}/reopen")), "only a closed role can be reopened; the role's status is open");
     close(&client, &role);
     client.post(&format!("{role}/close"), &reason).refused(409, "conflict");
     assert_eq!(detail(&format!("{role}/open")), "only a draft can be opened; the role is closed");

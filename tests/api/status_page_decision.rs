@@ -26,7 +26,7 @@ crate::tests![
 
 const HOUR: u64 = 3_600;
 
-/// The time for which a decision can be undone and is hidden.
+/// The time for which a decision can be undone, and for which a move to another step is hidden.
 const UNDO_SECONDS: u64 = 600;
 
 struct Fixture {

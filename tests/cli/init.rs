@@ -107,7 +107,7 @@ fn a_run_that_was_interrupted_before_the_settings_can_be_repeated() {
     let again = init(&dir, &[]).succeeded();
     assert!(again.stderr.contains("slug acme-s-hne existed already; it was not changed"), "{again:?}");
     assert!(again.stdout.contains("sign-in: ") && dir.path("a.toml").exists());
-    // The portal of an existing organization stays enabled, despite the flag of the second run.
+    // The portal of an existing organization stays enabled, despite `--portal off`.
     let off = init(&dir, &["--force", "--portal", "off"]).succeeded();
     assert!(off.stdout.starts_with("portal: "), "{off:?}");
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM organizations"), 1);
@@ -164,7 +164,7 @@ fn a_certificate_is_checked_before_anything_is_created() {
 }
 
 #[test]
-fn a_service_that_orders_its_certificate_gets_its_settings() {
+fn the_settings_file_has_the_options_of_a_service_that_orders_its_certificate() {
     let dir = WorkDir::new();
     let flags = ["--base-url", "https://Jobs.acme.example", "--tls", "acme"];
     dir.run(&[&FILES[..], &FLAGS[..4], &flags].concat()).succeeded();

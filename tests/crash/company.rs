@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 const ORGANIZATIONS: usize = 3;
 
-/// The number, in each organization and for each round, of applications to the role with a position for each applicant,
-/// and of roles with too few positions.
+/// The number of applications to the role with a position for each applicant, in each organization and for each round.
 const UNCONTESTED_PER_ROUND: usize = 70;
+
+/// The number of roles with too few positions, in each organization and for each round.
 const CONTESTED_PER_ROUND: usize = 4;
 
 /// The numbers of positions of a contested role and of applications to it.

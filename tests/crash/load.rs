@@ -36,7 +36,8 @@ pub(crate) struct Exchange {
     pub(crate) answer: Option<Answer>,
 }
 
-/// The moment of the kill: the first answer after `answers` others that arrives while enough requests are unanswered.
+/// The moment of the kill: the first answer, from number `answers` on, that arrives while enough requests are
+/// unanswered.
 pub(crate) struct KillMoment {
     answers: usize,
     /// Whether this must be the answer to a decision, so that the kill follows a commit closely.

@@ -1,7 +1,7 @@
 """Facts about the service that schemathesis needs and that a schema cannot express.
 
-- Generated ids do not exist, so nearly every request would end in a 404. Valid paths and bodies therefore get ids that
-  exist in the file.
+- Generated ids do not exist, so nearly every request would end in a 404. Valid bodies and most valid paths therefore
+  get ids that exist in the file.
 - A generated cursor is refused with 400, because no page issued it. Valid requests have neither `cursor` nor `after`.
 - A generated ETag matches no version, so every request with it would end in a 412. A valid If-Match is `*`.
 - JSON Schema accepts 1.0 as an integer. This service does not.

@@ -1,4 +1,4 @@
-//! Roles: their rows (`record`), their seats, which decisions change (`seats`), changes by staff (`change`), lists
+//! Roles: their rows (`record`), the seats that decisions change (`seats`), changes by staff (`change`), lists
 //! (`list`), numbers for lists (`overview`), versions for `If-Match` (`version`), and the job that closes them after
 //! their closing date (`closing`).
 

@@ -113,7 +113,8 @@ def try_change(outcome, binary, company, place, change):
 
 
 def try_links(outcome, binary, company, place):
-    """A service runs through a symbolic link. A second one is refused, and the write-ahead log is beside the file."""
+    """A service runs through a symbolic link. A second service on the same file is refused, and the write-ahead log is
+    beside the file."""
     real = os.path.join(place, "real")
     os.mkdir(real, 0o700)
     path = company.copy(real)

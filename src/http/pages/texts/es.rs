@@ -90,7 +90,7 @@ pub(super) static TEXTS: Texts = Texts {
 - **Quién lo ve:** las personas de {organization} que participan en la contratación. Nada se cede con fines publicitarios.\n\
 - **Dónde se guarda:** en el propio sistema de selección de {organization}. Estas páginas no cargan nada de otros sitios ni rastrean su actividad.\n\
 - **Cuánto tiempo:** hasta que {organization} ya no lo necesite para decidir o hasta que usted pida que se borre.\n\
-- **Qué puede hacer:** en la página privada que recibe al presentar su candidatura puede verla, retirarla, descargar sus datos y borrarlos. También puede pedir a {organization} que lo corrija o reclamar ante la autoridad de protección de datos que le corresponda.",
+- **Qué puede hacer:** en la página privada que recibe al presentar su candidatura puede verla, retirarla, descargar sus datos y borrarlos. También puede pedir a {organization} que los corrija o reclamar ante la autoridad de protección de datos que le corresponda.",
     },
     status: Status {
         title: "{role} en {organization}: su candidatura",
