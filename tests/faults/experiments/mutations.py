@@ -66,29 +66,31 @@ def valid_requests(service, company):
     description = service.client().call("GET", "/api/openapi.json")
     values = {"orgSlug": "acme", "roleId": "role_1", "token": company.invite, "stepId": "step_1_1", "userId": "user_owner",
               "documentId": "doc_1", "batchId": "batch_1"}
+    # Requests may revoke this key.
+    key = service.client(company.admin).call("POST", "/api/admin/api-keys", {"userId": "user_owner", "name": "other"})["data"]
     requests = []
     for path, methods in description["paths"].items():
         for method, operation in methods.items():
             if method.upper() not in ("GET", "POST", "PUT", "PATCH", "DELETE"):
                 continue
-            parameters = dict(values, id=id_for(path))
+            parameters = dict(values, id=id_for(path, key["id"]))
             target = path
             for name, value in parameters.items():
                 target = target.replace("{" + name + "}", value)
             body = {"name": "N", "email": "n@example.org", "reason": "r", "notes": "n", "roleId": "role_1",
                     "userId": "user_owner", "candidateId": "cand_1", "stepIds": ["cstep_1_1"], "positions": 2,
                     "expiresInDays": 30, "url": "https://hr.example/", "password": "x", "dueOn": "2027-01-01"}
-            for key in (company.admin, company.staff):
-                requests.append(encode(method.upper(), target, key, body if "requestBody" in operation else None))
+            for credential in (company.admin, company.staff):
+                requests.append(encode(method.upper(), target, credential, body if "requestBody" in operation else None))
     return requests
 
 
-def id_for(path):
+def id_for(path, key):
     for part, value in (("candidate-steps", "cstep_1_1"), ("candidate-roles", "app_1"), ("candidates", "cand_1"),
                         ("roles", "role_1"), ("organizations", "org_acme"), ("users", "user_owner")):
         if f"/{part}/" in path:
             return value
-    return "key_1"
+    return key
 
 
 def encode(method, target, key, body):
