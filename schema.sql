@@ -317,8 +317,8 @@ CREATE TABLE role_steps (
   UNIQUE (role_id, step_order)
 ) STRICT;
 
--- A signup link, by which people apply for a role. The link works at most until it expires, or until the role is no
--- longer open and the service ends the link (`ended_at`).
+-- A signup link, by which people apply for a role. The link works until it expires, or until the service ends it
+-- (`ended_at`) because the role is no longer open.
 CREATE TABLE invitations (
   token TEXT NOT NULL PRIMARY KEY CHECK (length(token) >= 26),
   role_id TEXT NOT NULL REFERENCES roles (id),

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 #
-# Creates a file and hires a candidate over HTTP. A command creates the first admin key; every later step is a call that
-# you can copy. Read the script from top to bottom.
+# Creates a file and hires a candidate over HTTP. A command creates the first admin key. Between the start of the
+# service and the final `check`, every step is a call that you can copy. Read the script from top to bottom.
 #
 #     examples/hire.sh [APPLIANCE]
 #
-# APPLIANCE is the program, as an argument or in the environment. Without it, the script uses `appliance` on the PATH, or
-# else target/release/appliance. The script needs curl and jq. It works in a temporary directory, on a free port of the
+# APPLIANCE is the program, as an argument or in the environment. Without it, the script uses `appliance` on the PATH,
+# or else target/release/appliance. The script needs curl and jq. It works in a temporary directory, on a free port of the
 # loopback interface, and leaves nothing behind. Its last line names the hired candidate, and its exit status is 0.
 
 set -euo pipefail

@@ -81,7 +81,7 @@ pub(crate) fn table(all: &[Arrivals]) -> String {
     let heading = format!("{HIRES} hires, answer to arrival");
     let mut table = format!("{heading:<28}{:>10}{:>10}{:>10}  target: all in {LIMIT:?}\n", "median", "p99", "max");
     for (nth, one) in all.iter().enumerate() {
-        let name = format!("{} other targets hang", one.hanging);
+        let name = format!("{} HR systems hang", one.hanging);
         let times = [one.figures.median(), one.figures.p99(), one.figures.max()];
         let [median, p99, max] = times.map(|one| one.as_secs_f64() * 1e3);
         let verdict = verdict(one.is_met());

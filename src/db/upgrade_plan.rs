@@ -13,7 +13,7 @@ use super::file::{self, OpenError};
 use super::schema::{self, Schema, Step};
 use super::tx::{self, Error};
 
-/// The bytes of a file that the upgrade copies, checks and rewrites in a second: about a third of the rate on two cores
+/// The bytes that an upgrade is assumed to copy, check and rewrite in a second: about a third of the rate on two cores
 /// with an ordinary disk.
 const BYTES_PER_SECOND: u64 = 20_000_000;
 

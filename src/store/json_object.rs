@@ -1,5 +1,5 @@
-//! JSON objects that an organization defines. A column stores each object as text. `theme` and `description` define
-//! which members the service reads.
+//! JSON objects that an organization defines. A column stores each object as text. The modules `theme` and
+//! `description` define which members the service reads.
 
 use serde_json::{Map, Value};
 

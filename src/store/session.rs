@@ -108,8 +108,8 @@ pub struct OwnSession {
     pub is_current: bool,
 }
 
-/// Returns the sessions of a user that have not ended, the last used first. `current` is the digest of the request's
-/// session.
+/// Returns the sessions of a user that have not ended, the most recently used first. `current` is the digest of the
+/// request's session.
 pub fn of_user(tx: &Tx<'_>, user: &UserId, current: &[u8; 32]) -> Result<Vec<OwnSession>, Error> {
     let sql = "SELECT id, address, user_agent, created_at, last_seen_at, digest = $1
                FROM sessions
@@ -153,8 +153,8 @@ pub fn end_all(tx: &Tx<'_>, user: &UserId) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns whether [`touch`] has something to record: the last recorded use is older than [`TOUCH_INTERVAL`], or the
-/// session was deleted.
+/// Returns whether [`touch`] must be called: to record a use, because the last recorded use is at least
+/// [`TOUCH_INTERVAL`] old, or to find that the session was deleted.
 pub fn touch_is_due(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM sessions

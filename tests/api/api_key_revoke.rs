@@ -6,7 +6,7 @@ use crate::support::App;
 
 crate::tests![
     revoking_a_key_succeeds,
-    a_revoked_key_is_refused_with_the_next_request,
+    a_revoked_key_is_refused_on_its_next_request,
     a_revoked_key_is_refused_everywhere,
     other_keys_of_the_user_keep_working,
     revoking_a_key_again_succeeds_and_changes_nothing,
@@ -42,7 +42,7 @@ fn revoking_a_key_succeeds() {
     assert_eq!(answer.header("cache-control"), Some("no-store"));
 }
 
-fn a_revoked_key_is_refused_with_the_next_request() {
+fn a_revoked_key_is_refused_on_its_next_request() {
     let app = App::start();
     let hiring = app.hiring();
     let (id, secret) = app.make_key(&hiring.staff("owner"));

@@ -1,5 +1,5 @@
 //! Answers of HR systems, and HR systems that do not answer. An answer other than a success fails the attempt with a
-//! reason. Only a 410 has another effect: it disables the integration.
+//! reason. Among the statuses, only a 410 has another effect: it disables the integration.
 
 use std::time::Duration;
 
@@ -23,8 +23,8 @@ crate::tests![
     a_stored_url_that_is_now_invalid_can_be_read_and_replaced,
 ];
 
-/// A target's name, its behaviour, the expected status of the attempt, and a part of the expected error. An empty part
-/// means no error.
+/// The case's name, the target's behaviour, the expected status of the attempt, and a part of the expected error. An
+/// empty part means no error.
 type Case = (&'static str, Behaviour, Option<u16>, &'static str);
 
 fn raw(text: &str) -> Behaviour {

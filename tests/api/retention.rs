@@ -309,8 +309,8 @@ fn a_clock_that_jumps_ahead_erases_nobody() {
     let status = clock.status();
     assert_eq!(status["waitsFor"], "clock");
     assert_eq!(status["clock"]["now"], clock.now().to_string());
-    // After the clock is corrected, the service believes it again after as much time as the clock was wrong. `jump` lets
-    // that much time pass.
+    // After the clock is corrected, the service believes it again after the length of time for which it was wrong.
+    // `jump` lets that much time pass.
     clock.jump(-360);
     assert_eq!((clock.status()["waitsFor"].clone(), clock.due()), (Value::Null, json!(0)));
     // Nobody is erased after a day with a wrong clock either.

@@ -22,7 +22,6 @@ fn the_table_has_exactly_the_listed_routes() {
         "GET /api/public/portal/{orgSlug}",
         "GET /api/public/portal/{orgSlug}/roles/{roleId}",
         "POST /api/public/portal/{orgSlug}/apply",
-        // The additional endpoints.
         "POST /api/v1/candidate-steps/{id}/validate",
         "POST /api/v1/candidate-steps/{id}/move",
         "POST /api/v1/candidate-steps/{id}/reopen",

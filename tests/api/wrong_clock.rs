@@ -98,7 +98,7 @@ fn a_repeat_does_not_act_twice_while_the_clock_is_ahead() {
     jump(&app, -60);
     let again = post("one", "one").expect(200);
     assert_eq!((again.json(), again.header("idempotency-replayed")), (first, Some("true")));
-    // After a day of uptime, the response expires even if the wall clock disagrees.
+    // After a day, the response expires.
     app.pass(DAY_S + 1);
     post("one", "one").expect(409);
 }

@@ -61,7 +61,7 @@ impl TerminalSession {
         self.keyboard.flush().unwrap();
     }
 
-    /// Waits until the command has ended. Returns everything that the terminal received as standard output.
+    /// Waits until the command has ended. Returns, as its standard output, everything that the terminal received.
     pub(crate) fn finish(mut self) -> Output {
         loop {
             match self.screen.recv_timeout(PATIENCE) {

@@ -100,7 +100,7 @@ struct Worker {
 }
 
 impl KillMoment {
-    /// Returns the moment for a round. It is early or late, and after an answer of any kind or after one to a decision.
+    /// Returns the moment for a round. It varies from round to round. In three of four rounds, it follows a decision.
     pub(crate) fn of_round(round: usize) -> Self {
         Self { answers: 100 + round * 97 % 401, of_decision: !round.is_multiple_of(4) }
     }

@@ -1,5 +1,5 @@
 //! Tests of imports and exports: findings and their locations, limits, and round trips. `command`, `csv`, `harvest` and
-//! `systems` run the command line; the others call the library.
+//! `systems` run the `import` command; the others only call the library.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue must fail")]
 

@@ -1,4 +1,5 @@
-//! The number of rounds in tests of races, kills and volumes: short by default, long with `APPLIANCE_TEST_ROUNDS=long`.
+//! The number of rounds in tests of races, kills and volumes: small by default, large with
+//! `APPLIANCE_TEST_ROUNDS=long`.
 //!
 //! With short runs, `cargo test` ends within minutes and still finds most faults. Do long runs before and after you
 //! change transactions, the writer or shutdown. The variable is read when the tests are compiled, so that the number of

@@ -1,8 +1,8 @@
 //! The latency of every list, search and board, on a big file and on a file with a hundredth of its data.
 //!
-//! One organization has half of each file. Both sides return the same number of rows, so the bench compares the times
-//! that they take to find these rows. If the small file has few rows of a kind, the request has a small `limit`. Both
-//! services run at the same time, and their rounds alternate.
+//! One organization has half of the candidates of each file. Both sides return the same number of rows, so the bench
+//! compares the times that they take to find these rows. If the small file has few rows of a kind, the request has a
+//! small `limit`. Both services run at the same time, and their rounds alternate.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::exchange::get;
 use crate::line::alternate;
 use crate::load::Course;
 
-/// The target: the maximum of the latency on the big file divided by that on the small file.
+/// The target: the maximum ratio of the latency on the big file to that on the small file.
 const TARGET: f64 = 1.5;
 
 /// There is one connection, so that requests do not wait for each other.

@@ -9,8 +9,8 @@ use crate::domain::clock::TOLERANCE;
 use crate::domain::timestamp::Timestamp;
 use crate::store::{self, Error, Tx};
 
-/// A running service writes its believed time every five minutes (a heartbeat). If the newest heartbeat is older than
-/// this, the believed time is behind the clock.
+/// The maximum age of the newest heartbeat. A running service writes its believed time every five minutes (a
+/// heartbeat). If the newest heartbeat is older than this maximum, the believed time is behind the clock.
 const HEARTBEAT_AGE_MAX: Duration = Duration::from_secs(15 * 60);
 
 const AREA: &str = "clock";

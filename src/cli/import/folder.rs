@@ -69,7 +69,7 @@ impl Files {
 /// Reads a file of the export and checks it like an upload.
 ///
 /// # Errors
-/// A clause if the file cannot be read or is not an acceptable attachment.
+/// The reason, as a clause without a subject, if the file cannot be read or is not an acceptable attachment.
 pub(super) fn read_attachment(export: &Path, relative: &str) -> Result<(MediaType, Vec<u8>), String> {
     let path = export.join(relative);
     let unreadable = |error: io::Error| format!("cannot be read: {error}");

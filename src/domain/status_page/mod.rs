@@ -29,8 +29,8 @@ pub fn random_token(random: &[u8; STATUS_TOKEN_BYTES]) -> String {
     URL_SAFE_NO_PAD.encode(random)
 }
 
-/// Returns the SHA-256 digest of a token. The file stores this digest. A string that is not a token also has a digest, but
-/// that digest matches no page.
+/// Returns the SHA-256 digest of a token. The file stores this digest. A string that is not a token also has a digest,
+/// but that digest matches no page.
 pub fn token_digest(token: &str) -> [u8; 32] {
     Sha256::digest(token).into()
 }
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn the_digest_of_a_token_is_its_sha_256() {
-        // The example from FIPS 180-4.
+        // FIPS 180-2, appendix B.1.
         let known = [0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea];
         assert_eq!(token_digest("abc")[..8], known);
     }

@@ -1,5 +1,5 @@
-"""Claim: concurrent decisions on a role have the same results as if they were made one after the other (they are
-linearizable), so a position is never filled twice.
+"""Claim: concurrent decisions on a role have the same results as if they were made one after the other, in an order
+that respects when each began and ended (they are linearizable), so a position is never filled twice.
 
 Method: four clients hire and reject the same few applicants of one role and read the role, all at the same time. They
 note when each request began and ended. A search looks for an order of the requests that respects these times and in
@@ -161,7 +161,7 @@ def send(client, role, request):
 
 
 def final_reads(service, company, role):
-    """Reads the role, and repeats a hire of every application, which shows the status of each."""
+    """Reads the role, and then tries to hire at every application. Each answer depends on the application's status."""
     client = service.client(company.staff)
     requests = [Request("read")] + [Request("hire", number) for number in range(APPLICATIONS)]
     for request in requests:

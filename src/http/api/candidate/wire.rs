@@ -175,7 +175,7 @@ impl<'a> WireSignup<'a> {
     }
 }
 
-/// The fields of a signup. Staff and the candidate see the same fields, and exports contain them.
+/// The fields of a signup. Staff and the candidate see the same fields, and subject-access exports contain them.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::http) struct WireTyped<'a> {

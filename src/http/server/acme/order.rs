@@ -27,7 +27,7 @@ const ACCOUNT_ERRORS: [&str; 2] = ["accountDoesNotExist", "unauthorized"];
 
 /// The maximum number of times that an order begins. If the authority refuses the nonce of a request, the library
 /// repeats the request twice. RFC 8555 §6.5 sets no limit, so an order begins again after a third refusal. The
-/// authority then returns the order that it already has.
+/// authority may then return the order that it already has.
 const BEGINNINGS_MAX: u32 = 6;
 
 /// The result of an order: the certificates from the authority, and the private key that was generated for them here.

@@ -106,8 +106,9 @@ impl Queue {
         input.done.as_ref().map_or_else(|| self.path.clone(), |id| format!("{}&at={id}", self.path))
     }
 
-    /// Returns the path of the page after a decision on the entry: the page of the next entry without a decision, from
-    /// the beginning of the list again after its end, or else the page that says that nothing is left.
+    /// Returns the path of the page after a decision on the entry: the page of the next entry without a decision. The
+    /// search wraps around at the end of the list. If it finds no entry, the path is that of the page that says that
+    /// nothing is left.
     pub(super) fn path_after(&self, index: usize) -> String {
         let is_open = |other: &usize| *other != index && self.entries[*other].decision.is_none();
         let next = (index + 1..self.entries.len()).chain(0..index).find(is_open);
