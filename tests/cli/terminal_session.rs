@@ -19,7 +19,9 @@ pub(crate) struct TerminalSession {
 impl TerminalSession {
     pub(crate) fn start(dir: &WorkDir, args: &[&str]) -> Self {
         let quoted: Vec<String> = args.iter().map(|arg| format!("'{arg}'")).collect();
-        let line = format!("stty cols 200 -echo; exec {} {}", env!("CARGO_BIN_EXE_appliance"), quoted.join(" "));
+        // A shell that starts the tests in the background makes them ignore Ctrl-C.
+        let exec = "exec env --default-signal=INT";
+        let line = format!("stty cols 200 -echo; {exec} {} {}", env!("CARGO_BIN_EXE_appliance"), quoted.join(" "));
         let mut command = Command::new("script");
         command.args(["--quiet", "--return", "--flush", "--command", &line, "/dev/null"]).current_dir(dir.path(""));
         command.env_clear().env("TERM", "xterm").env("PATH", "/usr/bin:/bin");
